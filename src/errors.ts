@@ -1,0 +1,93 @@
+/**
+ * The error catalogue: every code the service can answer with, its HTTP status and its title.
+ *
+ * The domain throws an `AppError`; `http/problem-json.ts` alone turns it into an answer (RFC 9457).
+ * A new error is one line here and one section in `docs/errors.md`; a test keeps the two equal.
+ */
+
+export const errorCatalogue = {
+  'invalid-json': { status: 400, title: 'The body is not valid JSON' },
+  'invalid-multipart': { status: 400, title: 'The body is not valid multipart/form-data' },
+  'invalid-file': { status: 400, title: 'The file is broken' },
+  'invalid-request': { status: 400, title: 'The request is not valid HTTP' },
+  'missing-token': { status: 401, title: 'An access token is needed' },
+  'invalid-token': { status: 401, title: 'The access token is not valid' },
+  'insufficient-scope': { status: 403, title: 'The access token lacks a scope' },
+  'schema-forbidden': { status: 403, title: 'The schema is not open to this request' },
+  'permission-denied': { status: 403, title: 'PostgreSQL refuses this to the role' },
+  'path-not-found': { status: 404, title: 'No such path' },
+  'schema-not-found': { status: 404, title: 'No such schema' },
+  'table-not-found': { status: 404, title: 'No such table' },
+  'method-not-allowed': { status: 405, title: 'The path does not know this method' },
+  'not-acceptable': { status: 406, title: 'Only JSON can be answered' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
+  'table-exists': { status: 409, title: 'The table exists' },
+  'dependent-objects': { status: 409, title: 'Other objects depend on the table' },
+  'write-conflict': { status: 409, title: 'Another writer was faster' },
+  'limit-exceeded': { status: 413, title: 'The upload is over a limit' },
+  'unsupported-media-type': { status: 415, title: 'The content type is not accepted' },
+  'invalid-parameter': { status: 422, title: 'A parameter is not valid' },
+  'invalid-definition': { status: 422, title: 'The table definition is not valid' },
+  'invalid-data': { status: 422, title: 'The data does not fit the table' },
+  'nothing-to-load': { status: 422, title: 'Neither a definition nor a row' },
+  'unsupported-file': { status: 422, title: 'The file cannot be read as a spreadsheet' },
+  'headers-too-large': { status: 431, title: 'The request headers are too large' },
+  'internal-error': { status: 500, title: 'Something broke on our side' },
+  'database-unavailable': { status: 503, title: 'The database cannot be reached' },
+  'database-busy': { status: 503, title: 'The table was locked or the statement took too long' },
+  'shutting-down': { status: 503, title: 'The service is starting or stopping' },
+} as const;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+/** One fault of a request: where it is, what was found there and what is wrong with it (CONTRACT: `errors`). */
+export interface Problem {
+  /** JSON Pointer (RFC 6901) into the request body, for JSON. */
+  pointer?: string;
+  /** Worksheet name, for spreadsheets. */
+  sheet?: string;
+  /** The cell as Excel writes it, `Orders!C1483`, for spreadsheets. */
+  cell?: string;
+  /** 1-based data row. */
+  row?: number;
+  column?: string;
+  /** The value found, shortened. */
+  value?: string;
+  /** Stable, kebab-case. */
+  code: string;
+  /** For the person who must act: what is wrong and, where it is not plain, the remedy. */
+  detail: string;
+}
+
+export interface AppErrorOptions {
+  /** The faults, at most 100 of them. */
+  errors?: Problem[];
+  /** All faults found; default: the length of `errors`. */
+  errorCount?: number;
+  headers?: Record<string, string>;
+  /** What really happened; it is logged and never answered. */
+  cause?: unknown;
+}
+
+/** A failure with a place in the catalogue. `detail` is shown to the caller: no SQL, no stack, no path. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly errors: Problem[] | undefined;
+  readonly errorCount: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
+    super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.detail = detail;
+    this.errors = options.errors;
+    this.errorCount = options.errorCount ?? options.errors?.length ?? 0;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return errorCatalogue[this.code].status;
+  }
+}

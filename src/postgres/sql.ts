@@ -1,0 +1,27 @@
+/**
+ * The two functions through which text becomes SQL where a value cannot be bound: identifiers and literals in DDL.
+ */
+
+export interface Statement {
+  text: string;
+  values?: unknown[];
+}
+
+/** Quotes an identifier, always (PostgreSQL 4.1.1). The name must not hold NUL; PostgreSQL refuses it. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** `"schema"."name"` */
+export function quoteQualified(schema: string, name: string): string {
+  return `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+}
+
+/**
+ * Quotes a string constant (PostgreSQL 4.1.2.1). A backslash makes it an escape string (`E'…'`), so that the
+ * result means the same whatever `standard_conforming_strings` says.
+ */
+export function quoteLiteral(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`;
+  return text.includes('\\') ? `E${quoted}` : quoted;
+}

@@ -1,0 +1,35 @@
+/**
+ * What a cell is, as a small integer, so that sinks can `switch` on it.
+ *
+ * Single constants and not an object: the engine folds them into the machine code of the per-cell paths.
+ */
+
+export const NULL = 0;
+export const FALSE = 1;
+export const TRUE = 2;
+/** The bytes are a number in JSON's grammar (RFC 8259 section 6), every digit as it was sent. */
+export const NUMBER = 3;
+/** The bytes are valid UTF-8, already unescaped. */
+export const STRING = 4;
+/** The bytes are the JSON text of an object (valid, complete, as it was sent). */
+export const OBJECT = 5;
+/** The bytes are the JSON text of an array (valid, complete, as it was sent). */
+export const ARRAY = 6;
+
+/** Moments: told through `CellSink.moment` as days and microseconds, never as text. */
+export const DATE = 7;
+export const TIMESTAMP = 8;
+export const TIME = 9;
+export const INTERVAL = 10;
+
+/** Faults that only the source can see: told through `CellSink.fault`. */
+export const REPEATED_KEY = 1;
+export const ROW_NOT_AN_OBJECT = 2;
+/** A spreadsheet error value; the bytes are its text, `#N/A`. */
+export const ERROR_CELL = 3;
+/** A formula whose result the workbook does not hold. */
+export const FORMULA_WITHOUT_VALUE = 4;
+/** A date-formatted number that is no date in Excel (negative, or after 9999-12-31); the bytes are the number. */
+export const SERIAL_OUT_OF_RANGE = 5;
+/** A cell that the source cannot read as what it claims to be; the bytes are its text. */
+export const UNREADABLE_CELL = 6;

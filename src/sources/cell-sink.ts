@@ -1,0 +1,55 @@
+/**
+ * The one interface between the sources (bytes → cells) and the sinks (cells → column types, cells → COPY).
+ *
+ * A source pushes; nothing is allocated per cell or per row. The bytes of a cell are valid only during the call.
+ * All buffers are Node's `Buffer`, never a bare `Uint8Array`, so that element access stays monomorphic.
+ */
+export interface CellSink {
+  /**
+   * Names a column of the source. Called once per column, before its first cell; `column` counts from 0 in the
+   * order of first appearance.
+   */
+  column(column: number, name: string): void;
+
+  /** Begins the data row `row`: 1-based, ascending, gaps allowed (a sheet's empty rows). */
+  beginRow(row: number): void;
+
+  /**
+   * One cell of the row begun. A column without a cell in a row is *missing* there (its default applies), which is
+   * not the same as a `NULL` cell.
+   *
+   * @param kind one of cell-kind.ts from `NULL` to `ARRAY`
+   * @param bytes holds the cell at `start` (included) to `end` (excluded); unused for `NULL`, `FALSE`, `TRUE`
+   */
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
+
+  /**
+   * A cell that is a moment or a duration, without any time zone.
+   *
+   * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL` of cell-kind.ts
+   * @param days since 2000-01-01 (PostgreSQL's epoch) for `DATE` and `TIMESTAMP`; 0 for `TIME`; whole days of an `INTERVAL`
+   * @param microseconds of the day, 0 to 86,399,999,999
+   */
+  moment(column: number, kind: number, days: number, microseconds: number): void;
+
+  /**
+   * A cell that is a problem in itself. `column` is -1 where the whole row is.
+   *
+   * @param fault one of cell-kind.ts from `REPEATED_KEY` on; the bytes show the value
+   */
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
+
+  endRow(): void;
+
+  /** Asked between slices of input: a promise when the source must wait for it before it pushes more. */
+  drain(): Promise<void> | undefined;
+}
+
+/** Says where a cell stands in the caller's own terms. `column` is -1 for a whole row. */
+export type LocateCell = (row: number, column: number, name: string) => CellLocation;
+
+export interface CellLocation {
+  pointer?: string;
+  sheet?: string;
+  cell?: string;
+}

@@ -1,0 +1,28 @@
+import type { CellSink, LocateCell } from './cell-sink.ts';
+
+/** Rows that can be read more than once: a spooled JSON document, one sheet of a workbook, a CSV file. */
+export interface RowSource {
+  /**
+   * Pushes every row into the sink, one whole pass; may be called again for another pass. Awaits `sink.drain()`
+   * between slices of input and yields to the event loop at least every 20 ms.
+   *
+   * @throws AppError `invalid-json` or `invalid-file` (with the byte offset or the part at fault), `limit-exceeded`;
+   *   the signal's reason once it is aborted
+   */
+  read(sink: CellSink, signal: AbortSignal): Promise<void>;
+
+  locate: LocateCell;
+
+  /** `exact`: names match to the letter. `loose`: exactly first, then ignoring case and outer space. */
+  nameMatching: 'exact' | 'loose';
+
+  /** What the person should know of how the source was read. Complete after the first pass. */
+  warnings: SourceWarning[];
+}
+
+export interface SourceWarning {
+  /** Stable, kebab-case. */
+  code: string;
+  detail: string;
+  column?: string;
+}

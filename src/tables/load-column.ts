@@ -1,0 +1,36 @@
+/** A table's columns as a load needs them: what PostgreSQL's catalogue says, nothing derived. */
+
+export interface ColumnType {
+  /** `pg_type.oid` */
+  oid: number;
+  /** As `format_type` writes it, modifiers included: `character varying(20)`. */
+  name: string;
+  /** `atttypmod`; -1: none. For an array it is the elements'. */
+  typmod: number;
+  kind: 'base' | 'enum' | 'domain' | 'array' | 'other';
+  /** Of a domain: the type it is over, with the domain's own modifier (a domain over a domain: the innermost). */
+  base?: ColumnType;
+  /** Of a domain: some level of it is NOT NULL. */
+  domainNotNull?: boolean;
+  /** Of an array: its elements' type. */
+  element?: ColumnType;
+  /** Of an enum: its labels, in order. */
+  labels?: string[];
+}
+
+export interface LoadColumn {
+  /** `pg_attribute.attnum` */
+  id: number;
+  name: string;
+  type: ColumnType;
+  isNullable: boolean;
+  /**
+   * What a missing cell gets: nothing (`none`: NULL), the same value in every row of a transaction (`stable`), or a
+   * value of its own per row (`volatile`: sequences, identity, `gen_random_uuid()`).
+   */
+  default: 'none' | 'stable' | 'volatile';
+  /** `GENERATED ALWAYS AS (…)`: no value can be loaded into it. */
+  isGenerated: boolean;
+  /** `GENERATED … AS IDENTITY` */
+  identity: 'none' | 'always' | 'by default';
+}
