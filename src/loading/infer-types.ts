@@ -1,0 +1,239 @@
+/**
+ * Infers a table's column types from all rows, never from a sample, while they stream by.
+ *
+ * A column gets the narrowest type that gives back every one of its values; the table below says it all. Numbers are
+ * kept by value with every digit: `1.0` and `1e3` are `numeric` (`1.0`, `1000`), a `-0` is the number zero. A
+ * date-time with an offset keeps its instant, not its offset. Where nothing but the text keeps a value, it is `text`.
+ */
+import { AppError } from '../errors.ts';
+import {
+  ARRAY,
+  DATE,
+  FALSE,
+  INTERVAL,
+  NULL,
+  NUMBER,
+  OBJECT,
+  STRING,
+  TIME,
+  TIMESTAMP,
+  TRUE,
+} from '../sources/cell-kind.ts';
+import type { CellSink } from '../sources/cell-sink.ts';
+import { classifyNested } from './infer/nested-class.ts';
+import { classifyNumber } from './infer/number-class.ts';
+import {
+  BOOLEAN,
+  DATE_CELL,
+  DATE_STRING,
+  DOUBLE_ONLY,
+  EXACT,
+  INTERVAL_CELL,
+  NESTED,
+  NOTHING,
+  OTHER,
+  TIME_CELL,
+  TIMESTAMP_CELL,
+  TIMESTAMP_STRING,
+  TIMESTAMPTZ_STRING,
+  UUID_STRING,
+  WHOLE,
+} from './infer/seen.ts';
+import { classifyString } from './infer/string-class.ts';
+
+/** As PostgreSQL's `format_type` writes them. */
+export type InferredType =
+  | 'boolean'
+  | 'bigint'
+  | 'numeric'
+  | 'double precision'
+  | 'date'
+  | 'timestamp without time zone'
+  | 'timestamp with time zone'
+  | 'time without time zone'
+  | 'interval'
+  | 'uuid'
+  | 'jsonb'
+  | 'text';
+
+/**
+ * The first type whose values cover all that was seen; no row covers it: `text`. So a column that is `text` stays
+ * so whatever follows.
+ */
+const lattice: readonly (readonly [covers: number, type: InferredType])[] = [
+  [BOOLEAN, 'boolean'],
+  [WHOLE, 'bigint'],
+  [WHOLE | EXACT, 'numeric'],
+  [DOUBLE_ONLY, 'double precision'],
+  [DATE_STRING | DATE_CELL, 'date'],
+  // A date string would come back with a time that was never sent; a date cell of a sheet is its midnight.
+  [TIMESTAMP_STRING | TIMESTAMP_CELL | DATE_CELL, 'timestamp without time zone'],
+  [TIMESTAMPTZ_STRING, 'timestamp with time zone'],
+  [TIME_CELL, 'time without time zone'],
+  [INTERVAL_CELL, 'interval'],
+  [UUID_STRING, 'uuid'],
+  [NESTED, 'jsonb'],
+];
+
+export interface InferredColumn {
+  name: string;
+  type: InferredType;
+  /** Some row has `NULL` there or nothing at all. */
+  hasNull: boolean;
+  rowsWithValue: number;
+}
+
+export interface InferenceLimits {
+  maxColumns: number;
+  maxRows: number;
+}
+
+/** Called for every cell or row (`column` -1, `name` '') that the source reports as a problem; see `CellSink.fault`. */
+export type InferenceFaultHandler = (
+  row: number,
+  column: number,
+  name: string,
+  fault: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+) => void;
+
+const INITIAL_COLUMNS = 64;
+
+/**
+ * The sink that infers. Memory grows with the columns alone.
+ *
+ * A faulty cell counts as a missing one: whether it stops the load is for the fault handler to say.
+ */
+export class TypeInference implements CellSink {
+  readonly #limits: InferenceLimits;
+  readonly #onFault: InferenceFaultHandler;
+  readonly #names: string[] = [];
+  /** Per column the union of the classes of seen.ts; `OTHER` alone once the type can only be `text`. */
+  #seen = new Uint16Array(INITIAL_COLUMNS);
+  #rowsWithValue = new Uint32Array(INITIAL_COLUMNS);
+  #rowCount = 0;
+  #row = 0;
+
+  constructor(limits: InferenceLimits, onFault: InferenceFaultHandler) {
+    this.#limits = limits;
+    this.#onFault = onFault;
+  }
+
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
+  /** In order of first appearance. */
+  columns(): InferredColumn[] {
+    return this.#names.map((name, column) => {
+      const rowsWithValue = this.#rowsWithValue[column]!;
+      return {
+        name,
+        type: typeOf(this.#seen[column]!),
+        hasNull: rowsWithValue < this.#rowCount,
+        rowsWithValue,
+      };
+    });
+  }
+
+  /** @throws AppError `limit-exceeded` */
+  column(column: number, name: string): void {
+    if (column >= this.#limits.maxColumns) {
+      throw new AppError('limit-exceeded', `The data has more than ${this.#limits.maxColumns} columns.`);
+    }
+    if (column >= this.#seen.length) this.#growTo(column + 1);
+    this.#names[column] = name;
+  }
+
+  /** @throws AppError `limit-exceeded` */
+  beginRow(row: number): void {
+    if (this.#rowCount >= this.#limits.maxRows) {
+      throw new AppError('limit-exceeded', `The data has more than ${this.#limits.maxRows} rows.`);
+    }
+    this.#rowCount++;
+    this.#row = row;
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (kind === NULL) return;
+    this.#rowsWithValue[column]!++;
+    const seen = this.#seen[column]!;
+    if (seen === OTHER) return;
+    const found = classify(kind, bytes, start, end);
+    if ((seen & found) === 0) this.#seen[column] = widen(seen, found);
+  }
+
+  moment(column: number, kind: number, _days: number, _microseconds: number): void {
+    this.#rowsWithValue[column]!++;
+    const seen = this.#seen[column]!;
+    if (seen === OTHER) return;
+    const found = classifyMoment(kind);
+    if ((seen & found) === 0) this.#seen[column] = widen(seen, found);
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    const name = column < 0 ? '' : this.#names[column]!;
+    this.#onFault(this.#row, column, name, fault, bytes, start, end);
+  }
+
+  endRow(): void {}
+
+  drain(): undefined {
+    return undefined;
+  }
+
+  #growTo(columns: number): void {
+    const capacity = Math.max(columns, this.#seen.length * 2);
+    const seen = new Uint16Array(capacity);
+    seen.set(this.#seen);
+    this.#seen = seen;
+    const rowsWithValue = new Uint32Array(capacity);
+    rowsWithValue.set(this.#rowsWithValue);
+    this.#rowsWithValue = rowsWithValue;
+  }
+}
+
+function classify(kind: number, bytes: Buffer, start: number, end: number): number {
+  switch (kind) {
+    case STRING:
+      return classifyString(bytes, start, end);
+    case NUMBER:
+      return classifyNumber(bytes, start, end);
+    case FALSE:
+    case TRUE:
+      return BOOLEAN;
+    case OBJECT:
+    case ARRAY:
+      return classifyNested(bytes, start, end);
+    default:
+      throw new TypeError(`A cell of the kind ${kind}`);
+  }
+}
+
+function classifyMoment(kind: number): number {
+  switch (kind) {
+    case DATE:
+      return DATE_CELL;
+    case TIMESTAMP:
+      return TIMESTAMP_CELL;
+    case TIME:
+      return TIME_CELL;
+    case INTERVAL:
+      return INTERVAL_CELL;
+    default:
+      throw new TypeError(`A moment of the kind ${kind}`);
+  }
+}
+
+/** What only `text` covers becomes `OTHER`, so that the cells that follow need not be looked at. */
+function widen(seen: number, found: number): number {
+  const union = seen | found;
+  return typeOf(union) === 'text' ? OTHER : union;
+}
+
+function typeOf(seen: number): InferredType {
+  if (seen === NOTHING) return 'text';
+  return lattice.find(([covers]) => (seen & ~covers) === 0)?.[1] ?? 'text';
+}

@@ -1,0 +1,73 @@
+/**
+ * Whether `jsonb` holds a nested JSON value: it refuses the character NUL and numbers that `numeric` cannot hold
+ * (PostgreSQL 8.14). What it does not keep of a valid value (white space, the order of keys, all but the last of
+ * repeated keys) is not looked at: the value is the same to any reader of JSON (RFC 8259 section 4).
+ */
+import { classifyNumber } from './number-class.ts';
+import { EXACT, NESTED, OTHER, WHOLE } from './seen.ts';
+
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const CAPITAL_E = 0x45;
+const BACKSLASH = 0x5c;
+const SMALL_E = 0x65;
+const SMALL_U = 0x75;
+
+/** @returns `NESTED` of seen.ts, or `OTHER` where only text holds the value; the bytes are valid JSON */
+export function classifyNested(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at = afterString(bytes, at + 1, end);
+      if (at < 0) return OTHER;
+    } else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
+      const numberEnd = afterNumber(bytes, at + 1, end);
+      const numberClass = classifyNumber(bytes, at, numberEnd);
+      if (numberClass !== WHOLE && numberClass !== EXACT) return OTHER;
+      at = numberEnd;
+    } else {
+      at++;
+    }
+  }
+  return NESTED;
+}
+
+/** Past the closing quote of the string whose first character stands at `at`; -1 where it holds NUL. */
+function afterString(bytes: Buffer, at: number, end: number): number {
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) {
+      if (bytes[at + 1] === SMALL_U && isFourZeros(bytes, at + 2)) return -1;
+      at += 2;
+    } else {
+      at++;
+    }
+  }
+  return end;
+}
+
+function isFourZeros(bytes: Buffer, at: number): boolean {
+  return bytes[at] === ZERO && bytes[at + 1] === ZERO && bytes[at + 2] === ZERO && bytes[at + 3] === ZERO;
+}
+
+function afterNumber(bytes: Buffer, at: number, end: number): number {
+  while (at < end) {
+    const byte = bytes[at]!;
+    const isPart =
+      (byte >= ZERO && byte <= NINE) ||
+      byte === POINT ||
+      byte === SMALL_E ||
+      byte === CAPITAL_E ||
+      byte === PLUS ||
+      byte === MINUS;
+    if (!isPart) return at;
+    at++;
+  }
+  return end;
+}

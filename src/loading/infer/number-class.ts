@@ -1,0 +1,111 @@
+/**
+ * Which number types of PostgreSQL hold a JSON number without loss, told from its digits: it is never parsed.
+ */
+import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from './seen.ts';
+
+/** Digits that `numeric` holds before and after the decimal point (PostgreSQL 8.1.2). */
+const NUMERIC_DIGITS_BEFORE_POINT = 131_072;
+const NUMERIC_DIGITS_AFTER_POINT = 16_383;
+
+/** Shorter than `1e131072` and `1e-16384`, the shortest numbers that `numeric` cannot hold. */
+const ALWAYS_NUMERIC_BYTES = 7;
+
+/** Any decimal of 15 significant digits comes back from a double as it went in (IEEE 754; C's `DBL_DIG`). */
+const DOUBLE_DIGITS = 15;
+const DOUBLE_MIN_EXPONENT = -307;
+const DOUBLE_MAX_EXPONENT = 307;
+
+/** Beyond every limit above; keeps a million digits of exponent from becoming infinite. */
+const EXPONENT_CEILING = 1_000_000_000;
+
+/** The last digits of the `bigint` range; 2^63 itself is in it only as a negative number. */
+const BIGINT_DIGITS = Buffer.from('9223372036854775807', 'latin1');
+const BIGINT_DIGIT_COUNT = BIGINT_DIGITS.length;
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const EIGHT = 0x38;
+const NINE = 0x39;
+
+/** @returns `WHOLE`, `EXACT`, `DOUBLE_ONLY` or `OTHER` of seen.ts, for bytes in JSON's grammar of a number */
+export function classifyNumber(bytes: Buffer, start: number, end: number): number {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === POINT || byte > NINE) {
+      return end - start <= ALWAYS_NUMERIC_BYTES ? EXACT : classifyFraction(bytes, start, at, end);
+    }
+  }
+  const firstDigit = bytes[start] === MINUS ? start + 1 : start;
+  const digitCount = end - firstDigit;
+  if (digitCount < BIGINT_DIGIT_COUNT) return WHOLE;
+  if (digitCount === BIGINT_DIGIT_COUNT) {
+    return fitsBigint(bytes, firstDigit, firstDigit !== start) ? WHOLE : EXACT;
+  }
+  return digitCount <= NUMERIC_DIGITS_BEFORE_POINT ? EXACT : classifyBeyondNumeric(bytes, start, end);
+}
+
+function fitsBigint(bytes: Buffer, firstDigit: number, negative: boolean): boolean {
+  const last = BIGINT_DIGIT_COUNT - 1;
+  for (let place = 0; place < last; place++) {
+    const difference = bytes[firstDigit + place]! - BIGINT_DIGITS[place]!;
+    if (difference !== 0) return difference < 0;
+  }
+  return bytes[firstDigit + last]! <= (negative ? EIGHT : BIGINT_DIGITS[last]!);
+}
+
+/** `mark` is where the first point or exponent stands. */
+function classifyFraction(bytes: Buffer, start: number, mark: number, end: number): number {
+  let mantissaEnd = mark;
+  while (mantissaEnd < end && bytes[mantissaEnd]! <= NINE) mantissaEnd++;
+  const wholeDigits = mark - start - (bytes[start] === MINUS ? 1 : 0);
+  const fractionDigits = mantissaEnd === mark ? 0 : mantissaEnd - mark - 1;
+  const exponent = readExponent(bytes, mantissaEnd, end);
+  const fits =
+    wholeDigits + exponent <= NUMERIC_DIGITS_BEFORE_POINT &&
+    fractionDigits - exponent <= NUMERIC_DIGITS_AFTER_POINT;
+  return fits ? EXACT : classifyBeyondNumeric(bytes, start, end);
+}
+
+/** `at` is where the `e` stands, or the end: 0. */
+function readExponent(bytes: Buffer, at: number, end: number): number {
+  let exponent = 0;
+  let negative = false;
+  for (let digit = at + 1; digit < end; digit++) {
+    const byte = bytes[digit]!;
+    if (byte === MINUS) negative = true;
+    else if (byte !== PLUS) exponent = Math.min(exponent * 10 + byte - ZERO, EXPONENT_CEILING);
+  }
+  return negative ? -exponent : exponent;
+}
+
+/** What no `numeric` holds is a double only where that loses nothing: zeros in absurd number, as in `0e-20000`. */
+function classifyBeyondNumeric(bytes: Buffer, start: number, end: number): number {
+  let digits = 0;
+  let firstSignificant = -1;
+  let lastSignificant = -1;
+  let digitsBeforePoint = -1;
+  let at = start;
+  for (; at < end && bytes[at]! <= NINE; at++) {
+    const byte = bytes[at]!;
+    if (byte === MINUS) continue;
+    if (byte === POINT) {
+      digitsBeforePoint = digits;
+      continue;
+    }
+    if (byte !== ZERO) {
+      if (firstSignificant < 0) firstSignificant = digits;
+      lastSignificant = digits;
+    }
+    digits++;
+  }
+  if (firstSignificant < 0) return DOUBLE_ONLY;
+  if (digitsBeforePoint < 0) digitsBeforePoint = digits;
+  const leadingExponent = digitsBeforePoint - 1 - firstSignificant + readExponent(bytes, at, end);
+  const fits =
+    lastSignificant - firstSignificant < DOUBLE_DIGITS &&
+    leadingExponent >= DOUBLE_MIN_EXPONENT &&
+    leadingExponent <= DOUBLE_MAX_EXPONENT;
+  return fits ? DOUBLE_ONLY : OTHER;
+}

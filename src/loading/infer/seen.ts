@@ -1,0 +1,27 @@
+/**
+ * What inference has seen in a column, one bit per class of value. A column's state is the union of its cells'
+ * bits; `infer-types.ts` alone says which type such a union becomes.
+ */
+
+/** No value yet. */
+export const NOTHING = 0;
+export const BOOLEAN = 1;
+/** A number without point and exponent that `bigint` holds. */
+export const WHOLE = 1 << 1;
+/** Any other number that `numeric` holds with every digit. */
+export const EXACT = 1 << 2;
+/** A number that `numeric` cannot hold and `double precision` can, without loss. */
+export const DOUBLE_ONLY = 1 << 3;
+export const DATE_STRING = 1 << 4;
+export const TIMESTAMP_STRING = 1 << 5;
+/** A date-time with an offset. */
+export const TIMESTAMPTZ_STRING = 1 << 6;
+export const UUID_STRING = 1 << 7;
+/** An object or array that `jsonb` holds. */
+export const NESTED = 1 << 8;
+export const DATE_CELL = 1 << 9;
+export const TIMESTAMP_CELL = 1 << 10;
+export const TIME_CELL = 1 << 11;
+export const INTERVAL_CELL = 1 << 12;
+/** Only `text` gives it back: any other string, a number or nested value that no other type holds. */
+export const OTHER = 1 << 13;

@@ -1,0 +1,120 @@
+/**
+ * Strings that are dates, date-times and UUIDs to the letter, told from their bytes.
+ *
+ * Strict on purpose: a string is taken for more than text only where its type gives back the same value. So, as
+ * text stay: what is no day or time of the calendar; the second 60 and the hour 24, which PostgreSQL carries over;
+ * more digits of a second than it keeps; offsets it refuses (16 hours and more) and `-00:00`, which says that the
+ * place is unknown (RFC 3339 section 4.3); a space for the `T`, which ISO 8601 does not have; UUIDs in capitals,
+ * which come back in small letters.
+ */
+import { DATE_STRING, OTHER, TIMESTAMP_STRING, TIMESTAMPTZ_STRING, UUID_STRING } from './seen.ts';
+
+const DATE_BYTES = 10; // 2024-02-29
+const TIMESTAMP_BYTES = 19; // 2024-02-29T23:59:59
+const OFFSET_BYTES = 6; // +01:00
+const UUID_BYTES = 36;
+
+const MICROSECOND_DIGITS = 6;
+/** Nanoseconds, as many programs write them; the digits after the microseconds must be zeros. */
+const FRACTION_DIGITS = 9;
+const MAX_OFFSET_HOURS = 15;
+
+const PLUS = 0x2b;
+const HYPHEN = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const CAPITAL_T = 0x54;
+const CAPITAL_Z = 0x5a;
+const SMALL_A = 0x61;
+const SMALL_F = 0x66;
+
+/** @returns one of the `…_STRING` classes of seen.ts, or `OTHER` */
+export function classifyString(bytes: Buffer, start: number, end: number): number {
+  const length = end - start;
+  if (length === DATE_BYTES) return isDate(bytes, start) ? DATE_STRING : OTHER;
+  if (length === UUID_BYTES) return isUuid(bytes, start) ? UUID_STRING : OTHER;
+  if (length < TIMESTAMP_BYTES || length > UUID_BYTES) return OTHER;
+  return classifyTimestamp(bytes, start, end);
+}
+
+function isDate(bytes: Buffer, at: number): boolean {
+  if (bytes[at + 4] !== HYPHEN || bytes[at + 7] !== HYPHEN) return false;
+  const century = twoDigits(bytes, at);
+  const yearOfCentury = twoDigits(bytes, at + 2);
+  const month = twoDigits(bytes, at + 5);
+  const day = twoDigits(bytes, at + 8);
+  if (century < 0 || yearOfCentury < 0 || month < 1 || month > 12 || day < 1) return false;
+  const year = century * 100 + yearOfCentury;
+  return year > 0 && (day <= 28 || day <= daysInMonth(year, month));
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+function classifyTimestamp(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start + 10] !== CAPITAL_T || !isDate(bytes, start) || !isTime(bytes, start + 11)) return OTHER;
+  const at = afterFraction(bytes, start + TIMESTAMP_BYTES, end);
+  if (at < 0) return OTHER;
+  if (at === end) return TIMESTAMP_STRING;
+  const hasOffset =
+    at + 1 === end ? bytes[at] === CAPITAL_Z : at + OFFSET_BYTES === end && isOffset(bytes, at);
+  return hasOffset ? TIMESTAMPTZ_STRING : OTHER;
+}
+
+function isTime(bytes: Buffer, at: number): boolean {
+  return (
+    bytes[at + 2] === COLON &&
+    bytes[at + 5] === COLON &&
+    isUpTo(23, twoDigits(bytes, at)) &&
+    isUpTo(59, twoDigits(bytes, at + 3)) &&
+    isUpTo(59, twoDigits(bytes, at + 6))
+  );
+}
+
+/** Where the fraction of a second that may stand at `at` ends; -1 where it cannot be kept. */
+function afterFraction(bytes: Buffer, at: number, end: number): number {
+  if (at === end || bytes[at] !== POINT) return at;
+  const first = at + 1;
+  let next = first;
+  while (next < end && bytes[next]! >= ZERO && bytes[next]! <= NINE) {
+    if (next - first >= MICROSECOND_DIGITS && bytes[next] !== ZERO) return -1;
+    next++;
+  }
+  return next === first || next - first > FRACTION_DIGITS ? -1 : next;
+}
+
+function isOffset(bytes: Buffer, at: number): boolean {
+  const sign = bytes[at];
+  if ((sign !== PLUS && sign !== HYPHEN) || bytes[at + 3] !== COLON) return false;
+  const hours = twoDigits(bytes, at + 1);
+  const minutes = twoDigits(bytes, at + 4);
+  if (!isUpTo(MAX_OFFSET_HOURS, hours) || !isUpTo(59, minutes)) return false;
+  return sign === PLUS || hours + minutes > 0;
+}
+
+function isUuid(bytes: Buffer, start: number): boolean {
+  for (let place = 0; place < UUID_BYTES; place++) {
+    const byte = bytes[start + place]!;
+    if (place === 8 || place === 13 || place === 18 || place === 23) {
+      if (byte !== HYPHEN) return false;
+    } else if ((byte < ZERO || byte > NINE) && (byte < SMALL_A || byte > SMALL_F)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** The number that two digits are; -1 where they are none. */
+function twoDigits(bytes: Buffer, at: number): number {
+  const tens = bytes[at]! - ZERO;
+  const ones = bytes[at + 1]! - ZERO;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1;
+}
+
+function isUpTo(maximum: number, value: number): boolean {
+  return value >= 0 && value <= maximum;
+}
