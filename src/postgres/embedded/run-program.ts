@@ -1,0 +1,58 @@
+/** Runs one of PostgreSQL's programs as the cluster's user. */
+
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { env, platform } from 'node:process';
+import type { SystemUser } from './system-user.ts';
+
+export interface ProgramOptions {
+  user: SystemUser | undefined;
+  cwd: string;
+  input?: string;
+}
+
+const maxOutputChars = 10_000;
+
+/** Waits for the program's end; fails with what it said where it fails. */
+export async function runProgram(path: string, parameters: string[], options: ProgramOptions): Promise<void> {
+  const child = await spawnProgram(path, parameters, options.user, { cwd: options.cwd, stdio: 'pipe' });
+  let output = '';
+  const keep = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-maxOutputChars);
+  };
+  child.stdout!.on('data', keep);
+  child.stderr!.on('data', keep);
+  // A program that ended early no longer reads; its exit code tells why.
+  child.stdin!.on('error', () => {});
+  child.stdin!.end(options.input ?? '');
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${path} failed (${signal ?? `exit code ${code}`}): ${output.trim()}`);
+}
+
+/** Starts the program with an environment of its own: nobody's PG* variables and locale reach it. */
+export async function spawnProgram(
+  path: string,
+  parameters: string[],
+  user: SystemUser | undefined,
+  options: SpawnOptions,
+): Promise<ChildProcess> {
+  const child = spawn(path, parameters, {
+    ...options,
+    ...user,
+    env: {
+      LC_ALL: 'C',
+      TZ: 'UTC',
+      PATH: '/usr/bin:/bin',
+      ...(platform === 'win32' && { SystemRoot: env.SystemRoot }),
+    },
+  });
+  try {
+    await once(child, 'spawn');
+  } catch (cause) {
+    throw new Error(
+      `${path} cannot be started on this machine (${(cause as Error).message}): set DATABASE_URL to a PostgreSQL 15 or newer`,
+      { cause },
+    );
+  }
+  return child;
+}

@@ -1,0 +1,278 @@
+/**
+ * One run of the embedded server: started, watched, stopped; and one that an earlier service left behind.
+ */
+
+import type { ChildProcess } from 'node:child_process';
+import { open, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import process, { kill, platform } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Log } from '../log.ts';
+import { programPath } from './binaries.ts';
+import type { Place } from './place.ts';
+import { runProgram, spawnProgram } from './run-program.ts';
+
+export interface Server {
+  port: number;
+  /** Resolves when the server has ended; with its last words where nobody had asked it to. */
+  exited: Promise<string | undefined>;
+  stop(): Promise<void>;
+}
+
+const startTimeoutMs = 60_000;
+const startAttempts = 5;
+const pollMs = 10;
+const fastStopMs = 15_000;
+const immediateStopMs = 5_000;
+const maxLogBytes = 1_000_000;
+
+/** Starts the server of a place and answers when it takes connections. */
+export async function startServer(
+  dataDir: string,
+  place: Place,
+  password: string,
+  durable: boolean,
+): Promise<Server> {
+  const portFile = join(dataDir, 'postgres-port');
+  const logFile = join(dataDir, 'postgres.log');
+  let preferred = Number(await readFile(portFile, 'utf8').catch(() => 0));
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort(preferred);
+    await rotateLog(logFile);
+    const logStart = await sizeOf(logFile);
+    const child = await spawnServer(place, port, logFile, durable);
+    if (await becomesReady(child, port, password)) {
+      if (port !== preferred) await writeFile(portFile, `${port}\n`);
+      return watch(child, port, place, logFile, logStart);
+    }
+    const words = await lastWords(logFile, logStart);
+    // The port can be taken between our look and the server's; a killed server's last processes go within moments.
+    const passing = /could not (bind|create any TCP)|pre-existing shared memory block/.test(words);
+    if (!passing || attempt === startAttempts) {
+      throw new Error(`the embedded PostgreSQL did not start: ${words} (see ${logFile})`);
+    }
+    preferred = 0;
+    await sleep(200 * attempt);
+  }
+}
+
+/**
+ * Stops a server that an earlier service left running on the cluster. A pid file whose process is gone or is
+ * something else is removed: PostgreSQL itself refuses to start while any process has that number.
+ */
+export async function stopOrphan(place: Place, log: Log): Promise<void> {
+  const pidFile = join(place.cluster, 'postmaster.pid');
+  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n', 1)[0]);
+  if (!Number.isInteger(pid) || pid <= 0) return;
+  if (!(await isServerOf(pid, place.cluster))) {
+    await rm(pidFile, { force: true });
+    return;
+  }
+  log.warn({ pid }, 'A PostgreSQL that an earlier run left behind is stopped first');
+  await stopProcess(pid, place, async (timeoutMs) => {
+    const end = performance.now() + timeoutMs;
+    while (await isServerOf(pid, place.cluster)) {
+      if (performance.now() > end) return false;
+      await sleep(pollMs);
+    }
+    return true;
+  });
+}
+
+async function spawnServer(
+  place: Place,
+  port: number,
+  logFile: string,
+  durable: boolean,
+): Promise<ChildProcess> {
+  const log = await open(logFile, 'a', 0o600);
+  try {
+    const settings = Object.entries(serverSettings(port, durable)).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
+    return await spawnProgram(
+      programPath(place.binaries, 'postgres'),
+      ['-D', place.cluster, ...settings],
+      place.user,
+      {
+        cwd: place.cluster,
+        stdio: ['ignore', log.fd, log.fd],
+        // A Ctrl-C in the terminal goes to the whole group; the server is ended by us, after the requests.
+        detached: true,
+      },
+    );
+  } finally {
+    await log.close();
+  }
+}
+
+function serverSettings(port: number, durable: boolean): Record<string, string | number> {
+  return {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: 100,
+    shared_buffers: '256MB',
+    maintenance_work_mem: '256MB',
+    max_wal_size: '4GB',
+    checkpoint_timeout: '15min',
+    // Nothing replicates from here; and a table that is made and filled in one transaction needs no log of its rows.
+    wal_level: 'minimal',
+    max_wal_senders: 0,
+    max_logical_replication_workers: 0,
+    jit: 'off',
+    // Only what concerns the server itself: messages about statements hold the callers' values, and would fill the disk.
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+    ...(!durable && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+}
+
+/** False where the server ended instead. */
+async function becomesReady(child: ChildProcess, port: number, password: string): Promise<boolean> {
+  const end = performance.now() + startTimeoutMs;
+  while (child.exitCode === null && child.signalCode === null) {
+    // Its own connection each time; that it is our server and no other is proven by SCRAM, both ways.
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port,
+      user: 'postgres',
+      password,
+      database: 'postgres',
+    });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.end();
+      return true;
+    } catch (error) {
+      const { code } = error as { code?: string };
+      const passing = code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === '57P03';
+      if (!passing || performance.now() > end) {
+        child.kill('SIGKILL');
+        throw new Error(`the embedded PostgreSQL does not take connections: ${(error as Error).message}`, {
+          cause: error,
+        });
+      }
+    }
+    await sleep(pollMs);
+  }
+  return false;
+}
+
+function watch(child: ChildProcess, port: number, place: Place, logFile: string, logStart: number): Server {
+  const pid = child.pid!;
+  let stopping: Promise<void> | undefined;
+  // The last resort, for a process that ends without a word to us: no server is left behind.
+  const endWithUs = () => child.kill('SIGINT');
+  process.once('exit', endWithUs);
+
+  const ended = new Promise<void>((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve();
+    else child.once('exit', () => resolve());
+  });
+  const exited = ended.then(async () => {
+    process.off('exit', endWithUs);
+    if (stopping !== undefined) return undefined;
+    return `the embedded PostgreSQL ended (${child.signalCode ?? `exit code ${child.exitCode}`}): ${await lastWords(logFile, logStart)}`;
+  });
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      await stopProcess(pid, place, (timeoutMs) =>
+        Promise.race([ended.then(() => true), sleep(timeoutMs, false, { ref: false })]),
+      );
+    }
+    await exited;
+  };
+  return {
+    port,
+    exited,
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+/** Fast shutdown, then immediate, then none at all (PostgreSQL 18.5). */
+async function stopProcess(
+  pid: number,
+  place: Place,
+  ends: (timeoutMs: number) => Promise<boolean>,
+): Promise<void> {
+  await signal(pid, 'INT', place);
+  if (await ends(fastStopMs)) return;
+  await signal(pid, 'QUIT', place);
+  if (await ends(immediateStopMs)) return;
+  await signal(pid, 'KILL', place);
+  if (!(await ends(immediateStopMs)))
+    throw new Error(`the embedded PostgreSQL (process ${pid}) cannot be stopped`);
+}
+
+async function signal(pid: number, name: 'INT' | 'QUIT' | 'KILL', place: Place): Promise<void> {
+  try {
+    // Windows has no signals; PostgreSQL emulates them over a pipe.
+    if (platform === 'win32' && name !== 'KILL') {
+      await runProgram(programPath(place.binaries, 'pg_ctl'), ['kill', name, String(pid)], {
+        user: undefined,
+        cwd: place.cluster,
+      });
+    } else {
+      kill(pid, `SIG${name}`);
+    }
+  } catch (error) {
+    // ESRCH: it was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Whether a process is the server of this cluster: a number alone may have been given to another process since. */
+async function isServerOf(pid: number, cluster: string): Promise<boolean> {
+  try {
+    kill(pid, 0);
+  } catch (error) {
+    // EPERM: it lives, and is somebody else's.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  if (platform === 'linux') {
+    // A server's working directory is its cluster.
+    return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === cluster;
+  }
+  return true;
+}
+
+async function freePort(preferred: number): Promise<number> {
+  if (preferred > 0 && preferred < 65_536 && (await canListen(preferred)) !== undefined) return preferred;
+  const port = await canListen(0);
+  if (port === undefined) throw new Error('no TCP port is free on 127.0.0.1');
+  return port;
+}
+
+function canListen(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
+    });
+  });
+}
+
+async function rotateLog(logFile: string): Promise<void> {
+  if ((await sizeOf(logFile)) > maxLogBytes) await rename(logFile, `${logFile}.1`);
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0;
+}
+
+/** What the server wrote since it was started, the end of it, on one line. */
+async function lastWords(logFile: string, logStart: number): Promise<string> {
+  const text = (await readFile(logFile).catch(() => Buffer.alloc(0))).subarray(logStart).toString();
+  return text.trim().split('\n').slice(-4).join(' / ').slice(-1000) || 'it said nothing';
+}

@@ -1,0 +1,51 @@
+/** A database of its own for a test file. */
+
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+export interface TestDatabase {
+  /** For the role that the service connects as, owner of the database. */
+  url: string;
+  /** For a superuser, in the same database; undefined where the test server has none to offer. */
+  adminUrl: string | undefined;
+  pool: pg.Pool;
+  drop(): Promise<void>;
+}
+
+/** Makes the database on the test run's server (`test/support/global-setup.ts`). */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = process.env.TEST_DATABASE_URL;
+  if (!server) throw new Error('no test server: run with --test-global-setup=test/support/global-setup.ts');
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await runStatement(server, `CREATE DATABASE ${name} TEMPLATE template0`);
+  const url = inDatabase(server, name);
+  const admin = process.env.TEST_ADMIN_DATABASE_URL;
+  const pool = new pg.Pool({ connectionString: url });
+  // Connections that end with the database are no failure of a test.
+  pool.on('error', () => {});
+  return {
+    url,
+    adminUrl: admin ? inDatabase(admin, name) : undefined,
+    pool,
+    drop: async () => {
+      await pool.end();
+      await runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+function inDatabase(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function runStatement(server: string, statement: string): Promise<void> {
+  const client = new pg.Client(server);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

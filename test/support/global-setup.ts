@@ -1,0 +1,31 @@
+/**
+ * One PostgreSQL for a whole test run: an embedded one in a throw-away folder, or the server that TEST_DATABASE_URL
+ * (a role that may create databases and roles) and TEST_ADMIN_DATABASE_URL (a superuser) name.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
+
+let server: EmbeddedPostgres | undefined;
+let folder: string | undefined;
+
+export async function globalSetup(): Promise<void> {
+  if (process.env.TEST_DATABASE_URL) return;
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-test-'));
+  const quiet = { info: () => {}, warn: () => {} };
+  server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log: quiet, durable: false });
+  const admin = new pg.Client(server.adminUrl);
+  await admin.connect();
+  await admin.query('ALTER ROLE tablewright CREATEDB');
+  await admin.end();
+  process.env.TEST_DATABASE_URL = server.url;
+  process.env.TEST_ADMIN_DATABASE_URL = server.adminUrl;
+}
+
+export async function globalTeardown(): Promise<void> {
+  await server?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+}
