@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ConfigError, readConfig, settings } from './config.ts';
+
+const secret = 'x'.repeat(32);
+
+function faultsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert(error instanceof ConfigError);
+    for (const fault of error.faults) assert(error.message.includes(fault));
+    return error.faults;
+  }
+  return [];
+}
+
+test('nothing set: every default', () => {
+  const config = readConfig({});
+  assert.deepEqual(config.http, { host: '127.0.0.1', port: 8080 });
+  assert.equal(config.database.url, undefined);
+  assert.equal(config.database.poolSize, 20);
+  assert.equal(config.dataDir, '.tablewright');
+  assert.equal(config.tokens.secret, undefined);
+  assert.equal(config.limits.maxColumns, 1600);
+  assert.equal(config.limits.maxBodyBytes, 10 * 1024 ** 3);
+});
+
+test('every default passes its own check', () => {
+  for (const [name, setting] of Object.entries(settings)) {
+    if (setting.default !== undefined) assert(setting.fits(setting.default), name);
+  }
+});
+
+test('what is set is taken, an empty value counts as absent', () => {
+  const config = readConfig({
+    HOST: '::1',
+    PORT: '0',
+    LOG_LEVEL: '',
+    DATABASE_URL: 'postgres://u@h/d',
+    TOKEN_SECRET: secret,
+    TOKEN_ISSUER: ' ',
+    STATEMENT_TIMEOUT_MS: '0',
+  });
+  assert.deepEqual(config.http, { host: '::1', port: 0 });
+  assert.equal(config.logLevel, 'info');
+  assert.equal(config.database.url, 'postgres://u@h/d');
+  assert.equal(config.database.statementTimeoutMs, 0);
+  assert.deepEqual(config.tokens, { secret, issuer: undefined, audience: undefined });
+});
+
+test('all faults are told at once, each with its name, its rule and an example', () => {
+  const faults = faultsOf({
+    HOST: '1.2.3',
+    PORT: '80a',
+    LOG_LEVEL: 'loud',
+    MAX_COLUMNS: '1601',
+    MAX_ROWS: '-1',
+  });
+  assert.deepEqual(
+    faults.map((fault) => fault.split(' ', 1)[0]),
+    ['LOG_LEVEL', 'HOST', 'PORT', 'MAX_COLUMNS', 'MAX_ROWS'],
+  );
+  assert.equal(faults[2], 'PORT must be a whole number from 0 to 65535, not "80a"; for example 8080');
+});
+
+test('a number is digits alone', () => {
+  for (const value of ['1e3', '0x10', '1.5', '+1', '65536', '99999999999999999999', '１']) {
+    assert.equal(faultsOf({ PORT: value }).length, 1, value);
+  }
+});
+
+test('secrets are not repeated in the message', () => {
+  const faults = faultsOf({ TOKEN_SECRET: 'too-short', DATABASE_URL: 'mysql://u:hunter2@h/d' });
+  assert.equal(faults.length, 2);
+  assert(!faults.join().includes('too-short'));
+  assert(!faults.join().includes('hunter2'));
+});
+
+test('a database of one’s own needs a token secret', () => {
+  assert.match(faultsOf({ DATABASE_URL: 'postgres://u@h/d' }).join(), /^TOKEN_SECRET is needed/);
+});
+
+test('uploads leave a connection for the rest', () => {
+  assert.match(faultsOf({ MAX_UPLOADS: '20' }).join(), /^DATABASE_POOL_SIZE must be above MAX_UPLOADS/);
+});
+
+test('.env.example and the table are equal, names and defaults', () => {
+  const file = readFileSync(new URL('../.env.example', import.meta.url), 'utf8');
+  const shown = Object.fromEntries(
+    [...file.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map((match) => [match[1], match[2]]),
+  );
+  const expected = Object.entries(settings).map(([name, setting]) => [name, setting.default ?? '']);
+  assert.deepEqual(shown, Object.fromEntries(expected));
+  // Each stands under a line that explains it.
+  for (const name of Object.keys(shown)) assert.match(file, new RegExp(`\n# [^\n]+\\.\n# ${name}=`), name);
+});
