@@ -7,8 +7,8 @@ import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from './seen.ts';
 const NUMERIC_DIGITS_BEFORE_POINT = 131_072;
 const NUMERIC_DIGITS_AFTER_POINT = 16_383;
 
-/** Shorter than `1e131072` and `1e-16384`, the shortest numbers that `numeric` cannot hold. */
-const ALWAYS_NUMERIC_BYTES = 7;
+/** `numeric` holds every number of so few bytes: the shortest that it cannot hold are `1e131072` and `1e-16384`. */
+export const ALWAYS_NUMERIC_BYTES = 7;
 
 /** Any decimal of 15 significant digits comes back from a double as it went in (IEEE 754; C's `DBL_DIG`). */
 const DOUBLE_DIGITS = 15;

@@ -27,8 +27,10 @@ const NINE = 0x39;
 const COLON = 0x3a;
 const CAPITAL_T = 0x54;
 const CAPITAL_Z = 0x5a;
-const SMALL_A = 0x61;
-const SMALL_F = 0x66;
+
+/** Indexed by the byte: a branch per digit costs three times as much, as no processor foretells random digits. */
+const IS_HEX_DIGIT = new Uint8Array(256);
+for (const digit of Buffer.from('0123456789abcdef', 'latin1')) IS_HEX_DIGIT[digit] = 1;
 
 /** @returns one of the `…_STRING` classes of seen.ts, or `OTHER` */
 export function classifyString(bytes: Buffer, start: number, end: number): number {
@@ -96,16 +98,24 @@ function isOffset(bytes: Buffer, at: number): boolean {
   return sign === PLUS || hours + minutes > 0;
 }
 
-function isUuid(bytes: Buffer, start: number): boolean {
-  for (let place = 0; place < UUID_BYTES; place++) {
-    const byte = bytes[start + place]!;
-    if (place === 8 || place === 13 || place === 18 || place === 23) {
-      if (byte !== HYPHEN) return false;
-    } else if ((byte < ZERO || byte > NINE) && (byte < SMALL_A || byte > SMALL_F)) {
-      return false;
-    }
-  }
-  return true;
+function isUuid(bytes: Buffer, at: number): boolean {
+  return (
+    bytes[at + 8] === HYPHEN &&
+    bytes[at + 13] === HYPHEN &&
+    bytes[at + 18] === HYPHEN &&
+    bytes[at + 23] === HYPHEN &&
+    areHexDigits(bytes, at, at + 8) &&
+    areHexDigits(bytes, at + 9, at + 13) &&
+    areHexDigits(bytes, at + 14, at + 18) &&
+    areHexDigits(bytes, at + 19, at + 23) &&
+    areHexDigits(bytes, at + 24, at + UUID_BYTES)
+  );
+}
+
+function areHexDigits(bytes: Buffer, start: number, end: number): boolean {
+  let all = 1;
+  for (let at = start; at < end; at++) all &= IS_HEX_DIGIT[bytes[at]!]!;
+  return all === 1;
 }
 
 /** The number that two digits are; -1 where they are none. */
