@@ -25,7 +25,8 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
     if (byte === QUOTE) {
       at = afterString(bytes, at + 1, end);
       if (at < 0) return OTHER;
-    } else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
+    } else if (byte >= ZERO && byte <= NINE) {
+      // Its sign, if it has one, is of no weight here.
       const numberEnd = afterNumber(bytes, at + 1, end);
       const numberClass = classifyNumber(bytes, at, numberEnd);
       if (numberClass !== WHOLE && numberClass !== EXACT) return OTHER;

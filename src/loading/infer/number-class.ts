@@ -15,9 +15,6 @@ const DOUBLE_DIGITS = 15;
 const DOUBLE_MIN_EXPONENT = -307;
 const DOUBLE_MAX_EXPONENT = 307;
 
-/** Beyond every limit above; keeps a million digits of exponent from becoming infinite. */
-const EXPONENT_CEILING = 1_000_000_000;
-
 /** The last digits of the `bigint` range; 2^63 itself is in it only as a negative number. */
 const BIGINT_DIGITS = Buffer.from('9223372036854775807', 'latin1');
 const BIGINT_DIGIT_COUNT = BIGINT_DIGITS.length;
@@ -68,14 +65,14 @@ function classifyFraction(bytes: Buffer, start: number, mark: number, end: numbe
   return fits ? EXACT : classifyBeyondNumeric(bytes, start, end);
 }
 
-/** `at` is where the `e` stands, or the end: 0. */
+/** `at` is where the `e` stands, or the end: 0. Hundreds of digits make it infinite, which is beyond every limit too. */
 function readExponent(bytes: Buffer, at: number, end: number): number {
   let exponent = 0;
   let negative = false;
   for (let digit = at + 1; digit < end; digit++) {
     const byte = bytes[digit]!;
     if (byte === MINUS) negative = true;
-    else if (byte !== PLUS) exponent = Math.min(exponent * 10 + byte - ZERO, EXPONENT_CEILING);
+    else if (byte !== PLUS) exponent = exponent * 10 + byte - ZERO;
   }
   return negative ? -exponent : exponent;
 }
