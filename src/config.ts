@@ -38,6 +38,13 @@ export interface TokenConfig {
   audience: string | undefined;
 }
 
+/** What tokens are verified with, and signed in development. */
+export interface TokenSettings {
+  secret: Buffer;
+  issuer: string | undefined;
+  audience: string | undefined;
+}
+
 export interface LimitsConfig {
   /** Of an upload's request. */
   maxBodyBytes: number;

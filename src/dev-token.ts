@@ -1,0 +1,40 @@
+/**
+ * Access tokens for development: signed with the service's own secret. In production they are issued elsewhere.
+ */
+
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import type { Config, TokenSettings } from './config.ts';
+import { readOrCreateSecret } from './postgres/embedded/secret-file.ts';
+import { makeDataDir } from './postgres/embedded.ts';
+
+export interface DevTokenOptions {
+  /** Words separated by spaces. */
+  scope: string;
+  /** Names of schemas, with `*`; undefined: all. */
+  schemas?: string[] | undefined;
+  role?: string | undefined;
+  ttlSeconds: number;
+}
+
+export const allScopes = 'table:create table:load table:replace table:read';
+
+/** A token (JWT, RFC 7519; HS256) that the service accepts under the same settings. */
+export async function signDevToken(settings: TokenSettings, options: DevTokenOptions): Promise<string> {
+  const { scope, schemas, role, ttlSeconds } = options;
+  const token = new SignJWT({ scope, ...(schemas && { schemas }), ...(role && { role }) })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setSubject('development')
+    .setIssuedAt()
+    .setExpirationTime(Math.floor(Date.now() / 1000) + ttlSeconds);
+  if (settings.issuer !== undefined) token.setIssuer(settings.issuer);
+  if (settings.audience !== undefined) token.setAudience(settings.audience);
+  return token.sign(settings.secret);
+}
+
+/** The settings with their secret: the one that is set, else the one in the data folder, generated where there is none. */
+export async function resolveTokenSettings(config: Config): Promise<TokenSettings> {
+  const { secret, issuer, audience } = config.tokens;
+  const text = secret ?? (await readOrCreateSecret(join(await makeDataDir(config.dataDir), 'token-secret')));
+  return { secret: Buffer.from(text), issuer, audience };
+}

@@ -1,0 +1,178 @@
+/**
+ * One transaction on one connection, which goes back to the pool clean or is thrown away: on success, on failure, and
+ * where the caller of the service has gone.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { AppError } from '../errors.ts';
+import { quoteIdentifier } from './sql.ts';
+
+export interface TransactionOptions {
+  /** The role to run under (`SET LOCAL ROLE`); none: the one that the service connects as. */
+  role?: string | undefined;
+  /** For each statement, a COPY as a whole among them; 0: none; not given: the server's. */
+  statementTimeoutMs?: number | undefined;
+  /** For each wait for a lock; 0: none; not given: the server's. */
+  lockTimeoutMs?: number | undefined;
+  /** Ends the transaction wherever it is. */
+  signal?: AbortSignal | undefined;
+  readOnly?: boolean | undefined;
+  /** Do everything and keep nothing: a dry run. */
+  rollback?: boolean | undefined;
+}
+
+/** What an aborted piece of work gets to end by itself; nearly always it is a matter of one round trip. */
+const graceMs = 100;
+/** What a cancelled statement gets to end. */
+const cancelMs = 2000;
+const rollbackMs = 5000;
+
+/**
+ * Runs `work` in a transaction and commits; whatever it throws rolls back and is thrown on. `work` must not use the
+ * client once it has answered.
+ *
+ * When the signal aborts, the running statement is cancelled, nothing is kept, and the signal's reason is thrown; but a
+ * commit under way is never broken off.
+ *
+ * @throws AppError `permission-denied` where the role does not exist or is not open to the service
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  options: TransactionOptions,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const { signal } = options;
+  const client = await acquire(pool, signal);
+  // A broken connection fails the query that runs on it. The event without a listener would end the process.
+  client.on('error', ignore);
+  let isClean = false;
+  try {
+    const running = begin(client, options).then(() => work(client));
+    const result = await untilAborted(running, signal, () => settle(pool, client, running));
+    await end(client, options.rollback ? 'ROLLBACK' : 'COMMIT');
+    isClean = true;
+    return result;
+  } catch (error) {
+    isClean = !(error instanceof Abandoned) && (await rollBack(client));
+    throw signal?.aborted ? signal.reason : error;
+  } finally {
+    client.release(!isClean);
+    if (isClean) client.off('error', ignore);
+  }
+}
+
+/** The work was cut off in the middle of something: the connection's state is not known. */
+class Abandoned extends Error {}
+
+async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+  signal?.throwIfAborted();
+  const connecting = pool.connect();
+  return untilAborted(connecting, signal, async () => {
+    connecting.then((client) => client.release(), ignore);
+    throw signal!.reason;
+  });
+}
+
+/** All in one round trip. */
+async function begin(client: pg.PoolClient, options: TransactionOptions): Promise<void> {
+  const { role, statementTimeoutMs, lockTimeoutMs } = options;
+  const statements = [options.readOnly ? 'BEGIN READ ONLY' : 'BEGIN'];
+  if (statementTimeoutMs !== undefined)
+    statements.push(`SET LOCAL statement_timeout = ${Math.trunc(statementTimeoutMs)}`);
+  if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout = ${Math.trunc(lockTimeoutMs)}`);
+  if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);
+  try {
+    await client.query(statements.join('; '));
+  } catch (error) {
+    // Invalid parameter value: no such role.
+    const { code } = error as { code?: unknown };
+    if (role === undefined || (code !== '22023' && code !== '42501')) throw error;
+    throw new AppError(
+      'permission-denied',
+      `The access token's role "${role}" does not exist or is not open to this service.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function end(client: pg.PoolClient, command: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+  const result = await client.query(command);
+  // PostgreSQL answers the COMMIT of a failed transaction with a rollback, not with an error.
+  if (result.command !== command)
+    throw new Error('a statement of the transaction failed and its error was lost');
+}
+
+/** Whether the connection can be used again. */
+async function rollBack(client: pg.PoolClient): Promise<boolean> {
+  const rolledBack = client.query('ROLLBACK').then(
+    () => true,
+    () => false,
+  );
+  return settledWithin(rolledBack, rollbackMs, false);
+}
+
+/** After an abort: waits for the work's end, at last by cancelling its statement. */
+async function settle(pool: pg.Pool, client: pg.PoolClient, running: Promise<unknown>): Promise<void> {
+  const settled = running.then(
+    () => true,
+    () => true,
+  );
+  if (await settledWithin(settled, graceMs, false)) return;
+  await settledWithin(cancelStatement(pool, client), cancelMs, undefined);
+  await settledWithin(settled, cancelMs, false);
+  // A cancel that comes late would hit the next one's statement: this connection is not used again.
+  throw new Abandoned();
+}
+
+/** Over a connection of its own: the pool's may all be taken. */
+async function cancelStatement(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
+  const { processID } = client as unknown as { processID: number | null };
+  const canceller = new pg.Client({ ...pool.options, connectionTimeoutMillis: cancelMs });
+  canceller.on('error', ignore);
+  try {
+    await canceller.connect();
+    await canceller.query('SELECT pg_cancel_backend($1)', [processID]);
+  } catch {
+    // The connection is ended next, and the statement with it as soon as PostgreSQL sees that.
+  } finally {
+    canceller.end().catch(ignore);
+  }
+}
+
+/** The promise's result; when the signal aborts first, what `onAbort` does, and then the signal's reason. */
+async function untilAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  onAbort: () => Promise<void>,
+): Promise<T> {
+  if (signal === undefined) return promise;
+  const aborted = Promise.withResolvers<typeof abortedFirst>();
+  const listener = () => aborted.resolve(abortedFirst);
+  signal.addEventListener('abort', listener, { once: true });
+  try {
+    if (signal.aborted) listener();
+    const first = await Promise.race([promise, aborted.promise]);
+    if (first !== abortedFirst) return first as T;
+    promise.catch(ignore);
+    await onAbort();
+    throw signal.reason;
+  } finally {
+    signal.removeEventListener('abort', listener);
+  }
+}
+
+const abortedFirst = Symbol('aborted');
+
+async function settledWithin<T>(promise: Promise<T>, timeoutMs: number, otherwise: T): Promise<T> {
+  const timer = new AbortController();
+  try {
+    return await Promise.race([promise, sleep(timeoutMs, otherwise, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+  }
+}
+
+function ignore(): void {}
