@@ -35,6 +35,7 @@ export const errorCatalogue = {
   'internal-error': { status: 500, title: 'Something broke on our side' },
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },
   'database-busy': { status: 503, title: 'The table was locked or the statement took too long' },
+  'storage-full': { status: 503, title: 'The service has no room left for the upload' },
   'shutting-down': { status: 503, title: 'The service is starting or stopping' },
 } as const;
 

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, open, readdir, readlink, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { AppError } from '../errors.ts';
+import { Spool } from './spool.ts';
+
+async function contents(spool: Spool, start?: number, end?: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const chunk of spool.chunks(start, end)) parts.push(Buffer.from(chunk));
+  return Buffer.concat(parts);
+}
+
+/** The spool files this process holds open; Linux only. */
+async function openFiles(directory: string): Promise<string[]> {
+  const links = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
+  return links.filter((link) => link.startsWith(directory));
+}
+
+test('what was written is read back, in memory and from the file, in passes and at random', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 30 }),
+      fc.integer({ min: 1, max: 500 }),
+      fc.nat(4000),
+      fc.nat(4000),
+      async (parts, memoryBytes, from, length) => {
+        const spool = new Spool({ maxBytes: 1_000_000, memoryBytes });
+        try {
+          for (const part of parts) {
+            const chunk = Buffer.from(part);
+            await spool.write(chunk);
+            chunk.fill(0);
+          }
+          const all = Buffer.concat(parts);
+          assert.equal(spool.size, all.length);
+          assert.deepEqual(await contents(spool), all);
+          const end = Math.min(from + length, all.length);
+          assert.deepEqual(await contents(spool, from, end), all.subarray(from, end));
+          const target = Buffer.alloc(length);
+          const read = await spool.read(target, from);
+          assert.deepEqual(target.subarray(0, read), all.subarray(from, from + length));
+        } finally {
+          await spool.close();
+        }
+      },
+    ),
+  );
+});
+
+test('a large body passes through the read-ahead buffers unharmed', async () => {
+  const body = randomBytes(1_000_003);
+  const spool = new Spool({ maxBytes: body.length });
+  for (let i = 0; i < body.length; i += 65_536) await spool.write(body.subarray(i, i + 65_536));
+  assert.deepEqual(await contents(spool), body);
+  assert.deepEqual(await contents(spool, 131_071, 700_001), body.subarray(131_071, 700_001));
+  await spool.close();
+});
+
+test('the size is right between the parts of a write, and reads then see every byte', async () => {
+  const body = randomBytes(5000);
+  const spool = new Spool({ maxBytes: 10_000, memoryBytes: 1000 });
+  spool.write(body.subarray(0, 900));
+  const writing = spool.write(body.subarray(900));
+  let done = false;
+  const written = writing!.then(() => {
+    done = true;
+  });
+  while (!done) {
+    const target = Buffer.alloc(6000);
+    const read = await spool.read(target, 0);
+    assert.ok(read <= body.length);
+    assert.deepEqual(target.subarray(0, read), body.subarray(0, read));
+    assert.ok(spool.size <= body.length);
+    await nextTurn();
+  }
+  await written;
+  assert.equal(spool.size, body.length);
+  await spool.close();
+});
+
+test('a second write before the first has ended is refused', async () => {
+  const spool = new Spool({ maxBytes: 100, memoryBytes: 1 });
+  const first = spool.write(Buffer.from('abc'));
+  assert.throws(() => spool.write(Buffer.from('d')), /still under way/);
+  await first;
+  await spool.close();
+});
+
+test('over the limit: refused with the limit, before anything is kept', () => {
+  const spool = new Spool({ maxBytes: 10 });
+  spool.write(Buffer.alloc(8));
+  assert.throws(
+    () => spool.write(Buffer.alloc(3)),
+    (error) =>
+      error instanceof AppError && error.code === 'limit-exceeded' && /\b10 bytes/.test(error.detail),
+  );
+  assert.equal(spool.size, 8);
+});
+
+test('the file has no name, is for its owner alone and is closed by close()', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'spool-test-'));
+  try {
+    const spool = new Spool({ maxBytes: 1000, memoryBytes: 10, directory });
+    await spool.write(Buffer.alloc(100));
+    assert.deepEqual(await readdir(directory), []);
+    const held = await openFiles(directory);
+    assert.equal(held.length, 1);
+    const fd = (await readdir('/proc/self/fd')).map(async (name) =>
+      (await readlink(`/proc/self/fd/${name}`).catch(() => '')).startsWith(directory) ? name : undefined,
+    );
+    const name = (await Promise.all(fd)).find((found) => found !== undefined);
+    assert.equal((await stat(`/proc/self/fd/${name}`)).mode & 0o777, 0o600);
+
+    const writing = spool.write(Buffer.alloc(500))!.catch(() => {});
+    const reading = spool.read(Buffer.alloc(100), 0).catch(() => {});
+    await spool.close();
+    await spool.close();
+    await Promise.all([writing, reading]);
+    assert.deepEqual(await openFiles(directory), []);
+    assert.throws(() => spool.write(Buffer.alloc(1)), /closed/);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+test('closed while the file is being opened: nothing stays open', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'spool-test-'));
+  try {
+    const spool = new Spool({ maxBytes: 1000, memoryBytes: 10, directory });
+    const writing = spool.write(Buffer.alloc(100));
+    const rejected = assert.rejects(writing!, /closed/);
+    await spool.close();
+    await rejected;
+    assert.deepEqual(await openFiles(directory), []);
+    assert.deepEqual(await readdir(directory), []);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+test('a pass given up early leaves no read behind', async () => {
+  const spool = new Spool({ maxBytes: 1_000_000, memoryBytes: 10 });
+  await spool.write(Buffer.alloc(900_000, 'x'));
+  for await (const chunk of spool.chunks()) {
+    assert.equal(chunk[0], 0x78);
+    break;
+  }
+  await spool.close();
+});
+
+test('a full disk: 503 that says so', async () => {
+  // No disk can be filled in a test: the handles' own write answers as the system does then.
+  const spool = new Spool({ maxBytes: 1000, memoryBytes: 1 });
+  await spool.write(Buffer.alloc(10));
+  const probe = await open(import.meta.filename, 'r');
+  const handle = Object.getPrototypeOf(probe) as { write: unknown };
+  const original = handle.write;
+  handle.write = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+  try {
+    await assert.rejects(
+      spool.write(Buffer.alloc(10))!,
+      (error) => error instanceof AppError && error.code === 'storage-full' && error.status === 503,
+    );
+  } finally {
+    handle.write = original;
+    await probe.close();
+    await spool.close();
+  }
+});
