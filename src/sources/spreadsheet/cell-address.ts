@@ -1,0 +1,80 @@
+/** Cells, columns and ranges as Excel writes them: `Orders!C1483`, `B3:F200`. */
+
+/** The last row and column of a sheet in Office Open XML. */
+export const maxSheetRow = 1_048_576;
+export const maxSheetColumn = 16_384;
+
+/** Rows and columns count from 1, both ends included. */
+export interface CellRange {
+  firstRow: number;
+  lastRow: number;
+  firstColumn: number;
+  lastColumn: number;
+}
+
+export const wholeSheet: CellRange = {
+  firstRow: 1,
+  lastRow: maxSheetRow,
+  firstColumn: 1,
+  lastColumn: maxSheetColumn,
+};
+
+/** 1 is `A`, 27 is `AA`. */
+export function columnLetters(column: number): string {
+  let letters = '';
+  for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26)) {
+    letters = String.fromCharCode(0x41 + ((rest - 1) % 26)) + letters;
+  }
+  return letters;
+}
+
+/**
+ * Reads `B3:F200`, `B:F`, `3:200`, `B3:F` (open below) or a single cell; `$` and case do not matter.
+ *
+ * @returns undefined where the text is no range of a sheet
+ */
+export function parseRange(text: string): CellRange | undefined {
+  const found = /^([A-Z]{0,3})(\d{0,7})(?::([A-Z]{0,3})(\d{0,7}))?$/.exec(
+    text.trim().replaceAll('$', '').toUpperCase(),
+  );
+  if (found === null) return undefined;
+  const [, startLetters = '', startRow = '', endLetters, endRow] = found;
+  if (startLetters === '' && startRow === '') return undefined;
+  if (endLetters === '' && endRow === '') return undefined;
+  const isSingle = endLetters === undefined;
+  if (isSingle && (startLetters === '' || startRow === '')) return undefined;
+  const lastLetters = isSingle ? startLetters : endLetters;
+  const lastRow = isSingle ? startRow : endRow!;
+  const range = {
+    firstRow: startRow === '' ? 1 : Number(startRow),
+    lastRow: lastRow === '' ? maxSheetRow : Number(lastRow),
+    firstColumn: startLetters === '' ? 1 : columnNumber(startLetters),
+    lastColumn: lastLetters === '' ? maxSheetColumn : columnNumber(lastLetters),
+  };
+  const isInSheet = range.firstRow >= 1 && range.lastRow <= maxSheetRow && range.lastColumn <= maxSheetColumn;
+  const isOrdered = range.firstRow <= range.lastRow && range.firstColumn <= range.lastColumn;
+  return isInSheet && isOrdered ? range : undefined;
+}
+
+function columnNumber(letters: string): number {
+  let column = 0;
+  for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 0x40;
+  return column;
+}
+
+/** `Orders!C7`; the name quoted as Excel does where it must be: `'My sheet'!C7`. */
+export function cellAddress(sheet: string, row: number, column: number): string {
+  return `${quoteSheetName(sheet)}!${columnLetters(column)}${row}`;
+}
+
+/** A whole row: `Orders!7:7`. */
+export function rowAddress(sheet: string, row: number): string {
+  return `${quoteSheetName(sheet)}!${row}:${row}`;
+}
+
+function quoteSheetName(name: string): string {
+  const isPlain = /^[\p{L}_][\p{L}\p{N}_.]*$/u.test(name);
+  // `A1`, `R1C1`, `TRUE` unquoted would be read as a cell or a value.
+  const isAmbiguous = /^([A-Z]{1,3}\d+|R\d*C\d*|[RC]\d*|TRUE|FALSE)$/i.test(name);
+  return isPlain && !isAmbiguous ? name : `'${name.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,79 @@
+/** Header cells → the names of the columns, each of them once. */
+
+import type { SourceWarning } from '../row-source.ts';
+import { columnLetters } from './cell-address.ts';
+
+export interface ColumnNames {
+  /** By place in the header row; undefined: a blank header, which needs a name only once it stands over data. */
+  named: (string | undefined)[];
+  warnings: SourceWarning[];
+  taken: Set<string>;
+}
+
+/**
+ * Names the columns of a header row. A repeated header gets the first of `_2`, `_3` … that no other header has.
+ *
+ * @param texts trimmed; `''`: blank
+ * @param firstColumn 1-based column of the sheet that the first text stands in
+ */
+export function nameColumns(
+  texts: string[],
+  style: 'exact' | 'snake_case',
+  firstColumn: number,
+): ColumnNames {
+  const wanted = texts.map((text) => (style === 'snake_case' ? toSnakeCase(text) : text));
+  const taken = new Set(wanted);
+  const seen = new Set<string>();
+  const nextSuffix = new Map<string, number>();
+  const warnings: SourceWarning[] = [];
+  const named = wanted.map((name, index) => {
+    if (name === '') return undefined;
+    if (!seen.has(name)) {
+      seen.add(name);
+      return name;
+    }
+    const unique = freeName(name, taken, nextSuffix);
+    warnings.push({
+      code: 'repeated-header',
+      detail: `The header ${JSON.stringify(name)} stands again over column ${columnLetters(firstColumn + index)}, which is named ${JSON.stringify(unique)}.`,
+      column: unique,
+    });
+    return unique;
+  });
+  return { named, warnings, taken };
+}
+
+/** Names a column that has values under a blank header, and says so. */
+export function nameBlankColumn(names: ColumnNames, style: 'exact' | 'snake_case', column: number): string {
+  const letters = columnLetters(column);
+  const wanted = `column_${style === 'snake_case' ? letters.toLowerCase() : letters}`;
+  const name = names.taken.has(wanted) ? freeName(wanted, names.taken, new Map()) : wanted;
+  names.taken.add(name);
+  names.warnings.push({
+    code: 'blank-header',
+    detail: `Column ${letters} has values under a blank header; it is named ${JSON.stringify(name)}.`,
+    column: name,
+  });
+  return name;
+}
+
+function freeName(name: string, taken: Set<string>, nextSuffix: Map<string, number>): string {
+  for (let suffix = nextSuffix.get(name) ?? 2; ; suffix++) {
+    const candidate = `${name}_${suffix}`;
+    if (taken.has(candidate)) continue;
+    taken.add(candidate);
+    nextSuffix.set(name, suffix + 1);
+    return candidate;
+  }
+}
+
+/** `Order ID` and `orderId` are `order_id`; letters of all scripts stay. */
+function toSnakeCase(text: string): string {
+  return text
+    .normalize('NFC')
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1_$2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '_')
+    .replace(/^_+|_+$/g, '')
+    .toLowerCase();
+}

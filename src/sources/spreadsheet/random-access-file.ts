@@ -1,0 +1,18 @@
+/** What the readers need of an uploaded file: any of its bytes, in any order. */
+export interface RandomAccessFile {
+  readonly size: number;
+  /** Reads into `target` from `position`; resolves to the bytes read, fewer than asked only at the end of the file. */
+  read(target: Buffer, position: number): Promise<number>;
+}
+
+/** Reads `length` bytes at `position`, fewer where the file ends before. */
+export async function readRange(file: RandomAccessFile, position: number, length: number): Promise<Buffer> {
+  const target = Buffer.allocUnsafe(Math.max(0, Math.min(length, file.size - position)));
+  let filled = 0;
+  while (filled < target.length) {
+    const count = await file.read(target.subarray(filled), position + filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return target.subarray(0, filled);
+}

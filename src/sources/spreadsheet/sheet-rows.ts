@@ -1,0 +1,228 @@
+/**
+ * The rows of one pass over a sheet: finds the header, names the columns, leaves out what is outside of the range
+ * and passes the rest on to the sink.
+ */
+
+import { AppError } from '../../errors.ts';
+import {
+  DATE,
+  ERROR_CELL,
+  FALSE,
+  FORMULA_WITHOUT_VALUE,
+  INTERVAL,
+  NULL,
+  REPEATED_KEY,
+  TIME,
+  TRUE,
+} from '../cell-kind.ts';
+import type { CellSink } from '../cell-sink.ts';
+import type { SourceWarning } from '../row-source.ts';
+import type { CellRange } from './cell-address.ts';
+import { type ColumnNames, nameBlankColumn, nameColumns } from './header-names.ts';
+import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
+import { dayMicroseconds } from './xlsx/serial-date.ts';
+
+export interface SheetRowsOptions {
+  range: CellRange;
+  /** 1-based row of the sheet; undefined: the first row of the range that has a value. */
+  headerRow: number | undefined;
+  columnNames: 'exact' | 'snake_case';
+  cellErrors: 'problem' | 'null';
+  limits: SpreadsheetLimits;
+}
+
+/** What a row is for. */
+const SKIPPED = 0;
+const HEADER = 1;
+const DATA = 2;
+
+const unnamed = -1;
+
+export class SheetRows {
+  /** The header's row of the sheet; 0 until it is known. Data row n is the sheet's row `headerRow + n`. */
+  headerRow = 0;
+  /** 1-based column of the sheet by column of the sink. */
+  sheetColumns: number[] = [];
+
+  readonly #sink: CellSink;
+  readonly #options: SheetRowsOptions;
+  readonly #firstColumn: number;
+  readonly #lastColumn: number;
+  readonly #cellErrorsAreNull: boolean;
+  readonly #emptyBytes = Buffer.alloc(0);
+
+  #role = SKIPPED;
+  #row = 0;
+  #isRowBegun = false;
+  #rowCount = 0;
+  #headerTexts: string[] = [];
+  #names: ColumnNames | undefined;
+  /** Column of the sink by column of the range; `unnamed`: none yet. */
+  #sinkColumns = new Int32Array(0);
+  /** The last row that had a cell in the column, by column of the sink, to find cells that are there twice. */
+  #lastRows = new Int32Array(64);
+
+  constructor(sink: CellSink, options: SheetRowsOptions) {
+    this.#sink = sink;
+    this.#options = options;
+    this.#firstColumn = options.range.firstColumn - 1;
+    this.#lastColumn = options.range.lastColumn - 1;
+    this.#cellErrorsAreNull = options.cellErrors === 'null';
+  }
+
+  get warnings(): SourceWarning[] {
+    return this.#names?.warnings ?? [];
+  }
+
+  beginRow(row: number): void {
+    const { range, headerRow } = this.#options;
+    this.#row = row;
+    this.#isRowBegun = false;
+    this.#role = SKIPPED;
+    if (row < range.firstRow || row > range.lastRow) return;
+    if (this.#names === undefined && headerRow !== undefined && row > headerRow) this.#closeHeader(headerRow);
+    if (this.#names === undefined) {
+      if (headerRow === undefined || row === headerRow) this.#role = HEADER;
+    } else if (row > this.headerRow) {
+      this.#role = DATA;
+    } else if (headerRow === undefined || row === headerRow) {
+      throw new AppError(
+        'invalid-file',
+        `The rows of the sheet are out of order: row ${row} comes after row ${this.headerRow}. Open the workbook in a spreadsheet program and save it again.`,
+      );
+    }
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const sinkColumn = this.#take(column);
+    if (sinkColumn >= 0) {
+      if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
+      else this.#sink.cell(sinkColumn, kind, bytes, start, end);
+    } else if (this.#isHeaderCell(column)) {
+      this.#headerTexts[column - this.#firstColumn] = headerText(kind, bytes, start, end);
+    }
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    const sinkColumn = this.#take(column);
+    if (sinkColumn >= 0) {
+      if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, this.#emptyBytes, 0, 0);
+      else this.#sink.moment(sinkColumn, kind, days, microseconds);
+    } else if (this.#isHeaderCell(column)) {
+      this.#headerTexts[column - this.#firstColumn] = momentText(kind, days, microseconds);
+    }
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    const sinkColumn = this.#take(column);
+    if (sinkColumn >= 0) {
+      const isCellError = fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE;
+      if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
+      else if (isCellError && this.#cellErrorsAreNull) this.#sink.cell(sinkColumn, NULL, bytes, 0, 0);
+      else this.#sink.fault(sinkColumn, fault, bytes, start, end);
+    } else if (this.#isHeaderCell(column)) {
+      this.#headerTexts[column - this.#firstColumn] = bytes.toString('utf8', start, end).trim();
+    }
+  }
+
+  endRow(): void {
+    if (this.#isRowBegun) this.#sink.endRow();
+    else if (this.#role === HEADER && this.#headerTexts.length > 0) this.#closeHeader(this.#row);
+  }
+
+  /** The end of the sheet: a header without any row under it still names its columns. */
+  finish(): void {
+    if (this.#names === undefined && this.#options.headerRow !== undefined) {
+      this.#closeHeader(this.#options.headerRow);
+    }
+  }
+
+  #isHeaderCell(column: number): boolean {
+    return this.#role === HEADER && column >= this.#firstColumn && column <= this.#lastColumn;
+  }
+
+  /** @returns the sink's column of a data cell, its row begun; -1: the cell is not data */
+  #take(column: number): number {
+    if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return -1;
+    const place = column - this.#firstColumn;
+    let sinkColumn = place < this.#sinkColumns.length ? this.#sinkColumns[place]! : unnamed;
+    if (sinkColumn === unnamed) sinkColumn = this.#nameBlank(place);
+    if (!this.#isRowBegun) this.#beginDataRow();
+    return sinkColumn;
+  }
+
+  #isRepeated(sinkColumn: number): boolean {
+    if (this.#lastRows[sinkColumn] === this.#rowCount) return true;
+    this.#lastRows[sinkColumn] = this.#rowCount;
+    return false;
+  }
+
+  #beginDataRow(): void {
+    this.#isRowBegun = true;
+    this.#rowCount++;
+    if (this.#rowCount > this.#options.limits.maxRows) {
+      throw limitExceeded('The sheet has too many rows', this.#options.limits.maxRows, 'rows');
+    }
+    this.#sink.beginRow(this.#row - this.headerRow);
+  }
+
+  #closeHeader(row: number): void {
+    this.headerRow = row;
+    const texts = Array.from(this.#headerTexts, (text) => text ?? '');
+    this.#names = nameColumns(texts, this.#options.columnNames, this.#firstColumn + 1);
+    this.#sinkColumns = new Int32Array(texts.length).fill(unnamed);
+    this.#names.named.forEach((name, place) => {
+      if (name !== undefined) this.#addColumn(place, name);
+    });
+  }
+
+  #nameBlank(place: number): number {
+    const name = nameBlankColumn(this.#names!, this.#options.columnNames, this.#firstColumn + place + 1);
+    if (place >= this.#sinkColumns.length) {
+      const larger = new Int32Array(2 * place + 16).fill(unnamed);
+      larger.set(this.#sinkColumns);
+      this.#sinkColumns = larger;
+    }
+    return this.#addColumn(place, name);
+  }
+
+  #addColumn(place: number, name: string): number {
+    const sinkColumn = this.sheetColumns.push(this.#firstColumn + place + 1) - 1;
+    if (sinkColumn >= this.#options.limits.maxColumns) {
+      throw limitExceeded('The sheet has too many columns', this.#options.limits.maxColumns, 'columns');
+    }
+    if (sinkColumn >= this.#lastRows.length) {
+      const larger = new Int32Array(2 * this.#lastRows.length);
+      larger.set(this.#lastRows);
+      this.#lastRows = larger;
+    }
+    this.#sinkColumns[place] = sinkColumn;
+    this.#sink.column(sinkColumn, name);
+    return sinkColumn;
+  }
+}
+
+function headerText(kind: number, bytes: Buffer, start: number, end: number): string {
+  if (kind === TRUE) return 'TRUE';
+  if (kind === FALSE) return 'FALSE';
+  return kind === NULL ? '' : bytes.toString('utf8', start, end).trim();
+}
+
+const epochMilliseconds = Date.UTC(2000, 0, 1);
+
+/** A header that is a date or a time, as ISO 8601 writes it. */
+function momentText(kind: number, days: number, microseconds: number): string {
+  const milliseconds = Math.floor(microseconds / 1000);
+  if (kind === INTERVAL) {
+    const hours = days * 24 + Math.floor(milliseconds / 3_600_000);
+    const rest = new Date(milliseconds % 3_600_000).toISOString();
+    return `${hours}:${rest.slice(14, 19)}`;
+  }
+  const moment = new Date(epochMilliseconds + days * (dayMicroseconds / 1000) + milliseconds);
+  const [date, time] = moment
+    .toISOString()
+    .replace(/(\.000)?Z$/, '')
+    .split('T');
+  if (kind === DATE) return date!;
+  return kind === TIME ? time! : `${date}T${time}`;
+}

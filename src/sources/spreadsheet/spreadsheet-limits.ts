@@ -1,0 +1,21 @@
+import { AppError } from '../../errors.ts';
+
+/** What one spreadsheet may cost; each bound is a setting of the service. */
+export interface SpreadsheetLimits {
+  /** Of all parts of the workbook that are read, in all. */
+  maxUnpackedBytes: number;
+  /** Unpacked bytes by packed bytes of a part; asked only of what is more than a few MiB. */
+  maxRatio: number;
+  /** Data rows that have a value. */
+  maxRows: number;
+  maxColumns: number;
+  /** UTF-8 bytes of one cell's text. */
+  maxCellBytes: number;
+  /** Memory that the shared strings of the workbook take. */
+  maxSharedStringBytes: number;
+}
+
+/** The one wording of a limit passed: what, and the limit's value. */
+export function limitExceeded(what: string, limit: number, unit: string): AppError {
+  return new AppError('limit-exceeded', `${what}: the limit is ${limit.toLocaleString('en-US')} ${unit}.`);
+}

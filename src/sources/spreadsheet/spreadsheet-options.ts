@@ -1,0 +1,27 @@
+import type { RowSource } from '../row-source.ts';
+
+export interface SpreadsheetOptions {
+  /** A sheet's name, or its number from 1 where no sheet has that name. Default: the first visible worksheet. */
+  sheet?: string;
+  /** 1-based row of the sheet. Default: the first row of the range that has a value. */
+  headerRow?: number;
+  /** `B3:F200`, `B:F`, `B3:F`. Default: the whole sheet. */
+  range?: string;
+  columnNames: 'exact' | 'snake_case';
+  /** Error cells and formulas without a value: faults, or NULL. */
+  cellErrors: 'problem' | 'null';
+}
+
+export interface SheetSummary {
+  name: string;
+  visibility: 'visible' | 'hidden' | 'veryHidden';
+  /** A chart or dialog sheet has no cells. */
+  hasCells: boolean;
+}
+
+export interface SpreadsheetSource extends RowSource {
+  /** All sheets of the workbook in the order of their tabs. */
+  sheets: SheetSummary[];
+  /** The name of the sheet that is read. */
+  sheet: string;
+}

@@ -1,0 +1,195 @@
+/** The text of a cell and its style → its value: what the workbook's types and number formats mean. */
+
+import {
+  DATE,
+  FALSE,
+  INTERVAL,
+  NUMBER,
+  SERIAL_OUT_OF_RANGE,
+  STRING,
+  TIME,
+  TIMESTAMP,
+  TRUE,
+  UNREADABLE_CELL,
+} from '../../cell-kind.ts';
+import { parseIsoMoment } from './iso-moment.ts';
+import * as formats from './number-formats.ts';
+import {
+  AS_IT_IS,
+  checkNumber,
+  NOT_A_NUMBER,
+  normalizeNumber,
+  padNumber,
+  roundNumber,
+  TOO_PRECISE,
+  UNUSUAL,
+} from './number-text.ts';
+import { lastSerial, parseSerial, serialToDays } from './serial-date.ts';
+import type { SharedStrings } from './shared-strings.ts';
+import type { Styles } from './styles.ts';
+
+/** Takes the cells of a sheet. Rows are 1-based as the sheet numbers them, columns count from 0 (`A`). */
+export interface SheetTarget {
+  /** Called for rows that have a value or a fault only. */
+  beginRow(row: number): void;
+  /** As `CellSink.cell`. */
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
+  /** As `CellSink.moment`. */
+  moment(column: number, kind: number, days: number, microseconds: number): void;
+  /** As `CellSink.fault`. */
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
+  endRow(): void;
+}
+
+/** 1899-12-30, -31 and 1904-01-01 since 2000-01-01: the days that programs write a time of day at. */
+const timeOnlyDays = [-36_526, -36_525, -35_064];
+
+export class CellValues {
+  readonly #target: SheetTarget;
+  readonly #meanings: Uint8Array;
+  readonly #masks: (Buffer | undefined)[];
+  readonly #strings: SharedStrings;
+  readonly #is1904: boolean;
+  readonly #serial = { days: 0, microseconds: 0 };
+  #scratch: Buffer = Buffer.alloc(1024);
+
+  constructor(target: SheetTarget, styles: Styles, strings: SharedStrings, is1904: boolean) {
+    this.#target = target;
+    this.#meanings = styles.meanings;
+    this.#masks = styles.masks;
+    this.#strings = strings;
+    this.#is1904 = is1904;
+  }
+
+  /** The index that the text of a cell names; -1 where there is no such string. */
+  stringIndex(bytes: Buffer, start: number, end: number): number {
+    if (end - start > 9) return -1;
+    let index = 0;
+    for (let at = start; at < end; at++) {
+      const digit = bytes[at]! - 0x30;
+      if (digit < 0 || digit > 9) return -1;
+      index = index * 10 + digit;
+    }
+    return index < this.#strings.count ? index : -1;
+  }
+
+  isEmptyString(index: number): boolean {
+    return index >= 0 && this.#strings.lengths[index] === 0;
+  }
+
+  /** @param index as `stringIndex` said; the bytes are what it was read from */
+  sharedString(column: number, index: number, bytes: Buffer, start: number, end: number): void {
+    if (index < 0) {
+      this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
+      return;
+    }
+    const strings = this.#strings;
+    const from = strings.starts[index]!;
+    const to = from + strings.lengths[index]!;
+    this.#target.cell(column, STRING, strings.slabs[strings.slabOf[index]!]!, from, to);
+  }
+
+  boolean(column: number, bytes: Buffer, start: number, end: number): void {
+    const text = end - start === 1 ? bytes[start] : 0;
+    if (text === 0x31) this.#target.cell(column, TRUE, bytes, start, end);
+    else if (text === 0x30) this.#target.cell(column, FALSE, bytes, start, end);
+    else this.#spelledBoolean(column, bytes, start, end);
+  }
+
+  #spelledBoolean(column: number, bytes: Buffer, start: number, end: number): void {
+    const text = bytes.toString('latin1', start, Math.min(end, start + 6)).toLowerCase();
+    if (text === 'true') this.#target.cell(column, TRUE, bytes, start, end);
+    else if (text === 'false') this.#target.cell(column, FALSE, bytes, start, end);
+    else this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
+  }
+
+  /** A style that the workbook does not have means nothing. */
+  number(column: number, style: number, bytes: Buffer, start: number, end: number): void {
+    const check = checkNumber(bytes, start, end);
+    if (check === NOT_A_NUMBER) {
+      this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
+    } else if (check === UNUSUAL) {
+      const text = Buffer.from(normalizeNumber(bytes.toString('latin1', start, end)), 'latin1');
+      this.number(column, style, text, 0, text.length);
+    } else {
+      const meaning = style >= 0 && style < this.#meanings.length ? this.#meanings[style]! : formats.PLAIN;
+      if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, end);
+      else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, style, bytes, start, end);
+      else this.#date(column, meaning, bytes, start, end);
+    }
+  }
+
+  #plainNumber(column: number, check: number, bytes: Buffer, start: number, end: number): void {
+    if (check !== TOO_PRECISE) {
+      this.#target.cell(column, NUMBER, bytes, start, end);
+      return;
+    }
+    this.#reserve(end - start + 1);
+    const length = roundNumber(bytes, start, end, this.#scratch);
+    this.#target.cell(column, NUMBER, this.#scratch, 0, length);
+  }
+
+  /** Only whole numbers are padded: what `00000` would show of 12.5 is not what the cell holds. */
+  #padded(column: number, check: number, style: number, bytes: Buffer, start: number, end: number): void {
+    const mask = this.#masks[style];
+    if (mask === undefined || check !== AS_IT_IS || !isWhole(bytes, start, end)) {
+      this.#plainNumber(column, check, bytes, start, end);
+      return;
+    }
+    this.#reserve(mask.length + end - start);
+    const length = padNumber(bytes, start, end, mask, this.#scratch);
+    this.#target.cell(column, STRING, this.#scratch, 0, length);
+  }
+
+  #date(column: number, format: number, bytes: Buffer, start: number, end: number): void {
+    const serial = this.#serial;
+    if (!parseSerial(bytes, start, end, serial)) {
+      this.#target.fault(column, SERIAL_OUT_OF_RANGE, bytes, start, end);
+      return;
+    }
+    const isFirstDay = bytes[start] === 0x30 && (end - start === 1 || bytes[start + 1] === 0x2e);
+    let meaning = format;
+    if (meaning === formats.DATE_OR_TIME) meaning = isFirstDay ? formats.TIME_ONLY : formats.DATE_ONLY;
+    if (meaning === formats.TIME_ONLY && (isFirstDay || serial.days === 0)) {
+      // 23:59:59.9999999 shows as 0:00 and is no next day, for there is no day.
+      this.#target.moment(column, TIME, 0, serial.microseconds);
+      return;
+    }
+    if (meaning === formats.ELAPSED_TIME && serial.days <= lastSerial) {
+      this.#target.moment(column, INTERVAL, serial.days, serial.microseconds);
+      return;
+    }
+    const days = serialToDays(serial.days, this.#is1904);
+    if (Number.isNaN(days)) this.#target.fault(column, SERIAL_OUT_OF_RANGE, bytes, start, end);
+    else if (meaning === formats.DATE_ONLY && serial.microseconds === 0) {
+      this.#target.moment(column, DATE, days, 0);
+    } else this.#target.moment(column, TIMESTAMP, days, serial.microseconds);
+  }
+
+  isoDate(column: number, style: number, bytes: Buffer, start: number, end: number): void {
+    const moment = parseIsoMoment(bytes.toString('latin1', start, Math.min(end, start + 64)));
+    if (moment === undefined) {
+      this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
+      return;
+    }
+    const meaning = style >= 0 && style < this.#meanings.length ? this.#meanings[style]! : formats.PLAIN;
+    const { kind, days, microseconds } = moment;
+    if (kind !== TIMESTAMP) this.#target.moment(column, kind, days, microseconds);
+    else if (meaning === formats.DATE_ONLY && microseconds === 0) this.#target.moment(column, DATE, days, 0);
+    else if (meaning === formats.TIME_ONLY && timeOnlyDays.includes(days)) {
+      this.#target.moment(column, TIME, 0, microseconds);
+    } else this.#target.moment(column, TIMESTAMP, days, microseconds);
+  }
+
+  #reserve(length: number): void {
+    if (length > this.#scratch.length) this.#scratch = Buffer.alloc(2 * length);
+  }
+}
+
+function isWhole(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if ((byte < 0x30 || byte > 0x39) && !(at === start && byte === 0x2d)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,56 @@
+/**
+ * Cells of type `d`: ISO 8601 text instead of a serial (ECMA-376 part 1, 18.18.11), as strict workbooks have them.
+ *
+ * `2021-01-01`, `2021-01-01T10:10:10.250`, `10:10:10`, each with or without a final `Z`, which means nothing here:
+ * a cell has no time zone. An offset would mean something, so such a text is not read.
+ */
+
+import { DATE, TIME, TIMESTAMP } from '../../cell-kind.ts';
+
+export interface IsoMoment {
+  /** `DATE`, `TIMESTAMP` or `TIME`. */
+  kind: number;
+  /** Days since 2000-01-01; 0 for a `TIME`. */
+  days: number;
+  microseconds: number;
+}
+
+const date = String.raw`(\d{4})-(\d\d)-(\d\d)`;
+const time = String.raw`(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?`;
+const pattern = new RegExp(`^(?:${date})?(?:(?:^T?|T| )${time})?Z?$`);
+
+/** Longer than any moment with nanoseconds. */
+const maxLength = 40;
+
+const dayMilliseconds = 86_400_000;
+const epochMilliseconds = Date.UTC(2000, 0, 1);
+
+/** @returns undefined where the text is no moment that exists */
+export function parseIsoMoment(text: string): IsoMoment | undefined {
+  const found = text.length > maxLength ? null : pattern.exec(text);
+  if (found === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction] = found;
+  const microseconds = hour === undefined ? 0 : timeOfDay(hour, minute!, second, fraction);
+  if (microseconds === undefined) return undefined;
+  if (year === undefined) {
+    return hour === undefined ? undefined : { kind: TIME, days: 0, microseconds };
+  }
+  const days = dayNumber(Number(year), Number(month), Number(day));
+  if (days === undefined) return undefined;
+  return { kind: hour === undefined ? DATE : TIMESTAMP, days, microseconds };
+}
+
+function timeOfDay(hour: string, minute: string, second = '0', fraction = ''): number | undefined {
+  const seconds = (Number(hour) * 60 + Number(minute)) * 60 + Number(second);
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  const microseconds = Math.round(Number(fraction.padEnd(9, '0')) / 1000);
+  // The last half microsecond of a day has no next day to go to in a time of day.
+  return Math.min(seconds * 1_000_000 + microseconds, 86_399_999_999);
+}
+
+function dayNumber(year: number, month: number, day: number): number | undefined {
+  const moment = new Date(0);
+  moment.setUTCFullYear(year, month - 1, day);
+  if (year === 0 || moment.getUTCMonth() !== month - 1 || moment.getUTCDate() !== day) return undefined;
+  return (moment.getTime() - epochMilliseconds) / dayMilliseconds;
+}

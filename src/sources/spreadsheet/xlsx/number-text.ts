@@ -1,0 +1,156 @@
+/**
+ * The text of numeric cells: kept as it is where it is a number in JSON's grammar, so that whole numbers keep every
+ * digit. Fractions are brought to the 15 significant digits that Excel itself keeps and shows.
+ *
+ * Writers put down the shortest text of a double, `0.30000000000000004` for 0.1 + 0.2; for the person who made the
+ * sheet that cell is 0.3.
+ */
+
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+const significantDigits = 15;
+
+/** What `checkNumber` found. */
+export const NOT_A_NUMBER = 0;
+export const AS_IT_IS = 1;
+/** A fraction with more than 15 significant digits: `roundNumber`. */
+export const TOO_PRECISE = 2;
+/** A number, but not in JSON's grammar (`007`, `.5`, `+1`): `normalizeNumber`. */
+export const UNUSUAL = 3;
+
+/** Looks at a number without taking it apart. White space around it must be gone. */
+export function checkNumber(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  if (bytes[at] === MINUS) at++;
+  const whole = at;
+  while (at < end && isDigit(bytes[at]!)) at++;
+  const wholeDigits = at - whole;
+  if (at === end && wholeDigits > 0 && (bytes[whole] !== ZERO || wholeDigits === 1)) return AS_IT_IS;
+  if (wholeDigits === 0 || (bytes[whole] === ZERO && wholeDigits > 1)) return checkUnusual(bytes, start, end);
+  let fractionDigits = 0;
+  if (bytes[at] === DOT && at < end) {
+    const fraction = ++at;
+    while (at < end && isDigit(bytes[at]!)) at++;
+    fractionDigits = at - fraction;
+    if (fractionDigits === 0) return checkUnusual(bytes, start, end);
+  }
+  const mantissaEnd = at;
+  if (at < end) {
+    if ((bytes[at]! | 0x20) !== 0x65) return NOT_A_NUMBER;
+    at++;
+    if (bytes[at] === MINUS || bytes[at] === 0x2b) at++;
+    const exponent = at;
+    while (at < end && isDigit(bytes[at]!)) at++;
+    if (at < end || at === exponent) return NOT_A_NUMBER;
+  }
+  if (wholeDigits + fractionDigits <= significantDigits) return AS_IT_IS;
+  if (mantissaEnd === end) return TOO_PRECISE;
+  // With an exponent that reaches behind the last digit it is a whole number and keeps every digit.
+  const exponent = Number(bytes.toString('latin1', mantissaEnd + 1, end));
+  return exponent >= fractionDigits ? AS_IT_IS : TOO_PRECISE;
+}
+
+/** No two ways to match the same digits: a text of a megabyte must not take a megabyte squared. */
+const unusual = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+function checkUnusual(bytes: Buffer, start: number, end: number): number {
+  return unusual.test(bytes.toString('latin1', start, end)) ? UNUSUAL : NOT_A_NUMBER;
+}
+
+/** An `UNUSUAL` number in JSON's grammar, every digit kept. */
+export function normalizeNumber(text: string): string {
+  const [, sign, whole, fraction, exponent] = /^([+-]?)0*(\d*)\.?(\d*)(.*)$/.exec(text)!;
+  return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction ? `.${fraction}` : ''}${exponent}`;
+}
+
+/**
+ * Rounds a `TOO_PRECISE` number to 15 significant digits, half away from zero, without trailing zeros. Digits before
+ * the decimal point are kept in any case.
+ *
+ * @param target takes the text; it must hold one byte more than the number has
+ * @returns the length written
+ */
+export function roundNumber(bytes: Buffer, start: number, end: number, target: Buffer): number {
+  let to = 0;
+  // A digit in front takes the carry of 9.99…; it is dropped where there was none.
+  if (bytes[start] === MINUS) target[to++] = MINUS;
+  const first = to;
+  target[to++] = ZERO;
+  let at = start + first;
+  let significant = 0;
+  let inFraction = false;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === DOT) {
+      inFraction = true;
+    } else if (!isDigit(byte)) {
+      break;
+    } else {
+      if (inFraction && significant >= significantDigits) break;
+      if (significant > 0 || byte !== ZERO) significant++;
+    }
+    target[to++] = byte;
+  }
+  if (at < end && bytes[at]! > 0x34 && isDigit(bytes[at]!)) increment(target, to - 1);
+  if (inFraction) {
+    while (target[to - 1] === ZERO) to--;
+    if (target[to - 1] === DOT) to--;
+  }
+  while (at < end && isDigit(bytes[at]!)) at++;
+  to += bytes.copy(target, to, at, end);
+  if (target[first] !== ZERO) return to;
+  target.copyWithin(first, first + 1, to);
+  return to - 1;
+}
+
+function increment(target: Buffer, last: number): void {
+  let at = last;
+  for (;;) {
+    if (target[at] === DOT) at--;
+    if (target[at] !== NINE) break;
+    target[at--] = ZERO;
+  }
+  target[at] = target[at]! + 1;
+}
+
+/**
+ * Lays the digits of a whole number into a mask of zeros and literals, from the right: 501 into `00000` is `00501`.
+ *
+ * @param target takes the text; it must hold mask and digits
+ * @returns the length written
+ */
+export function padNumber(bytes: Buffer, start: number, end: number, mask: Buffer, target: Buffer): number {
+  let to = 0;
+  let digits = start;
+  if (bytes[start] === MINUS) {
+    target[to++] = MINUS;
+    digits++;
+  }
+  let places = 0;
+  for (let i = 0; i < mask.length; i++) if (mask[i] === ZERO) places++;
+  let missing = places - (end - digits);
+  let isFirst = true;
+  for (let i = 0; i < mask.length; i++) {
+    if (mask[i] !== ZERO) {
+      target[to++] = mask[i]!;
+      continue;
+    }
+    // More digits than places: all of the surplus stands at the first place.
+    for (; isFirst && missing < 0; missing++) target[to++] = bytes[digits++]!;
+    isFirst = false;
+    if (missing > 0) {
+      target[to++] = ZERO;
+      missing--;
+    } else {
+      target[to++] = bytes[digits++]!;
+    }
+  }
+  return to;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= NINE;
+}

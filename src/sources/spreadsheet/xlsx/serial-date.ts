@@ -1,0 +1,110 @@
+/**
+ * Excel's date serials (ECMA-376 part 1, 18.17.4) → days and microseconds, without any time zone.
+ *
+ * A serial is a count of days, its fraction the time of day. The 1900 system has a day that never was: 60 is
+ * 1900-02-29, kept for the sake of Lotus 1-2-3, so that days before it are one off.
+ */
+
+/** Microseconds of a day. */
+export const dayMicroseconds = 86_400_000_000;
+
+/** 2000-01-01 as a serial of the 1900 and of the 1904 system. */
+const epoch1900 = 36_526;
+const epoch1904 = 35_064;
+
+/** 9999-12-31, the last day that Excel knows, as a serial of the 1900 system. */
+export const lastSerial = 2_958_465;
+const lastDay = lastSerial - epoch1900;
+
+const phantomDay = 60;
+
+/** Significant digits that any program writes at least where a number needs them. */
+const writtenDigits = 15;
+const maxFractionDigits = 15;
+
+const powers = Array.from({ length: maxFractionDigits + 1 }, (_, n) => 10 ** n);
+
+/** A serial read from its text. */
+export interface Serial {
+  /** Whole days of the serial. */
+  days: number;
+  /** 0 to 86,399,999,999. */
+  microseconds: number;
+}
+
+/**
+ * Reads a number in JSON's grammar as whole days and the rest of a day.
+ *
+ * The rest is rounded to the millisecond, Excel's own resolution, where the number cannot say it more exactly: a
+ * double of today's date is fine to 0.6 µs and sums of such doubles to some of these, and programs that write
+ * 15 digits only, to 4.3 µs. What is farther from a millisecond than that was meant so and is rounded to the
+ * microsecond. The digits are read as whole numbers, since a double made of them would add noise of its own.
+ *
+ * @param result takes the answer, so that no object is made per cell
+ * @returns false where the number is negative or too large to be a date in any case
+ */
+export function parseSerial(bytes: Buffer, start: number, end: number, result: Serial): boolean {
+  let at = start;
+  let days = 0;
+  while (at < end && isDigit(bytes[at]!)) days = days * 10 + bytes[at++]! - 0x30;
+  const wholeDigits = at - start;
+  if (wholeDigits === 0 || wholeDigits > 9) return false;
+  result.days = days;
+  result.microseconds = 0;
+  if (at === end) return true;
+  if (bytes[at] !== 0x2e) return parseExponentSerial(bytes, start, end, result);
+  at++;
+  const fractionStart = at;
+  let fraction = 0;
+  for (; at < end && isDigit(bytes[at]!); at++) {
+    if (at - fractionStart < maxFractionDigits) fraction = fraction * 10 + bytes[at]! - 0x30;
+  }
+  if (at < end) return parseExponentSerial(bytes, start, end, result);
+  const fractionDigits = at - fractionStart;
+  const dayFraction = fraction / powers[Math.min(fractionDigits, maxFractionDigits)]!;
+  const significant = (days === 0 ? 0 : wholeDigits) + fractionDigits;
+  setMicroseconds(result, dayFraction, noiseOf(days, days === 0 ? 0 : wholeDigits, significant));
+  return true;
+}
+
+/** `4.4197E4`: rare enough to go through a double. */
+function parseExponentSerial(bytes: Buffer, start: number, end: number, result: Serial): boolean {
+  const value = Number(bytes.toString('latin1', start, end));
+  if (!(value >= 0 && value < 1e9)) return false;
+  result.days = Math.floor(value);
+  setMicroseconds(result, value - result.days, noiseOf(result.days, 0, writtenDigits + 1));
+  return true;
+}
+
+/** How far the text of a serial may be from what was meant, in microseconds. */
+function noiseOf(days: number, wholeDigits: number, significantDigits: number): number {
+  const ofDouble = 4 * days * Number.EPSILON * dayMicroseconds;
+  if (significantDigits > writtenDigits) return ofDouble;
+  return Math.max(ofDouble, (0.5 / powers[writtenDigits - wholeDigits]!) * dayMicroseconds);
+}
+
+function setMicroseconds(result: Serial, dayFraction: number, noiseMicroseconds: number): void {
+  const exact = dayFraction * dayMicroseconds;
+  const milliseconds = Math.round(exact / 1000);
+  const isMillisecond = Math.abs(exact - milliseconds * 1000) <= noiseMicroseconds + 0.5;
+  result.microseconds = isMillisecond ? milliseconds * 1000 : Math.round(exact);
+  if (result.microseconds >= dayMicroseconds) {
+    result.microseconds -= dayMicroseconds;
+    result.days++;
+  }
+}
+
+/** The serial's day since 2000-01-01, PostgreSQL's epoch; NaN where Excel knows no such day. */
+export function serialToDays(serialDays: number, is1904: boolean): number {
+  if (is1904) {
+    const days = serialDays - epoch1904;
+    return days <= lastDay ? days : Number.NaN;
+  }
+  if (serialDays < 1 || serialDays === phantomDay) return Number.NaN;
+  const days = serialDays - epoch1900 + (serialDays < phantomDay ? 1 : 0);
+  return days <= lastDay ? days : Number.NaN;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}

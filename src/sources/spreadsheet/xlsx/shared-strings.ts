@@ -1,0 +1,212 @@
+/**
+ * The shared strings of a workbook (ECMA-376 part 1, 18.4.8) as one arena of bytes: millions of them without a
+ * JavaScript string each. The counts that the part states are not read at all.
+ */
+
+import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { decodeEscapes } from './xml-text.ts';
+import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from './xml-tokens.ts';
+
+const firstSlabBytes = 16 * 1024;
+const maxSlabBytes = 4 * 1024 * 1024;
+
+/** What one string costs beside its text: slab, start and length. */
+const entryBytes = 12;
+
+export class SharedStrings {
+  /** The slab, and the range in it, of each string: grown by what is really there. */
+  slabs: Buffer[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
+  slabOf = new Uint32Array(256);
+  starts = new Uint32Array(256);
+  lengths = new Uint32Array(256);
+  count = 0;
+
+  #slab: Buffer = this.slabs[0]!;
+  #used = 0;
+  #totalBytes = 0;
+  readonly #maxBytes: number;
+
+  /** @param maxBytes of memory for all strings */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(bytes: Buffer, start: number, end: number): void {
+    const length = end - start;
+    this.#totalBytes += length + entryBytes;
+    if (this.#totalBytes > this.#maxBytes) {
+      throw limitExceeded('The shared strings of the workbook are too large', this.#maxBytes, 'bytes');
+    }
+    if (this.#used + length > this.#slab.length) this.#addSlab(length);
+    if (this.count === this.starts.length) this.#growEntries();
+    bytes.copy(this.#slab, this.#used, start, end);
+    this.slabOf[this.count] = this.slabs.length - 1;
+    this.starts[this.count] = this.#used;
+    this.lengths[this.count] = length;
+    this.count++;
+    this.#used += length;
+  }
+
+  #addSlab(length: number): void {
+    const size = Math.max(length, Math.min(2 * this.#slab.length, maxSlabBytes));
+    this.#slab = Buffer.allocUnsafeSlow(size);
+    this.slabs.push(this.#slab);
+    this.#used = 0;
+  }
+
+  #growEntries(): void {
+    this.slabOf = doubled(this.slabOf);
+    this.starts = doubled(this.starts);
+    this.lengths = doubled(this.lengths);
+  }
+}
+
+function doubled(entries: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(2 * entries.length);
+  larger.set(entries);
+  return larger;
+}
+
+const siName = Buffer.from('si');
+const tName = Buffer.from('t');
+const phoneticName = Buffer.from('rPh');
+
+/**
+ * Reads the part of the shared strings, chunk by chunk. A rich string is the text of its runs; phonetic hints
+ * (`rPh`, how a Japanese text is pronounced) are not part of it.
+ */
+export class SharedStringsReader {
+  readonly strings: SharedStrings;
+  readonly #xml: XmlTokens;
+  readonly #text: TextCollector;
+  #depth = 0;
+  /** The depth at which a `si` or `rPh` is open; 0: none. */
+  #stringDepth = 0;
+  #phoneticDepth = 0;
+  #textDepth = 0;
+  #textMark = 0;
+  #isPreserving = false;
+  #stringPreserves = false;
+  #rootPreserves = false;
+  #sawRoot = false;
+
+  constructor(partName: string, limits: SpreadsheetLimits) {
+    this.strings = new SharedStrings(limits.maxSharedStringBytes);
+    this.#xml = new XmlTokens(partName, limits.maxCellBytes);
+    this.#text = new TextCollector(limits.maxCellBytes);
+  }
+
+  push(chunk: Buffer): void {
+    const xml = this.#xml;
+    xml.feed(chunk);
+    for (;;) {
+      switch (xml.next()) {
+        case NEED_MORE:
+          return;
+        case OPEN:
+          this.#open();
+          break;
+        case CLOSE:
+          this.#close();
+          break;
+        case TEXT:
+          if (this.#textDepth !== 0) this.#text.append(xml.bytes, xml.textStart, xml.textEnd);
+      }
+    }
+  }
+
+  finish(): SharedStrings {
+    if (this.#depth !== 0 || !this.#sawRoot) this.#xml.fail('it ends too early');
+    return this.strings;
+  }
+
+  #open(): void {
+    const xml = this.#xml;
+    const depth = ++this.#depth;
+    if (depth === 1) {
+      this.#sawRoot = true;
+      this.#rootPreserves = xml.preservesSpace(false);
+    } else if (depth === 2 && xml.isNamed(siName)) {
+      this.#stringDepth = depth;
+      this.#stringPreserves = xml.preservesSpace(this.#rootPreserves);
+      this.#text.clear();
+    } else if (this.#stringDepth !== 0 && this.#phoneticDepth === 0 && this.#textDepth === 0) {
+      if (xml.isNamed(phoneticName)) {
+        this.#phoneticDepth = depth;
+      } else if (xml.isNamed(tName)) {
+        this.#textDepth = depth;
+        this.#textMark = this.#text.length;
+        this.#isPreserving = xml.preservesSpace(this.#stringPreserves);
+      }
+    }
+    if (xml.isSelfClosing) this.#closed();
+  }
+
+  #close(): void {
+    if (this.#depth === 0) this.#xml.fail('a closing tag without an opening one');
+    this.#closed();
+  }
+
+  #closed(): void {
+    const depth = this.#depth--;
+    if (depth === this.#textDepth) {
+      this.#textDepth = 0;
+      this.#text.endRun(this.#textMark, this.#isPreserving);
+    } else if (depth === this.#phoneticDepth) {
+      this.#phoneticDepth = 0;
+    } else if (depth === this.#stringDepth) {
+      this.#stringDepth = 0;
+      this.strings.add(this.#text.bytes, 0, this.#text.length);
+    }
+  }
+}
+
+/** Joins the pieces of one text: runs, and what comments or CDATA sections have torn apart. */
+export class TextCollector {
+  bytes: Buffer = Buffer.alloc(1024);
+  length = 0;
+  readonly #maxBytes: number;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  append(bytes: Buffer, start: number, end: number): void {
+    const length = this.length + end - start;
+    if (length > this.#maxBytes)
+      throw limitExceeded('The text of a cell is too long', this.#maxBytes, 'bytes');
+    if (length > this.bytes.length) {
+      const larger = Buffer.alloc(Math.max(length, 2 * this.bytes.length));
+      this.bytes.copy(larger, 0, 0, this.length);
+      this.bytes = larger;
+    }
+    bytes.copy(this.bytes, this.length, start, end);
+    this.length = length;
+  }
+
+  /**
+   * Ends a `t` that began at `mark`. Excel drops white space around a text that does not say
+   * `xml:space="preserve"`, so programs that mean it say so.
+   */
+  endRun(mark: number, isPreserving: boolean): void {
+    if (!isPreserving) this.#trim(mark);
+    this.length = decodeEscapes(this.bytes, mark, this.length);
+  }
+
+  #trim(mark: number): void {
+    let end = this.length;
+    while (end > mark && isSpace(this.bytes[end - 1]!)) end--;
+    let start = mark;
+    while (start < end && isSpace(this.bytes[start]!)) start++;
+    this.bytes.copyWithin(mark, start, end);
+    this.length = mark + end - start;
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

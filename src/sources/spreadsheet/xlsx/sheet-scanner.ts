@@ -1,0 +1,514 @@
+/**
+ * The scanner of a worksheet part (ECMA-376 part 1, 18.3): XML bytes in, cells out, as byte ranges.
+ *
+ * There are two ways through a cell. The general one goes token by token and takes everything that XML and the
+ * schema allow. The fast one (`#fastCell`) knows the few forms that all common writers put cells in, reads a whole
+ * cell at once and gives up without a trace at anything else; a property test holds the two equal. After
+ * `</sheetData>` nothing is of interest any more.
+ */
+
+import * as kinds from '../../cell-kind.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { CellValues, type SheetTarget } from './cell-values.ts';
+import { type SharedStrings, TextCollector } from './shared-strings.ts';
+import type { Styles } from './styles.ts';
+import { decodeEscapes } from './xml-text.ts';
+import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from './xml-tokens.ts';
+
+/** XFD1048576 is the last cell of a sheet. */
+const maxRow = 1_048_576;
+const maxColumn = 16_384;
+
+const LT = 0x3c;
+const GT = 0x3e;
+const SLASH = 0x2f;
+const SPACE = 0x20;
+const EQUALS = 0x3d;
+const QUOTE = 0x22;
+const AMPERSAND = 0x26;
+const UNDERSCORE = 0x5f;
+const CR = 0x0d;
+const LOWER_B = 0x62;
+const LOWER_C = 0x63;
+const LOWER_E = 0x65;
+const LOWER_I = 0x69;
+const LOWER_N = 0x6e;
+const LOWER_R = 0x72;
+const LOWER_S = 0x73;
+const LOWER_T = 0x74;
+const LOWER_V = 0x76;
+
+/** Cell types (18.18.11), the attribute `t`. */
+const NUMBER = 0;
+const SHARED = 1;
+const TEXT_RESULT = 2;
+const INLINE = 3;
+const BOOLEAN = 4;
+const ERROR = 5;
+const ISO_DATE = 6;
+const UNKNOWN = 7;
+
+const cellTypes: [name: Buffer, type: number][] = [
+  [Buffer.from('n'), NUMBER],
+  [Buffer.from('s'), SHARED],
+  [Buffer.from('str'), TEXT_RESULT],
+  [Buffer.from('inlineStr'), INLINE],
+  [Buffer.from('b'), BOOLEAN],
+  [Buffer.from('e'), ERROR],
+  [Buffer.from('d'), ISO_DATE],
+  [Buffer.from(''), NUMBER],
+];
+
+const names = {
+  worksheet: Buffer.from('worksheet'),
+  sheetData: Buffer.from('sheetData'),
+  row: Buffer.from('row'),
+  c: Buffer.from('c'),
+  v: Buffer.from('v'),
+  f: Buffer.from('f'),
+  is: Buffer.from('is'),
+  t: Buffer.from('t'),
+  r: Buffer.from('r'),
+  s: Buffer.from('s'),
+  rPh: Buffer.from('rPh'),
+};
+
+/** `</t></is></c>` and the like, as the fast way compares them. */
+const valueEnd = Buffer.from('</v></c>');
+const inlineStart = Buffer.from('<is><t');
+const inlineEnd = Buffer.from('</t></is></c>');
+const preserveSpace = Buffer.from(' xml:space="preserve"');
+
+/** Where in the document the elements stand that matter: their depth. */
+const ROOT = 1;
+const DATA = 2;
+const ROW = 3;
+const CELL = 4;
+const VALUE = 5;
+
+export interface SheetScannerOptions {
+  partName: string;
+  styles: Styles;
+  strings: SharedStrings;
+  is1904: boolean;
+  limits: SpreadsheetLimits;
+  /** Default true; false only to compare both ways with each other. */
+  useFastPath?: boolean;
+}
+
+export class SheetScanner {
+  readonly #xml: XmlTokens;
+  readonly #values: CellValues;
+  readonly #target: SheetTarget;
+  readonly #useFastPath: boolean;
+
+  /** Depth of the element at hand, and whether it stands in `sheetData`, in a `row` there, in a `c` there. */
+  #depth = 0;
+  #inData = false;
+  #inRow = false;
+  #inCell = false;
+  #isDone = false;
+
+  /** 1-based; the last row begun and the last cell in it. */
+  #row = 0;
+  #column = 0;
+  #isRowGuessed = false;
+  #isRowBegun = false;
+
+  /** Of the cell at hand, on the general way. */
+  #type = NUMBER;
+  #style = 0;
+  #hasValue = false;
+  #hasFormula = false;
+  #hasInline = false;
+  #inInline = false;
+  #phoneticDepth = 0;
+  #textDepth = 0;
+  #textMark = 0;
+  #isPreserving = false;
+  #inlinePreserves = false;
+  #rootPreserves = false;
+  readonly #text: TextCollector;
+
+  constructor(target: SheetTarget, options: SheetScannerOptions) {
+    this.#target = target;
+    this.#values = new CellValues(target, options.styles, options.strings, options.is1904);
+    this.#xml = new XmlTokens(options.partName, options.limits.maxCellBytes);
+    this.#text = new TextCollector(options.limits.maxCellBytes);
+    this.#useFastPath = options.useFastPath ?? true;
+  }
+
+  /** Takes the next bytes of the part: UTF-8, cut anywhere. */
+  push(chunk: Buffer): void {
+    if (this.#isDone) return;
+    const xml = this.#xml;
+    xml.feed(chunk);
+    while (!this.#isDone) {
+      if (this.#useFastPath && this.#inRow && this.#depth === ROW && this.#fastCell()) continue;
+      switch (xml.next()) {
+        case NEED_MORE:
+          return;
+        case OPEN:
+          this.#open();
+          break;
+        case CLOSE:
+          if (this.#depth === 0) xml.fail('a closing tag without an opening one');
+          this.#close(true);
+          break;
+        case TEXT:
+          if (this.#textDepth !== 0) this.#text.append(xml.bytes, xml.textStart, xml.textEnd);
+      }
+    }
+  }
+
+  /** @throws AppError `invalid-file` where the sheet ends before its end */
+  finish(): void {
+    if (!this.#isDone) this.#xml.fail('it ends too early');
+  }
+
+  #open(): void {
+    const xml = this.#xml;
+    const depth = ++this.#depth;
+    if (this.#inCell) this.#openInCell(depth);
+    else if (this.#inRow) {
+      if (depth === CELL && xml.isNamed(names.c)) this.#openCell();
+    } else if (this.#inData) {
+      if (depth === ROW && xml.isNamed(names.row)) this.#openRow();
+    } else if (depth === DATA && xml.isNamed(names.sheetData)) {
+      this.#inData = true;
+    } else if (depth === ROOT) {
+      if (!xml.isNamed(names.worksheet)) xml.fail('it is not a worksheet');
+      this.#rootPreserves = xml.preservesSpace(false);
+    }
+    if (xml.isSelfClosing) this.#close(false);
+  }
+
+  #close(hasName: boolean): void {
+    const depth = this.#depth--;
+    if (this.#inCell) {
+      if (depth === CELL) this.#closeCell(hasName);
+      else this.#closeInCell(depth, hasName);
+    } else if (this.#inRow) {
+      if (depth === ROW) this.#closeRow(hasName);
+    } else if (this.#inData) {
+      if (depth === DATA) {
+        if (hasName) this.#expectName(names.sheetData);
+        this.#isDone = true;
+      }
+    } else if (depth === ROOT) {
+      // A worksheet without `sheetData` breaks the schema and holds nothing all the same.
+      this.#isDone = true;
+    }
+  }
+
+  #expectName(name: Buffer): void {
+    if (!this.#xml.isNamed(name)) this.#xml.fail(`tags that do not match (${name}, row ${this.#row})`);
+  }
+
+  #openRow(): void {
+    const xml = this.#xml;
+    const at = xml.attribute(names.r);
+    this.#isRowGuessed = at < 0 || xml.attributes[at + 2] === xml.attributes[at + 3];
+    if (this.#isRowGuessed) {
+      this.#row++;
+    } else {
+      this.#row = wholeNumber(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
+      if (this.#row < 0) xml.fail('a row whose number is no number');
+    }
+    this.#checkRow();
+    this.#inRow = true;
+    this.#isRowBegun = false;
+    this.#column = 0;
+  }
+
+  #checkRow(): void {
+    if (this.#row < 1 || this.#row > maxRow) this.#xml.fail(`a row outside of 1 to ${maxRow}`);
+  }
+
+  #closeRow(hasName: boolean): void {
+    if (hasName) this.#expectName(names.row);
+    this.#inRow = false;
+    if (this.#isRowBegun) this.#target.endRow();
+  }
+
+  #openCell(): void {
+    const xml = this.#xml;
+    this.#inCell = true;
+    this.#hasValue = false;
+    this.#hasFormula = false;
+    this.#hasInline = false;
+    this.#text.clear();
+    const reference = xml.attribute(names.r);
+    if (reference < 0) this.#column++;
+    else this.#takeReference(xml.attributes[reference + 2]!, xml.attributes[reference + 3]!);
+    if (this.#column > maxColumn) xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
+    const style = xml.attribute(names.s);
+    this.#style =
+      style < 0 ? 0 : wholeNumber(xml.bytes, xml.attributes[style + 2]!, xml.attributes[style + 3]!);
+    const type = xml.attribute(names.t);
+    this.#type = type < 0 ? NUMBER : this.#cellType(xml.attributes[type + 2]!, xml.attributes[type + 3]!);
+  }
+
+  /** `B7`; also `b7`, as some writers have it. Empty: the column after the last one. */
+  #takeReference(start: number, end: number): void {
+    const { bytes } = this.#xml;
+    let at = start;
+    let column = 0;
+    for (; at < end && at - start < 4; at++) {
+      const letter = (bytes[at]! | 0x20) - 0x60;
+      if (letter < 1 || letter > 26) break;
+      column = column * 26 + letter;
+    }
+    if (start === end) {
+      this.#column++;
+      return;
+    }
+    const row = wholeNumber(bytes, at, end);
+    if (column === 0 || row < 0) this.#xml.fail(`a cell reference that is none in row ${this.#row}`);
+    this.#column = column;
+    if (row === this.#row) return;
+    if (!this.#isRowGuessed || this.#isRowBegun) {
+      this.#xml.fail(`a cell of row ${row} that stands in row ${this.#row}`);
+    }
+    this.#row = row;
+    this.#isRowGuessed = false;
+    this.#checkRow();
+  }
+
+  #cellType(start: number, end: number): number {
+    const { bytes } = this.#xml;
+    for (const [name, type] of cellTypes) {
+      if (end - start === name.length && bytes.compare(name, 0, name.length, start, end) === 0) return type;
+    }
+    return UNKNOWN;
+  }
+
+  #openInCell(depth: number): void {
+    const xml = this.#xml;
+    if (this.#textDepth !== 0 || this.#phoneticDepth !== 0) return;
+    if (depth === VALUE) {
+      if (xml.isNamed(names.v)) {
+        this.#hasValue = true;
+        if (!this.#hasInline) this.#beginText(depth);
+      } else if (xml.isNamed(names.f)) {
+        this.#hasFormula = true;
+      } else if (xml.isNamed(names.is)) {
+        this.#hasInline = true;
+        this.#inInline = true;
+        this.#inlinePreserves = xml.preservesSpace(this.#rootPreserves);
+        this.#text.clear();
+      }
+    } else if (this.#inInline) {
+      if (xml.isNamed(names.rPh)) {
+        this.#phoneticDepth = depth;
+      } else if (xml.isNamed(names.t)) {
+        this.#beginText(depth);
+        this.#isPreserving = xml.preservesSpace(this.#inlinePreserves);
+      }
+    }
+  }
+
+  #beginText(depth: number): void {
+    this.#textDepth = depth;
+    this.#textMark = this.#text.length;
+  }
+
+  #closeInCell(depth: number, hasName: boolean): void {
+    if (depth === this.#textDepth) {
+      if (hasName) this.#expectName(this.#inInline ? names.t : names.v);
+      this.#textDepth = 0;
+      if (this.#inInline) this.#text.endRun(this.#textMark, this.#isPreserving);
+    } else if (depth === this.#phoneticDepth) {
+      this.#phoneticDepth = 0;
+    } else if (depth === VALUE) {
+      this.#inInline = false;
+    }
+  }
+
+  #closeCell(hasName: boolean): void {
+    if (hasName) this.#expectName(names.c);
+    this.#inCell = false;
+    const text = this.#text;
+    let type = this.#type;
+    if (this.#hasInline && (type === INLINE || !this.#hasValue)) type = INLINE;
+    let start = 0;
+    let end = text.length;
+    if (type === TEXT_RESULT || (type === INLINE && !this.#hasInline)) {
+      end = decodeEscapes(text.bytes, 0, end);
+    } else if (type !== INLINE) {
+      while (end > 0 && text.bytes[end - 1]! <= SPACE) end--;
+      while (start < end && text.bytes[start]! <= SPACE) start++;
+    }
+    if (start < end) {
+      this.#value(this.#column, type, this.#style, text.bytes, start, end);
+    } else if (this.#hasFormula && !(type === TEXT_RESULT && this.#hasValue)) {
+      this.#begin();
+      this.#target.fault(this.#column - 1, kinds.FORMULA_WITHOUT_VALUE, text.bytes, 0, 0);
+    }
+  }
+
+  #begin(): void {
+    if (this.#isRowBegun) return;
+    this.#isRowBegun = true;
+    this.#target.beginRow(this.#row);
+  }
+
+  #value(column: number, type: number, style: number, bytes: Buffer, start: number, end: number): void {
+    const values = this.#values;
+    const index = type === SHARED ? values.stringIndex(bytes, start, end) : -1;
+    // A shared string may be empty, and a cell that shows nothing does not make a row.
+    if (values.isEmptyString(index)) return;
+    this.#begin();
+    switch (type) {
+      case NUMBER:
+        values.number(column - 1, style, bytes, start, end);
+        break;
+      case SHARED:
+        values.sharedString(column - 1, index, bytes, start, end);
+        break;
+      case TEXT_RESULT:
+      case INLINE:
+        this.#target.cell(column - 1, kinds.STRING, bytes, start, end);
+        break;
+      case BOOLEAN:
+        values.boolean(column - 1, bytes, start, end);
+        break;
+      case ERROR:
+        this.#target.fault(column - 1, kinds.ERROR_CELL, bytes, start, end);
+        break;
+      case ISO_DATE:
+        values.isoDate(column - 1, style, bytes, start, end);
+        break;
+      default:
+        this.#target.fault(column - 1, kinds.UNREADABLE_CELL, bytes, start, end);
+    }
+  }
+
+  /**
+   * Reads `<c r="B7" s="3" t="s"><v>42</v></c>` and its like at once. The zeros behind the text end every loop, so
+   * no loop asks for the end of the buffer; a match of the last byte says that all of the cell is here.
+   *
+   * @returns false, with nothing moved, where the cell is not all here or not of these forms
+   */
+  #fastCell(): boolean {
+    const { bytes, position } = this.#xml;
+    if (bytes[position + 1] !== LOWER_C || bytes[position + 2] !== SPACE || bytes[position] !== LT)
+      return false;
+    let p = position + 3;
+    let column = 0;
+    let style = 0;
+    let type = NUMBER;
+    for (;;) {
+      const name = bytes[p];
+      if (bytes[p + 1] !== EQUALS || bytes[p + 2] !== QUOTE) return false;
+      p += 3;
+      let byte = bytes[p]!;
+      const valueStart = p;
+      if (name === LOWER_R) {
+        column = 0;
+        while (byte >= 0x41 && byte <= 0x5a && p - valueStart < 3) {
+          column = column * 26 + byte - 0x40;
+          byte = bytes[++p]!;
+        }
+        const digits = p;
+        let row = 0;
+        while (byte >= 0x30 && byte <= 0x39 && p - digits < 7) {
+          row = row * 10 + byte - 0x30;
+          byte = bytes[++p]!;
+        }
+        if (row !== this.#row) return false;
+      } else if (name === LOWER_S) {
+        style = 0;
+        while (byte >= 0x30 && byte <= 0x39 && p - valueStart < 7) {
+          style = style * 10 + byte - 0x30;
+          byte = bytes[++p]!;
+        }
+      } else if (name === LOWER_T) {
+        if (bytes[p + 1] === QUOTE) {
+          if (byte === LOWER_S) type = SHARED;
+          else if (byte === LOWER_N) type = NUMBER;
+          else if (byte === LOWER_B) type = BOOLEAN;
+          else if (byte === LOWER_E) type = ERROR;
+          else return false;
+          p++;
+        } else if (byte === LOWER_S && bytes[p + 1] === LOWER_T && bytes[p + 2] === LOWER_R) {
+          type = TEXT_RESULT;
+          p += 3;
+        } else if (byte === LOWER_I && bytes[p + 9] === QUOTE && matches(bytes, p, cellTypes[INLINE]![0])) {
+          type = INLINE;
+          p += 9;
+        } else return false;
+      } else return false;
+      if (bytes[p] !== QUOTE || p === valueStart) return false;
+      byte = bytes[++p]!;
+      if (byte === SPACE) {
+        p++;
+        continue;
+      }
+      if (column === 0 || column > maxColumn) return false;
+      if (byte === SLASH && bytes[p + 1] === GT) {
+        this.#xml.position = p + 2;
+        this.#column = column;
+        return true;
+      }
+      if (byte !== GT) return false;
+      p++;
+      break;
+    }
+    return this.#fastContent(p, column, style, type);
+  }
+
+  #fastContent(from: number, column: number, style: number, type: number): boolean {
+    const { bytes } = this.#xml;
+    let p = from;
+    let stop: Buffer = valueEnd;
+    if (type === INLINE) {
+      if (!matches(bytes, p, inlineStart)) return false;
+      p += inlineStart.length;
+      const isPreserving = bytes[p] === SPACE;
+      if (isPreserving) {
+        if (!matches(bytes, p, preserveSpace)) return false;
+        p += preserveSpace.length;
+      }
+      if (bytes[p] !== GT || (!isPreserving && bytes[p + 1]! <= SPACE)) return false;
+      p++;
+      stop = inlineEnd;
+    } else {
+      if (bytes[p] !== LT || bytes[p + 1] !== LOWER_V || bytes[p + 2] !== GT) return false;
+      p += 3;
+    }
+    const start = p;
+    let byte = bytes[p]!;
+    if (type === INLINE || type === TEXT_RESULT) {
+      while (byte !== LT && byte !== AMPERSAND && byte !== UNDERSCORE && byte !== CR && byte !== 0) {
+        byte = bytes[++p]!;
+      }
+      if (type === INLINE && bytes[p - 1]! <= SPACE) return false;
+    } else {
+      while (byte !== LT && byte > SPACE && byte !== AMPERSAND) byte = bytes[++p]!;
+    }
+    // No value at all may be a formula's: the general way knows.
+    if (p === start || !matches(bytes, p, stop)) return false;
+    this.#xml.position = p + stop.length;
+    this.#column = column;
+    this.#value(column, type, style, bytes, start, p);
+    return true;
+  }
+}
+
+function matches(bytes: Buffer, at: number, expected: Buffer): boolean {
+  for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
+  return true;
+}
+
+/** @returns -1 where it is none; no more than nine digits count */
+function wholeNumber(bytes: Buffer, start: number, end: number): number {
+  if (end - start > 9) return -1;
+  let value = start === end ? -1 : 0;
+  for (let at = start; at < end; at++) {
+    const digit = bytes[at]! - 0x30;
+    if (digit < 0 || digit > 9) return -1;
+    value = value * 10 + digit;
+  }
+  return value;
+}

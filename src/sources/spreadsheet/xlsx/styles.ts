@@ -1,0 +1,32 @@
+/** The styles part as far as it says what numbers mean: style index of a cell → number format. */
+
+import { builtInFormat, type NumberFormat, PLAIN, parseFormatCode } from './number-formats.ts';
+import { attributeOf, readSmallPart } from './small-part.ts';
+import type { ZipContainer, ZipPart } from './zip-container.ts';
+
+export interface Styles {
+  /** The meaning (number-formats.ts) by style index; a cell may name an index that is not there. */
+  meanings: Uint8Array;
+  /** By style index, where the format pads with zeros. */
+  masks: (Buffer | undefined)[];
+}
+
+export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [] };
+
+/** Reads `numFmts` and `cellXfs` (ECMA-376 part 1, 18.8); the styles of `cellStyleXfs` do not apply to cells. */
+export async function readStyles(container: ZipContainer, part: ZipPart): Promise<Styles> {
+  const custom = new Map<number, NumberFormat>();
+  const formatIds: number[] = [];
+  await readSmallPart(container, part, (tag, path) => {
+    if (path === 'styleSheet/numFmts/numFmt') {
+      custom.set(Number(attributeOf(tag, 'numFmtId')), parseFormatCode(attributeOf(tag, 'formatCode') ?? ''));
+    } else if (path === 'styleSheet/cellXfs/xf') {
+      formatIds.push(Number(attributeOf(tag, 'numFmtId') ?? 0));
+    }
+  });
+  const formats = formatIds.map((id) => custom.get(id) ?? builtInFormat(id));
+  return {
+    meanings: Uint8Array.from(formats, (format) => format.meaning),
+    masks: formats.map((format) => (format.mask === '' ? undefined : Buffer.from(format.mask))),
+  };
+}

@@ -1,0 +1,125 @@
+/** The workbook itself: its sheets, its date system and where its other parts are. */
+
+import { AppError } from '../../../errors.ts';
+import { type Relationship, readRelationships } from './relationships.ts';
+import { attributeOf, readSmallPart } from './small-part.ts';
+import { readStyles, type Styles, withoutStyles } from './styles.ts';
+import type { ZipContainer, ZipPart } from './zip-container.ts';
+
+export interface WorkbookSheet {
+  name: string;
+  visibility: 'visible' | 'hidden' | 'veryHidden';
+  /** Only a worksheet has cells. */
+  kind: 'worksheet' | 'other';
+  /** Undefined: the workbook names a sheet that the file does not hold. */
+  part: ZipPart | undefined;
+}
+
+export interface Workbook {
+  /** In the order of the tabs. */
+  sheets: WorkbookSheet[];
+  /** Serials count from 1904-01-01 (old Macintosh workbooks). */
+  is1904: boolean;
+  styles: Styles;
+  sharedStrings: ZipPart | undefined;
+}
+
+const mainNamespaces = [
+  'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
+  'http://purl.oclc.org/ooxml/spreadsheetml/main',
+];
+
+/** @throws AppError `unsupported-file` where the package is something else, `invalid-file` */
+export async function readWorkbook(container: ZipContainer): Promise<Workbook> {
+  const part = await findWorkbookPart(container);
+  const found = await readSheets(container, part);
+  const relationships = await readRelationships(container, part.name);
+  const byType = (type: string): ZipPart | undefined => {
+    for (const related of relationships.values()) {
+      if (related.type === type) return container.find(related.target);
+    }
+    return undefined;
+  };
+  const styles = byType('styles');
+  return {
+    sheets: found.sheets.map((sheet) => toSheet(container, sheet, relationships.get(sheet.relationshipId))),
+    is1904: found.is1904,
+    styles: styles === undefined ? withoutStyles : await readStyles(container, styles),
+    sharedStrings: byType('sharedStrings'),
+  };
+}
+
+async function findWorkbookPart(container: ZipContainer): Promise<ZipPart> {
+  const relationships = await readRelationships(container, '');
+  for (const related of relationships.values()) {
+    if (related.type !== 'officeDocument') continue;
+    const part = container.find(related.target);
+    if (part === undefined) {
+      throw new AppError('invalid-file', `The file does not hold the part ${related.target} that it names.`);
+    }
+    const foreign = foreignFormats.find(([pattern]) => pattern.test(part.name));
+    if (foreign !== undefined) throw notAWorkbook(foreign[1]);
+    return part;
+  }
+  const names = container.partNames();
+  throw notAWorkbook(names.includes('content.xml') ? 'an OpenDocument file' : 'a zip file of another kind');
+}
+
+/** Named by the part's extension and folder, which is enough to tell the person what the file is. */
+const foreignFormats: [pattern: RegExp, name: string][] = [
+  [/\.bin$/i, 'a binary workbook (.xlsb)'],
+  [/^word\//i, 'a Word document'],
+  [/^ppt\//i, 'a PowerPoint presentation'],
+  [/^visio\//i, 'a Visio drawing'],
+];
+
+function notAWorkbook(what: string): AppError {
+  return new AppError(
+    'unsupported-file',
+    `The file is ${what}, not an Excel workbook. Save it as .xlsx and send that.`,
+  );
+}
+
+interface FoundSheet {
+  name: string;
+  state: string;
+  relationshipId: string;
+}
+
+async function readSheets(
+  container: ZipContainer,
+  part: ZipPart,
+): Promise<{ sheets: FoundSheet[]; is1904: boolean }> {
+  const sheets: FoundSheet[] = [];
+  let is1904 = false;
+  await readSmallPart(container, part, (tag, path) => {
+    if (!path.includes('/') && (path !== 'workbook' || !mainNamespaces.includes(tag.uri))) {
+      throw notAWorkbook('an Office file of another kind');
+    }
+    if (path === 'workbook/workbookPr') {
+      is1904 = ['1', 'true', 'on'].includes(attributeOf(tag, 'date1904') ?? '');
+    } else if (path === 'workbook/sheets/sheet') {
+      sheets.push({
+        name: attributeOf(tag, 'name') ?? '',
+        state: attributeOf(tag, 'state') ?? 'visible',
+        relationshipId: attributeOf(tag, 'id') ?? '',
+      });
+    }
+  });
+  return { sheets, is1904 };
+}
+
+function toSheet(
+  container: ZipContainer,
+  found: FoundSheet,
+  relationship: Relationship | undefined,
+): WorkbookSheet {
+  const isHidden = found.state === 'hidden' || found.state === 'veryHidden';
+  const isWorksheet = relationship === undefined || relationship.type === 'worksheet';
+  return {
+    name: found.name,
+    visibility: isHidden ? (found.state as 'hidden' | 'veryHidden') : 'visible',
+    kind: isWorksheet ? 'worksheet' : 'other',
+    part: relationship === undefined ? undefined : container.find(relationship.target),
+  };
+}

@@ -1,0 +1,251 @@
+/**
+ * The text of XML parts: their encoding, entities and line ends, and the escapes that spreadsheets add on top.
+ *
+ * All decoding is in place: what stands for a character is never shorter than the character in UTF-8.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { AppError } from '../../../errors.ts';
+
+const AMPERSAND = 0x26;
+const CR = 0x0d;
+const LF = 0x0a;
+const SEMICOLON = 0x3b;
+const HASH = 0x23;
+const UNDERSCORE = 0x5f;
+const LOWER_X = 0x78;
+
+/** `&#x10FFFF;`, leading zeros aside. */
+const maxReferenceBytes = 32;
+
+/** `_xHHHH_` */
+const escapeBytes = 7;
+
+/**
+ * The bytes of an XML part as UTF-8 without a byte order mark, whatever its encoding (XML 1.0, 4.3.3 and appendix F).
+ * The chunks given out are valid UTF-8 as a whole; a character may be split between two of them.
+ *
+ * @throws AppError `invalid-file` where the bytes are not what the encoding says
+ */
+export async function* decodeXml(
+  chunks: AsyncIterable<Buffer>,
+  partName: string,
+): AsyncGenerator<Buffer, void, undefined> {
+  let head: Buffer = Buffer.alloc(0);
+  let decode: ((chunk: Buffer, last: boolean) => Buffer) | undefined;
+  for await (const chunk of chunks) {
+    if (decode !== undefined) {
+      yield decode(chunk, false);
+      continue;
+    }
+    head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
+    if (head.length < declarationBytes) continue;
+    decode = decoderFor(head, partName);
+    yield decode(head, false);
+  }
+  if (decode === undefined) yield decoderFor(head, partName)(head, true);
+  else yield decode(Buffer.alloc(0), true);
+}
+
+/** An XML declaration that names an encoding fits into this, generously. */
+const declarationBytes = 256;
+
+function decoderFor(head: Buffer, partName: string): (chunk: Buffer, last: boolean) => Buffer {
+  const label = encodingOf(head);
+  if (label === 'utf-8') return utf8Decoder(head, partName);
+  let decoder: InstanceType<typeof TextDecoder>;
+  try {
+    decoder = new TextDecoder(label, { fatal: true });
+  } catch (cause) {
+    throw new AppError('invalid-file', `Part ${partName} is in an unknown encoding.`, { cause });
+  }
+  return (chunk, last) => {
+    try {
+      return Buffer.from(decoder.decode(chunk, { stream: !last }), 'utf8');
+    } catch (cause) {
+      throw new AppError('invalid-file', `Part ${partName} is not valid ${label}.`, { cause });
+    }
+  };
+}
+
+/** Checks all bytes at the speed of memory and copies none: one cell at a time would cost a call each. */
+function utf8Decoder(head: Buffer, partName: string): (chunk: Buffer, last: boolean) => Buffer {
+  let bomBytes = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
+  let split: Buffer = Buffer.alloc(0);
+  return (chunk, last) => {
+    const bytes = chunk.subarray(bomBytes);
+    bomBytes = 0;
+    const joined = split.length === 0 ? bytes : Buffer.concat([split, bytes]);
+    const whole = last ? joined.length : completeCharacters(joined);
+    const text = joined.subarray(0, whole);
+    if (!isUtf8(text)) throw new AppError('invalid-file', `Part ${partName} is not valid UTF-8.`);
+    split = joined.subarray(whole);
+    return text;
+  };
+}
+
+/** The bytes up to a character that is only begun at the end. */
+function completeCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte < 0x80) break;
+    if (byte >= 0xc0) {
+      const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return needed > back ? bytes.length - back : bytes.length;
+    }
+  }
+  return bytes.length;
+}
+
+function encodingOf(head: Buffer): string {
+  const mark = head.length >= 2 ? head.readUInt16BE(0) : 0;
+  if (mark === 0xfffe || mark === 0x3c00) return 'utf-16le';
+  if (mark === 0xfeff || mark === 0x003c) return 'utf-16be';
+  const start = head.toString('latin1', 0, declarationBytes);
+  const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']/.exec(start)?.[1];
+  const label = declared?.toLowerCase() ?? 'utf-8';
+  // A declared UTF-16 that begins with plain `<?xml` is not UTF-16: the bytes are right and the label is not.
+  return label === 'us-ascii' || label.startsWith('utf-16') || label === 'utf8' ? 'utf-8' : label;
+}
+
+/**
+ * Resolves references and line ends (XML 1.0, 2.11 and 4.6) of `bytes` in place.
+ *
+ * @returns the new end of the text; -1 where a reference is not one that XML knows
+ */
+export function decodeReferences(bytes: Buffer, start: number, end: number): number {
+  let from = start;
+  while (from < end && bytes[from] !== AMPERSAND && bytes[from] !== CR) from++;
+  let to = from;
+  while (from < end) {
+    const byte = bytes[from]!;
+    if (byte === CR) {
+      bytes[to++] = LF;
+      from += bytes[from + 1] === LF && from + 1 < end ? 2 : 1;
+    } else if (byte === AMPERSAND) {
+      const semicolon = bytes.subarray(from, Math.min(end, from + maxReferenceBytes)).indexOf(SEMICOLON);
+      const point = semicolon < 0 ? -1 : codePointOf(bytes, from + 1, from + semicolon);
+      if (point < 0) return -1;
+      to = writeCodePoint(bytes, to, point);
+      from += semicolon + 1;
+    } else {
+      bytes[to++] = byte;
+      from++;
+    }
+  }
+  return to;
+}
+
+/**
+ * Resolves line ends only, in place: what a CDATA section needs.
+ *
+ * @returns the new end of the text
+ */
+export function decodeLineEnds(bytes: Buffer, start: number, end: number): number {
+  let from = start;
+  while (from < end && bytes[from] !== CR) from++;
+  let to = from;
+  while (from < end) {
+    const byte = bytes[from++]!;
+    if (byte === CR && from < end && bytes[from] === LF) from++;
+    bytes[to++] = byte === CR ? LF : byte;
+  }
+  return to;
+}
+
+function codePointOf(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start] === HASH) {
+    const isHex = bytes[start + 1] === LOWER_X;
+    const digits = bytes.toString('latin1', start + (isHex ? 2 : 1), end);
+    if (!(isHex ? /^[0-9a-f]+$/i : /^[0-9]+$/).test(digits)) return -1;
+    const point = Number.parseInt(digits, isHex ? 16 : 10);
+    const isCharacter = point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+    return isCharacter ? point : -1;
+  }
+  switch (bytes.toString('latin1', start, end)) {
+    case 'amp':
+      return AMPERSAND;
+    case 'lt':
+      return 0x3c;
+    case 'gt':
+      return 0x3e;
+    case 'quot':
+      return 0x22;
+    case 'apos':
+      return 0x27;
+    default:
+      return -1;
+  }
+}
+
+/**
+ * Resolves `_x000D_` escapes in place (ST_Xstring, ECMA-376 part 1, 22.9.2.19): UTF-16 code units that XML cannot
+ * hold. `_x005F_` protects a text that only looks like an escape. Half a surrogate pair stays as it is written.
+ *
+ * @returns the new end of the text
+ */
+export function decodeEscapes(bytes: Buffer, start: number, end: number): number {
+  let from = bytes.subarray(start, end).indexOf('_x');
+  if (from < 0) return end;
+  from += start;
+  let to = from;
+  while (from < end) {
+    const unit = bytes[from] === UNDERSCORE ? escapedUnit(bytes, from, end) : -1;
+    if (unit < 0) {
+      bytes[to++] = bytes[from++]!;
+    } else if (unit < 0xd800 || unit > 0xdfff) {
+      to = writeCodePoint(bytes, to, unit);
+      from += escapeBytes;
+    } else {
+      const low = unit < 0xdc00 ? escapedUnit(bytes, from + escapeBytes, end) : -1;
+      if (low >= 0xdc00 && low <= 0xdfff) {
+        to = writeCodePoint(bytes, to, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
+        from += 2 * escapeBytes;
+      } else {
+        bytes[to++] = bytes[from++]!;
+      }
+    }
+  }
+  return to;
+}
+
+function escapedUnit(bytes: Buffer, at: number, end: number): number {
+  if (at + escapeBytes > end || bytes[at] !== UNDERSCORE) return -1;
+  if (bytes[at + 1] !== LOWER_X || bytes[at + 6] !== UNDERSCORE) return -1;
+  let unit = 0;
+  for (let i = at + 2; i < at + 6; i++) {
+    const digit = hexDigit(bytes[i]!);
+    if (digit < 0) return -1;
+    unit = unit * 16 + digit;
+  }
+  return unit;
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+function writeCodePoint(bytes: Buffer, to: number, point: number): number {
+  if (point < 0x80) {
+    bytes[to] = point;
+    return to + 1;
+  }
+  if (point < 0x800) {
+    bytes[to] = 0xc0 | (point >> 6);
+    bytes[to + 1] = 0x80 | (point & 0x3f);
+    return to + 2;
+  }
+  if (point < 0x10000) {
+    bytes[to] = 0xe0 | (point >> 12);
+    bytes[to + 1] = 0x80 | ((point >> 6) & 0x3f);
+    bytes[to + 2] = 0x80 | (point & 0x3f);
+    return to + 3;
+  }
+  bytes[to] = 0xf0 | (point >> 18);
+  bytes[to + 1] = 0x80 | ((point >> 12) & 0x3f);
+  bytes[to + 2] = 0x80 | ((point >> 6) & 0x3f);
+  bytes[to + 3] = 0x80 | (point & 0x3f);
+  return to + 4;
+}

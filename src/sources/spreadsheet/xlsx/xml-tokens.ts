@@ -1,0 +1,269 @@
+/**
+ * Cuts the bytes of a large XML part into tokens, chunk borders anywhere: the sheets and the shared strings, which
+ * a general parser would take ten times as long for. The small parts go through a real parser (small-part.ts).
+ *
+ * What the tokenizer cannot see whole yet it keeps, up to a limit. Namespace prefixes are dropped: these parts
+ * hold one vocabulary. Document type declarations are refused: no entity of a stranger is ever expanded.
+ */
+
+import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../spreadsheet-limits.ts';
+import { decodeLineEnds, decodeReferences } from './xml-text.ts';
+
+/** What `next` found. */
+export const NEED_MORE = 0;
+export const TEXT = 1;
+export const OPEN = 2;
+export const CLOSE = 3;
+
+const LT = 0x3c;
+const GT = 0x3e;
+const SLASH = 0x2f;
+const BANG = 0x21;
+const QUESTION = 0x3f;
+const EQUALS = 0x3d;
+const QUOTE = 0x22;
+const APOSTROPHE = 0x27;
+const COLON = 0x3a;
+const AMPERSAND = 0x26;
+const SPACE = 0x20;
+
+/** Bytes kept zero behind the text, so that hot loops may run on without asking where it ends. */
+const sentinelBytes = 16;
+
+const maxTagBytes = 1024 * 1024;
+const maxAttributes = 64;
+const cdataOpen = Buffer.from('<![CDATA[');
+
+export class XmlTokens {
+  /** The text at hand, from `position` to `end`; behind it a zero. */
+  bytes: Buffer = Buffer.alloc(64 * 1024);
+  position = 0;
+  end = 0;
+
+  /** Of a `TEXT`: its range. References and line ends are resolved. */
+  textStart = 0;
+  textEnd = 0;
+
+  /** Of an `OPEN` or `CLOSE`: the local name's range. */
+  nameStart = 0;
+  nameEnd = 0;
+  isSelfClosing = false;
+
+  /** Of an `OPEN`: local name start and end, value start and end, four of these per attribute. */
+  readonly attributes = new Int32Array(4 * maxAttributes);
+  attributeCount = 0;
+
+  readonly #partName: string;
+  readonly #maxTokenBytes: number;
+  #hasReferences = false;
+
+  /** @param maxTextBytes of one text; longer ones are refused as too long a cell */
+  constructor(partName: string, maxTextBytes: number) {
+    this.#partName = partName;
+    this.#maxTokenBytes = Math.max(maxTextBytes, maxTagBytes);
+  }
+
+  /** Adds a chunk; it is copied, since `next` decodes in place. */
+  feed(chunk: Buffer): void {
+    const kept = this.end - this.position;
+    if (kept > this.#maxTokenBytes) {
+      throw limitExceeded(
+        `A piece of part ${this.#partName} is too long (a cell's text, a tag or a comment)`,
+        this.#maxTokenBytes,
+        'bytes',
+      );
+    }
+    const needed = kept + chunk.length + sentinelBytes;
+    const old = this.bytes;
+    if (needed > old.length) this.bytes = Buffer.alloc(Math.max(needed, 2 * old.length));
+    old.copy(this.bytes, 0, this.position, this.end);
+    chunk.copy(this.bytes, kept);
+    this.position = 0;
+    this.end = kept + chunk.length;
+    this.bytes.fill(0, this.end, this.end + sentinelBytes);
+  }
+
+  /** Moves on by one token; on `NEED_MORE` nothing has moved. Comments and processing instructions are left out. */
+  next(): number {
+    const { bytes } = this;
+    while (this.position < this.end) {
+      if (bytes[this.position] !== LT) return this.#text();
+      const second = bytes[this.position + 1];
+      if (second === SLASH) return this.#closeTag();
+      if (second !== BANG && second !== QUESTION) return this.#openTag();
+      if (second === BANG && bytes[this.position + 2] === 0x5b) return this.#cdata();
+      if (!this.#skipComment(second)) return NEED_MORE;
+    }
+    return NEED_MORE;
+  }
+
+  /** Whether the local name of the tag is this one. */
+  isNamed(name: Buffer): boolean {
+    return this.#equals(this.nameStart, this.nameEnd, name);
+  }
+
+  /** The attribute's place in `attributes`, its first match by local name; -1: none. */
+  attribute(name: Buffer): number {
+    for (let i = 0; i < this.attributeCount; i++) {
+      if (this.#equals(this.attributes[4 * i]!, this.attributes[4 * i + 1]!, name)) return 4 * i;
+    }
+    return -1;
+  }
+
+  /** Whether the tag says `xml:space="preserve"`; what its parent says otherwise (XML 1.0, 2.10). */
+  preservesSpace(inherited: boolean): boolean {
+    if (this.attributeCount === 0) return inherited;
+    const at = this.attribute(spaceName);
+    if (at < 0) return inherited;
+    return this.#equals(this.attributes[at + 2]!, this.attributes[at + 3]!, preserveValue);
+  }
+
+  fail(what: string): never {
+    throw new AppError('invalid-file', `Part ${this.#partName} is not valid: ${what}.`);
+  }
+
+  #equals(start: number, end: number, name: Buffer): boolean {
+    if (end - start !== name.length) return false;
+    for (let i = 0; i < name.length; i++) if (this.bytes[start + i] !== name[i]) return false;
+    return true;
+  }
+
+  #text(): number {
+    const stop = this.bytes.indexOf(LT, this.position);
+    if (stop < 0 || stop >= this.end) return NEED_MORE;
+    this.textStart = this.position;
+    this.textEnd = decodeReferences(this.bytes, this.position, stop);
+    if (this.textEnd < 0) this.fail('a reference (&…;) that XML does not know');
+    this.position = stop;
+    return TEXT;
+  }
+
+  #cdata(): number {
+    if (this.end - this.position < cdataOpen.length) return NEED_MORE;
+    const start = this.position + cdataOpen.length;
+    if (this.bytes.compare(cdataOpen, 0, cdataOpen.length, this.position, start) !== 0) {
+      this.fail('a declaration where none can stand');
+    }
+    const stop = this.bytes.indexOf(']]>', start, 'latin1');
+    if (stop < 0 || stop + 3 > this.end) return NEED_MORE;
+    this.textStart = start;
+    this.textEnd = decodeLineEnds(this.bytes, start, stop);
+    this.position = stop + 3;
+    return TEXT;
+  }
+
+  #skipComment(second: number): boolean {
+    const { bytes, position, end } = this;
+    if (second === QUESTION) return this.#skipPast('?>', position + 2);
+    if (end - position < 4) return false;
+    if (bytes[position + 2] === 0x2d && bytes[position + 3] === 0x2d) {
+      return this.#skipPast('-->', position + 4);
+    }
+    throw new AppError(
+      'invalid-file',
+      `Part ${this.#partName} holds a document type declaration, which a workbook never does. It is refused.`,
+    );
+  }
+
+  #skipPast(closing: string, from: number): boolean {
+    const stop = this.bytes.indexOf(closing, from, 'latin1');
+    if (stop < 0 || stop + closing.length > this.end) return false;
+    this.position = stop + closing.length;
+    return true;
+  }
+
+  #closeTag(): number {
+    const { bytes, end } = this;
+    let p = this.position + 2;
+    this.nameStart = p;
+    while (isNameByte(bytes[p]!)) {
+      if (bytes[p] === COLON) this.nameStart = p + 1;
+      p++;
+    }
+    this.nameEnd = p;
+    while (isSpace(bytes[p]!)) p++;
+    if (p >= end) return NEED_MORE;
+    if (bytes[p] !== GT || this.nameEnd === this.nameStart) this.fail('a closing tag that is broken');
+    this.position = p + 1;
+    return CLOSE;
+  }
+
+  #openTag(): number {
+    const { bytes, end } = this;
+    let p = this.position + 1;
+    this.nameStart = p;
+    while (isNameByte(bytes[p]!)) {
+      if (bytes[p] === COLON) this.nameStart = p + 1;
+      p++;
+    }
+    this.nameEnd = p;
+    this.attributeCount = 0;
+    this.#hasReferences = false;
+    p = this.#attributesFrom(p);
+    if (p >= end) return NEED_MORE;
+    this.isSelfClosing = bytes[p] === SLASH;
+    if (this.isSelfClosing) p++;
+    if (p >= end) return NEED_MORE;
+    if (bytes[p] !== GT || this.nameEnd === this.nameStart) this.fail('a tag that is broken');
+    if (this.#hasReferences) this.#resolveAttributes();
+    this.position = p + 1;
+    return OPEN;
+  }
+
+  /** @returns where the attributes end: at `>`, `/` or a byte that is out of place; `end` or more: not all here */
+  #attributesFrom(from: number): number {
+    const { bytes, end, attributes } = this;
+    let p = from;
+    for (;;) {
+      while (isSpace(bytes[p]!)) p++;
+      if (!isNameByte(bytes[p]!)) return p;
+      let name = p;
+      while (isNameByte(bytes[p]!)) {
+        if (bytes[p] === COLON) name = p + 1;
+        p++;
+      }
+      const nameEnd = p;
+      while (isSpace(bytes[p]!)) p++;
+      if (p >= end) return p;
+      if (bytes[p] !== EQUALS) this.fail('an attribute without a value');
+      p++;
+      while (isSpace(bytes[p]!)) p++;
+      if (p >= end) return p;
+      const quote = bytes[p]!;
+      if (quote !== QUOTE && quote !== APOSTROPHE) this.fail('an attribute without quotes');
+      const value = p + 1;
+      p = bytes.indexOf(quote, value);
+      if (p < 0 || p >= end) return end;
+      if (this.attributeCount === maxAttributes)
+        this.fail(`a tag with more than ${maxAttributes} attributes`);
+      const at = 4 * this.attributeCount++;
+      attributes[at] = name;
+      attributes[at + 1] = nameEnd;
+      attributes[at + 2] = value;
+      attributes[at + 3] = p;
+      for (let i = value; i < p; i++) if (bytes[i] === AMPERSAND) this.#hasReferences = true;
+      p++;
+    }
+  }
+
+  #resolveAttributes(): void {
+    for (let at = 2; at < 4 * this.attributeCount; at += 4) {
+      const end = decodeReferences(this.bytes, this.attributes[at]!, this.attributes[at + 1]!);
+      if (end < 0) this.fail('a reference (&…;) that XML does not know');
+      this.attributes[at + 1] = end;
+    }
+  }
+}
+
+const spaceName = Buffer.from('space');
+const preserveValue = Buffer.from('preserve');
+
+function isSpace(byte: number): boolean {
+  return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Any byte that does not end a name: the names that matter are compared to the letter. */
+function isNameByte(byte: number): boolean {
+  return byte > SPACE && byte !== GT && byte !== SLASH && byte !== EQUALS && byte !== QUOTE && byte !== LT;
+}
