@@ -1,0 +1,152 @@
+import type { ColumnType } from '../tables/load-column.ts';
+
+/**
+ * What can be wrong with one cell: a number on the per-cell path, a code and a sentence for the person who must act.
+ *
+ * 1 to 6 are the faults that only a source can see, under the numbers they have in sources/cell-kind.ts.
+ */
+
+export const REPEATED_KEY = 1;
+export const ROW_NOT_AN_OBJECT = 2;
+export const ERROR_CELL = 3;
+export const FORMULA_WITHOUT_VALUE = 4;
+export const SERIAL_OUT_OF_RANGE = 5;
+export const UNREADABLE_CELL = 6;
+
+export const NOT_NULL = 10;
+export const NOT_A_BOOLEAN = 11;
+export const NOT_A_WHOLE_NUMBER = 12;
+export const NOT_A_NUMBER = 13;
+export const OUT_OF_RANGE = 14;
+export const TOO_LONG = 15;
+export const NUL_CHARACTER = 16;
+export const NOT_A_DATE = 17;
+export const NOT_A_TIME = 18;
+export const NOT_A_TIMESTAMP = 19;
+export const NO_SUCH_DATE = 20;
+export const NOT_AN_INTERVAL = 21;
+export const NOT_A_UUID = 22;
+export const NOT_BYTES = 23;
+export const NOT_AN_ADDRESS = 24;
+export const HOST_BITS_SET = 25;
+export const NOT_A_MAC_ADDRESS = 26;
+export const NOT_A_LABEL = 27;
+export const NOT_AN_ARRAY = 28;
+export const RAGGED_ARRAY = 29;
+export const TOO_MANY_DIMENSIONS = 30;
+export const NULL_ELEMENT = 31;
+export const NESTED_VALUE = 32;
+export const NOT_FOR_JSONB = 33;
+export const JSON_ARRAY_LITERAL = 34;
+export const MOMENT_NOT_ALLOWED = 35;
+
+export interface CellProblem {
+  /** Stable, kebab-case. */
+  code: string;
+  detail: string;
+}
+
+/**
+ * Tells a problem in words.
+ *
+ * @param problem one of the numbers of this module
+ * @param type the column's type; absent where the problem is a whole row's
+ */
+export function describeCellProblem(problem: number, type?: ColumnType): CellProblem {
+  const words = problems.get(problem);
+  if (words === undefined) throw new Error(`no cell problem has the number ${problem}`);
+  const [code, detail] = words;
+  return { code, detail: typeof detail === 'string' ? detail : detail(valueType(type)) };
+}
+
+const ANY_TYPE: ColumnType = { oid: 0, name: 'the type', typmod: -1, kind: 'other' };
+
+/** The type that refuses the value: under a domain its base, of an array its element. */
+function valueType(type: ColumnType | undefined): ColumnType {
+  if (type === undefined) return ANY_TYPE;
+  if (type.kind === 'domain' && type.base !== undefined) return valueType(type.base);
+  if (type.kind === 'array' && type.element !== undefined) {
+    // The modifier is the array's: `character varying(20)[]` over `character varying`.
+    const element = valueType(type.element);
+    return type.typmod < 0 ? element : { ...element, name: type.name.replace(/(?:\[\d*\])+$/, '') };
+  }
+  return type;
+}
+
+const SHOWN_LABELS = 5;
+
+function notALabel(type: ColumnType): string {
+  const labels = type.labels ?? [];
+  const shown = labels.slice(0, SHOWN_LABELS).map((label) => `'${label}'`);
+  const more = labels.length - shown.length;
+  return `not a value of ${type.name}: expected ${shown.join(', ')}${more > 0 ? ` or one of ${more} more` : ''}`;
+}
+
+const DATE_FORM = 'expected YYYY-MM-DD';
+const TIME_FORM = 'expected HH:MM:SS';
+const TIMESTAMP_FORM = 'expected YYYY-MM-DD HH:MM:SS, or with T between; an offset as Z or +HH:MM';
+
+const problems = new Map<number, [code: string, detail: string | ((type: ColumnType) => string)]>([
+  [REPEATED_KEY, ['repeated-key', 'this key stands in the row more than once']],
+  [ROW_NOT_AN_OBJECT, ['row-not-an-object', 'a row must be an object: {"column": value, …}']],
+  [ERROR_CELL, ['error-cell', 'the cell holds an error: mend its formula, or load such cells as NULL']],
+  [
+    FORMULA_WITHOUT_VALUE,
+    ['formula-without-value', 'the workbook holds no result of this formula: open, recalculate and save it'],
+  ],
+  [
+    SERIAL_OUT_OF_RANGE,
+    ['date-out-of-range', 'the number is no date in a spreadsheet: dates go from 1900-01-01 to 9999-12-31'],
+  ],
+  [UNREADABLE_CELL, ['unreadable-cell', 'the cell is not what it claims to be and cannot be read']],
+  [NOT_NULL, ['null-not-allowed', 'a value is needed here']],
+  [
+    NOT_A_BOOLEAN,
+    ['not-a-boolean', 'not a boolean: expected true or false, or the text t, f, yes, no, on, off, 1 or 0'],
+  ],
+  [NOT_A_WHOLE_NUMBER, ['not-a-whole-number', (type) => `not a whole number, as ${type.name} needs it`]],
+  [NOT_A_NUMBER, ['not-a-number', 'not a number: expected digits with a point, as in -1234.5 or 1e6']],
+  [OUT_OF_RANGE, ['out-of-range', (type) => `out of range for ${type.name}`]],
+  [TOO_LONG, ['too-long', (type) => `too long for ${type.name === 'name' ? 'name (63 bytes)' : type.name}`]],
+  [NUL_CHARACTER, ['nul-character', 'holds the character U+0000, which PostgreSQL cannot store']],
+  [NOT_A_DATE, ['not-a-date', `not a date: ${DATE_FORM}`]],
+  [NOT_A_TIME, ['not-a-time', `not a time of day: ${TIME_FORM}`]],
+  [NOT_A_TIMESTAMP, ['not-a-timestamp', `not a date with a time: ${TIMESTAMP_FORM}`]],
+  [NO_SUCH_DATE, ['no-such-date', 'there is no such day, time of day or offset']],
+  [
+    NOT_AN_INTERVAL,
+    ['not-an-interval', "not an interval: expected '1 day 02:03:04' or ISO 8601, P1DT2H3M4S"],
+  ],
+  [NOT_A_UUID, ['not-a-uuid', 'not a UUID: expected 32 hexadecimal digits, 8-4-4-4-12']],
+  [NOT_BYTES, ['not-bytes', 'not a byte string: expected \\x and pairs of hexadecimal digits']],
+  [
+    NOT_AN_ADDRESS,
+    [
+      'not-an-address',
+      'not a network address: expected 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or 2001:db8::/32',
+    ],
+  ],
+  [HOST_BITS_SET, ['host-bits-set', 'not a network: bits are set to the right of the mask']],
+  [NOT_A_MAC_ADDRESS, ['not-a-mac-address', 'not a MAC address: expected 08:00:2b:01:02:03']],
+  [NOT_A_LABEL, ['not-an-enum-value', notALabel]],
+  [NOT_AN_ARRAY, ['not-an-array', "not an array: expected [1, 2], or PostgreSQL's text form {1,2}"]],
+  [RAGGED_ARRAY, ['ragged-array', 'the inner arrays must all have the same length and depth']],
+  [TOO_MANY_DIMENSIONS, ['too-many-dimensions', 'an array has at most 6 dimensions']],
+  [NULL_ELEMENT, ['null-element', 'an element must not be null here']],
+  [
+    NESTED_VALUE,
+    ['nested-value', (type) => `an object or an array cannot go into ${type.name}; json and jsonb take them`],
+  ],
+  [
+    NOT_FOR_JSONB,
+    [
+      'not-for-jsonb',
+      'jsonb cannot hold the character U+0000, half a surrogate pair or a number beyond numeric',
+    ],
+  ],
+  [MOMENT_NOT_ALLOWED, ['date-not-allowed', (type) => `a date or a time cannot go into ${type.name}`]],
+  [
+    JSON_ARRAY_LITERAL,
+    ['json-array-as-text', 'an array of JSON values must be sent as an array, not as text in braces'],
+  ],
+]);

@@ -1,0 +1,149 @@
+/**
+ * Arrays in PostgreSQL's own text form (8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`; the empty ones too. Other lower bounds
+ * than 1 (`[0:1]={…}`) are not read.
+ */
+import { STRING } from '../../sources/cell-kind.ts';
+import {
+  JSON_ARRAY_LITERAL,
+  NOT_AN_ARRAY,
+  NULL_ELEMENT,
+  RAGGED_ARRAY,
+  TOO_MANY_DIMENSIONS,
+} from '../cell-problems.ts';
+import { closeDimension, counts, finishArray, openArray, openDimension, shape } from './array-shape.ts';
+import { isSpace, isWord } from './characters.ts';
+import type { ColumnEncoder } from './column-encoder.ts';
+import { CopyBuffer } from './copy-buffer.ts';
+import { encodeScalar } from './encode-scalar.ts';
+import * as codes from './type-codes.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/** The element being read, without quotes and backslashes. */
+const element = new CopyBuffer(4096);
+let at = 0;
+let stop = 0;
+
+export function encodeArrayLiteral(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  at = start;
+  stop = end;
+  skipSpaces(bytes);
+  if (at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
+  const elementEncoder = encoder.element!;
+  // Here an element would be JSON text, while as a cell a string is a JSON string: not to be mixed up.
+  if (elementEncoder.code === codes.PLAIN_JSON || elementEncoder.code === codes.JSONB)
+    return JSON_ARRAY_LITERAL;
+  const dimensions = countDimensions(bytes);
+  if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
+  const fieldStart = openArray(out, dimensions);
+  let depth = 0;
+  let mayEnd = false; // a closing brace may stand here: after an element, or as `{}`
+  for (;;) {
+    skipSpaces(bytes);
+    if (at === stop) return NOT_AN_ARRAY;
+    if (bytes[at] === CLOSING_BRACE && mayEnd) {
+      at++;
+      if (!closeDimension(--depth)) return RAGGED_ARRAY;
+    } else if (bytes[at] === OPENING_BRACE) {
+      if (depth === dimensions) return RAGGED_ARRAY;
+      at++;
+      openDimension(depth++);
+      mayEnd = true;
+      skipSpaces(bytes);
+      if (at < stop && bytes[at] === CLOSING_BRACE) continue;
+      mayEnd = false;
+      continue;
+    } else {
+      if (depth !== dimensions) return RAGGED_ARRAY;
+      counts[depth - 1]!++;
+      const problem = encodeElement(out, elementEncoder, bytes);
+      if (problem !== 0) return problem;
+    }
+    // After an element or an array: the end of its array, or a comma and another one.
+    if (depth === 0) break;
+    skipSpaces(bytes);
+    mayEnd = at < stop && bytes[at] === CLOSING_BRACE;
+    if (mayEnd) continue;
+    if (at === stop || bytes[at] !== COMMA) return NOT_AN_ARRAY;
+    at++;
+  }
+  skipSpaces(bytes);
+  if (at !== stop) return NOT_AN_ARRAY;
+  finishArray(out, fieldStart, dimensions, elementEncoder.oid);
+  return 0;
+}
+
+function skipSpaces(bytes: Buffer): void {
+  while (at < stop && isSpace(bytes[at]!)) at++;
+}
+
+/** The braces before the first element. */
+function countDimensions(bytes: Buffer): number {
+  let dimensions = 0;
+  for (let ahead = at; ahead < stop; ahead++) {
+    if (bytes[ahead] === OPENING_BRACE) dimensions++;
+    else if (!isSpace(bytes[ahead]!)) break;
+  }
+  return dimensions;
+}
+
+function encodeElement(out: CopyBuffer, encoder: ColumnEncoder, bytes: Buffer): number {
+  element.rewind();
+  element.ensure(stop - at);
+  const isQuoted = bytes[at] === QUOTE;
+  const elementStart = at;
+  if (!(isQuoted ? readQuoted(bytes) : readBare(bytes))) return NOT_AN_ARRAY;
+  if (!isQuoted && isWord('null', bytes, elementStart, elementStart + element.position)) {
+    if (encoder.notNull) return NULL_ELEMENT;
+    shape.hasNull = true;
+    out.ensure(4);
+    out.int32(-1);
+    return 0;
+  }
+  return encodeScalar(out, encoder, STRING, element.bytes, 0, element.position);
+}
+
+function readQuoted(bytes: Buffer): boolean {
+  for (at++; at < stop; at++) {
+    let byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at++;
+      return true;
+    }
+    if (byte === BACKSLASH) {
+      if (++at === stop) return false;
+      byte = bytes[at]!;
+    }
+    element.int8(byte);
+  }
+  return false;
+}
+
+/** Up to a comma or a brace, without the spaces at its end; empty is malformed. */
+function readBare(bytes: Buffer): boolean {
+  let length = 0;
+  for (; at < stop; at++) {
+    let byte = bytes[at]!;
+    if (byte === COMMA || byte === CLOSING_BRACE) break;
+    if (byte === QUOTE || byte === OPENING_BRACE) return false;
+    const isEscaped = byte === BACKSLASH;
+    if (isEscaped) {
+      if (++at === stop) return false;
+      byte = bytes[at]!;
+    }
+    element.int8(byte);
+    if (isEscaped || !isSpace(byte)) length = element.position;
+  }
+  element.position = length;
+  return length > 0;
+}

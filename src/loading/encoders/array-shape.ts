@@ -1,0 +1,56 @@
+/** The dimensions of the array being written, and its header, which can only be filled in at the end. */
+import type { CopyBuffer } from './copy-buffer.ts';
+
+/** MAXDIM of array.h. */
+const MOST_DIMENSIONS = 6;
+
+export const shape = { mostDimensions: MOST_DIMENSIONS, hasNull: false };
+
+/** Elements so far of the innermost open array of each dimension. */
+export const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
+/** Size of each dimension, -1 while none of its arrays has ended. */
+const sizes = new Int32Array(MOST_DIMENSIONS);
+
+/** Makes room for the field's header and answers where it begins. */
+export function openArray(out: CopyBuffer, dimensions: number): number {
+  shape.hasNull = false;
+  sizes.fill(-1);
+  const fieldStart = out.position;
+  const headerBytes = 16 + 8 * dimensions;
+  out.ensure(headerBytes);
+  out.position += headerBytes;
+  return fieldStart;
+}
+
+export function openDimension(depth: number): void {
+  counts[depth] = 0;
+}
+
+/** Ends an array of the dimension; false: an earlier one had another size. */
+export function closeDimension(depth: number): boolean {
+  const count = counts[depth]!;
+  if (sizes[depth] === -1) sizes[depth] = count;
+  if (depth > 0) counts[depth - 1]!++;
+  return sizes[depth] === count;
+}
+
+export function finishArray(
+  out: CopyBuffer,
+  fieldStart: number,
+  dimensions: number,
+  elementOid: number,
+): void {
+  const isEmpty = sizes.subarray(0, dimensions).includes(0);
+  const fieldEnd = isEmpty ? fieldStart + 16 : out.position;
+  out.position = fieldStart;
+  out.int32(fieldEnd - fieldStart - 4);
+  out.int32(isEmpty ? 0 : dimensions);
+  out.int32(shape.hasNull ? 1 : 0);
+  out.int32(elementOid);
+  if (isEmpty) return;
+  for (let depth = 0; depth < dimensions; depth++) {
+    out.int32(sizes[depth]!);
+    out.int32(1);
+  }
+  out.position = fieldEnd;
+}

@@ -1,0 +1,120 @@
+/**
+ * Arrays, from a JSON array or from PostgreSQL's own text form.
+ *
+ * `array_send`'s format: int32 dimensions, int32 1 if any element is NULL, the element type's oid, for each dimension its
+ * size and its lower bound, the elements as fields. Inner arrays are further dimensions, so they must be rectangular;
+ * only json and jsonb elements are taken as they are, arrays included. An array without elements has no dimensions.
+ */
+import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
+import { NOT_AN_ARRAY, NULL_ELEMENT, RAGGED_ARRAY, TOO_MANY_DIMENSIONS } from '../cell-problems.ts';
+import { encodeArrayLiteral } from './array-literal.ts';
+import { closeDimension, counts, finishArray, openArray, openDimension, shape } from './array-shape.ts';
+import type { ColumnEncoder } from './column-encoder.ts';
+import { CopyBuffer } from './copy-buffer.ts';
+import { encodeScalar } from './encode-scalar.ts';
+import { appendUnescaped, isJsonSpace, nestedEnd, scalarEnd, stringEnd } from './json-text.ts';
+import * as codes from './type-codes.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+
+/** Strings of elements, unescaped. */
+const unescaped = new CopyBuffer(4096);
+
+/** Writes an array. Else as `encodeCell`. */
+export function encodeArray(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind === STRING) return encodeArrayLiteral(out, encoder, bytes, start, end);
+  if (kind !== ARRAY) return NOT_AN_ARRAY;
+  const element = encoder.element!;
+  const takesArrays = element.code === codes.PLAIN_JSON || element.code === codes.JSONB;
+  const dimensions = takesArrays ? 1 : countDimensions(bytes, start, end);
+  if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
+  const fieldStart = openArray(out, dimensions);
+  let depth = 0;
+  for (let at = start; at < end; ) {
+    const byte = bytes[at]!;
+    if (byte === COMMA || isJsonSpace(byte)) {
+      at++;
+    } else if (byte === OPENING_BRACKET && depth < dimensions) {
+      openDimension(depth++);
+      at++;
+    } else if (byte === CLOSING_BRACKET) {
+      if (!closeDimension(--depth)) return RAGGED_ARRAY;
+      at++;
+    } else {
+      if (depth !== dimensions || (byte === OPENING_BRACKET && !takesArrays)) return RAGGED_ARRAY;
+      counts[depth - 1]!++;
+      const next = elementEnd(bytes, at, end);
+      const problem = encodeElement(out, element, bytes, at, next);
+      if (problem !== 0) return problem;
+      at = next;
+    }
+  }
+  finishArray(out, fieldStart, dimensions, element.oid);
+  return 0;
+}
+
+/** The brackets before the first element. */
+function countDimensions(bytes: Buffer, start: number, end: number): number {
+  let dimensions = 0;
+  for (let at = start; at < end; at++) {
+    if (bytes[at] === OPENING_BRACKET) dimensions++;
+    else if (!isJsonSpace(bytes[at]!)) break;
+  }
+  return dimensions;
+}
+
+function elementEnd(bytes: Buffer, start: number, end: number): number {
+  const byte = bytes[start]!;
+  if (byte === QUOTE) return stringEnd(bytes, start, end);
+  return byte === OPENING_BRACE || byte === OPENING_BRACKET
+    ? nestedEnd(bytes, start, end)
+    : scalarEnd(bytes, start, end);
+}
+
+function encodeElement(
+  out: CopyBuffer,
+  element: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  switch (bytes[start]) {
+    case 0x6e: // null
+      if (element.notNull) return NULL_ELEMENT;
+      shape.hasNull = true;
+      out.ensure(4);
+      out.int32(-1);
+      return 0;
+    case 0x74:
+      return encodeScalar(out, element, TRUE, bytes, start, end);
+    case 0x66:
+      return encodeScalar(out, element, FALSE, bytes, start, end);
+    case OPENING_BRACE:
+      return encodeScalar(out, element, OBJECT, bytes, start, end);
+    case OPENING_BRACKET:
+      return encodeScalar(out, element, ARRAY, bytes, start, end);
+    case QUOTE:
+      if (!hasEscape(bytes, start, end)) return encodeScalar(out, element, STRING, bytes, start + 1, end - 1);
+      unescaped.rewind();
+      appendUnescaped(unescaped, bytes, start + 1, end - 1);
+      return encodeScalar(out, element, STRING, unescaped.bytes, 0, unescaped.position);
+    default:
+      return encodeScalar(out, element, NUMBER, bytes, start, end);
+  }
+}
+
+function hasEscape(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === 0x5c) return true;
+  return false;
+}

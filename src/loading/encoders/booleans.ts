@@ -1,0 +1,54 @@
+import { FALSE, NUMBER, STRING, TRUE } from '../../sources/cell-kind.ts';
+import { NOT_A_BOOLEAN } from '../cell-problems.ts';
+import { isSpace } from './characters.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+/** Writes a bool. Text and numbers: what `boolin` takes (8.6): beginnings of true, false, yes, no, on, off; 1, 0. */
+export function encodeBool(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
+  let value: number;
+  if (kind === TRUE) value = 1;
+  else if (kind === FALSE) value = 0;
+  else if (kind === STRING || kind === NUMBER) value = booleanOf(bytes, start, end);
+  else return NOT_A_BOOLEAN;
+  if (value === NEITHER) return NOT_A_BOOLEAN;
+  out.ensure(5);
+  out.int32(1);
+  out.int8(value);
+  return 0;
+}
+
+const NEITHER = 2;
+
+function booleanOf(bytes: Buffer, start: number, end: number): number {
+  while (start < end && isSpace(bytes[start]!)) start++;
+  while (end > start && isSpace(bytes[end - 1]!)) end--;
+  const length = end - start;
+  if (length === 0) return NEITHER;
+  switch (bytes[start]! | 0x20) {
+    case 0x74:
+      return begins('true', bytes, start, length) ? 1 : NEITHER;
+    case 0x66:
+      return begins('false', bytes, start, length) ? 0 : NEITHER;
+    case 0x79:
+      return begins('yes', bytes, start, length) ? 1 : NEITHER;
+    case 0x6e:
+      return begins('no', bytes, start, length) ? 0 : NEITHER;
+    case 0x6f:
+      // A lone o could be either.
+      if (length < 2) return NEITHER;
+      if (begins('on', bytes, start, length)) return 1;
+      return begins('off', bytes, start, length) ? 0 : NEITHER;
+    case 0x31:
+      return length === 1 && bytes[start] === 0x31 ? 1 : NEITHER;
+    case 0x30:
+      return length === 1 && bytes[start] === 0x30 ? 0 : NEITHER;
+    default:
+      return NEITHER;
+  }
+}
+
+function begins(word: string, bytes: Buffer, start: number, length: number): boolean {
+  if (length > word.length) return false;
+  for (let at = 0; at < length; at++) if ((bytes[start + at]! | 0x20) !== word.charCodeAt(at)) return false;
+  return true;
+}

@@ -1,0 +1,75 @@
+import { STRING } from '../../sources/cell-kind.ts';
+import { NOT_BYTES, NUL_CHARACTER } from '../cell-problems.ts';
+import { hexValue } from './characters.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+const BACKSLASH = 0x5c;
+const SMALL_X = 0x78;
+
+/** Writes a bytea from either of its text forms (8.4): `\x` and pairs of hexadecimal digits, or the escape form. */
+export function encodeBytea(
+  out: CopyBuffer,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind !== STRING) return NOT_BYTES;
+  out.ensure(4 + end - start);
+  const fieldStart = out.position;
+  out.position += 4;
+  const isHex = end - start >= 2 && bytes[start] === BACKSLASH && bytes[start + 1] === SMALL_X;
+  const problem = isHex ? appendHex(out, bytes, start + 2, end) : appendEscaped(out, bytes, start, end);
+  if (problem !== 0) return problem;
+  const fieldEnd = out.position;
+  out.position = fieldStart;
+  out.int32(fieldEnd - fieldStart - 4);
+  out.position = fieldEnd;
+  return 0;
+}
+
+/** White space may stand between the pairs. */
+function appendHex(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
+  const target = out.bytes;
+  let position = out.position;
+  for (let at = start; at < end; ) {
+    const byte = bytes[at]!;
+    if (byte === 0x20 || byte === 0x0a || byte === 0x09 || byte === 0x0d) {
+      at++;
+      continue;
+    }
+    if (at + 1 === end) return NOT_BYTES;
+    const value = (hexValue[byte]! << 4) | hexValue[bytes[at + 1]!]!;
+    if (value < 0) return NOT_BYTES;
+    target[position++] = value;
+    at += 2;
+  }
+  out.position = position;
+  return 0;
+}
+
+/** `\\` is a backslash, `\ooo` a byte in octal, every other byte itself. */
+function appendEscaped(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
+  const target = out.bytes;
+  let position = out.position;
+  for (let at = start; at < end; at++) {
+    let byte = bytes[at]!;
+    if (byte === 0) return NUL_CHARACTER;
+    if (byte === BACKSLASH) {
+      if (at + 1 < end && bytes[at + 1] === BACKSLASH) {
+        at++;
+      } else {
+        if (end - at < 4) return NOT_BYTES;
+        const high = bytes[at + 1]! - 0x30;
+        const middle = bytes[at + 2]! - 0x30;
+        const low = bytes[at + 3]! - 0x30;
+        if (high < 0 || high > 3 || middle < 0 || middle > 7 || low < 0 || low > 7) return NOT_BYTES;
+        byte = (high << 6) | (middle << 3) | low;
+        at += 3;
+      }
+    }
+    target[position++] = byte;
+  }
+  out.position = position;
+  return 0;
+}

@@ -1,0 +1,111 @@
+import type { ColumnType } from '../../tables/load-column.ts';
+import { type EnumLabels, enumLabels } from './enum-labels.ts';
+import * as codes from './type-codes.ts';
+
+/**
+ * What the per-cell functions need to know of a column's type. Every encoder has the same fields in the same order, so
+ * that the engine sees one shape everywhere.
+ */
+export interface ColumnEncoder {
+  /** One of type-codes.ts. */
+  readonly code: number;
+  /** The type's own oid: a domain's, not its base's. */
+  readonly oid: number;
+  /** varchar and bpchar: characters; -1: no limit. */
+  readonly maxLength: number;
+  /** numeric: digits in all; -1: no limit. */
+  readonly precision: number;
+  /** numeric: digits after the point; may be negative or above the precision (PostgreSQL 15). */
+  readonly scale: number;
+  /** A domain with NOT NULL; asked for array elements only, a column's NULL is the loader's to judge. */
+  readonly notNull: boolean;
+  readonly element: ColumnEncoder | undefined;
+  readonly labels: EnumLabels | undefined;
+}
+
+/**
+ * The encoder of a column's type, or `undefined`: such a column is staged as text and cast by the server.
+ *
+ * The values' rounding and padding to the type's modifier is the server's own (`numeric_recv`, `timestamp_recv`,
+ * `bpchar_recv` … apply it); the encoders only refuse what the modifier refuses.
+ */
+export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
+  if (type.kind !== 'array') return scalarEncoder(type);
+  const element = type.element === undefined ? undefined : scalarEncoder(type.element, type.typmod);
+  return element === undefined ? undefined : encoder({ code: codes.ARRAY, oid: type.oid, element });
+}
+
+function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | undefined {
+  switch (type.kind) {
+    case 'enum':
+      if (type.labels === undefined) return undefined;
+      return encoder({ code: codes.ENUM, oid: type.oid, labels: enumLabels(type.labels) });
+    case 'domain': {
+      // A domain over an array has an encoder as a column, not as an element: arrays nest no further.
+      const base = type.base === undefined ? undefined : columnEncoder(type.base);
+      return base && { ...base, oid: type.oid, notNull: type.domainNotNull === true };
+    }
+    case 'base':
+      return baseEncoder(type.oid, typmod);
+    default:
+      return undefined;
+  }
+}
+
+function baseEncoder(oid: number, typmod: number): ColumnEncoder | undefined {
+  const code = codeOfOid.get(oid);
+  if (code === undefined) return undefined;
+  if (code === codes.TEXT && typmod >= 4) return encoder({ code, oid, maxLength: typmod - 4 });
+  if (code === codes.NUMERIC && typmod >= 4) {
+    // numerictypmodin: precision above, an eleven-bit signed scale below.
+    const packed = typmod - 4;
+    return encoder({ code, oid, precision: packed >> 16, scale: ((packed & 0x7ff) ^ 1024) - 1024 });
+  }
+  // `interval hour to minute` and its like change how a bare number is read: left to the server.
+  if (code === codes.INTERVAL && typmod >= 0 && typmod >> 16 !== INTERVAL_FULL_RANGE) return undefined;
+  return encoder({ code, oid });
+}
+
+const INTERVAL_FULL_RANGE = 0x7fff;
+
+function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number }): ColumnEncoder {
+  return {
+    code: fields.code,
+    oid: fields.oid,
+    maxLength: fields.maxLength ?? -1,
+    precision: fields.precision ?? -1,
+    scale: fields.scale ?? 0,
+    notNull: false,
+    element: fields.element,
+    labels: fields.labels,
+  };
+}
+
+/** `pg_type.dat`; the oids of built-in types never change. */
+const codeOfOid = new Map<number, number>([
+  [16, codes.BOOL],
+  [17, codes.BYTEA],
+  [19, codes.NAME],
+  [20, codes.INT8],
+  [21, codes.INT2],
+  [23, codes.INT4],
+  [25, codes.TEXT],
+  [26, codes.OID],
+  [114, codes.PLAIN_JSON],
+  [650, codes.CIDR],
+  [700, codes.FLOAT4],
+  [701, codes.FLOAT8],
+  [829, codes.MACADDR],
+  [869, codes.INET],
+  [1042, codes.TEXT],
+  [1043, codes.TEXT],
+  [1082, codes.DATE],
+  [1083, codes.TIME],
+  [1114, codes.TIMESTAMP],
+  [1184, codes.TIMESTAMPTZ],
+  [1186, codes.INTERVAL],
+  [1266, codes.TIMETZ],
+  [1700, codes.NUMERIC],
+  [2950, codes.UUID],
+  [3802, codes.JSONB],
+]);

@@ -1,0 +1,296 @@
+/**
+ * Reads a date, a time of day or both from text, as PostgreSQL's `ParseDateTime` and `DecodeDateTime` do (8.5.1), for the forms that
+ * mean the same under every setting:
+ *
+ *   date  YYYY-MM-DD (years of 3 to 7 digits, months and days of one too), YYYYMMDD; BC or AD at the very end
+ *   time  HH:MM, HH:MM:SS, HH:MM:SS.fraction (rounded to the microsecond), HHMMSS, then perhaps AM or PM; 24:00:00 and
+ *         a second 60 count on into the next day or minute
+ *   zone  Z, UTC, GMT, ±HH, ±HH:MM, ±HHMM, ±HH:MM:SS
+ *
+ * with T or spaces between date and time; `epoch`, `infinity`, `-infinity`. Not read: names of months and zones, dates
+ * whose order of day and month depends on a setting, and the words that mean the present (`now`, `today` …).
+ */
+import { isDigit, isLetter, isSpace, isWord } from './characters.ts';
+
+/** What `readDateTime` has found. */
+export const found = {
+  hasDate: false,
+  hasTime: false,
+  hasZone: false,
+  /** -1: -infinity, 1: infinity. */
+  infinity: 0,
+  /** Since 2000-01-01 (PostgreSQL's epoch), of the proleptic Gregorian calendar. */
+  days: 0,
+  /** Of the day; up to 86,400,000,000 included. The fraction keeps the engine from changing the field's form. */
+  microseconds: 0.5,
+  /** East of Greenwich. */
+  zoneSeconds: 0,
+};
+
+export const READ = 0;
+/** Not one of the forms above. */
+export const UNREADABLE = 1;
+/** One of the forms, but no such day, time or offset. */
+export const NO_SUCH_VALUE = 2;
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const COLON = 0x3a;
+const ZERO = 0x30;
+const LOWER = 0x20;
+
+const MICROSECONDS_PER_DAY = 86_400_000_000;
+/** MAX_TZDISP_HOUR of datetime.h. */
+const MOST_ZONE_HOURS = 15;
+
+/** Where the scan stands; behind the last byte a check is made before every look. */
+let at = 0;
+let stop = 0;
+
+/** Reads bytes[start, end) into `found`; answers `READ`, `UNREADABLE` or `NO_SUCH_VALUE`. */
+export function readDateTime(bytes: Buffer, start: number, end: number): number {
+  at = start;
+  stop = end;
+  while (at < stop && isSpace(bytes[at]!)) at++;
+  while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
+  found.hasDate = false;
+  found.hasTime = false;
+  found.hasZone = false;
+  found.infinity = 0;
+  found.days = 0;
+  found.microseconds = 0;
+  found.zoneSeconds = 0;
+
+  const digits = countDigits(bytes);
+  if (digits === 0) return readWord(bytes);
+  let year = 0;
+  let month = 0;
+  let day = 0;
+  const next = at + digits < stop ? bytes[at + digits]! : 0;
+  if (digits >= 3 && digits <= 7 && next === MINUS) {
+    year = readNumber(bytes, digits);
+    at++;
+    month = readShortNumber(bytes);
+    if (month < 0 || at >= stop || bytes[at++] !== MINUS) return UNREADABLE;
+    day = readShortNumber(bytes);
+    if (day < 0) return UNREADABLE;
+    found.hasDate = true;
+  } else if (digits === 8) {
+    year = readNumber(bytes, 4);
+    month = readNumber(bytes, 2);
+    day = readNumber(bytes, 2);
+    found.hasDate = true;
+  }
+
+  let isBeforeChrist = false;
+  if (at < stop && found.hasDate) {
+    const separator = bytes[at]!;
+    if ((separator | LOWER) === 0x74 && at + 1 < stop && isDigit(bytes[at + 1]!)) at++;
+    else if (!isSpace(separator)) return UNREADABLE;
+    skipSpaces(bytes);
+  }
+  if (at < stop && isDigit(bytes[at]!)) {
+    const outcome = readTime(bytes);
+    if (outcome !== READ) return outcome;
+    if (at < stop) {
+      const zone = readZone(bytes);
+      if (zone !== READ) return zone;
+    }
+  }
+  if (at < stop) {
+    if (!found.hasDate) return UNREADABLE;
+    skipSpaces(bytes);
+    isBeforeChrist = isWord('bc', bytes, at, stop);
+    if (!isBeforeChrist && !isWord('ad', bytes, at, stop)) return UNREADABLE;
+  }
+  if (!found.hasDate) return found.hasTime ? READ : UNREADABLE;
+  return setDays(isBeforeChrist ? 1 - year : year, month, day, year);
+}
+
+function setDays(year: number, month: number, day: number, writtenYear: number): number {
+  if (writtenYear === 0 || month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month))
+    return NO_SUCH_VALUE;
+  found.days = daysFromCivil(year, month, day);
+  return READ;
+}
+
+function daysOfMonth(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+/** Days since 2000-01-01; the year 0 is 1 BC. The year begins in March here, so that the leap day comes last. */
+function daysFromCivil(year: number, month: number, day: number): number {
+  const shifted = month > 2 ? year : year - 1;
+  const era = Math.floor(shifted / 400);
+  const yearOfEra = shifted - era * 400;
+  const dayOfYear = (((month + 9) % 12) * 153 + 2) / 5;
+  const dayOfEra = yearOfEra * 365 + (yearOfEra >> 2) - ((yearOfEra / 100) | 0) + (dayOfYear | 0) + day - 1;
+  return era * 146_097 + dayOfEra - 730_425;
+}
+
+function countDigits(bytes: Buffer): number {
+  let digit = at;
+  while (digit < stop && isDigit(bytes[digit]!)) digit++;
+  return digit - at;
+}
+
+function readNumber(bytes: Buffer, digits: number): number {
+  let value = 0;
+  for (const last = at + digits; at < last; at++) value = value * 10 + bytes[at]! - ZERO;
+  return value;
+}
+
+/** One or two digits, -1 for anything else. */
+function readShortNumber(bytes: Buffer): number {
+  if (at >= stop) return -1;
+  let value = bytes[at]! - ZERO;
+  if (value < 0 || value > 9) return -1;
+  at++;
+  if (at >= stop) return value;
+  const digit = bytes[at]! - ZERO;
+  if (digit < 0 || digit > 9) return value;
+  at++;
+  value = value * 10 + digit;
+  return at < stop && isDigit(bytes[at]!) ? -1 : value;
+}
+
+function skipSpaces(bytes: Buffer): void {
+  while (at < stop && isSpace(bytes[at]!)) at++;
+}
+
+function readTime(bytes: Buffer): number {
+  const digits = countDigits(bytes);
+  let hour = 0;
+  let minute = 0;
+  let second = 0;
+  let fraction = 0;
+  let hasSecond = true;
+  if (digits === 6 || (digits === 4 && found.hasDate)) {
+    hour = readNumber(bytes, 2);
+    minute = readNumber(bytes, 2);
+    hasSecond = digits === 6;
+    if (hasSecond) second = readNumber(bytes, 2);
+  } else {
+    hour = readShortNumber(bytes);
+    if (hour < 0 || at >= stop || bytes[at++] !== COLON) return UNREADABLE;
+    minute = readShortNumber(bytes);
+    if (minute < 0) return UNREADABLE;
+    hasSecond = at < stop && bytes[at] === COLON;
+    if (hasSecond) {
+      at++;
+      second = readShortNumber(bytes);
+      if (second < 0) return UNREADABLE;
+    }
+  }
+  if (hasSecond && at < stop && bytes[at] === POINT) fraction = readFraction(bytes);
+  const half = readHalfOfDay(bytes);
+  if (half !== 0) {
+    if (hour > 12) return NO_SUCH_VALUE;
+    hour = (hour % 12) + (half === 2 ? 12 : 0);
+  }
+  if (minute > 59 || second > 60) return NO_SUCH_VALUE;
+  found.microseconds = (hour * 3600 + minute * 60 + second) * 1_000_000 + fraction;
+  if (found.microseconds > MICROSECONDS_PER_DAY) return NO_SUCH_VALUE;
+  found.hasTime = true;
+  return READ;
+}
+
+/** A point and digits: microseconds, rounded. May answer 1,000,000. */
+function readFraction(bytes: Buffer): number {
+  const pointAt = at++;
+  let value = 0;
+  let digits = 0;
+  for (; at < stop && isDigit(bytes[at]!); at++) if (digits++ < 6) value = value * 10 + bytes[at]! - ZERO;
+  for (let missing = digits; missing < 6; missing++) value *= 10;
+  return digits <= 6 ? value : roundFraction(bytes, pointAt);
+}
+
+/** The arithmetic of `ParseFraction`: a double of the fraction, times a million, ties to even. */
+function roundFraction(bytes: Buffer, pointAt: number): number {
+  const exact = Number(bytes.toString('latin1', pointAt, at)) * 1_000_000;
+  const floor = Math.floor(exact);
+  if (exact - floor !== 0.5) return Math.round(exact);
+  return floor % 2 === 0 ? floor : floor + 1;
+}
+
+/** AM: 1, PM: 2, neither: 0. */
+function readHalfOfDay(bytes: Buffer): number {
+  let letter = at;
+  while (letter < stop && isSpace(bytes[letter]!)) letter++;
+  if (letter + 1 >= stop || (bytes[letter + 1]! | LOWER) !== 0x6d) return 0;
+  if (letter + 2 < stop && isLetter(bytes[letter + 2]!)) return 0;
+  const first = bytes[letter]! | LOWER;
+  if (first !== 0x61 && first !== 0x70) return 0;
+  at = letter + 2;
+  return first === 0x61 ? 1 : 2;
+}
+
+/** A zone, spaces before it allowed. Leaves `at` where it was if there is none. */
+function readZone(bytes: Buffer): number {
+  const before = at;
+  skipSpaces(bytes);
+  const sign = bytes[at]!;
+  if (sign !== PLUS && sign !== MINUS) {
+    const length = lettersOfUtc(bytes);
+    if (length === 0) at = before;
+    else found.hasZone = true;
+    at += length;
+    return READ;
+  }
+  at++;
+  const digits = countDigits(bytes);
+  let hours = 0;
+  let minutes = 0;
+  let seconds = 0;
+  if (digits === 3 || digits === 4) {
+    hours = readNumber(bytes, digits - 2);
+    minutes = readNumber(bytes, 2);
+  } else {
+    hours = readShortNumber(bytes);
+    if (at < stop && bytes[at] === COLON) {
+      at++;
+      minutes = readShortNumber(bytes);
+      if (at < stop && bytes[at] === COLON) {
+        at++;
+        seconds = readShortNumber(bytes);
+      }
+    }
+  }
+  if (hours < 0 || minutes < 0 || seconds < 0) return UNREADABLE;
+  if (hours > MOST_ZONE_HOURS || minutes > 59 || seconds > 59) return NO_SUCH_VALUE;
+  found.zoneSeconds = (hours * 3600 + minutes * 60 + seconds) * (sign === MINUS ? -1 : 1);
+  found.hasZone = true;
+  return READ;
+}
+
+/** The length of Z, UTC or GMT at `at`, where no further letter follows; else 0. */
+function lettersOfUtc(bytes: Buffer): number {
+  let letter = at;
+  while (letter < stop && isLetter(bytes[letter]!)) letter++;
+  if (
+    isWord('z', bytes, at, letter) ||
+    isWord('utc', bytes, at, letter) ||
+    isWord('gmt', bytes, at, letter)
+  ) {
+    return letter - at;
+  }
+  return 0;
+}
+
+function readWord(bytes: Buffer): number {
+  if (isWord('epoch', bytes, at, stop)) {
+    found.hasDate = true;
+    found.hasTime = true;
+    found.hasZone = true;
+    found.days = UNIX_EPOCH_DAYS;
+    return READ;
+  }
+  const sign = at < stop ? bytes[at]! : 0;
+  if (!isWord('infinity', bytes, sign === PLUS || sign === MINUS ? at + 1 : at, stop)) return UNREADABLE;
+  found.infinity = sign === MINUS ? -1 : 1;
+  return READ;
+}
+
+const UNIX_EPOCH_DAYS = -10_957;

@@ -1,0 +1,111 @@
+/**
+ * date, time, timetz, timestamp and timestamptz from text. What is read: see date-time-text.ts.
+ *
+ * As PostgreSQL does it: a type takes of the text what it holds (a date drops the time, a time the date, a timestamp
+ * the offset). Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
+ */
+import { STRING } from '../../sources/cell-kind.ts';
+import { NO_SUCH_DATE, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, OUT_OF_RANGE } from '../cell-problems.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+import { found, NO_SUCH_VALUE, readDateTime } from './date-time-text.ts';
+
+/** 4714-11-24 BC and the day after 5874897-12-31: the limits of date (datatype/timestamp.h). */
+const FIRST_DAY = -2_451_545;
+const DAY_AFTER_LAST_DATE = 2_145_031_949;
+/** The day after 294276-12-31: the limit of timestamp. */
+const DAY_AFTER_LAST_TIMESTAMP = 106_751_983;
+const MICROSECONDS_PER_DAY = 86_400_000_000;
+
+const MOST_INT32 = 0x7fffffff;
+const LEAST_INT32 = -0x80000000;
+
+export function encodeDate(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
+  if (kind !== STRING) return NOT_A_DATE;
+  const outcome = readDateTime(bytes, start, end);
+  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_DATE : NOT_A_DATE;
+  if (found.infinity !== 0) return writeDate(out, found.infinity > 0 ? MOST_INT32 : LEAST_INT32);
+  if (!found.hasDate) return NOT_A_DATE;
+  if (found.days < FIRST_DAY || found.days >= DAY_AFTER_LAST_DATE) return OUT_OF_RANGE;
+  return writeDate(out, found.days);
+}
+
+export function encodeTimestamp(
+  out: CopyBuffer,
+  withZone: boolean,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind !== STRING) return NOT_A_TIMESTAMP;
+  const outcome = readDateTime(bytes, start, end);
+  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_DATE : NOT_A_TIMESTAMP;
+  if (found.infinity !== 0) {
+    out.ensure(12);
+    out.int32(8);
+    if (found.infinity > 0) out.int64(MOST_INT32, -1);
+    else out.int64(LEAST_INT32, 0);
+    return 0;
+  }
+  if (!found.hasDate) return NOT_A_TIMESTAMP;
+  const microseconds = withZone ? found.microseconds - found.zoneSeconds * 1_000_000 : found.microseconds;
+  return writeTimestamp(out, found.days, microseconds);
+}
+
+export function encodeTime(
+  out: CopyBuffer,
+  withZone: boolean,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind !== STRING) return NOT_A_TIME;
+  const outcome = readDateTime(bytes, start, end);
+  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_DATE : NOT_A_TIME;
+  if (!found.hasTime) return NOT_A_TIME;
+  return writeTime(out, withZone, found.microseconds, found.zoneSeconds);
+}
+
+/** @param days since 2000-01-01, within date's limits */
+export function writeDate(out: CopyBuffer, days: number): number {
+  out.ensure(8);
+  out.int32(4);
+  out.int32(days);
+  return 0;
+}
+
+/** @param zoneSeconds east of Greenwich; `timetz_send` counts west */
+export function writeTime(
+  out: CopyBuffer,
+  withZone: boolean,
+  microseconds: number,
+  zoneSeconds: number,
+): number {
+  out.ensure(16);
+  out.int32(withZone ? 12 : 8);
+  const high = Math.floor(microseconds / 4_294_967_296);
+  out.int64(high, microseconds - high * 4_294_967_296);
+  if (withZone) out.int32(-zoneSeconds);
+  return 0;
+}
+
+/** @param microseconds of the day; up to a day too many or too few, as a time 24:00 or an offset brings it */
+export function writeTimestamp(out: CopyBuffer, days: number, microseconds: number): number {
+  if (microseconds < 0) {
+    days--;
+    microseconds += MICROSECONDS_PER_DAY;
+  } else if (microseconds >= MICROSECONDS_PER_DAY) {
+    days++;
+    microseconds -= MICROSECONDS_PER_DAY;
+  }
+  if (days < FIRST_DAY || days >= DAY_AFTER_LAST_TIMESTAMP) return OUT_OF_RANGE;
+  // A day is 10,546,875 · 2¹³ µs: counting in units of 2¹³ µs keeps every step below 2⁵³.
+  const upper = days * 10_546_875 + Math.floor(microseconds / 8192);
+  const high = Math.floor(upper / 524_288);
+  const low = (upper - high * 524_288) * 8192 + (microseconds % 8192);
+  out.ensure(12);
+  out.int32(8);
+  out.int64(high, low);
+  return 0;
+}

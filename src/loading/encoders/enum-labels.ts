@@ -1,0 +1,58 @@
+import { NOT_A_LABEL } from '../cell-problems.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+/** An enum's labels, found by their bytes: an open-addressed hash table, so that no string is made per cell. */
+export interface EnumLabels {
+  readonly labels: Buffer[];
+  /** Index into `labels`, or -1; its length is a power of two. */
+  readonly slots: Int32Array;
+}
+
+export function enumLabels(labels: string[]): EnumLabels {
+  const encoded = labels.map((label) => Buffer.from(label));
+  let size = 4;
+  while (size < encoded.length * 2) size *= 2;
+  const slots = new Int32Array(size).fill(-1);
+  encoded.forEach((label, index) => {
+    let slot = hash(label, 0, label.length) & (size - 1);
+    while (slots[slot] !== -1) slot = (slot + 1) & (size - 1);
+    slots[slot] = index;
+  });
+  return { labels: encoded, slots };
+}
+
+/** Writes an enum value: its label (`enum_recv`). To the letter, as PostgreSQL takes it: no spaces, case counts. */
+export function encodeEnum(
+  out: CopyBuffer,
+  enumeration: EnumLabels,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  const { labels, slots } = enumeration;
+  const mask = slots.length - 1;
+  for (let slot = hash(bytes, start, end) & mask; slots[slot] !== -1; slot = (slot + 1) & mask) {
+    if (!equals(labels[slots[slot]!]!, bytes, start, end)) continue;
+    out.ensure(4 + end - start);
+    out.int32(end - start);
+    out.appendRange(bytes, start, end);
+    return 0;
+  }
+  return NOT_A_LABEL;
+}
+
+function equals(label: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  if (label.length !== end - start) return false;
+  for (let at = 0; at < label.length; at++) if (label[at] !== bytes[start + at]) return false;
+  return true;
+}
+
+/** FNV-1a over the first bytes: a label has at most 63, a cell may have millions. */
+function hash(bytes: Buffer, start: number, end: number): number {
+  const stop = Math.min(end, start + MAX_LABEL_BYTES);
+  let value = 0x811c9dc5 | 0;
+  for (let at = start; at < stop; at++) value = Math.imul(value ^ bytes[at]!, 0x01000193);
+  return value ^ (value >>> 15);
+}
+
+const MAX_LABEL_BYTES = 64;

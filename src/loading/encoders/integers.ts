@@ -1,0 +1,246 @@
+/**
+ * int2, int4, int8 and oid.
+ *
+ * Text is read as `pg_strtoint64` of PostgreSQL 16 and newer reads it (4.1.2.6): spaces around, a sign, decimal digits or 0x,
+ * 0o, 0b, single underscores between digits. A number of JSON or of a spreadsheet may be written in any way as long
+ * as it is whole: 42.0 and 4.2e1 lose nothing. oid is stricter than the server, which turns -1 into 4294967295 and
+ * reads 010 as ten or as eight depending on its version: both are refused.
+ */
+import { NUMBER, STRING } from '../../sources/cell-kind.ts';
+import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
+import { isDigit, isSpace } from './characters.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+export function encodeInt2(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
+  let value = kind === NUMBER || kind === STRING ? readShort(bytes, start, end) : LONG;
+  if (value === LONG) {
+    const problem = readLong(kind, bytes, start, end);
+    if (problem !== 0) return problem;
+    value = longAsDouble();
+  }
+  if (value < -0x8000 || value > 0x7fff) return OUT_OF_RANGE;
+  out.ensure(6);
+  out.int32(2);
+  out.int16(value);
+  return 0;
+}
+
+export function encodeInt4(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
+  let value = kind === NUMBER || kind === STRING ? readShort(bytes, start, end) : LONG;
+  if (value === LONG) {
+    const problem = readLong(kind, bytes, start, end);
+    if (problem !== 0) return problem;
+    value = longAsDouble();
+    if (value < -0x80000000 || value > 0x7fffffff) return OUT_OF_RANGE;
+  }
+  out.ensure(8);
+  out.int32(4);
+  out.int32(value);
+  return 0;
+}
+
+export function encodeOid(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
+  const problem = readLong(kind, bytes, start, end);
+  if (problem !== 0) return problem;
+  while (start < end && isSpace(bytes[start]!)) start++;
+  if (kind === STRING && bytes[start] === ZERO && longAsDouble() !== 0) return NOT_A_WHOLE_NUMBER;
+  const value = longAsDouble();
+  if (value < 0 || value > 0xffffffff) return OUT_OF_RANGE;
+  out.ensure(8);
+  out.int32(4);
+  out.int32(value | 0);
+  return 0;
+}
+
+export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
+  const short = kind === NUMBER || kind === STRING ? readShort(bytes, start, end) : LONG;
+  if (short !== LONG) {
+    out.ensure(12);
+    out.int32(8);
+    out.int32(short >> 31);
+    out.int32(short);
+    return 0;
+  }
+  const problem = readLong(kind, bytes, start, end);
+  if (problem !== 0) return problem;
+  // 9223372036854775807, and one more below zero.
+  if (
+    long.high > 9_223_372_036 ||
+    (long.high === 9_223_372_036 && long.low > 854_775_807 + (long.negative ? 1 : 0))
+  ) {
+    return OUT_OF_RANGE;
+  }
+  out.ensure(12);
+  out.int32(8);
+  writeLong(out);
+  return 0;
+}
+
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const UNDERSCORE = 0x5f;
+
+/** Not an int32 that nine digits can make. */
+const LONG = 0x7fffffff;
+
+/** The plain case: a sign or none and one to nine digits. `LONG` for everything else. */
+function readShort(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  const negative = bytes[at] === MINUS;
+  if (negative) at++;
+  const count = end - at;
+  if (count < 1 || count > 9) return LONG;
+  let value = 0;
+  for (; at < end; at++) {
+    const digit = bytes[at]! - ZERO;
+    if (digit < 0 || digit > 9) return LONG;
+    value = value * 10 + digit;
+  }
+  return negative ? -value | 0 : value;
+}
+
+/** What `readLong` has read: ±(high · 10⁹ + low). Both are exact: at most ten and nine digits. */
+const long = { negative: false, high: 0.5, low: 0.5 };
+
+/** More digits than any integer type has. `high` then says "out of range" to everyone. */
+const MOST_DIGITS = 19;
+const TOO_HIGH = 9_999_999_999;
+
+function longAsDouble(): number {
+  const magnitude = long.high * 1e9 + long.low;
+  return long.negative ? -magnitude : magnitude;
+}
+
+/** Writes the 64 bits. 10⁹ · high does not fit a double, so 16 bits are kept apart. */
+function writeLong(out: CopyBuffer): void {
+  const lower = (long.high % 65_536) * 1e9 + long.low;
+  const upper = Math.floor(long.high / 65_536) * 1e9 + Math.floor(lower / 65_536);
+  let high = Math.floor(upper / 65_536);
+  let low = (upper % 65_536) * 65_536 + (lower % 65_536);
+  if (long.negative) {
+    low = 4_294_967_296 - low;
+    high = low === 4_294_967_296 ? -high : -high - 1;
+  }
+  out.int64(high, low);
+}
+
+function readLong(kind: number, bytes: Buffer, start: number, end: number): number {
+  if (kind !== NUMBER && kind !== STRING) return NOT_A_WHOLE_NUMBER;
+  let at = start;
+  let stop = end;
+  while (at < stop && isSpace(bytes[at]!)) at++;
+  while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
+  long.negative = bytes[at] === MINUS;
+  if (at < stop && (long.negative || bytes[at] === PLUS)) at++;
+  if (kind === NUMBER) return readWholeNumber(bytes, at, stop);
+  if (at + 1 < stop && bytes[at] === ZERO && !isDigit(bytes[at + 1]!) && bytes[at + 1] !== UNDERSCORE) {
+    return readOtherBase(bytes, at, stop);
+  }
+  return readDecimal(bytes, at, stop);
+}
+
+/** Decimal digits with single underscores between them. */
+function readDecimal(bytes: Buffer, start: number, end: number): number {
+  if (start >= end) return NOT_A_WHOLE_NUMBER;
+  let digits = 0;
+  let first = end;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === UNDERSCORE) {
+      if (at === start || at + 1 === end || bytes[at + 1] === UNDERSCORE) return NOT_A_WHOLE_NUMBER;
+    } else if (!isDigit(byte)) {
+      return NOT_A_WHOLE_NUMBER;
+    } else if (digits > 0 || byte !== ZERO) {
+      if (digits === 0) first = at;
+      digits++;
+    }
+  }
+  collect(bytes, first, digits, 0);
+  return 0;
+}
+
+/**
+ * Sets `long` from `digits` significant digits that begin at `at` (bytes other than digits are stepped over),
+ * times ten to the power of `zeros`.
+ */
+function collect(bytes: Buffer, at: number, digits: number, zeros: number): void {
+  long.low = 0;
+  long.high = 0;
+  let left = digits + zeros;
+  if (left > MOST_DIGITS) {
+    long.high = TOO_HIGH;
+    return;
+  }
+  for (; left > 0; left--) {
+    let digit = 0;
+    if (left > zeros) {
+      while (!isDigit(bytes[at]!)) at++;
+      digit = bytes[at++]! - ZERO;
+    }
+    if (left > 9) long.high = long.high * 10 + digit;
+    else long.low = long.low * 10 + digit;
+  }
+}
+
+/** A number in JSON's grammar, taken if it is whole. */
+function readWholeNumber(bytes: Buffer, start: number, end: number): number {
+  let significant = 0; // digits from the first that is not 0 to the last that is not 0
+  let run = 0; // the same to the last digit seen
+  let first = end;
+  let fraction = 0; // digits after the point, the last zeros left out
+  let fractionRun = 0;
+  let inFraction = false;
+  let at = start;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === POINT) {
+      inFraction = true;
+      continue;
+    }
+    if (!isDigit(byte)) break;
+    if (inFraction) fractionRun++;
+    if (run > 0 || byte !== ZERO) {
+      if (run === 0) first = at;
+      run++;
+    }
+    if (byte !== ZERO) {
+      significant = run;
+      fraction = inFraction ? fractionRun : 0;
+    }
+  }
+  if (significant === 0) {
+    collect(bytes, first, 0, 0);
+    return 0;
+  }
+  // The zeros before the point that `significant` leaves out count again, unless a digit after the point stands last.
+  const zeros = fraction > 0 ? -fraction : run - fractionRun - significant;
+  const exponent = at < end ? readExponent(bytes, at + 1, end) : 0;
+  if (zeros + exponent < 0) return NOT_A_WHOLE_NUMBER;
+  collect(bytes, first, significant, zeros + exponent);
+  return 0;
+}
+
+function readExponent(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  const negative = bytes[at] === MINUS;
+  if (negative || bytes[at] === PLUS) at++;
+  let value = 0;
+  for (; at < end; at++) if (value < 1e9) value = value * 10 + bytes[at]! - ZERO;
+  return negative ? -value : value;
+}
+
+/** Longer texts in another base are refused as out of range; only leading zeros could make them fit. */
+const MOST_OTHER_BYTES = 200;
+
+/** 0x1F, 0o17, 0b101, an underscore allowed before any digit. Rare enough to go through a string. */
+function readOtherBase(bytes: Buffer, start: number, end: number): number {
+  if (end - start > MOST_OTHER_BYTES) return OUT_OF_RANGE;
+  const text = bytes.toString('latin1', start, end);
+  if (!/^0(?:x(?:_?[0-9a-f])+|o(?:_?[0-7])+|b(?:_?[01])+)$/i.test(text)) return NOT_A_WHOLE_NUMBER;
+  const value = BigInt(text.replaceAll('_', ''));
+  long.high = value >= 10n ** 19n ? TOO_HIGH : Number(value / 1_000_000_000n);
+  long.low = Number(value % 1_000_000_000n);
+  return 0;
+}

@@ -1,0 +1,354 @@
+/**
+ * interval, from PostgreSQL's own form (`1 year 2 mons -3 days 04:05:06.7`, `@ 1 day ago`, `1 2:03:04`, `1-2`) and from ISO
+ * 8601 with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit are spilled into the smaller ones as `DecodeInterval`
+ * does it (8.5.4). Not read: ISO 8601's form without designators, and infinity, which PostgreSQL has only since 17.
+ */
+import { STRING } from '../../sources/cell-kind.ts';
+import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../cell-problems.ts';
+import { isDigit, isLetter, isSpace, isWord } from './characters.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const COLON = 0x3a;
+const ZERO = 0x30;
+const AT_SIGN = 0x40;
+const LETTER_P = 0x50;
+const LETTER_T = 0x54;
+
+const MICROSECONDS_PER_MINUTE = 60_000_000;
+const MICROSECONDS_PER_DAY = 86_400_000_000;
+
+/** No field of an interval has more digits than this within its range; longer ones are refused unread. */
+const MOST_DIGITS = 15;
+const LONGEST_TEXT = 200;
+
+/** The sum so far. Time is kept in two parts: together they can be beyond what a double counts exactly. */
+const sum = { months: 0.5, days: 0.5, minutes: 0.5, microseconds: 0.5 };
+/** The units seen: each may come once. */
+let seen = 0;
+
+/** The number just read: its sign, its whole part and its fraction, both signed. */
+const number = { value: 0.5, fraction: 0.5, isNegative: false, digits: 0 };
+let at = 0;
+let stop = 0;
+
+const MICROSECOND = 1;
+const MILLISECOND = 2;
+const SECOND = 4;
+const MINUTE = 8;
+const HOUR = 16;
+const DAY = 32;
+const WEEK = 64;
+const MONTH = 128;
+const YEAR = 256;
+const DECADE = 512;
+const CENTURY = 1024;
+const MILLENNIUM = 2048;
+const TIME = HOUR | MINUTE | SECOND | MILLISECOND | MICROSECOND;
+
+/** datetime.c, `deltatktbl`. */
+const unitWords = new Map<string, number>(
+  (
+    [
+      [MICROSECOND, 'us usec usecs usecond useconds microsecond microseconds microsecon'],
+      [MILLISECOND, 'ms msec msecs msecond mseconds millisecond milliseconds millisecon'],
+      [SECOND, 's sec secs second seconds'],
+      [MINUTE, 'm min mins minute minutes'],
+      [HOUR, 'h hr hrs hour hours'],
+      [DAY, 'd day days'],
+      [WEEK, 'w week weeks'],
+      [MONTH, 'mon mons month months'],
+      [YEAR, 'y yr yrs year years'],
+      [DECADE, 'dec decs decade decades'],
+      [CENTURY, 'c cent century centuries'],
+      [MILLENNIUM, 'mil mils millennia millennium'],
+    ] as const
+  ).flatMap(([unit, words]) => words.split(' ').map((word): [string, number] => [word, unit])),
+);
+
+export function encodeInterval(
+  out: CopyBuffer,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind !== STRING || end - start > LONGEST_TEXT) return NOT_AN_INTERVAL;
+  at = start;
+  stop = end;
+  while (at < stop && isSpace(bytes[at]!)) at++;
+  while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
+  sum.months = 0;
+  sum.days = 0;
+  sum.minutes = 0;
+  sum.microseconds = 0;
+  seen = 0;
+  if (at === stop) return NOT_AN_INTERVAL;
+  const isRead = bytes[at] === LETTER_P ? readIso(bytes) : readVerbose(bytes);
+  if (!isRead) return NOT_AN_INTERVAL;
+  return writeInterval(out, sum.months, sum.days, sum.minutes, sum.microseconds);
+}
+
+/** Writes an interval as `interval_send` does; time is minutes · 60 s + microseconds. */
+export function writeInterval(
+  out: CopyBuffer,
+  months: number,
+  days: number,
+  minutes: number,
+  microseconds: number,
+): number {
+  if (Math.abs(months) > 0x7fffffff || Math.abs(days) > 0x7fffffff) return OUT_OF_RANGE;
+  out.ensure(20);
+  out.int32(16);
+  const total = minutes * MICROSECONDS_PER_MINUTE + microseconds;
+  if (Number.isSafeInteger(total)) {
+    const high = Math.floor(total / 4_294_967_296);
+    out.int64(high, total - high * 4_294_967_296);
+  } else {
+    const exact = BigInt(minutes) * BigInt(MICROSECONDS_PER_MINUTE) + BigInt(microseconds);
+    if (BigInt.asIntN(64, exact) !== exact) return OUT_OF_RANGE;
+    out.int64(Number(exact >> 32n), Number(exact & 0xffffffffn));
+  }
+  out.int32(days);
+  out.int32(months);
+  return 0;
+}
+
+/** P [n unit]… [T [n unit]…], every number with a sign and a fraction if it likes. */
+function readIso(bytes: Buffer): boolean {
+  at++;
+  let inTime = false;
+  let fields = 0;
+  while (at < stop) {
+    if (bytes[at] === LETTER_T) {
+      if (inTime) return false;
+      inTime = true;
+      at++;
+      continue;
+    }
+    if (!readNumber(bytes) || at >= stop) return false;
+    const unit = inTime ? isoTimeUnit(bytes[at]!) : isoDateUnit(bytes[at]!);
+    if (unit === 0) return false;
+    at++;
+    add(unit);
+    fields++;
+  }
+  return fields > 0;
+}
+
+function isoDateUnit(letter: number): number {
+  return letter === 0x59
+    ? YEAR
+    : letter === 0x4d
+      ? MONTH
+      : letter === 0x57
+        ? WEEK
+        : letter === 0x44
+          ? DAY
+          : 0;
+}
+
+function isoTimeUnit(letter: number): number {
+  return letter === 0x48 ? HOUR : letter === 0x4d ? MINUTE : letter === 0x53 ? SECOND : 0;
+}
+
+/** [@] {number unit | days time | time | years-months}… [number: seconds] [ago] */
+function readVerbose(bytes: Buffer): boolean {
+  if (bytes[at] === AT_SIGN) at++;
+  let fields = 0;
+  for (;;) {
+    while (at < stop && isSpace(bytes[at]!)) at++;
+    if (at === stop) return fields > 0;
+    if (fields > 0 && isWord('ago', bytes, at, stop)) {
+      negate();
+      return true;
+    }
+    if (!readNumber(bytes)) return false;
+    if (!readFieldRest(bytes)) return false;
+    fields++;
+  }
+}
+
+function negate(): void {
+  sum.months = -sum.months;
+  sum.days = -sum.days;
+  sum.minutes = -sum.minutes;
+  sum.microseconds = -sum.microseconds;
+}
+
+/** What follows a number makes it a time, years and months, or a count of units. */
+function readFieldRest(bytes: Buffer): boolean {
+  const isWhole = number.fraction === 0 && at > 0 && isDigit(bytes[at - 1]!);
+  if (at < stop && isWhole && bytes[at] === COLON) return readTime(bytes);
+  if (at < stop && isWhole && bytes[at] === MINUS) return readMonths(bytes);
+  let letter = at;
+  while (letter < stop && isSpace(bytes[letter]!)) letter++;
+  if (letter === stop) return addOnce(SECOND);
+  if (isLetter(bytes[letter]!)) {
+    at = letter;
+    while (letter < stop && isLetter(bytes[letter]!)) letter++;
+    if (isWord('ago', bytes, at, letter)) return addOnce(SECOND);
+    const unit = unitWords.get(bytes.toString('latin1', at, letter).toLowerCase());
+    at = letter;
+    return unit !== undefined && addOnce(unit);
+  }
+  // A bare number means days where a time of day follows it.
+  return letter > at && isTimeAhead(bytes, letter) && addOnce(DAY);
+}
+
+function isTimeAhead(bytes: Buffer, from: number): boolean {
+  let ahead = from;
+  if (bytes[ahead] === PLUS || bytes[ahead] === MINUS) ahead++;
+  const firstDigit = ahead;
+  while (ahead < stop && isDigit(bytes[ahead]!)) ahead++;
+  return ahead > firstDigit && ahead < stop && bytes[ahead] === COLON;
+}
+
+/** H…:MM[:SS[.fraction]], the hours read already; the sign is the whole time's. */
+function readTime(bytes: Buffer): boolean {
+  if ((seen & TIME) !== 0) return false;
+  seen |= TIME;
+  const sign = number.isNegative ? -1 : 1;
+  const hours = number.value;
+  at++;
+  if (!readUnsigned(bytes) || number.fraction !== 0 || number.digits > 2 || number.value > 59) return false;
+  sum.minutes += hours * 60 + sign * number.value;
+  if (at < stop && bytes[at] === COLON) {
+    at++;
+    if (!readUnsigned(bytes) || number.value > 60) return false;
+    sum.microseconds += sign * (number.value * 1_000_000 + roundHalfEven(number.fraction * 1_000_000));
+  }
+  return true;
+}
+
+/** years-months, the years read already. */
+function readMonths(bytes: Buffer): boolean {
+  const sign = number.isNegative ? -1 : 1;
+  const years = number.value;
+  at++;
+  if ((seen & (YEAR | MONTH)) !== 0 || !readUnsigned(bytes) || number.fraction !== 0 || number.value > 11)
+    return false;
+  seen |= YEAR | MONTH;
+  sum.months += years * 12 + sign * number.value;
+  return at === stop || isSpace(bytes[at]!);
+}
+
+/** [sign] digits [. digits], or a point first. */
+function readNumber(bytes: Buffer): boolean {
+  const isNegative = at < stop && bytes[at] === MINUS;
+  if (isNegative || (at < stop && bytes[at] === PLUS)) at++;
+  if (!readUnsigned(bytes)) return false;
+  number.isNegative = isNegative;
+  if (isNegative) {
+    number.value = -number.value;
+    number.fraction = -number.fraction;
+  }
+  return true;
+}
+
+function readUnsigned(bytes: Buffer): boolean {
+  const firstDigit = at;
+  number.isNegative = false;
+  number.value = 0;
+  number.fraction = 0;
+  while (at < stop && isDigit(bytes[at]!)) number.value = number.value * 10 + bytes[at++]! - ZERO;
+  number.digits = at - firstDigit;
+  if (number.digits > MOST_DIGITS) return false;
+  if (at >= stop || bytes[at] !== POINT) return number.digits > 0;
+  const pointAt = at++;
+  while (at < stop && isDigit(bytes[at]!)) at++;
+  if (at - pointAt > 1) number.fraction = Number(bytes.toString('latin1', pointAt, at));
+  return number.digits > 0 || at - pointAt > 1;
+}
+
+/** Adds the number just read; false: its unit came before. */
+function addOnce(unit: number): boolean {
+  const mask = unit === SECOND && number.fraction !== 0 ? SECOND | MILLISECOND | MICROSECOND : unit;
+  if ((seen & mask) !== 0) return false;
+  seen |= mask;
+  add(unit);
+  return true;
+}
+
+function add(unit: number): void {
+  const { value, fraction } = number;
+  switch (unit) {
+    case MICROSECOND:
+      addMicroseconds(value, fraction, 1);
+      break;
+    case MILLISECOND:
+      addMicroseconds(value, fraction, 1_000);
+      break;
+    case SECOND:
+      addMicroseconds(value, fraction, 1_000_000);
+      break;
+    case MINUTE:
+      addMinutes(value, fraction, 1);
+      break;
+    case HOUR:
+      addMinutes(value, fraction, 60);
+      break;
+    case DAY:
+      addDays(value, fraction, 1);
+      break;
+    case WEEK:
+      addDays(value * 7, fraction, 7);
+      break;
+    case MONTH:
+      sum.months += value;
+      addDays(0, fraction, 30);
+      break;
+    case YEAR:
+      addYears(value, fraction, 1);
+      break;
+    case DECADE:
+      addYears(value, fraction, 10);
+      break;
+    case CENTURY:
+      addYears(value, fraction, 100);
+      break;
+    default:
+      addYears(value, fraction, 1000);
+      break;
+  }
+}
+
+function addYears(value: number, fraction: number, years: number): void {
+  sum.months += value * years * 12 + roundHalfEven(fraction * years * 12);
+}
+
+/** `AdjustFractDays`: whole days of the fraction first, the rest is time. */
+function addDays(value: number, fraction: number, days: number): void {
+  const spilled = fraction * days;
+  const whole = Math.trunc(spilled);
+  sum.days += value + whole;
+  sum.microseconds += roundFraction((spilled - whole) * MICROSECONDS_PER_DAY);
+}
+
+function addMinutes(value: number, fraction: number, minutes: number): void {
+  sum.minutes += value * minutes;
+  sum.microseconds += roundFraction(fraction * minutes * MICROSECONDS_PER_MINUTE);
+}
+
+function addMicroseconds(value: number, fraction: number, microseconds: number): void {
+  const minutes = Math.trunc(value / (MICROSECONDS_PER_MINUTE / microseconds));
+  sum.minutes += minutes;
+  sum.microseconds += (value - minutes * (MICROSECONDS_PER_MINUTE / microseconds)) * microseconds;
+  sum.microseconds += roundFraction(fraction * microseconds);
+}
+
+/** `AdjustFractMicroseconds`: to the nearest, a half towards zero. */
+function roundFraction(microseconds: number): number {
+  const whole = Math.trunc(microseconds);
+  const rest = microseconds - whole;
+  return whole + (rest > 0.5 ? 1 : rest < -0.5 ? -1 : 0);
+}
+
+/** C's `rint`. */
+function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  if (value - floor !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
+}

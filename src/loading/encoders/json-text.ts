@@ -1,0 +1,119 @@
+/** Steps over values of JSON text that is known to be valid (RFC 8259), and unescapes its strings. */
+import { hexValue } from './characters.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+export function isJsonSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Where the string that begins at `start` with its quote is over, its last quote included. */
+export function stringEnd(bytes: Buffer, start: number, end: number): number {
+  let at = start + 1;
+  while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return Math.min(at + 1, end);
+}
+
+/** Where the number or word that begins at `start` is over. */
+export function scalarEnd(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte === 0x2c || byte === 0x5d || byte === 0x7d || isJsonSpace(byte)) break;
+    at++;
+  }
+  return at;
+}
+
+/** Where the object or array that begins at `start` is over. */
+export function nestedEnd(bytes: Buffer, start: number, end: number): number {
+  let depth = 0;
+  for (let at = start; at < end; ) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at = stringEnd(bytes, at, end);
+      continue;
+    }
+    at++;
+    if (byte === 0x5b || byte === 0x7b) depth++;
+    else if ((byte === 0x5d || byte === 0x7d) && --depth === 0) return at;
+  }
+  return end;
+}
+
+/** Appends the string between the quotes, bytes[start, end), as UTF-8. */
+export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, end: number): void {
+  out.ensure(end - start); // an escape is never shorter than what it stands for
+  const target = out.bytes;
+  let position = out.position;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte !== BACKSLASH) {
+      target[position++] = byte;
+      continue;
+    }
+    const letter = bytes[++at]!;
+    if (letter !== 0x75) {
+      target[position++] = unescapeLetter(letter);
+      continue;
+    }
+    let code = codeUnit(bytes, at + 1);
+    at += 4;
+    if ((code & 0xfc00) === 0xd800 && at + 6 < end && bytes[at + 1] === BACKSLASH) {
+      code = 0x10000 + ((code & 0x3ff) << 10) + (codeUnit(bytes, at + 3) & 0x3ff);
+      at += 6;
+    }
+    position = appendCodePoint(target, position, code);
+  }
+  out.position = position;
+}
+
+/** The four hexadecimal digits at `at`. */
+export function codeUnit(bytes: Buffer, at: number): number {
+  return (
+    (hexValue[bytes[at]!]! << 12) |
+    (hexValue[bytes[at + 1]!]! << 8) |
+    (hexValue[bytes[at + 2]!]! << 4) |
+    hexValue[bytes[at + 3]!]!
+  );
+}
+
+function unescapeLetter(letter: number): number {
+  switch (letter) {
+    case 0x62:
+      return 0x08;
+    case 0x66:
+      return 0x0c;
+    case 0x6e:
+      return 0x0a;
+    case 0x72:
+      return 0x0d;
+    case 0x74:
+      return 0x09;
+    default:
+      return letter;
+  }
+}
+
+function appendCodePoint(target: Buffer, position: number, code: number): number {
+  let at = position;
+  if (code < 0x80) {
+    target[at++] = code;
+    return at;
+  }
+  if (code < 0x800) {
+    target[at++] = 0xc0 | (code >> 6);
+  } else {
+    if (code < 0x10000) {
+      target[at++] = 0xe0 | (code >> 12);
+    } else {
+      target[at++] = 0xf0 | (code >> 18);
+      target[at++] = 0x80 | ((code >> 12) & 63);
+    }
+    target[at++] = 0x80 | ((code >> 6) & 63);
+  }
+  target[at++] = 0x80 | (code & 63);
+  return at;
+}

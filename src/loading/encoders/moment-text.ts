@@ -1,0 +1,95 @@
+/** Moments as ISO 8601 text: 2024-02-29, 2024-02-29T03:04:05.25, 03:04:05, P1DT2H3M4S. */
+import { DATE, INTERVAL, TIMESTAMP } from '../../sources/cell-kind.ts';
+
+/** Holds the text that `formatMoment` wrote last. */
+export const momentText: Buffer = Buffer.alloc(64);
+
+let position = 0;
+
+/** Writes the moment into `momentText` and answers its length; arguments as of `CellSink.moment`. */
+export function formatMoment(kind: number, days: number, microseconds: number): number {
+  position = 0;
+  if (kind === INTERVAL) return formatInterval(days, microseconds);
+  if (kind === DATE || kind === TIMESTAMP) appendDate(days);
+  if (kind === DATE) return position;
+  if (kind === TIMESTAMP) append(0x54);
+  const seconds = Math.floor(microseconds / 1_000_000);
+  appendPadded(Math.floor(seconds / 3600), 2);
+  append(0x3a);
+  appendPadded(Math.floor(seconds / 60) % 60, 2);
+  append(0x3a);
+  appendPadded(seconds % 60, 2);
+  appendFraction(microseconds % 1_000_000);
+  return position;
+}
+
+function formatInterval(days: number, microseconds: number): number {
+  const seconds = Math.floor(microseconds / 1_000_000);
+  const hasTime = microseconds !== 0;
+  append(0x50);
+  if (days !== 0 || !hasTime) appendField(days, 0x44);
+  if (!hasTime) return position;
+  append(0x54);
+  if (seconds >= 3600) appendField(Math.floor(seconds / 3600), 0x48);
+  const minutes = Math.floor(seconds / 60) % 60;
+  if (minutes > 0) appendField(minutes, 0x4d);
+  if (microseconds % 60_000_000 !== 0) {
+    appendPadded(seconds % 60, 1);
+    appendFraction(microseconds % 1_000_000);
+    append(0x53);
+  }
+  return position;
+}
+
+function append(byte: number): void {
+  momentText[position++] = byte;
+}
+
+function appendField(value: number, designator: number): void {
+  if (value < 0) append(0x2d);
+  appendPadded(Math.abs(value), 1);
+  append(designator);
+}
+
+/** The number in decimal, with zeros before it up to `width` digits. */
+function appendPadded(value: number, width: number): void {
+  let digits = 1;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;
+  let rest = value;
+  const count = Math.max(width, digits);
+  for (let at = position + count - 1; at >= position; at--) {
+    momentText[at] = 0x30 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+  position += count;
+}
+
+/** A point and the microseconds without the zeros at their end; nothing for 0. */
+function appendFraction(microseconds: number): void {
+  if (microseconds === 0) return;
+  append(0x2e);
+  appendPadded(microseconds, 6);
+  while (momentText[position - 1] === 0x30) position--;
+}
+
+/** The inverse of days-from-civil: years that begin in March, in eras of 400. */
+function appendDate(days: number): void {
+  const shifted = days + 730_425;
+  const era = Math.floor(shifted / 146_097);
+  const dayOfEra = shifted - era * 146_097;
+  const yearOfEra = Math.floor(
+    (dayOfEra -
+      Math.floor(dayOfEra / 1460) +
+      Math.floor(dayOfEra / 36_524) -
+      Math.floor(dayOfEra / 146_096)) /
+      365,
+  );
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
+  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
+  appendPadded(yearOfEra + era * 400 + (month <= 2 ? 1 : 0), 4);
+  append(0x2d);
+  appendPadded(month, 2);
+  append(0x2d);
+  appendPadded(dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1, 2);
+}

@@ -1,0 +1,170 @@
+/**
+ * inet, cidr and macaddr (8.8, 8.9).
+ *
+ * `inet_send`'s format: family (2: IPv4, 3: IPv6), bits of the mask, 1 for a cidr, bytes of the address, the address.
+ * A cidr may leave out the last bytes of an IPv4 network; of the many notations of a macaddr the six documented.
+ */
+import { STRING } from '../../sources/cell-kind.ts';
+import { HOST_BITS_SET, NOT_A_MAC_ADDRESS, NOT_AN_ADDRESS } from '../cell-problems.ts';
+import { hexValue, isDigit } from './characters.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+const IPV4_FAMILY = 2;
+const IPV6_FAMILY = 3;
+const DOT = 0x2e;
+const SLASH = 0x2f;
+const COLON = 0x3a;
+const HYPHEN = 0x2d;
+
+/** The address being read. */
+const address: Buffer = Buffer.alloc(16);
+
+export function encodeAddress(
+  out: CopyBuffer,
+  isCidr: boolean,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  // The longest: 39 for IPv6 with its last 32 bits as IPv4 (45), a slash and three digits.
+  if (kind !== STRING || end - start > 49) return NOT_AN_ADDRESS;
+  let slash = start;
+  let isIpv6 = false;
+  for (; slash < end && bytes[slash] !== SLASH; slash++) if (bytes[slash] === COLON) isIpv6 = true;
+  address.fill(0);
+  const size = isIpv6 ? 16 : 4;
+  const count = isIpv6 ? readIpv6(bytes, start, slash) : readIpv4(bytes, start, slash);
+  if (count < 0 || (count < size && !isCidr)) return NOT_AN_ADDRESS;
+  let bits = count === size ? size * 8 : classBits(count);
+  if (slash < end) {
+    bits = readBits(bytes, slash + 1, end);
+    if (bits < 0 || bits > size * 8) return NOT_AN_ADDRESS;
+  }
+  if (isCidr && hasHostBits(bits, size)) return HOST_BITS_SET;
+  out.ensure(8 + size);
+  out.int32(4 + size);
+  out.int8(isIpv6 ? IPV6_FAMILY : IPV4_FAMILY);
+  out.int8(bits);
+  out.int8(isCidr ? 1 : 0);
+  out.int8(size);
+  out.appendRange(address, 0, size);
+  return 0;
+}
+
+/** Reads up to four decimal bytes between dots; answers how many, -1 for anything else. */
+function readIpv4(bytes: Buffer, start: number, end: number, offset = 0): number {
+  let count = 0;
+  let value = -1;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (isDigit(byte)) {
+      value = (value < 0 ? 0 : value * 10) + byte - 0x30;
+      if (value > 255) return -1;
+    } else if (byte === DOT && value >= 0 && count < 3) {
+      address[offset + count++] = value;
+      value = -1;
+    } else {
+      return -1;
+    }
+  }
+  if (value < 0) return -1;
+  address[offset + count++] = value;
+  return count;
+}
+
+/** Reads eight groups, one run of them perhaps as `::`, the last two perhaps as IPv4; answers 16 or -1. */
+function readIpv6(bytes: Buffer, start: number, end: number): number {
+  let count = 0; // bytes read
+  let gapAt = -1;
+  let at = start;
+  if (bytes[at] === COLON && (at + 1 >= end || bytes[at + 1] !== COLON)) return -1;
+  while (at < end) {
+    if (bytes[at] === COLON && at + 1 < end && bytes[at + 1] === COLON) {
+      if (gapAt >= 0) return -1;
+      gapAt = count;
+      at += 2;
+      continue;
+    }
+    // Between two groups stands one colon; after the gap none.
+    if (count > 0 && gapAt !== count) {
+      if (bytes[at] !== COLON) return -1;
+      at++;
+    } else if (bytes[at] === COLON) {
+      return -1;
+    }
+    const groupStart = at;
+    let value = 0;
+    while (at < end && hexValue[bytes[at]!]! >= 0) value = (value << 4) | hexValue[bytes[at++]!]!;
+    if (at === groupStart || at - groupStart > 4 || count > 14) return -1;
+    if (at < end && bytes[at] === DOT) {
+      if (count > 12 || readIpv4(bytes, groupStart, end, count) !== 4) return -1;
+      count += 4;
+      at = end;
+    } else {
+      address[count++] = value >> 8;
+      address[count++] = value & 0xff;
+    }
+  }
+  if (gapAt < 0) return count === 16 ? 16 : -1;
+  if (count === 16) return -1;
+  address.copyWithin(16 - (count - gapAt), gapAt, count);
+  address.fill(0, gapAt, 16 - (count - gapAt));
+  return 16;
+}
+
+function readBits(bytes: Buffer, start: number, end: number): number {
+  if (start === end || end - start > 3) return -1;
+  if (bytes[start] === 0x30 && end - start > 1) return -1;
+  let bits = 0;
+  for (let at = start; at < end; at++) {
+    if (!isDigit(bytes[at]!)) return -1;
+    bits = bits * 10 + bytes[at]! - 0x30;
+  }
+  return bits;
+}
+
+/** The mask of a cidr that has none and fewer than four bytes: that of its class, or what the bytes need (8.9.2). */
+function classBits(count: number): number {
+  const first = address[0]!;
+  if (first >= 240) return 32;
+  if (first >= 224) return count === 1 && first === 224 ? 4 : Math.max(8, count * 8);
+  return Math.max(first >= 192 ? 24 : first >= 128 ? 16 : 8, count * 8);
+}
+
+function hasHostBits(bits: number, size: number): boolean {
+  for (let at = bits >> 3; at < size; at++) {
+    const mask = at === bits >> 3 ? 0xff >> (bits & 7) : 0xff;
+    if ((address[at]! & mask) !== 0) return true;
+  }
+  return false;
+}
+
+/** Writes a macaddr: twelve hexadecimal digits in groups of 2 (`:` or `-`), 4 (`.` or `-`), 6 (`:` or `-`) or 12. */
+export function encodeMacAddress(
+  out: CopyBuffer,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind !== STRING) return NOT_A_MAC_ADDRESS;
+  let group = 0;
+  while (start + group < end && hexValue[bytes[start + group]!]! >= 0) group++;
+  if (group !== 2 && group !== 4 && group !== 6 && group !== 12) return NOT_A_MAC_ADDRESS;
+  if (end - start !== 12 + 12 / group - 1) return NOT_A_MAC_ADDRESS;
+  const separator = bytes[start + group];
+  const expected = group === 4 ? DOT : COLON;
+  if (group < 12 && separator !== expected && separator !== HYPHEN) return NOT_A_MAC_ADDRESS;
+  out.ensure(10);
+  out.int32(6);
+  let at = start;
+  for (let byte = 0; byte < 6; byte++) {
+    if (byte > 0 && (byte * 2) % group === 0 && bytes[at++] !== separator) return NOT_A_MAC_ADDRESS;
+    const value = (hexValue[bytes[at]!]! << 4) | hexValue[bytes[at + 1]!]!;
+    if (value < 0) return NOT_A_MAC_ADDRESS;
+    out.int8(value);
+    at += 2;
+  }
+  return 0;
+}

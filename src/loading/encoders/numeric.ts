@@ -1,0 +1,328 @@
+/**
+ * numeric: every digit exact, the base-10000 groups written straight from the ASCII digits.
+ *
+ * The format is `numeric_send`'s: int16 groups, int16 weight (of the first group, in groups), int16 sign, int16 display
+ * scale, the groups. Forms as `numeric_in` takes them (PostgreSQL 16: other bases and underscores too), NaN and the
+ * infinities among them.
+ */
+import { NUMBER, STRING } from '../../sources/cell-kind.ts';
+import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
+import { isDigit, isSpace, isWord } from './characters.ts';
+import type { ColumnEncoder } from './column-encoder.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+/** 8.1.2: up to 131072 digits before the point, up to 16383 after it. */
+const MOST_WHOLE_DIGITS = 131_072;
+const MOST_FRACTION_DIGITS = 16_383;
+/** numeric.c: an exponent from here on (INT_MAX / 2) is refused whatever the digits. */
+const MOST_EXPONENT = 1_073_741_823;
+
+const POSITIVE = 0x0000;
+const NEGATIVE = 0x4000;
+const NOT_A_NUMBER_SIGN = 0xc000;
+const INFINITE = 0xd000;
+const NEGATIVE_INFINITE = 0xf000;
+
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const UNDERSCORE = 0x5f;
+
+/** Writes a numeric. Rounding to numeric(p,s) is left to the server; what would not fit is refused. */
+export function encodeNumeric(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind !== NUMBER && kind !== STRING) return NOT_A_NUMBER;
+  let at = start;
+  let sign = POSITIVE;
+  if (bytes[at] === MINUS && at < end) {
+    sign = NEGATIVE;
+    at++;
+  }
+  const firstDigit = at;
+  while (at < end && bytes[at] === ZERO) at++;
+  const wholeStart = at;
+  while (at < end && isDigit(bytes[at]!)) at++;
+  const wholeEnd = at;
+  if (at === firstDigit) return encodeUnusual(out, encoder, bytes, start, end);
+  let fractionStart = at;
+  if (at < end && bytes[at] === POINT) {
+    fractionStart = ++at;
+    while (at < end && isDigit(bytes[at]!)) at++;
+  }
+  if (at !== end) return encodeUnusual(out, encoder, bytes, start, end);
+
+  const fractionEnd = Math.min(at, fractionStart + neededFraction(encoder));
+  if (wholeEnd - wholeStart > MOST_WHOLE_DIGITS || fractionEnd - fractionStart > MOST_FRACTION_DIGITS) {
+    return OUT_OF_RANGE;
+  }
+  if (encoder.precision >= 0 && wholeEnd - wholeStart >= encoder.precision - encoder.scale) {
+    const point = wholeEnd > wholeStart ? wholeEnd - wholeStart : pointOf(bytes, fractionStart, fractionEnd);
+    const first = wholeEnd > wholeStart ? wholeStart : fractionStart - point;
+    if (overflows(encoder, point, bytes, first, fractionEnd)) return OUT_OF_RANGE;
+  }
+  writeDigits(out, sign, bytes, wholeStart, wholeEnd, fractionStart, fractionEnd);
+  return 0;
+}
+
+/** How many fraction digits decide the value stored: the scale's and one to round by. */
+function neededFraction(encoder: ColumnEncoder): number {
+  return encoder.precision < 0 ? Number.MAX_SAFE_INTEGER : Math.max(encoder.scale, 0) + 1;
+}
+
+/** For a number below one: its first digit that is not 0 stands `-point` places after the decimal point. */
+function pointOf(bytes: Buffer, fractionStart: number, fractionEnd: number): number {
+  let at = fractionStart;
+  while (at < fractionEnd && bytes[at] === ZERO) at++;
+  return fractionStart - at;
+}
+
+/**
+ * Whether the number, 0.d₁d₂… · 10^point, has too many digits for numeric(p,s) once it is rounded (`apply_typmod`).
+ * bytes[first, end) are its digits, d₁ not 0, perhaps with a point among them.
+ */
+function overflows(
+  encoder: ColumnEncoder,
+  point: number,
+  bytes: Buffer,
+  first: number,
+  end: number,
+): boolean {
+  const room = encoder.precision - encoder.scale;
+  if (first >= end || point < room) return false;
+  if (point > room) return true;
+  // Rounding carries into another digit when all that are kept are nines.
+  let nines = 0;
+  for (let at = first; at < end; at++) {
+    if (bytes[at] === POINT) continue;
+    if (nines === encoder.precision) return bytes[at]! >= 0x35;
+    if (bytes[at] !== NINE) return false;
+    nines++;
+  }
+  return false;
+}
+
+function writeDigits(
+  out: CopyBuffer,
+  sign: number,
+  source: Buffer,
+  wholeStart: number,
+  wholeEnd: number,
+  fractionStart: number,
+  fractionEnd: number,
+): void {
+  const whole = wholeEnd - wholeStart;
+  const fraction = fractionEnd - fractionStart;
+  out.ensure(16 + ((whole + fraction) >> 1));
+  const bytes = out.bytes;
+  const fieldStart = out.position;
+  const groupsStart = fieldStart + 12;
+  let position = groupsStart;
+  let groupsEnd = groupsStart; // after the last group that is not 0
+  let weight = ((whole + 3) >> 2) - 1;
+
+  let at = wholeStart;
+  let group = 0;
+  for (let left = whole; left > 0; ) {
+    const count = ((left - 1) & 3) + 1;
+    group = source[at]! - ZERO;
+    for (let more = 1; more < count; more++) group = group * 10 + source[at + more]! - ZERO;
+    at += count;
+    left -= count;
+    bytes[position] = group >> 8;
+    bytes[position + 1] = group;
+    position += 2;
+    if (group !== 0) groupsEnd = position;
+  }
+  at = fractionStart;
+  while (at < fractionEnd) {
+    group = (source[at]! - ZERO) * 1000;
+    if (at + 1 < fractionEnd) group += (source[at + 1]! - ZERO) * 100;
+    if (at + 2 < fractionEnd) group += (source[at + 2]! - ZERO) * 10;
+    if (at + 3 < fractionEnd) group += source[at + 3]! - ZERO;
+    at += 4;
+    if (group === 0 && position === groupsStart) {
+      weight--;
+      continue;
+    }
+    bytes[position] = group >> 8;
+    bytes[position + 1] = group;
+    position += 2;
+    if (group !== 0) groupsEnd = position;
+  }
+  const isZero = groupsEnd === groupsStart;
+  finish(out, groupsEnd, isZero ? 0 : weight, isZero ? POSITIVE : sign, fraction);
+}
+
+/** Fills in the header of the field whose groups stand already behind it, up to `groupsEnd`. */
+function finish(out: CopyBuffer, groupsEnd: number, weight: number, sign: number, scale: number): void {
+  const payload = groupsEnd - out.position - 4;
+  out.int32(payload);
+  out.int16((payload - 8) >> 1);
+  out.int16(weight);
+  out.int16(sign);
+  out.int16(scale);
+  out.position = groupsEnd;
+}
+
+/** Spaces around, a plus, an exponent, no digit before the point, underscores, other bases, NaN, infinities. */
+function encodeUnusual(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  let at = start;
+  let stop = end;
+  while (at < stop && isSpace(bytes[at]!)) at++;
+  while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
+  if (isWord('nan', bytes, at, stop)) return encodeSpecial(out, NOT_A_NUMBER_SIGN);
+  const negative = bytes[at] === MINUS;
+  if (at < stop && (negative || bytes[at] === PLUS)) at++;
+  if (isWord('infinity', bytes, at, stop) || isWord('inf', bytes, at, stop)) {
+    if (encoder.precision >= 0) return OUT_OF_RANGE;
+    return encodeSpecial(out, negative ? NEGATIVE_INFINITE : INFINITE);
+  }
+  const sign = negative ? NEGATIVE : POSITIVE;
+  if (at + 1 < stop && bytes[at] === ZERO && 'xob'.includes(String.fromCharCode(bytes[at + 1]! | 0x20))) {
+    return encodeOtherBase(out, encoder, sign, bytes, at, stop);
+  }
+  const problem = readDigits(bytes, at, stop);
+  return problem !== 0 ? problem : encodeRead(out, encoder, sign);
+}
+
+function encodeSpecial(out: CopyBuffer, sign: number): number {
+  out.ensure(12);
+  finish(out, out.position + 12, 0, sign, 0);
+  return 0;
+}
+
+/** What `readDigits` has read: 0.d₁d₂… · 10^point; `digits` holds d₁ … as ASCII, d₁ not 0. */
+const read = { digits: Buffer.alloc(64), count: 0, point: 0, scale: 0 };
+
+function appendDigit(byte: number): void {
+  if (read.count === read.digits.length) {
+    read.digits = Buffer.concat([read.digits], read.digits.length * 2);
+  }
+  read.digits[read.count++] = byte;
+}
+
+/** digits [. digits] [e [sign] digits], single underscores between digits. Past numeric's limits digits are not kept. */
+function readDigits(bytes: Buffer, start: number, end: number): number {
+  read.count = 0;
+  read.point = 0;
+  read.scale = 0;
+  let seen = false;
+  let inFraction = false;
+  let at = start;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === UNDERSCORE) {
+      if (at === start || at + 1 >= end || !isDigit(bytes[at - 1]!) || !isDigit(bytes[at + 1]!))
+        return NOT_A_NUMBER;
+    } else if (byte === POINT) {
+      if (inFraction) return NOT_A_NUMBER;
+      inFraction = true;
+    } else if (isDigit(byte)) {
+      seen = true;
+      if (inFraction) read.scale++;
+      if (read.count === 0 && byte === ZERO) {
+        if (inFraction) read.point--;
+        continue;
+      }
+      if (!inFraction) read.point++;
+      if (read.count < MOST_WHOLE_DIGITS + MOST_FRACTION_DIGITS + 1) appendDigit(byte);
+    } else {
+      break;
+    }
+  }
+  if (!seen) return NOT_A_NUMBER;
+  if (at === end) return 0;
+  if ((bytes[at]! | 0x20) !== 0x65) return NOT_A_NUMBER;
+  return readExponent(bytes, at + 1, end);
+}
+
+function readExponent(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  const negative = bytes[at] === MINUS;
+  if (at < end && (negative || bytes[at] === PLUS)) at++;
+  const firstDigit = at;
+  let exponent = 0;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === UNDERSCORE && at > firstDigit && at + 1 < end && isDigit(bytes[at + 1]!)) continue;
+    if (!isDigit(byte)) return NOT_A_NUMBER;
+    if (exponent < MOST_EXPONENT) exponent = exponent * 10 + byte - ZERO;
+  }
+  if (at === firstDigit) return NOT_A_NUMBER;
+  if (exponent >= MOST_EXPONENT) return OUT_OF_RANGE;
+  if (negative) exponent = -exponent;
+  read.point += exponent;
+  read.scale = Math.max(0, read.scale - exponent);
+  return 0;
+}
+
+/** Writes what `read` holds; the zeros that an exponent stands for are never written out as digits. */
+function encodeRead(out: CopyBuffer, encoder: ColumnEncoder, sign: number): number {
+  const needed = neededFraction(encoder);
+  if (read.scale > needed) {
+    read.scale = needed;
+    read.count = Math.max(0, Math.min(read.count, read.point + needed));
+  }
+  if (read.scale > MOST_FRACTION_DIGITS) return OUT_OF_RANGE;
+  if (read.count === 0) return encodeZero(out, read.scale);
+  if (read.point > MOST_WHOLE_DIGITS) return OUT_OF_RANGE;
+  if (encoder.precision >= 0 && overflows(encoder, read.point, read.digits, 0, read.count))
+    return OUT_OF_RANGE;
+
+  const weight = Math.floor((read.point - 1) / 4);
+  const padding = (weight + 1) * 4 - read.point; // zeros before d₁ in its group
+  out.ensure(16 + 2 * ((read.count + padding) >> 2));
+  let position = out.position + 12;
+  let groupsEnd = position;
+  for (let at = -padding; at < read.count; at += 4) {
+    let group = 0;
+    for (let digit = at; digit < at + 4; digit++) {
+      group = group * 10 + (digit >= 0 && digit < read.count ? read.digits[digit]! - ZERO : 0);
+    }
+    out.bytes[position] = group >> 8;
+    out.bytes[position + 1] = group;
+    position += 2;
+    if (group !== 0) groupsEnd = position;
+  }
+  finish(out, groupsEnd, weight, sign, read.scale);
+  return 0;
+}
+
+function encodeZero(out: CopyBuffer, scale: number): number {
+  out.ensure(12);
+  finish(out, out.position + 12, 0, POSITIVE, scale);
+  return 0;
+}
+
+/** A longer text in another base would take more than a moment to convert. */
+const MOST_OTHER_BYTES = 1_000;
+
+function encodeOtherBase(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  sign: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (end - start > MOST_OTHER_BYTES) return OUT_OF_RANGE;
+  const text = bytes.toString('latin1', start, end);
+  if (!/^0(?:x(?:_?[0-9a-f])+|o(?:_?[0-7])+|b(?:_?[01])+)$/i.test(text)) return NOT_A_NUMBER;
+  const decimal = Buffer.from(BigInt(text.replaceAll('_', '')).toString());
+  readDigits(decimal, 0, decimal.length);
+  return encodeRead(out, encoder, sign);
+}

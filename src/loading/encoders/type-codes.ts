@@ -1,0 +1,32 @@
+/**
+ * The types with an encoder, as small integers: what `encodeScalar` switches on.
+ *
+ * Single constants and not an object: the engine folds them into the machine code of the per-cell paths.
+ */
+
+export const BOOL = 1;
+export const INT2 = 2;
+export const INT4 = 3;
+export const INT8 = 4;
+export const OID = 5;
+export const FLOAT4 = 6;
+export const FLOAT8 = 7;
+export const NUMERIC = 8;
+/** text, varchar, bpchar: they differ in their limit alone. */
+export const TEXT = 9;
+export const NAME = 10;
+export const DATE = 11;
+export const TIME = 12;
+export const TIMETZ = 13;
+export const TIMESTAMP = 14;
+export const TIMESTAMPTZ = 15;
+export const INTERVAL = 16;
+export const UUID = 17;
+export const BYTEA = 18;
+export const PLAIN_JSON = 19;
+export const JSONB = 20;
+export const INET = 21;
+export const CIDR = 22;
+export const MACADDR = 23;
+export const ENUM = 24;
+export const ARRAY = 25;
