@@ -114,18 +114,9 @@ export const sqlstateRules: Record<string, Rule> = {
 };
 
 /** Node's errors of the connection's socket, and pg's own, which have a message alone. */
-const socketCodes = new Set([
-  ...[
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'ETIMEDOUT',
-    'EPIPE',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-  ],
-]);
+const socketCodes = new Set(
+  'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
+);
 const driverMessages =
   /^(Connection terminated|timeout expired$|Client (was closed|has encountered a connection error)|The server does not support SSL|Cannot use a pool after)/;
 const poolExhausted = 'timeout exceeded when trying to connect';

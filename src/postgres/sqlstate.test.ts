@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import pg from 'pg';
+import { AppError, errorCatalogue } from '../errors.ts';
+import { createPool } from './pool.ts';
+import { isRefusalOfData, sqlstateRules, toAppError } from './sqlstate.ts';
+
+function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg.DatabaseError {
+  return Object.assign(new pg.DatabaseError('secret SQL text', 0, 'error'), { code, ...fields });
+}
+
+function codeOf(error: unknown): string | undefined {
+  const result = toAppError(error);
+  return result instanceof AppError ? result.code : undefined;
+}
+
+test('a SQLSTATE, else its class, has its place in the catalogue', () => {
+  const expected: Record<string, string | undefined> = {
+    '08006': 'database-unavailable',
+    '28P01': 'database-unavailable',
+    '57P01': 'database-unavailable',
+    '57P03': 'database-unavailable',
+    '53300': 'database-unavailable',
+    '53100': 'database-unavailable',
+    '55P03': 'database-busy',
+    '57014': 'database-busy',
+    '40001': 'write-conflict',
+    '40P01': 'write-conflict',
+    '42501': 'permission-denied',
+    '3F000': 'schema-not-found',
+    '42P01': 'table-not-found',
+    '42P07': 'table-exists',
+    '2BP01': 'dependent-objects',
+    '42830': 'invalid-definition',
+    '54011': 'invalid-definition',
+    '23505': 'invalid-data',
+    '23503': 'invalid-data',
+    '23514': 'invalid-data',
+    '23502': 'invalid-data',
+    '22P02': 'invalid-data',
+    '22003': 'invalid-data',
+    P0001: 'invalid-data',
+    // Ours: a syntax error, an internal error.
+    '42601': undefined,
+    XX000: undefined,
+  };
+  for (const [sqlstate, code] of Object.entries(expected))
+    assert.equal(codeOf(postgresError(sqlstate)), code, sqlstate);
+});
+
+test('every rule names a code of the catalogue and never repeats the statement or a value', () => {
+  for (const [sqlstate, rule] of Object.entries(sqlstateRules)) {
+    assert(rule.code in errorCatalogue, sqlstate);
+    const error = postgresError(sqlstate, {
+      detail: 'Key (id)=(4711) exists',
+      where: 'COPY t, line 1: "4711"',
+    });
+    const { detail } = toAppError(error) as AppError;
+    assert.doesNotMatch(detail, sqlstate === 'P0001' ? /4711/ : /4711|secret/, sqlstate);
+  }
+});
+
+test('the constraint or the column at fault is named', () => {
+  const duplicate = toAppError(
+    postgresError('23505', { constraint: 'orders_pkey', table: 'orders' }),
+  ) as AppError;
+  assert.equal(duplicate.detail, 'Two rows have the same key ("orders_pkey" of the table "orders").');
+  const missing = toAppError(postgresError('23502', { column: 'price' })) as AppError;
+  assert.equal(missing.detail, 'A value is missing in the column "price": null is not allowed.');
+});
+
+test('what passes by itself says when to come back, and the cause stays for the log', () => {
+  const error = postgresError('55P03');
+  const busy = toAppError(error) as AppError;
+  assert.deepEqual(busy.headers, { 'retry-after': '5' });
+  assert.equal(busy.cause, error);
+  assert.deepEqual((toAppError(postgresError('23505')) as AppError).headers, {});
+});
+
+test('a database that is not there', async () => {
+  const pool = createPool({ url: 'postgresql://u:p@127.0.0.1:1/d', poolSize: 1 }, { info() {}, warn() {} });
+  const error = await pool.connect().then(
+    () => undefined,
+    (reason) => reason,
+  );
+  assert.equal(codeOf(error), 'database-unavailable');
+  await pool.end();
+  assert.equal(codeOf(new Error('Connection terminated unexpectedly')), 'database-unavailable');
+  assert.equal(codeOf(new AggregateError([error])), 'database-unavailable');
+});
+
+test('what is not PostgreSQL’s passes', () => {
+  // A caller who hangs up: the same code as a lost connection to the database, but no system call of ours.
+  const hangUp = Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+  for (const error of [hangUp, new Error('boom'), new AppError('table-exists', 'x'), 'text', undefined]) {
+    assert.equal(toAppError(error), error);
+  }
+});
+
+test('a refusal of data is one of its content', () => {
+  assert(isRefusalOfData(postgresError('22P02')));
+  assert(isRefusalOfData(postgresError('23505')));
+  assert(!isRefusalOfData(postgresError('57014')));
+  assert(!isRefusalOfData(new Error('x')));
+});

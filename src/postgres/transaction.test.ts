@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { AppError } from '../errors.ts';
+import { copyFrom } from './copy.ts';
+import { createPool } from './pool.ts';
+import { toAppError } from './sqlstate.ts';
+import { inTransaction } from './transaction.ts';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+before(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ url: database.url, poolSize: 2 }, { info() {}, warn() {} });
+  await pool.query('CREATE TABLE t (a integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)');
+});
+
+after(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+// Whatever a test did: no connection is still taken, and none waits in a transaction.
+afterEach(async () => {
+  await sleep(20);
+  assert.equal(pool.totalCount, pool.idleCount);
+  const { rows } = await database.pool.query(
+    `SELECT state, query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`,
+  );
+  assert.deepEqual(rows, []);
+  await pool.query('TRUNCATE t');
+});
+
+async function countRows(): Promise<number> {
+  const { rows } = await pool.query('SELECT count(*)::int AS n FROM t');
+  return rows[0].n;
+}
+
+async function backendPid(client: pg.PoolClient): Promise<number> {
+  return (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+}
+
+test('commits, and answers what the work answers', async () => {
+  const answer = await inTransaction(pool, {}, async (client) => {
+    await client.query('INSERT INTO t VALUES (1)');
+    return 'done';
+  });
+  assert.equal(answer, 'done');
+  assert.equal(await countRows(), 1);
+});
+
+test('keeps nothing when the work throws, and keeps the connection', async () => {
+  const pids: number[] = [];
+  for (let i = 0; i < 2; i++) {
+    const failing = inTransaction(pool, {}, async (client) => {
+      pids.push(await backendPid(client));
+      await client.query('INSERT INTO t VALUES (1)');
+      throw new Error('no');
+    });
+    await assert.rejects(failing, { message: 'no' });
+  }
+  assert.equal(await countRows(), 0);
+  assert.equal(pids[0], pids[1]);
+});
+
+test('a dry run keeps nothing and answers', async () => {
+  const work = (client: pg.PoolClient) =>
+    client.query('INSERT INTO t VALUES (1)').then((result) => result.rowCount);
+  assert.equal(await inTransaction(pool, { rollback: true }, work), 1);
+  assert.equal(await countRows(), 0);
+});
+
+test('a failed statement whose error the work swallowed is no success', async () => {
+  const swallowing = inTransaction(pool, {}, async (client) => {
+    await client.query('INSERT INTO t VALUES (1)');
+    await client.query('SELECT 1/0').catch(() => {});
+  });
+  await assert.rejects(swallowing, /its error was lost/);
+  assert.equal(await countRows(), 0);
+});
+
+test('what only the commit finds out is thrown', async () => {
+  const duplicate = inTransaction(pool, {}, (client) => client.query('INSERT INTO t VALUES (1), (1)'));
+  await assert.rejects(duplicate, { code: '23505' });
+});
+
+test('settings hold in the transaction and not after it', async () => {
+  const options = { statementTimeoutMs: 1234, lockTimeoutMs: 56, readOnly: true };
+  const read = `SELECT current_setting('statement_timeout') AS s, current_setting('lock_timeout') AS l,
+    current_setting('transaction_read_only') AS r`;
+  const { rows } = await inTransaction(pool, options, (client) => client.query(read));
+  assert.deepEqual(rows, [{ s: '1234ms', l: '56ms', r: 'on' }]);
+  assert.deepEqual((await pool.query(read)).rows, [{ s: '0', l: '0', r: 'off' }]);
+});
+
+test('every connection means the same by its texts', async () => {
+  const { rows } =
+    await pool.query(`SELECT current_setting('TimeZone') AS zone, current_setting('DateStyle') AS date,
+    current_setting('IntervalStyle') AS interval, current_setting('application_name') AS name, 1::int8 AS big`);
+  assert.deepEqual(rows, [
+    { zone: 'UTC', date: 'ISO, YMD', interval: 'postgres', name: 'tablewright', big: '1' },
+  ]);
+});
+
+test('a statement that takes too long', async () => {
+  const slow = inTransaction(pool, { statementTimeoutMs: 50 }, (client) =>
+    client.query('SELECT pg_sleep(10)'),
+  );
+  await assert.rejects(slow, (error) => (toAppError(error) as AppError).code === 'database-busy');
+});
+
+test('a role is taken for the transaction alone, whatever its name', async () => {
+  const role = `tw "test" ${process.pid}`;
+  const quoted = `"tw ""test"" ${process.pid}"`;
+  await pool.query(`CREATE ROLE ${quoted}`);
+  try {
+    await pool.query(`GRANT ${quoted} TO CURRENT_USER`);
+    const { rows } = await inTransaction(pool, { role }, (client) =>
+      client.query('SELECT current_user AS name'),
+    );
+    assert.equal(rows[0].name, role);
+    assert.notEqual((await pool.query('SELECT current_user AS name')).rows[0].name, role);
+  } finally {
+    await pool.query(`DROP ROLE ${quoted}`);
+  }
+});
+
+test('a role that is not there', async () => {
+  let hasRun = false;
+  const refused = inTransaction(pool, { role: 'x"; DROP TABLE t; --' }, async () => {
+    hasRun = true;
+  });
+  await assert.rejects(refused, (error) => error instanceof AppError && error.code === 'permission-denied');
+  assert(!hasRun);
+  assert.equal(await countRows(), 0);
+});
+
+test('a connection that PostgreSQL ends is thrown away, and the next transaction works', async () => {
+  const broken = inTransaction(pool, {}, async (client) => {
+    const pid = await backendPid(client);
+    const ending = database.pool.query('SELECT pg_terminate_backend($1)', [pid]);
+    await Promise.all([client.query('SELECT pg_sleep(10)'), ending]);
+  });
+  await assert.rejects(broken, (error) => (toAppError(error) as AppError).code === 'database-unavailable');
+  assert.equal(await inTransaction(pool, {}, async () => 'works'), 'works');
+});
+
+test('a connection that breaks while no query runs on it does not end the process', async () => {
+  const broken = inTransaction(pool, {}, async (client) => {
+    await database.pool.query('SELECT pg_terminate_backend($1)', [await backendPid(client)]);
+    await sleep(50);
+    await client.query('SELECT 1');
+  });
+  await assert.rejects(broken, (error) => (toAppError(error) as AppError).code === 'database-unavailable');
+});
+
+test('an abort cancels the running statement and throws the reason', async () => {
+  const reason = new Error('the caller has gone');
+  const caller = new AbortController();
+  setTimeout(() => caller.abort(reason), 30);
+  const begun = performance.now();
+  const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
+    await client.query('INSERT INTO t VALUES (1)');
+    await client.query('SELECT pg_sleep(10)');
+  });
+  await assert.rejects(aborted, reason);
+  assert(performance.now() - begun < 1000);
+  assert.equal(await countRows(), 0);
+});
+
+test('an abort ends a COPY that waits for its rows', { timeout: 10_000 }, async () => {
+  const reason = new Error('the caller has gone');
+  const caller = new AbortController();
+  const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
+    await copyFrom(client, 'COPY t FROM STDIN').write(Buffer.from('1\n'));
+    caller.abort(reason);
+    await new Promise(() => {});
+  });
+  await assert.rejects(aborted, reason);
+  assert.equal(await countRows(), 0);
+});
+
+test('work that ends by itself on an abort keeps its connection', async () => {
+  const reason = new Error('the caller has gone');
+  const caller = new AbortController();
+  let pid = 0;
+  const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
+    pid = await backendPid(client);
+    const copy = copyFrom(client, 'COPY t FROM STDIN');
+    await copy.write(Buffer.from('1\n'));
+    caller.abort(reason);
+    await copy.abort(reason);
+    throw new Error('something that came of it');
+  });
+  await assert.rejects(aborted, reason);
+  assert.equal(await inTransaction(pool, {}, backendPid), pid);
+  assert.equal(await countRows(), 0);
+});
+
+test('an abort before the begin, and one while all connections are taken', async () => {
+  const reason = new Error('the caller has gone');
+  await assert.rejects(
+    inTransaction(pool, { signal: AbortSignal.abort(reason) }, async () => {}),
+    reason,
+  );
+  const taken = await Promise.all([pool.connect(), pool.connect()]);
+  const caller = new AbortController();
+  const waiting = inTransaction(pool, { signal: caller.signal }, async () => {});
+  setImmediate(() => caller.abort(reason));
+  await assert.rejects(waiting, reason);
+  for (const client of taken) client.release();
+});
+
+test('many at once, with every kind of end, leak nothing', async () => {
+  const runs = Array.from({ length: 60 }, async (_, i) => {
+    const caller = new AbortController();
+    if (i % 3 === 0) setTimeout(() => caller.abort(new Error('gone')), i % 7);
+    return inTransaction(pool, { signal: caller.signal }, async (client) => {
+      await client.query('INSERT INTO t VALUES ($1)', [i]);
+      if (i % 3 === 1) await client.query('SELECT 1/0');
+    });
+  });
+  const results = await Promise.allSettled(runs);
+  assert.equal(await countRows(), results.filter((result) => result.status === 'fulfilled').length);
+  assert(pool.totalCount <= 2);
+});
