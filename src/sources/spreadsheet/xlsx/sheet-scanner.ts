@@ -31,6 +31,7 @@ const CR = 0x0d;
 const LOWER_B = 0x62;
 const LOWER_C = 0x63;
 const LOWER_E = 0x65;
+const LOWER_F = 0x66;
 const LOWER_I = 0x69;
 const LOWER_N = 0x6e;
 const LOWER_R = 0x72;
@@ -73,10 +74,9 @@ const names = {
   rPh: Buffer.from('rPh'),
 };
 
-/** `</t></is></c>` and the like, as the fast way compares them. */
-const valueEnd = Buffer.from('</v></c>');
+/** Around inline text, as the fast way compares it. */
 const inlineStart = Buffer.from('<is><t');
-const inlineEnd = Buffer.from('</t></is></c>');
+const inlineEnd = Buffer.from('</t></is>');
 const preserveSpace = Buffer.from(' xml:space="preserve"');
 
 /** Where in the document the elements stand that matter: their depth. */
@@ -278,7 +278,7 @@ export class SheetScanner {
   #cellType(start: number, end: number): number {
     const { bytes } = this.#xml;
     for (const [name, type] of cellTypes) {
-      if (end - start === name.length && bytes.compare(name, 0, name.length, start, end) === 0) return type;
+      if (end - start === name.length && matches(bytes, start, name)) return type;
     }
     return UNKNOWN;
   }
@@ -461,39 +461,68 @@ export class SheetScanner {
   #fastContent(from: number, column: number, style: number, type: number): boolean {
     const { bytes } = this.#xml;
     let p = from;
-    let stop: Buffer = valueEnd;
-    if (type === INLINE) {
-      if (!matches(bytes, p, inlineStart)) return false;
-      p += inlineStart.length;
-      const isPreserving = bytes[p] === SPACE;
-      if (isPreserving) {
-        if (!matches(bytes, p, preserveSpace)) return false;
-        p += preserveSpace.length;
-      }
-      if (bytes[p] !== GT || (!isPreserving && bytes[p + 1]! <= SPACE)) return false;
-      p++;
-      stop = inlineEnd;
-    } else {
-      if (bytes[p] !== LT || bytes[p + 1] !== LOWER_V || bytes[p + 2] !== GT) return false;
-      p += 3;
+    if (bytes[p] === LT && bytes[p + 1] === LOWER_F) {
+      p = skipFormula(bytes, p);
+      if (p < 0) return false;
     }
+    if (type === INLINE) return this.#fastInline(p, column);
+    if (bytes[p] !== LT || bytes[p + 1] !== LOWER_V || bytes[p + 2] !== GT) return false;
+    p += 3;
     const start = p;
     let byte = bytes[p]!;
-    if (type === INLINE || type === TEXT_RESULT) {
+    if (type === TEXT_RESULT) {
       while (byte !== LT && byte !== AMPERSAND && byte !== UNDERSCORE && byte !== CR && byte !== 0) {
         byte = bytes[++p]!;
       }
-      if (type === INLINE && bytes[p - 1]! <= SPACE) return false;
     } else {
-      while (byte !== LT && byte > SPACE && byte !== AMPERSAND) byte = bytes[++p]!;
+      while (byte > SPACE && byte !== LT && byte !== AMPERSAND) byte = bytes[++p]!;
     }
     // No value at all may be a formula's: the general way knows.
-    if (p === start || !matches(bytes, p, stop)) return false;
-    this.#xml.position = p + stop.length;
+    if (p === start || byte !== LT || bytes[p + 1] !== SLASH || bytes[p + 2] !== LOWER_V) return false;
+    if (bytes[p + 3] !== GT || !endsCell(bytes, p + 4)) return false;
+    this.#xml.position = p + 8;
     this.#column = column;
     this.#value(column, type, style, bytes, start, p);
     return true;
   }
+
+  #fastInline(from: number, column: number): boolean {
+    const { bytes } = this.#xml;
+    if (!matches(bytes, from, inlineStart)) return false;
+    let p = from + inlineStart.length;
+    const isPreserving = bytes[p] === SPACE;
+    if (isPreserving) {
+      if (!matches(bytes, p, preserveSpace)) return false;
+      p += preserveSpace.length;
+    }
+    if (bytes[p] !== GT || (!isPreserving && bytes[p + 1]! <= SPACE)) return false;
+    const start = ++p;
+    let byte = bytes[p]!;
+    while (byte !== LT && byte !== AMPERSAND && byte !== UNDERSCORE && byte !== CR && byte !== 0) {
+      byte = bytes[++p]!;
+    }
+    if (p === start || (!isPreserving && bytes[p - 1]! <= SPACE)) return false;
+    if (!matches(bytes, p, inlineEnd) || !endsCell(bytes, p + inlineEnd.length)) return false;
+    this.#xml.position = p + inlineEnd.length + 4;
+    this.#column = column;
+    this.#value(column, INLINE, 0, bytes, start, p);
+    return true;
+  }
+}
+
+/** `</c>` */
+function endsCell(bytes: Buffer, at: number): boolean {
+  return bytes[at] === LT && bytes[at + 1] === SLASH && bytes[at + 2] === LOWER_C && bytes[at + 3] === GT;
+}
+
+/** @returns where the element `f` that begins at `at` ends; -1: not all here, or something else */
+function skipFormula(bytes: Buffer, at: number): number {
+  let p = at + 2;
+  if (bytes[p] !== GT && bytes[p] !== SPACE) return -1;
+  while (bytes[p] !== GT) if (bytes[p] === 0 || bytes[p++] === LT) return -1;
+  if (bytes[p - 1] === SLASH) return p + 1;
+  while (bytes[p] !== LT) if (bytes[p++] === 0) return -1;
+  return bytes[p + 1] === SLASH && bytes[p + 2] === LOWER_F && bytes[p + 3] === GT ? p + 4 : -1;
 }
 
 function matches(bytes: Buffer, at: number, expected: Buffer): boolean {

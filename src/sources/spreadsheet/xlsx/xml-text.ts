@@ -185,9 +185,8 @@ function codePointOf(bytes: Buffer, start: number, end: number): number {
  * @returns the new end of the text
  */
 export function decodeEscapes(bytes: Buffer, start: number, end: number): number {
-  let from = bytes.subarray(start, end).indexOf('_x');
-  if (from < 0) return end;
-  from += start;
+  let from = start;
+  while (from < end && (bytes[from] !== UNDERSCORE || bytes[from + 1] !== LOWER_X)) from++;
   let to = from;
   while (from < end) {
     const unit = bytes[from] === UNDERSCORE ? escapedUnit(bytes, from, end) : -1;

@@ -32,6 +32,7 @@ const SPACE = 0x20;
 const sentinelBytes = 16;
 
 const maxTagBytes = 1024 * 1024;
+const nearBytes = 128;
 const maxAttributes = 64;
 const cdataOpen = Buffer.from('<![CDATA[');
 
@@ -55,25 +56,19 @@ export class XmlTokens {
   attributeCount = 0;
 
   readonly #partName: string;
-  readonly #maxTokenBytes: number;
+  readonly #maxTextBytes: number;
   #hasReferences = false;
 
   /** @param maxTextBytes of one text; longer ones are refused as too long a cell */
   constructor(partName: string, maxTextBytes: number) {
     this.#partName = partName;
-    this.#maxTokenBytes = Math.max(maxTextBytes, maxTagBytes);
+    this.#maxTextBytes = maxTextBytes;
   }
 
   /** Adds a chunk; it is copied, since `next` decodes in place. */
   feed(chunk: Buffer): void {
     const kept = this.end - this.position;
-    if (kept > this.#maxTokenBytes) {
-      throw limitExceeded(
-        `A piece of part ${this.#partName} is too long (a cell's text, a tag or a comment)`,
-        this.#maxTokenBytes,
-        'bytes',
-      );
-    }
+    this.#checkLimit(kept);
     const needed = kept + chunk.length + sentinelBytes;
     const old = this.bytes;
     if (needed > old.length) this.bytes = Buffer.alloc(Math.max(needed, 2 * old.length));
@@ -82,6 +77,14 @@ export class XmlTokens {
     this.position = 0;
     this.end = kept + chunk.length;
     this.bytes.fill(0, this.end, this.end + sentinelBytes);
+  }
+
+  #checkLimit(keptBytes: number): void {
+    const isTag = this.bytes[this.position] === LT && this.bytes[this.position + 1] !== BANG;
+    const limit = isTag ? maxTagBytes : this.#maxTextBytes;
+    if (keptBytes <= limit) return;
+    const what = isTag ? 'A tag is too long' : "A cell's text is too long";
+    throw limitExceeded(`${what} (part ${this.#partName})`, limit, 'bytes');
   }
 
   /** Moves on by one token; on `NEED_MORE` nothing has moved. Comments and processing instructions are left out. */
@@ -130,13 +133,23 @@ export class XmlTokens {
   }
 
   #text(): number {
-    const stop = this.bytes.indexOf(LT, this.position);
-    if (stop < 0 || stop >= this.end) return NEED_MORE;
+    const stop = this.#find(LT, this.position);
+    if (stop < 0) return NEED_MORE;
     this.textStart = this.position;
     this.textEnd = decodeReferences(this.bytes, this.position, stop);
     if (this.textEnd < 0) this.fail('a reference (&…;) that XML does not know');
     this.position = stop;
     return TEXT;
+  }
+
+  /** A call out of JavaScript costs more than most texts are long, and long ones much more without it. */
+  #find(byte: number, from: number): number {
+    const { bytes, end } = this;
+    const near = Math.min(end, from + nearBytes);
+    for (let at = from; at < near; at++) if (bytes[at] === byte) return at;
+    if (near === end) return -1;
+    const found = bytes.indexOf(byte, near);
+    return found < end ? found : -1;
   }
 
   #cdata(): number {
@@ -233,8 +246,8 @@ export class XmlTokens {
       const quote = bytes[p]!;
       if (quote !== QUOTE && quote !== APOSTROPHE) this.fail('an attribute without quotes');
       const value = p + 1;
-      p = bytes.indexOf(quote, value);
-      if (p < 0 || p >= end) return end;
+      p = this.#find(quote, value);
+      if (p < 0) return end;
       if (this.attributeCount === maxAttributes)
         this.fail(`a tag with more than ${maxAttributes} attributes`);
       const at = 4 * this.attributeCount++;
