@@ -1,0 +1,115 @@
+/** The escapes of JSON strings (RFC 8259 section 7), resumable at any byte. */
+
+import { JsonFault } from './json-fault.ts';
+
+/** What `EscapeReader.next` answers until the escape is complete. */
+export const MORE = -1;
+
+const KIND = 0;
+const HEX = 1;
+const LOW_BACKSLASH = 2;
+const LOW_U = 3;
+
+/** The byte after the backslash → the byte it stands for; 0: none. */
+const SIMPLE = new Uint8Array(256);
+for (const [letter, byte] of Object.entries({
+  '"': 0x22,
+  '\\': 0x5c,
+  '/': 0x2f,
+  b: 8,
+  f: 12,
+  n: 10,
+  r: 13,
+  t: 9,
+})) {
+  SIMPLE[letter.charCodeAt(0)] = byte;
+}
+
+/** The byte that a two-byte escape stands for, by its second byte; 0 where that is not one. */
+export function simpleEscape(byte: number): number {
+  return SIMPLE[byte];
+}
+
+/** Reads one escape, or the two of a surrogate pair, as one code point. */
+export class EscapeReader {
+  #state = KIND;
+  #digits = 0;
+  #unit = 0;
+  #high = 0;
+  /** Bytes since the first backslash, it included. */
+  #length = 0;
+
+  /** To be called at the backslash. */
+  begin(): void {
+    this.#state = KIND;
+    this.#high = 0;
+    this.#length = 1;
+  }
+
+  /**
+   * Takes the next byte, which stands at `position` of the chunk.
+   *
+   * @returns the code point once it is complete, before that `MORE`
+   * @throws JsonFault on what is no escape, and on half a surrogate pair: it stands for no character, and UTF-8
+   *   cannot hold it (RFC 3629 section 3)
+   */
+  next(byte: number, position: number): number {
+    this.#length++;
+    switch (this.#state) {
+      case KIND: {
+        if (byte === 0x75) return this.#expectHex();
+        const simple = SIMPLE[byte];
+        if (simple === 0) throw new JsonFault(position, 'one of "\\/bfnrtu after the backslash');
+        return simple;
+      }
+      case HEX:
+        this.#unit = (this.#unit << 4) | hexDigit(byte, position);
+        this.#digits++;
+        return this.#digits === 4 ? this.#endOfUnit(position) : MORE;
+      case LOW_BACKSLASH:
+        if (byte !== 0x5c) throw this.#loneSurrogate(position);
+        this.#state = LOW_U;
+        return MORE;
+      default:
+        if (byte !== 0x75) throw this.#loneSurrogate(position);
+        return this.#expectHex();
+    }
+  }
+
+  #expectHex(): number {
+    this.#state = HEX;
+    this.#digits = 0;
+    this.#unit = 0;
+    return MORE;
+  }
+
+  #endOfUnit(position: number): number {
+    const unit = this.#unit;
+    const isLow = unit >= 0xdc00 && unit <= 0xdfff;
+    if (this.#high !== 0) {
+      if (!isLow) throw this.#loneSurrogate(position);
+      return 0x10000 + ((this.#high - 0xd800) << 10) + (unit - 0xdc00);
+    }
+    if (isLow) throw this.#loneSurrogate(position);
+    if (unit < 0xd800 || unit > 0xdfff) return unit;
+    this.#high = unit;
+    this.#state = LOW_BACKSLASH;
+    return MORE;
+  }
+
+  #loneSurrogate(position: number): JsonFault {
+    const unit = (this.#high === 0 ? this.#unit : this.#high).toString(16).toUpperCase();
+    return new JsonFault(
+      position - this.#length + 1,
+      `\\u${unit} is half a surrogate pair, not a character`,
+      false,
+    );
+  }
+}
+
+function hexDigit(byte: number, position: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  if (letter >= 0x61 && letter <= 0x66) return letter - 0x57;
+  throw new JsonFault(position, 'four hexadecimal digits after \\u');
+}

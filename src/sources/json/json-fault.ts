@@ -1,0 +1,34 @@
+/** How the parts of the JSON scanner fail: in terms of the chunk. The scanner of the body adds the place in the document. */
+
+/** The byte at `position` of the chunk (negative: in a chunk before) is not what the grammar of RFC 8259 allows. */
+export class JsonFault extends Error {
+  readonly position: number;
+  readonly showsByte: boolean;
+
+  /** @param message what was expected; where `showsByte` is false, all there is to say */
+  constructor(position: number, message: string, showsByte = true) {
+    super(message);
+    this.position = position;
+    this.showsByte = showsByte;
+  }
+}
+
+/** A limit by the name of its setting, with what it counts: `{ name: 'maxCellBytes', value: 1048576, unit: 'bytes' }`. */
+export interface Limit {
+  name: string;
+  value: number;
+  unit: string;
+}
+
+export class LimitFault extends Error {
+  constructor(subject: string, { name, value, unit }: Limit) {
+    super(`${subject} is over the limit of ${value} ${unit} (${name}).`);
+  }
+}
+
+/** A byte as a person reads it: `"x"`, or `0x0A` where it has no face of its own. */
+export function showByte(byte: number): string {
+  if (byte === 0x22) return `'"'`;
+  if (byte > 0x20 && byte < 0x7f) return `"${String.fromCharCode(byte)}"`;
+  return `0x${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+}

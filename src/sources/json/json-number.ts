@@ -1,0 +1,60 @@
+/** The number grammar of RFC 8259 section 6, resumable at any byte. */
+
+/** The states; from `INTEGER` on, one more digit changes nothing. */
+export const NUMBER_START = 0;
+const MINUS = 1;
+const ZERO = 2;
+const POINT = 3;
+const EXPONENT = 4;
+const EXPONENT_SIGN = 5;
+const INTEGER = 6;
+const FRACTION = 7;
+const EXPONENT_DIGITS = 8;
+
+/** What `scanNumber` adds to the position of a fault, negated, to tell it from the states. */
+const FAULT = 16;
+
+/**
+ * Walks a number from `start` in `state` (`NUMBER_START` at its first byte).
+ *
+ * @returns the position after the number, if it ended before `end`; below 0: `heldState` where the bytes ran out
+ *   first, `faultPosition` where they are no number
+ */
+export function scanNumber(bytes: Buffer, start: number, end: number, state: number): number {
+  let i = start;
+  for (; i < end; i++) {
+    const byte = bytes[i];
+    if (byte <= 0x39 && byte >= 0x30) {
+      if (state >= INTEGER) continue;
+      if (state === NUMBER_START || state === MINUS) state = byte === 0x30 ? ZERO : INTEGER;
+      else if (state === POINT) state = FRACTION;
+      else if (state === ZERO) return i;
+      else state = EXPONENT_DIGITS;
+    } else if (byte === 0x2e && (state === ZERO || state === INTEGER)) {
+      state = POINT;
+    } else if ((byte | 0x20) === 0x65 && (state === ZERO || state === INTEGER || state === FRACTION)) {
+      state = EXPONENT;
+    } else if (byte === 0x2d && state === NUMBER_START) {
+      state = MINUS;
+    } else if ((byte === 0x2d || byte === 0x2b) && state === EXPONENT) {
+      state = EXPONENT_SIGN;
+    } else {
+      return isWholeNumber(state) ? i : -FAULT - i;
+    }
+  }
+  return -1 - state;
+}
+
+/** May a number end in this state? */
+export function isWholeNumber(state: number): boolean {
+  return state >= INTEGER || state === ZERO;
+}
+
+/** The state to go on with, of what `scanNumber` gave back below 0; -1: it was a fault. */
+export function heldState(result: number): number {
+  return result > -FAULT ? -1 - result : -1;
+}
+
+export function faultPosition(result: number): number {
+  return -FAULT - result;
+}

@@ -1,0 +1,62 @@
+/** A JSON string that has escapes or is cut by a chunk's end, gathered as plain UTF-8. */
+
+import type { GrowableBytes } from './growable-bytes.ts';
+import { EscapeReader, MORE, simpleEscape } from './json-escape.ts';
+import { JsonFault } from './json-fault.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+export class StringUnescaper {
+  readonly #escape = new EscapeReader();
+  #inEscape = false;
+
+  /** To be called at the string's first byte, after the quote. */
+  begin(): void {
+    this.#inEscape = false;
+  }
+
+  /**
+   * Appends the string's bytes to `target`.
+   *
+   * @returns the position after the closing quote; -1 where the chunk ended first
+   * @throws JsonFault, LimitFault
+   */
+  unescape(chunk: Buffer, start: number, end: number, target: GrowableBytes): number {
+    let i = start;
+    while (i < end) {
+      if (this.#inEscape) {
+        const code = this.#escape.next(chunk[i], i);
+        i++;
+        if (code === MORE) continue;
+        this.#inEscape = false;
+        target.appendCodePoint(code);
+      }
+      const run = i;
+      let byte = 0;
+      while (i < end) {
+        byte = chunk[i];
+        if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
+        i++;
+      }
+      if (i > run) target.append(chunk, run, i);
+      if (i === end) return -1;
+      if (byte === QUOTE) return i + 1;
+      if (byte !== BACKSLASH) throw controlCharacter(i);
+      const simple = i + 1 < end ? simpleEscape(chunk[i + 1]) : 0;
+      if (simple !== 0) {
+        target.appendCodePoint(simple);
+        i += 2;
+      } else {
+        this.#escape.begin();
+        this.#inEscape = true;
+        i++;
+      }
+    }
+    return -1;
+  }
+}
+
+export function controlCharacter(position: number): JsonFault {
+  return new JsonFault(position, 'a control character to be escaped inside a string');
+}
