@@ -10,6 +10,8 @@ export interface CellRange {
   lastRow: number;
   firstColumn: number;
   lastColumn: number;
+  /** The first row is said, and not just the top of the sheet. */
+  hasFirstRow: boolean;
 }
 
 export const wholeSheet: CellRange = {
@@ -17,6 +19,7 @@ export const wholeSheet: CellRange = {
   lastRow: maxSheetRow,
   firstColumn: 1,
   lastColumn: maxSheetColumn,
+  hasFirstRow: false,
 };
 
 /** 1 is `A`, 27 is `AA`. */
@@ -50,6 +53,7 @@ export function parseRange(text: string): CellRange | undefined {
     lastRow: lastRow === '' ? maxSheetRow : Number(lastRow),
     firstColumn: startLetters === '' ? 1 : columnNumber(startLetters),
     lastColumn: lastLetters === '' ? maxSheetColumn : columnNumber(lastLetters),
+    hasFirstRow: startRow !== '',
   };
   const isInSheet = range.firstRow >= 1 && range.lastRow <= maxSheetRow && range.lastColumn <= maxSheetColumn;
   const isOrdered = range.firstRow <= range.lastRow && range.firstColumn <= range.lastColumn;

@@ -127,7 +127,14 @@ export class SheetRows {
 
   endRow(): void {
     if (this.#isRowBegun) this.#sink.endRow();
-    else if (this.#role === HEADER && this.#headerTexts.length > 0) this.#closeHeader(this.#row);
+    else if (this.#role === HEADER) this.#endHeaderRow();
+  }
+
+  /** A row of spaces is no header yet, unless it is the one asked for. */
+  #endHeaderRow(): void {
+    const hasText = this.#headerTexts.some((text) => text !== '');
+    if (hasText || this.#options.headerRow !== undefined) this.#closeHeader(this.#row);
+    else this.#headerTexts = [];
   }
 
   /** The end of the sheet: a header without any row under it still names its columns. */

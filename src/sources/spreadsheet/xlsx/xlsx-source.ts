@@ -47,7 +47,7 @@ export async function openXlsx(
   const sheet = chooseSheet(workbook.sheets, options.sheet);
   const { columnNames, cellErrors } = options;
   // Within a range the header is the range's first row, blank or not.
-  const headerRow = options.headerRow ?? (range.firstRow > 1 ? range.firstRow : undefined);
+  const headerRow = options.headerRow ?? (range.hasFirstRow ? range.firstRow : undefined);
   return new XlsxSource(container, workbook, sheet, {
     range,
     headerRow,
