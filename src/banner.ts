@@ -1,0 +1,34 @@
+/**
+ * What a person sees who has just started the service on its embedded PostgreSQL: everything that is needed to try it,
+ * ready to be copied.
+ */
+export interface BannerFacts {
+  /** The service's URL. */
+  url: string;
+  databaseUrl: string;
+  token: string;
+}
+
+export function bannerText({ url, databaseUrl, token }: BannerFacts): string {
+  const path = `${url}/api/v1/table`;
+  const authorization = '-H "Authorization: Bearer $TOKEN"';
+  return `
+Tablewright is up, on an embedded PostgreSQL whose data is kept.
+
+  Service        ${url}
+  API reference  ${url}/docs
+  Database       psql "${databaseUrl}"
+
+A token for development, valid for a day (npm run -s token prints others):
+
+  TOKEN=${token}
+
+Create a table, load JSON rows, load a workbook:
+
+  curl ${authorization} -H "Content-Type: application/json" --data-binary @examples/definition.json ${path}/customers
+  curl ${authorization} -H "Content-Type: application/json" --data-binary @examples/rows.json ${path}/products/upload/json
+  curl ${authorization} -F file=@examples/orders.xlsx ${path}/orders/upload/excel
+
+Ctrl-C stops both.
+`;
+}

@@ -1,0 +1,121 @@
+/**
+ * Bearer tokens (RFC 6750): who calls, and what the token allows.
+ */
+import { type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
+import type { TokenSettings } from '../config.ts';
+import { AppError } from '../errors.ts';
+
+/** What a verified token allows. */
+export interface Grants {
+  scopes: ReadonlySet<string>;
+  /** Patterns of schema names with `*`; undefined: every schema. */
+  schemas: string[] | undefined;
+  /** The PostgreSQL role to run under; undefined: the service's own. */
+  role: string | undefined;
+}
+
+export type Scope = 'table:create' | 'table:load' | 'table:replace' | 'table:read';
+
+/** Clocks of issuer and service may differ by this much. */
+const clockSkewSeconds = 30;
+
+/**
+ * Verifies the `Authorization` header.
+ *
+ * @throws AppError `missing-token`, `invalid-token` (401, with `WWW-Authenticate` of RFC 6750 section 3)
+ */
+export async function authenticate(header: string | undefined, settings: TokenSettings): Promise<Grants> {
+  if (header === undefined || header === '') {
+    throw new AppError('missing-token', 'Send the access token as "Authorization: Bearer <token>".', {
+      headers: { 'www-authenticate': 'Bearer realm="tablewright"' },
+    });
+  }
+  const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header);
+  if (!match) throw invalidToken('The Authorization header does not have the form "Bearer <token>".');
+  return grantsOf(await verify(match[1]!, settings));
+}
+
+/** @throws AppError `insufficient-scope` (403) naming the scope that is missing */
+export function requireScope(grants: Grants, scope: Scope): void {
+  if (grants.scopes.has(scope)) return;
+  throw new AppError(
+    'insufficient-scope',
+    `This needs the scope ${scope}, which the access token does not have.`,
+    {
+      headers: {
+        'www-authenticate': `Bearer realm="tablewright", error="insufficient_scope", scope="${scope}"`,
+      },
+    },
+  );
+}
+
+/** @throws AppError `schema-forbidden` (403) where the token's `schemas` claim leaves the schema out */
+export function requireSchema(grants: Grants, schema: string): void {
+  if (grants.schemas === undefined || grants.schemas.some((pattern) => matchesPattern(pattern, schema)))
+    return;
+  throw new AppError('schema-forbidden', `The access token does not allow the schema "${schema}".`);
+}
+
+async function verify(token: string, settings: TokenSettings): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(token, settings.secret, {
+      algorithms: ['HS256'],
+      clockTolerance: clockSkewSeconds,
+      requiredClaims: ['exp'],
+      ...(settings.issuer && { issuer: settings.issuer }),
+      ...(settings.audience && { audience: settings.audience }),
+    });
+    return payload;
+  } catch (error) {
+    throw invalidToken(reasonOf(error));
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof joseErrors.JWTExpired) return 'The access token has expired.';
+  if (error instanceof joseErrors.JWTClaimValidationFailed) {
+    return `The access token's claim "${error.claim}" is missing or not the expected one.`;
+  }
+  if (error instanceof joseErrors.JWSSignatureVerificationFailed) {
+    return 'The access token is signed with another settings.';
+  }
+  if (error instanceof joseErrors.JOSEAlgNotAllowed)
+    return 'The access token is signed with another algorithm.';
+  return 'The access token is malformed.';
+}
+
+function invalidToken(detail: string): AppError {
+  return new AppError('invalid-token', detail, {
+    headers: {
+      'www-authenticate': `Bearer realm="tablewright", error="invalid_token", error_description="${detail.replaceAll('"', "'")}"`,
+    },
+  });
+}
+
+function grantsOf(payload: JWTPayload): Grants {
+  const { scope, scp, schemas, role } = payload;
+  return {
+    scopes: new Set(wordsOf(scope ?? scp, 'scope')),
+    schemas: schemas === undefined ? undefined : wordsOf(schemas, 'schemas'),
+    role: role === undefined ? undefined : textOf(role, 'role'),
+  };
+}
+
+/** A claim that is a list, or a text whose words are separated by spaces or commas. */
+function wordsOf(claim: unknown, name: string): string[] {
+  if (claim === undefined) return [];
+  if (Array.isArray(claim)) return claim.map((word) => textOf(word, name));
+  return textOf(claim, name)
+    .split(/[ ,]+/)
+    .filter((word) => word !== '');
+}
+
+function textOf(claim: unknown, name: string): string {
+  if (typeof claim === 'string' && claim !== '') return claim;
+  throw invalidToken(`The access token's claim "${name}" is not text.`);
+}
+
+function matchesPattern(pattern: string, name: string): boolean {
+  const expression = pattern.split('*').map(RegExp.escape).join('.*');
+  return new RegExp(`^${expression}$`, 'su').test(name);
+}

@@ -1,0 +1,59 @@
+/**
+ * A JSON body of which only `table` is wanted: Create Table's, and the part `body` of a spreadsheet upload.
+ */
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../errors.ts';
+import { JsonUploadScanner } from '../sources/json/json-upload-scanner.ts';
+import { readBody } from './request-body.ts';
+
+export interface DefinitionLimits {
+  maxDefinitionBytes: number;
+  maxJsonDepth: number;
+  bodyIdleTimeoutMs: number;
+}
+
+/**
+ * Reads the body and answers the value of `table`.
+ *
+ * @throws AppError `invalid-json` with the byte offset, `invalid-definition` where `table` is missing or something else
+ *   is there too, `limit-exceeded`, `request-timeout`
+ */
+export async function readDefinitionBody(
+  request: FastifyRequest,
+  limits: DefinitionLimits,
+): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  const { maxDefinitionBytes: maxBodyBytes, bodyIdleTimeoutMs } = limits;
+  const setting = 'MAX_DEFINITION_BYTES';
+  for await (const chunk of readBody(request, { maxBodyBytes, bodyIdleTimeoutMs, setting }))
+    chunks.push(chunk);
+  const table = parseDefinitionBody(Buffer.concat(chunks), limits);
+  if (table === undefined) throw missingTable();
+  return table;
+}
+
+/** The value of `table` in a JSON text `{"table": …}`; undefined where it has none. */
+export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unknown {
+  const scanner = new JsonUploadScanner({
+    maxDepth: limits.maxJsonDepth,
+    maxTableBytes: limits.maxDefinitionBytes,
+    maxColumns: 0,
+    maxCellBytes: 0,
+  });
+  scanner.write(text);
+  if (scanner.dataSeen) {
+    const detail = 'There is no `data` here: rows are sent to upload/json, or are in the file.';
+    throw new AppError('invalid-definition', detail, {
+      errors: [{ pointer: '/data', code: 'unknown-property', detail }],
+    });
+  }
+  scanner.end();
+  return scanner.table === undefined ? undefined : JSON.parse(scanner.table.toString());
+}
+
+function missingTable(): AppError {
+  const detail = 'The body must be {"table": {"columns": […]}}; `table` is missing.';
+  return new AppError('invalid-definition', detail, {
+    errors: [{ pointer: '/table', code: 'required', detail }],
+  });
+}

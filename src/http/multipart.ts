@@ -1,0 +1,137 @@
+/**
+ * The multipart/form-data body of a spreadsheet upload (RFC 7578): part `file`, spooled, and part `body`, JSON.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busboy';
+import { AppError } from '../errors.ts';
+import type { Spool } from '../sources/spool.ts';
+
+type BusboyInstance = InstanceType<typeof Busboy>;
+
+export interface SpreadsheetUpload {
+  /** The JSON text of the part `body`; undefined where it was not sent or is empty. */
+  body: Buffer | undefined;
+}
+
+/**
+ * Reads both parts, in either order; the file goes into `file` as it arrives. The file's name is never used.
+ *
+ * @throws AppError `invalid-multipart` (400), `invalid-parameter` (422: a part is missing, unknown or sent twice),
+ *   `limit-exceeded`
+ */
+export async function readSpreadsheetUpload(
+  headers: IncomingHttpHeaders,
+  chunks: AsyncIterable<Buffer>,
+  file: Spool,
+  maxBodyPartBytes: number,
+): Promise<SpreadsheetUpload> {
+  const parts = new Map<string, Promise<Buffer | undefined>>();
+  const busboy = openBusboy(headers, maxBodyPartBytes);
+
+  const receive = (name: string, take: () => Promise<Buffer | undefined>): void => {
+    if (name !== 'file' && name !== 'body') {
+      throw partFault(
+        name,
+        'unknown-part',
+        `There is no part "${name.slice(0, 100)}"; the parts are file and body.`,
+      );
+    }
+    if (parts.has(name)) throw partFault(name, 'repeated-part', `The part ${name} is sent more than once.`);
+    const taken = take();
+    // The pipeline reports this part's failure; without a handler here it would end the process first.
+    taken.catch((error) => busboy.destroy(error));
+    parts.set(name, taken);
+  };
+  busboy.on('file', (name: string, stream: BusboyFileStream) => {
+    orDestroy(busboy, () =>
+      receive(name, () =>
+        name === 'file' ? spoolPart(stream, file) : collectPart(stream, maxBodyPartBytes),
+      ),
+    );
+  });
+  busboy.on('field', (name: string, value: string, _nameTruncated: boolean, truncated: boolean) => {
+    orDestroy(busboy, () => {
+      if (name === 'file') {
+        throw partFault('file', 'not-a-file', 'The part file must be sent as a file (with a filename).');
+      }
+      receive(name, async () => {
+        if (truncated) throw bodyPartTooLarge(maxBodyPartBytes);
+        return Buffer.from(value);
+      });
+    });
+  });
+
+  try {
+    await pipeline(Readable.from(chunks, { objectMode: true, highWaterMark: 1 }), busboy);
+    await Promise.all(parts.values());
+  } catch (error) {
+    throw asMultipartError(error);
+  }
+  if (!parts.has('file'))
+    throw partFault('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
+  const body = await parts.get('body');
+  return { body: body === undefined || body.length === 0 ? undefined : body };
+}
+
+function openBusboy(headers: IncomingHttpHeaders, maxBodyPartBytes: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: headers as BusboyHeaders,
+      limits: { fieldSize: maxBodyPartBytes, fieldNameSize: 200, parts: 10, headerPairs: 100 },
+    });
+  } catch (error) {
+    throw new AppError('invalid-multipart', 'The Content-Type names no boundary.', { cause: error });
+  }
+}
+
+function orDestroy(busboy: BusboyInstance, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    busboy.destroy(error as Error);
+  }
+}
+
+async function spoolPart(stream: BusboyFileStream, file: Spool): Promise<undefined> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) await file.write(chunk);
+}
+
+async function collectPart(stream: BusboyFileStream, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw bodyPartTooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function asMultipartError(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : '';
+  if (/multipart|part terminated|malformed|boundary/i.test(message) && !(error instanceof AppError)) {
+    return new AppError(
+      'invalid-multipart',
+      'The multipart body ends before its closing boundary or is malformed.',
+      {
+        cause: error,
+      },
+    );
+  }
+  return error;
+}
+
+function partFault(name: string, code: string, detail: string): AppError {
+  return new AppError('invalid-parameter', detail, {
+    errors: [{ column: name.slice(0, 100), code, detail }],
+  });
+}
+
+function bodyPartTooLarge(maxBytes: number): AppError {
+  return new AppError(
+    'limit-exceeded',
+    `The part body is over the limit of ${maxBytes} bytes (MAX_DEFINITION_BYTES).`,
+  );
+}

@@ -1,0 +1,94 @@
+/**
+ * The only place that writes error answers: `application/problem+json` (RFC 9457).
+ *
+ * Whatever was thrown becomes an `AppError` first; what is in no catalogue is ours (500), logged under the request id
+ * and never shown.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, errorCatalogue, type Problem } from '../errors.ts';
+import { toAppError } from '../postgres/sqlstate.ts';
+
+export interface ProblemDocument {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: string;
+  errors?: Problem[];
+  error_count?: number;
+}
+
+export const problemContentType = 'application/problem+json';
+
+/** The answer's body. `instance` is the request id as a URN, the one that stands in the log. */
+export function problemDocument(error: AppError, requestId: string): ProblemDocument {
+  const { status, title } = errorCatalogue[error.code];
+  return {
+    type: `/docs/errors/${error.code}`,
+    title,
+    status,
+    detail: error.detail,
+    instance: `urn:uuid:${requestId}`,
+    code: error.code,
+    ...(error.errors && { errors: error.errors, error_count: error.errorCount }),
+  };
+}
+
+export function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply.send(prepareProblem(thrown, request, reply));
+}
+
+/** Sets status and headers of the answer, logs what is ours, and answers the body to send. */
+export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): string {
+  const error = asAppError(thrown);
+  if (error.status >= 500) {
+    request.log.error({ err: error.cause ?? thrown, code: error.code }, 'request failed');
+  }
+  reply.problemCode = error.code;
+  reply.code(error.status).headers(error.headers).type(problemContentType);
+  return JSON.stringify(problemDocument(error, request.id));
+}
+
+/** Every thrown value's place in the catalogue. */
+export function asAppError(thrown: unknown): AppError {
+  const known = toAppError(thrown);
+  if (known instanceof AppError) return known;
+  if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
+    const answer = frameworkErrors[thrown.code];
+    if (answer) return answer(thrown);
+  }
+  return new AppError('internal-error', 'The request could not be completed. Its id is in `instance`.', {
+    cause: thrown,
+  });
+}
+
+/** The errors that Fastify and Node's HTTP parser raise by themselves, by their codes. */
+const frameworkErrors: Record<string, (error: Error) => AppError> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => unsupportedMediaType(),
+  FST_ERR_CTP_EMPTY_TYPE: () => unsupportedMediaType(),
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new AppError('limit-exceeded', 'The body is larger than this path accepts.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new AppError('invalid-request', 'The body does not have the length that Content-Length states.'),
+  FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL holds a malformed percent-encoding.'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: () =>
+    new AppError('invalid-json', 'The body is empty; a JSON object is expected.'),
+  HPE_HEADER_OVERFLOW: () => new AppError('headers-too-large', 'The request headers are over 16 KiB.'),
+  ERR_HTTP_REQUEST_TIMEOUT: () =>
+    new AppError('request-timeout', 'The request headers did not arrive in time.'),
+};
+
+function unsupportedMediaType(): AppError {
+  return new AppError(
+    'unsupported-media-type',
+    'The Content-Type is missing or not one that this path accepts (JSON: application/json; spreadsheets: multipart/form-data).',
+  );
+}
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** The catalogue code of the problem answered, for the log line. */
+    problemCode: string | null;
+  }
+}

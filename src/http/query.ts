@@ -1,0 +1,81 @@
+/**
+ * Query strings: checked against the same TypeBox schemas that make the OpenAPI document.
+ */
+import type { Static, TObject } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { AppError, type Problem } from '../errors.ts';
+
+/** A parser for one endpoint's query; what it answers has every default filled in. */
+export type QueryParser<Schema extends TObject> = (query: unknown) => Static<Schema>;
+
+/**
+ * @throws (the parser) AppError `invalid-parameter` with one problem per faulty parameter; unknown parameters are
+ *   faults, because a misspelled `dry_run` must not load rows
+ */
+export function queryParser<Schema extends TObject>(schema: Schema): QueryParser<Schema> {
+  const validator = Compile(schema);
+  return (query) => {
+    const given = query as Record<string, unknown>;
+    const unknown = Object.keys(given).filter((name) => !(name in schema.properties));
+    const problems = unknown.map((name) => unknownParameter(name, Object.keys(schema.properties)));
+    const values: Record<string, unknown> = {};
+    for (const [name, property] of Object.entries(schema.properties)) {
+      const parameter = property as ParameterSchema;
+      const value = parameterValue(given[name], parameter);
+      if (value !== undefined) values[name] = value;
+    }
+    const seen = new Set<string>();
+    for (const error of validator.Errors(values)) {
+      const name = error.instancePath.split('/')[1] ?? '';
+      if (seen.has(name)) continue;
+      seen.add(name);
+      problems.push(wrongParameter(name, given[name], schema.properties[name] as ParameterSchema));
+    }
+    if (problems.length > 0) {
+      throw new AppError('invalid-parameter', problems.map((problem) => problem.detail).join(' '), {
+        errors: problems,
+      });
+    }
+    return values as Static<Schema>;
+  };
+}
+
+interface ParameterSchema {
+  type?: string;
+  default?: unknown;
+  enum?: string[];
+}
+
+function parameterValue(text: unknown, schema: ParameterSchema): unknown {
+  if (text === undefined) return schema.default;
+  if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
+  if (schema.type === 'integer')
+    return typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : text;
+  return text;
+}
+
+function unknownParameter(name: string, known: string[]): Problem {
+  return {
+    column: name,
+    code: 'unknown-parameter',
+    detail: `There is no query parameter "${name}" here; there are ${known.join(', ')}.`,
+  };
+}
+
+function wrongParameter(name: string, value: unknown, schema: ParameterSchema): Problem {
+  return {
+    column: name,
+    ...(value !== undefined && { value: String(value).slice(0, 100) }),
+    code: 'invalid-parameter',
+    detail: Array.isArray(value)
+      ? `The query parameter ${name} is given more than once.`
+      : `The query parameter ${name} must be ${expectation(schema)}.`,
+  };
+}
+
+function expectation(schema: ParameterSchema): string {
+  if (schema.enum) return `one of ${schema.enum.join(', ')}`;
+  if (schema.type === 'boolean') return 'true or false';
+  if (schema.type === 'integer') return 'a whole number in its range';
+  return 'a PostgreSQL identifier of 1 to 63 bytes';
+}

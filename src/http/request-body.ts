@@ -1,0 +1,67 @@
+/**
+ * A request's body as chunks: bounded in size, and in the time it may stand still.
+ */
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../errors.ts';
+
+export interface BodyLimits {
+  maxBodyBytes: number;
+  bodyIdleTimeoutMs: number;
+  /** The name of the setting that bounds the bytes. */
+  setting: string;
+}
+
+/**
+ * Reads the body chunk by chunk, at the reader's pace.
+ *
+ * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits);
+ *   `ClientGone` when the connection breaks before the end
+ */
+export async function* readBody(request: FastifyRequest, limits: BodyLimits): AsyncGenerator<Buffer> {
+  const stated = Number(request.headers['content-length'] ?? 0);
+  if (stated > limits.maxBodyBytes) throw tooLarge(limits);
+  const chunks = request.raw[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let received = 0;
+  for (;;) {
+    const chunk = await nextChunk(request, chunks, limits.bodyIdleTimeoutMs);
+    if (chunk === undefined) return;
+    received += chunk.length;
+    if (received > limits.maxBodyBytes) throw tooLarge(limits);
+    yield chunk;
+  }
+}
+
+/** The client closed the connection in the middle of its body; nobody is left to answer. */
+export class ClientGone extends Error {
+  override name = 'ClientGone';
+  constructor() {
+    super('the client closed the connection before the end of its request');
+  }
+}
+
+async function nextChunk(
+  request: FastifyRequest,
+  chunks: AsyncIterator<Buffer>,
+  idleTimeoutMs: number,
+): Promise<Buffer | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const idle = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new AppError('request-timeout', `No byte of the body arrived for ${idleTimeoutMs / 1000} seconds.`),
+      );
+    }, idleTimeoutMs);
+  });
+  try {
+    const next = await Promise.race([chunks.next(), idle]);
+    return next.done ? undefined : next.value;
+  } catch (error) {
+    throw request.raw.errored || request.raw.destroyed ? new ClientGone() : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooLarge({ maxBodyBytes, setting }: BodyLimits): AppError {
+  return new AppError('limit-exceeded', `The body is over the limit of ${maxBodyBytes} bytes (${setting}).`);
+}

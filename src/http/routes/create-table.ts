@@ -1,0 +1,97 @@
+/**
+ * `POST /api/v1/table/{table_name}`: Create Table.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { inTransaction } from '../../postgres/transaction.ts';
+import { createTable } from '../../tables/create-table.ts';
+import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
+import type { HttpContext } from '../context.ts';
+import { readDefinitionBody } from '../definition-body.ts';
+import { problemResponses, tokenErrors } from '../openapi.ts';
+import { queryParser } from '../query.ts';
+import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../table-request.ts';
+
+const Query = Type.Object({
+  schema: schemaParameter,
+  if_not_exists: Type.Boolean({
+    default: false,
+    description:
+      'true: a table that is there is answered as it is (200), with its `differences` from the definition.',
+  }),
+});
+
+const Body = Type.Object({ table: TableDefinitionSchema }, { title: 'TableDefinitionBody' });
+
+const Created = Type.Object({ table: TableDescriptionSchema }, { title: 'CreatedTable' });
+
+const Found = Type.Object(
+  {
+    table: TableDescriptionSchema,
+    differences: Type.Array(Type.String(), {
+      description: 'Where the table that is there differs from the definition.',
+    }),
+  },
+  { title: 'FoundTable' },
+);
+
+export function createTableRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.post(
+    '/api/v1/table/:table_name',
+    {
+      schema: {
+        operationId: 'createTable',
+        tags: ['tables'],
+        summary: 'Create Table',
+        description: 'Creates a table from a definition. Needs the scope `table:create`.',
+        security: [{ bearer: [] }],
+        params: TablePath,
+        querystring: Query,
+        body: { content: { 'application/json': { schema: Body } } },
+        response: {
+          200: {
+            description: 'With `if_not_exists=true`: the table was there and is untouched.',
+            content: { 'application/json': { schema: Found } },
+          },
+          201: {
+            description: 'Created.',
+            headers: {
+              Location: { schema: { type: 'string' }, description: 'Where the table is described.' },
+            },
+            content: { 'application/json': { schema: Created } },
+          },
+          ...problemResponses(
+            ...tokenErrors,
+            'invalid-json',
+            'permission-denied',
+            'schema-not-found',
+            'table-exists',
+            'limit-exceeded',
+            'unsupported-media-type',
+            'invalid-parameter',
+            'invalid-definition',
+            'database-busy',
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const query = parseQuery(request.query);
+      const { schema, name, transaction } = await admitTableRequest(
+        request,
+        reply,
+        context,
+        query.schema,
+        'table:create',
+      );
+      const definition = await readDefinitionBody(request, context.config.limits);
+      const options = { schema, name, table: definition, ifNotExists: query.if_not_exists };
+      const { table, differences } = await inTransaction(context.pool, transaction, (client) =>
+        createTable(client, options),
+      );
+      if (differences) return { table, differences };
+      return reply.code(201).header('location', tableLocation({ schema, name })).send({ table });
+    },
+  );
+}

@@ -1,0 +1,52 @@
+/**
+ * `GET /api/v1/table/{table_name}`: describes a table, in the shape in which it can be sent as a definition again.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { inTransaction } from '../../postgres/transaction.ts';
+import { TableDescriptionSchema } from '../../tables/definition.ts';
+import { describeTable } from '../../tables/describe-table.ts';
+import type { HttpContext } from '../context.ts';
+import { problemResponses, tokenErrors } from '../openapi.ts';
+import { queryParser } from '../query.ts';
+import { admitTableRequest, schemaParameter, TablePath } from '../table-request.ts';
+
+const Query = Type.Object({ schema: schemaParameter });
+
+const Described = Type.Object({ table: TableDescriptionSchema }, { title: 'DescribedTable' });
+
+export function describeTableRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.get(
+    '/api/v1/table/:table_name',
+    {
+      schema: {
+        operationId: 'describeTable',
+        tags: ['tables'],
+        summary: 'Describe Table',
+        description: 'Answers the table as it stands. Needs the scope `table:read`.',
+        security: [{ bearer: [] }],
+        params: TablePath,
+        querystring: Query,
+        response: {
+          200: { description: 'The table.', content: { 'application/json': { schema: Described } } },
+          ...problemResponses(...tokenErrors, 'schema-not-found', 'table-not-found', 'invalid-parameter'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const query = parseQuery(request.query);
+      const { schema, name, transaction } = await admitTableRequest(
+        request,
+        reply,
+        context,
+        query.schema,
+        'table:read',
+      );
+      const table = await inTransaction(context.pool, { ...transaction, readOnly: true }, (client) =>
+        describeTable(client, schema, name),
+      );
+      return { table };
+    },
+  );
+}

@@ -1,0 +1,48 @@
+/**
+ * `/healthz`: the process lives (touches nothing). `/readyz`: it can serve, which means the database answers.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { AppError } from '../../errors.ts';
+import type { HttpContext } from '../context.ts';
+import { problemResponses } from '../openapi.ts';
+
+const Status = Type.Object({ status: Type.String() });
+
+export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        operationId: 'getHealth',
+        tags: ['health'],
+        summary: 'Alive',
+        description: 'Answers while the process lives; touches nothing.',
+        security: [],
+        response: { 200: { description: 'Alive.', content: { 'application/json': { schema: Status } } } },
+      },
+    },
+    async () => ({ status: 'alive' }),
+  );
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        operationId: 'getReadiness',
+        tags: ['health'],
+        summary: 'Ready',
+        description: 'Answers 200 while the database answers; 503 while the service starts and stops.',
+        security: [],
+        response: {
+          200: { description: 'Ready.', content: { 'application/json': { schema: Status } } },
+          ...problemResponses(),
+        },
+      },
+    },
+    async () => {
+      if (!context.isReady()) throw new AppError('shutting-down', 'The service is starting or stopping.');
+      await context.pool.query('SELECT 1');
+      return { status: 'ready' };
+    },
+  );
+}

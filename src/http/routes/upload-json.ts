@@ -1,0 +1,73 @@
+/**
+ * `POST /api/v1/table/{table_name}/upload/json`: Upload Table From Json.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { jsonInput } from '../../loading/inputs/json-input.ts';
+import { Spool } from '../../sources/spool.ts';
+import { TableDefinitionSchema } from '../../tables/definition.ts';
+import type { HttpContext } from '../context.ts';
+import { problemResponses } from '../openapi.ts';
+import { queryParser } from '../query.ts';
+import { readBody } from '../request-body.ts';
+import { admitTableRequest, TablePath } from '../table-request.ts';
+import { answerUpload, uploadErrors, uploadParameters, uploadResponses, uploadScope } from '../upload.ts';
+
+const Query = Type.Object(uploadParameters);
+
+const Body = Type.Object(
+  {
+    table: Type.Optional(TableDefinitionSchema),
+    data: Type.Optional(
+      Type.Array(Type.Object({}, { additionalProperties: true }), {
+        description:
+          'The rows. Keys are column names; a missing key takes the default of the column, null is NULL; numbers keep every digit.',
+      }),
+    ),
+  },
+  {
+    title: 'JsonUpload',
+    examples: [{ data: [{ sku: '00042', name: 'Möhre', price: 1.1, in_stock: true, added: '2026-11-21' }] }],
+  },
+);
+
+export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  const { limits } = context.config;
+  app.post(
+    '/api/v1/table/:table_name/upload/json',
+    {
+      schema: {
+        operationId: 'uploadTableFromJson',
+        tags: ['tables'],
+        summary: 'Upload Table From Json',
+        description:
+          'Loads rows into a table, all or nothing. Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` wherever the table has to be made.',
+        security: [{ bearer: [] }],
+        params: TablePath,
+        querystring: Query,
+        body: { content: { 'application/json': { schema: Body } } },
+        response: { ...uploadResponses, ...problemResponses(...uploadErrors, 'invalid-json') },
+      },
+    },
+    async (request, reply) => {
+      const query = parseQuery(request.query);
+      const table = await admitTableRequest(
+        request,
+        reply,
+        context,
+        query.schema,
+        uploadScope(query.if_exists),
+      );
+      const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+      const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' });
+      const input = jsonInput(chunks, spool, {
+        maxDepth: limits.maxJsonDepth,
+        maxTableBytes: limits.maxDefinitionBytes,
+        maxColumns: limits.maxColumns,
+        maxCellBytes: limits.maxCellBytes,
+      });
+      return answerUpload(context, table, query, input, reply);
+    },
+  );
+}

@@ -1,0 +1,161 @@
+/**
+ * The HTTP server: what is the same for every request. Each endpoint is one file of `routes/`.
+ */
+import { randomUUID } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { AppError } from '../errors.ts';
+import type { HttpContext } from './context.ts';
+import { registerOpenApi } from './openapi.ts';
+import {
+  asAppError,
+  prepareProblem,
+  problemContentType,
+  problemDocument,
+  sendProblem,
+} from './problem-json.ts';
+import { ClientGone } from './request-body.ts';
+import { createTableRoute } from './routes/create-table.ts';
+import { describeTableRoute } from './routes/describe-table.ts';
+import { errorDocumentationRoute } from './routes/error-documentation.ts';
+import { healthRoutes } from './routes/health.ts';
+import { uploadExcelRoute } from './routes/upload-excel.ts';
+import { uploadJsonRoute } from './routes/upload-json.ts';
+
+/** A body of an answered request is still read up to this, so that a client in the middle of sending sees the answer. */
+const lingerBytes = 16 * 1024 * 1024;
+const lingerMs = 3_000;
+
+const headersTimeoutMs = 20_000;
+
+export async function buildServer(context: HttpContext, log: FastifyBaseLogger): Promise<FastifyInstance> {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    routerOptions: { maxParamLength: 1024 },
+    // Uploads may last for hours; the body's own idle timeout bounds them.
+    requestTimeout: 0,
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    clientErrorHandler: answerUnparsable,
+    forceCloseConnections: 'idle',
+  });
+
+  app.server.headersTimeout = headersTimeoutMs;
+  app.decorateReply('problemCode', null);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    refuseOtherThanJson(request.headers.accept, request.url);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { problemCode } = reply;
+    request.log.info({
+      method: request.method,
+      route: request.routeOptions.url ?? null,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      ...(problemCode && { code: problemCode }),
+    });
+  });
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof ClientGone) {
+      request.log.info('client gone');
+      reply.hijack();
+      request.raw.destroy();
+      return;
+    }
+    if (request.raw.complete) sendProblem(error, request, reply);
+    else sendProblemOverUnreadBody(error, request, reply);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    sendProblem(
+      new AppError('path-not-found', `There is nothing at ${request.url.split('?')[0]}.`),
+      request,
+      reply,
+    );
+  });
+
+  // The routes check queries and bodies themselves, with the schemas that are shown here: every fault in one answer.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
+  // Bodies are read by the routes themselves, as a stream.
+  app.removeAllContentTypeParsers();
+  await registerOpenApi(app);
+  healthRoutes(app, context);
+  errorDocumentationRoute(app);
+  await app.register(async (api) => {
+    const passThrough = async (_request: unknown, payload: unknown) => payload;
+    api.addContentTypeParser('application/json', passThrough);
+    api.addContentTypeParser('multipart/form-data', passThrough);
+    createTableRoute(api, context);
+    describeTableRoute(api, context);
+    uploadJsonRoute(api, context);
+    uploadExcelRoute(api, context);
+  });
+  return app;
+}
+
+/** RFC 9110 section 12.5.1: a client that names media types must name JSON or a wildcard over it. */
+function refuseOtherThanJson(accept: string | undefined, url: string): void {
+  if (accept === undefined || accept === '' || !url.startsWith('/api/')) return;
+  if (/(\*\/\*|application\/(\*|([\w.-]+\+)?json))/i.test(accept)) return;
+  throw new AppError(
+    'not-acceptable',
+    'The service answers application/json and application/problem+json only.',
+  );
+}
+
+/**
+ * An answer that comes before the end of the body closes the connection; but a socket closed over unread bytes is reset,
+ * and the client may lose the answer. So the answer is written, some more of the body is read and thrown away, and only
+ * then the connection ends.
+ */
+function sendProblemOverUnreadBody(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const body = prepareProblem(error, request, reply);
+  reply.hijack();
+  const { raw: response } = reply;
+  response.writeHead(reply.statusCode, {
+    ...reply.getHeaders(),
+    connection: 'close',
+    'content-length': Buffer.byteLength(body),
+  } as OutgoingHttpHeaders);
+  response.write(body);
+
+  let left = lingerBytes;
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, lingerMs);
+  request.raw.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) finish();
+  });
+  request.raw.once('end', finish);
+  request.raw.once('close', finish);
+  request.raw.on('error', finish);
+  request.raw.resume();
+}
+
+/** What Node's parser refuses never becomes a request; it is answered on the bare socket. */
+function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket): void {
+  if (!socket.writable) return;
+  const known = asAppError(thrown);
+  const error =
+    known.code === 'internal-error'
+      ? new AppError('invalid-request', 'The request is not valid HTTP/1.1.')
+      : known;
+  const body = JSON.stringify(problemDocument(error, randomUUID()));
+  socket.end(
+    `HTTP/1.1 ${error.status} ${error.code}\r\nConnection: close\r\nContent-Type: ${problemContentType}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

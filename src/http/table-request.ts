@@ -1,0 +1,93 @@
+/**
+ * What the table endpoints share: path, `schema`, token and permission, and the end of a request whose client is gone.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AppError } from '../errors.ts';
+import type { TransactionOptions } from '../postgres/transaction.ts';
+import { identifierFault, isSystemSchema } from '../tables/identifiers.ts';
+import { authenticate, type Grants, requireSchema, requireScope, type Scope } from './auth.ts';
+import type { HttpContext } from './context.ts';
+import { ClientGone } from './request-body.ts';
+
+export const TablePath = Type.Object({
+  table_name: Type.String({
+    description: 'The name of the table: a PostgreSQL identifier of 1 to 63 bytes, taken to the letter.',
+    examples: ['orders'],
+  }),
+});
+
+export const schemaParameter = Type.String({
+  default: 'public',
+  description: 'The schema of the table.',
+  examples: ['public'],
+});
+
+export interface TableRequest {
+  schema: string;
+  name: string;
+  grants: Grants;
+  /** Aborted when the client goes away or the service stops: what is under way is rolled back. */
+  signal: AbortSignal;
+  /** For this request's transactions. */
+  transaction: TransactionOptions;
+}
+
+/**
+ * Lets a request in: token, scope, names.
+ *
+ * @throws AppError 401, 403, `invalid-parameter`, `shutting-down`
+ */
+export async function admitTableRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  schema: string,
+  scope: Scope,
+): Promise<TableRequest> {
+  if (!context.isReady()) {
+    throw new AppError('shutting-down', 'The service is starting or stopping.', {
+      headers: { 'retry-after': '5' },
+    });
+  }
+  const grants = await authenticate(request.headers.authorization, context.tokens);
+  requireScope(grants, scope);
+  const { table_name: name } = request.params as { table_name: string };
+  refuseUnfitName('table_name', name);
+  refuseUnfitName('schema', schema);
+  if (isSystemSchema(schema)) {
+    throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
+  }
+  requireSchema(grants, schema);
+  const signal = abortSignalOf(reply, context.stopping);
+  const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
+  return {
+    schema,
+    name,
+    grants,
+    signal,
+    transaction: { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal },
+  };
+}
+
+/** Where the table is found again: the `Location` of a creation (RFC 9110 section 10.2.2). */
+export function tableLocation({ schema, name }: { schema: string; name: string }): string {
+  return `/api/v1/table/${encodeURIComponent(name)}?schema=${encodeURIComponent(schema)}`;
+}
+
+function refuseUnfitName(parameter: string, name: string): void {
+  const fault = identifierFault(name);
+  if (fault === undefined) return;
+  const detail = `The name given as ${parameter} ${fault}.`;
+  throw new AppError('invalid-parameter', detail, {
+    errors: [{ column: parameter, code: 'invalid-name', detail, value: name.slice(0, 100) }],
+  });
+}
+
+function abortSignalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort(new ClientGone());
+  });
+  return AbortSignal.any([gone.signal, stopping]);
+}

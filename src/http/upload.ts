@@ -1,0 +1,131 @@
+/**
+ * What the uploads share: their parameters, the permission they need, and the answer.
+ */
+import type { FastifyReply } from 'fastify';
+import Type, { type Static } from 'typebox';
+import type { ErrorCode } from '../errors.ts';
+import type { LoadInput } from '../loading/load-input.ts';
+import { type IfExists, loadTable } from '../loading/load-table.ts';
+import { TableDescriptionSchema } from '../tables/definition.ts';
+import { requireScope, type Scope } from './auth.ts';
+import type { HttpContext } from './context.ts';
+import { tokenErrors } from './openapi.ts';
+import { schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
+
+export const uploadParameters = {
+  schema: schemaParameter,
+  if_exists: Type.String({
+    enum: ['fail', 'append', 'truncate', 'replace'],
+    default: 'fail',
+    description:
+      'What to do with a table that is there. `fail`: 409. `append`: add the rows. `truncate`: empty it and load; its definition, grants and views stay. `replace`: the new table takes its place in one step at the end; owner, grants and comments are carried over.',
+  }),
+  extra_columns: Type.String({
+    enum: ['fail', 'ignore', 'add'],
+    default: 'fail',
+    description:
+      'What to do with columns of the data that the table lacks. `fail`: 422, all are named. `ignore`: leave them out. `add`: add them to the table, their types inferred.',
+  }),
+  dry_run: Type.Boolean({
+    default: false,
+    description:
+      'true: everything is done and checked, then rolled back; the answer is what would have happened.',
+  }),
+};
+
+const uploadQuery = Type.Object(uploadParameters);
+export type UploadQuery = Static<typeof uploadQuery>;
+
+const Loaded = Type.Object(
+  {
+    table: TableDescriptionSchema,
+    load: Type.Object({
+      rows: Type.Integer({ description: 'Rows loaded.' }),
+      skipped: Type.Integer(),
+      updated: Type.Integer(),
+      warnings: Type.Array(
+        Type.Object({ code: Type.String(), detail: Type.String(), column: Type.Optional(Type.String()) }),
+      ),
+      duration_ms: Type.Integer(),
+      dry_run: Type.Optional(Type.Boolean({ description: 'true: nothing was changed.' })),
+    }),
+  },
+  { title: 'LoadedTable' },
+);
+
+export const uploadResponses = {
+  200: {
+    description: 'The rows were added to a table that stood (or, with `dry_run`, nothing was changed).',
+    content: { 'application/json': { schema: Loaded } },
+  },
+  201: {
+    description: 'The table was created or replaced.',
+    headers: { Location: { schema: { type: 'string' }, description: 'Where the table is described.' } },
+    content: { 'application/json': { schema: Loaded } },
+  },
+};
+
+export const uploadErrors: ErrorCode[] = [
+  ...tokenErrors,
+  'permission-denied',
+  'schema-not-found',
+  'table-not-found',
+  'request-timeout',
+  'table-exists',
+  'dependent-objects',
+  'write-conflict',
+  'limit-exceeded',
+  'unsupported-media-type',
+  'invalid-parameter',
+  'invalid-definition',
+  'invalid-data',
+  'nothing-to-load',
+  'database-busy',
+];
+
+/** The scope that an upload needs before anything else is known. */
+export function uploadScope(ifExists: string): Scope {
+  if (ifExists === 'append') return 'table:load';
+  return ifExists === 'fail' ? 'table:create' : 'table:replace';
+}
+
+/** Loads the input, closes it whatever happens, and answers. */
+export async function answerUpload(
+  context: HttpContext,
+  table: TableRequest,
+  query: UploadQuery,
+  input: LoadInput,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { schema, name, grants, signal, transaction } = table;
+  const { pool, config } = context;
+  const startedAt = performance.now();
+  try {
+    const loaded = await loadTable(
+      { pool, transaction, limits: config.limits },
+      {
+        schema,
+        name,
+        ifExists: query.if_exists as IfExists,
+        extraColumns: query.extra_columns as 'fail' | 'ignore' | 'add',
+        dryRun: query.dry_run,
+        signal,
+        requireCreation: () => requireScope(grants, 'table:create'),
+      },
+      input,
+    );
+    const load = {
+      rows: loaded.rows,
+      skipped: 0,
+      updated: 0,
+      warnings: loaded.warnings,
+      duration_ms: Math.round(performance.now() - startedAt),
+      ...(query.dry_run && { dry_run: true }),
+    };
+    const isCreated = loaded.isNew && !query.dry_run;
+    if (isCreated) reply.header('location', tableLocation(table));
+    return reply.code(isCreated ? 201 : 200).send({ table: loaded.table, load });
+  } finally {
+    await input.close();
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Which column of the table a column of the data goes into.
+ */
+import type { Problem } from '../errors.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
+
+/** What to do with columns of the data that the table lacks. */
+export type ExtraColumns = 'fail' | 'ignore' | 'add';
+
+export interface ColumnMatch {
+  /** Index of the table's column; -1: the cells of this column are left out. */
+  target: number;
+  problem?: Pick<Problem, 'code' | 'detail'>;
+}
+
+export class ColumnMatcher {
+  /** Columns of the data that were left out, for the warnings. */
+  readonly ignored: string[] = [];
+  readonly #columns: LoadColumn[];
+  readonly #byName = new Map<string, number>();
+  readonly #byLooseName = new Map<string, number>();
+  readonly #extraColumns: ExtraColumns;
+  readonly #taken = new Map<number, string>();
+
+  /**
+   * @param matching `exact`: to the letter; `loose`: to the letter, else ignoring case and outer space where that
+   *   leaves one column
+   */
+  constructor(columns: LoadColumn[], matching: 'exact' | 'loose', extraColumns: ExtraColumns) {
+    this.#columns = columns;
+    this.#extraColumns = extraColumns;
+    columns.forEach((column, index) => {
+      this.#byName.set(column.name, index);
+      if (matching === 'exact') return;
+      const loose = looseName(column.name);
+      this.#byLooseName.set(loose, this.#byLooseName.has(loose) ? -1 : index);
+    });
+  }
+
+  match(name: string): ColumnMatch {
+    const target = this.#byName.get(name) ?? this.#byLooseName.get(looseName(name)) ?? -1;
+    if (target < 0) return this.#extra(name);
+    const column = this.#columns[target]!;
+    const takenBy = this.#taken.get(target);
+    if (takenBy !== undefined) {
+      return refuse('repeated-column', `goes into the column "${column.name}", and so does "${takenBy}"`);
+    }
+    if (column.isGenerated) {
+      return refuse('generated-column', 'is computed by PostgreSQL; no value can be loaded into it');
+    }
+    this.#taken.set(target, name);
+    return { target };
+  }
+
+  #extra(name: string): ColumnMatch {
+    if (this.#extraColumns === 'ignore') {
+      this.ignored.push(name);
+      return { target: -1 };
+    }
+    const known = this.#columns.map((column) => `"${column.name}"`);
+    const shown = known.length > 20 ? `${known.slice(0, 20).join(', ')}, …` : known.join(', ');
+    return refuse(
+      'unknown-column',
+      `is not a column of the table; leave it out or send extra_columns=ignore. The columns are ${shown}`,
+    );
+  }
+}
+
+/** Whether two names are the same but for case and outer space. */
+export function looseName(name: string): string {
+  return name.trim().toLowerCase();
+}
+
+function refuse(code: string, detail: string): ColumnMatch {
+  return { target: -1, problem: { code, detail } };
+}

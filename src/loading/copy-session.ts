@@ -1,0 +1,128 @@
+/**
+ * Encoded rows → COPY into one relation: a COPY per list of columns, one at a time.
+ *
+ * With a `tee`, every row is also kept, so that rows that PostgreSQL refuses can be sent again to where each fault can be
+ * looked for: the first refusal is remembered, nothing more is sent, and the rows that follow are only kept.
+ */
+import type { ClientBase } from 'pg';
+import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
+import { quoteIdentifier } from '../postgres/sql.ts';
+import { isRefusalOfData } from '../postgres/sqlstate.ts';
+import type { Spool } from '../sources/spool.ts';
+import type { RowOutput } from './encoding-sink.ts';
+
+/** PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY). */
+const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const trailer = Buffer.from([0xff, 0xff]);
+
+/** Where in the kept bytes the rows of one COPY lie. */
+interface KeptRows {
+  columns: readonly number[];
+  start: number;
+  end: number;
+}
+
+export class CopySession implements RowOutput {
+  /** PostgreSQL's refusal of a row, where there is a tee; without one it is thrown. */
+  refusal: Error | undefined;
+  /** How many rows the COPYs before the one refused took: its "line 1" is the row of this ordinal. */
+  rowsBefore = 0;
+
+  readonly #client: ClientBase;
+  readonly #relation: string;
+  readonly #columnNames: string[];
+  readonly #tee: Spool | undefined;
+  readonly #kept: KeptRows[] = [];
+  #writer: CopyWriter | undefined;
+  #columns: readonly number[] = [];
+  #rowsOfWriter = 0;
+
+  /** @param relation quoted */
+  constructor(client: ClientBase, relation: string, columnNames: string[], tee?: Spool) {
+    this.#client = client;
+    this.#relation = relation;
+    this.#columnNames = columnNames;
+    this.#tee = tee;
+  }
+
+  /** @throws PostgreSQL's error where it refuses and nothing is kept */
+  async write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void> {
+    await this.#keep(columns, rows);
+    if (this.refusal) return;
+    try {
+      if (!this.#writer || columns !== this.#columns) await this.#begin(columns);
+      this.#rowsOfWriter += rowCount;
+      await this.#writer!.write(rows);
+    } catch (error) {
+      await this.#refuse(error);
+    }
+  }
+
+  async finish(): Promise<void> {
+    if (this.refusal) return;
+    try {
+      await this.#end();
+    } catch (error) {
+      await this.#refuse(error);
+    }
+  }
+
+  /** Ends the COPY under way, so that the connection can be used again. */
+  async abort(cause: Error): Promise<void> {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    await writer?.abort(cause);
+  }
+
+  /** Sends all kept rows again, into another relation with the same columns. */
+  async replay(relation: string): Promise<void> {
+    const session = new CopySession(this.#client, relation, this.#columnNames);
+    for (const { columns, start, end } of this.#kept) {
+      for await (const chunk of this.#tee!.chunks(start, end)) {
+        await session.write(columns, Buffer.from(chunk), 0);
+      }
+    }
+    await session.finish();
+  }
+
+  async #begin(columns: readonly number[]): Promise<void> {
+    await this.#end();
+    const names = columns.map((column) => quoteIdentifier(this.#columnNames[column]!));
+    this.#writer = copyFrom(
+      this.#client,
+      `COPY ${this.#relation} (${names.join(', ')}) FROM STDIN (FORMAT binary)`,
+    );
+    this.#columns = columns;
+    await this.#writer.write(header);
+  }
+
+  async #end(): Promise<void> {
+    const writer = this.#writer;
+    if (!writer) return;
+    await writer.write(trailer);
+    await writer.end();
+    this.#writer = undefined;
+    this.rowsBefore += this.#rowsOfWriter;
+    this.#rowsOfWriter = 0;
+  }
+
+  async #keep(columns: readonly number[], rows: Buffer): Promise<void> {
+    if (!this.#tee) return;
+    const start = this.#tee.size;
+    await this.#tee.write(rows);
+    const last = this.#kept.at(-1);
+    if (last?.columns === columns) last.end = this.#tee.size;
+    else this.#kept.push({ columns, start, end: this.#tee.size });
+  }
+
+  async #refuse(error: unknown): Promise<void> {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    if (!(error instanceof Error) || !isRefusalOfData(error)) {
+      await writer?.abort(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
+    if (!this.#tee) throw error;
+    this.refusal = error;
+  }
+}

@@ -1,0 +1,382 @@
+/**
+ * The encoding sink: cells → rows of PostgreSQL's binary COPY format, for the columns of one table.
+ *
+ * Each cell is encoded where it belongs while cells arrive in the order of the current *shape* (the columns of one COPY,
+ * in their order); only a row that does not fit that order is put together again from its parts. A row with a
+ * problem is taken back, the scan goes on.
+ *
+ * Missing cells: a column of the shape gets its fill (NULL, or the default where that is the same for all rows of a
+ * transaction). A *volatile* default (a sequence) must come from PostgreSQL row by row, so a row without that
+ * column goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
+ */
+import { NULL } from '../sources/cell-kind.ts';
+import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
+import { describeCellProblem, NOT_NULL } from './cell-problems.ts';
+import type { ColumnMatcher } from './column-matching.ts';
+import type { ColumnEncoder } from './encoders/column-encoder.ts';
+import { CopyBuffer } from './encoders/copy-buffer.ts';
+import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
+import { type Problems, shortenBytes } from './problems.ts';
+import { RowNumbers } from './row-numbers.ts';
+
+/** A column that rows are loaded into. */
+export interface TargetColumn {
+  column: LoadColumn;
+  encoder: ColumnEncoder;
+  /** The encoded field of a missing cell: NULL or a stable default. Unused for volatile defaults. */
+  fill: Buffer;
+}
+
+/** Takes encoded rows. `columns` are indexes into the target columns; the buffer is the taker's from then on. */
+export interface RowOutput {
+  write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void>;
+}
+
+export interface EncodingOptions {
+  targets: TargetColumn[];
+  matcher: ColumnMatcher;
+  locate: LocateCell;
+  problems: Problems;
+  output: RowOutput;
+  maxRows: number;
+  onTooManyRows: () => never;
+}
+
+/** A full buffer goes out at this size; with several shapes COPYs must take turns less often. */
+const flushBytes = 64 * 1024;
+const flushBytesOfManyShapes = 512 * 1024;
+const maxShapes = 32;
+/** Small at first: data of a thousand different rows makes a thousand shapes. */
+const initialShapeBytes = 4096;
+
+const noBytes = Buffer.alloc(0);
+
+/** With so many rows refused, the good ones are no longer loaded: nothing can come of it but the list of problems. */
+const maxRefusedRows = 100_000;
+
+export class EncodingSink implements CellSink {
+  /** Rows encoded and handed on. */
+  loaded = 0;
+  /** Which data row each loaded row is, in the order in which they were handed on. */
+  readonly rowNumbers = new RowNumbers();
+
+  readonly #options: EncodingOptions;
+  readonly #problems: Problems;
+  readonly #encoders: ColumnEncoder[];
+  readonly #isNullable: boolean[];
+  readonly #required: number[] = [];
+  readonly #isVolatile: boolean[];
+  /** Volatile or required: a row without the column goes the slow way, where it is placed or refused. */
+  readonly #cannotFill: boolean[];
+  readonly #fills: Buffer[];
+  readonly #names: string[] = [];
+  readonly #targetOf: number[] = [];
+  readonly #sourceOf: Int32Array;
+
+  /** Per target: in which row it was last seen, and where its field lies in `#out`. */
+  readonly #seenIn: Int32Array;
+  readonly #fieldStart: Int32Array;
+  readonly #fieldEnd: Int32Array;
+
+  readonly #shapes: Shape[] = [];
+  readonly #scratch = new CopyBuffer();
+  #shape: Shape;
+  #out: CopyBuffer;
+  #positionOf: Int32Array;
+
+  #row = 0;
+  #stamp = 0;
+  #rowStart = 0;
+  #next = 0;
+  #isOrdered = true;
+  #isRefused = false;
+  #refused = 0;
+
+  constructor(options: EncodingOptions) {
+    const { targets } = options;
+    this.#options = options;
+    this.#problems = options.problems;
+    this.#encoders = targets.map((target) => target.encoder);
+    this.#fills = targets.map((target) => target.fill);
+    this.#isNullable = targets.map((target) => target.column.isNullable);
+    this.#isVolatile = targets.map((target) => target.column.default === 'volatile');
+    targets.forEach(({ column }, index) => {
+      if (!column.isNullable && column.default === 'none') this.#required.push(index);
+    });
+    this.#cannotFill = targets.map((_, index) => this.#isVolatile[index]! || this.#required.includes(index));
+    this.#sourceOf = new Int32Array(targets.length).fill(-1);
+    this.#seenIn = new Int32Array(targets.length);
+    this.#fieldStart = new Int32Array(targets.length);
+    this.#fieldEnd = new Int32Array(targets.length);
+    // Before the first row there is no order to follow: a shape without columns sends it through `#placeRow`.
+    this.#shape = new Shape([], targets.length, this.#required);
+    this.#out = this.#shape.out;
+    this.#positionOf = this.#shape.positionOf;
+  }
+
+  column(column: number, name: string): void {
+    const match = this.#options.matcher.match(name);
+    this.#names[column] = name;
+    this.#targetOf[column] = match.target;
+    if (match.target >= 0) this.#sourceOf[match.target] = column;
+    if (match.problem) {
+      this.#problems.add({ ...this.#locate(column, name), column: name, ...match.problem });
+    }
+  }
+
+  beginRow(row: number): void {
+    this.#row = row;
+    this.#stamp += 1;
+    this.#next = 0;
+    this.#isOrdered = true;
+    this.#isRefused = false;
+    const out = this.#out;
+    this.#rowStart = out.position;
+    out.ensure(2);
+    out.int16(this.#shape.columns.length);
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const target = this.#targetOf[column]!;
+    if (target < 0) return;
+    const position = this.#positionOf[target]!;
+    if (position !== this.#next) this.#skipTo(position);
+    this.#next = position + 1;
+    this.#seenIn[target] = this.#stamp;
+    const out = this.#out;
+    this.#fieldStart[target] = out.position;
+    const problem =
+      kind === NULL && !this.#isNullable[target]
+        ? NOT_NULL
+        : encodeCell(out, this.#encoders[target]!, kind, bytes, start, end);
+    if (problem !== 0) this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end);
+    this.#fieldEnd[target] = out.position;
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    const target = this.#targetOf[column]!;
+    if (target < 0) return;
+    const position = this.#positionOf[target]!;
+    if (position !== this.#next) this.#skipTo(position);
+    this.#next = position + 1;
+    this.#seenIn[target] = this.#stamp;
+    const out = this.#out;
+    this.#fieldStart[target] = out.position;
+    const problem = encodeMoment(out, this.#encoders[target]!, kind, days, microseconds);
+    if (problem !== 0) this.#refuseCell(column, target, problem, noBytes, 0, 0);
+    this.#fieldEnd[target] = out.position;
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    if (column >= 0) {
+      const target = this.#targetOf[column]!;
+      // An ignored column's cells are nobody's problem.
+      if (target < 0) return;
+      this.#seenIn[target] = this.#stamp;
+      this.#refuseCell(column, target, fault, bytes, start, end);
+      return;
+    }
+    this.#isRefused = true;
+    this.#seenIn.fill(this.#stamp);
+    if (!this.#problems.hasRoom) {
+      this.#problems.addUnlisted(1);
+      return;
+    }
+    this.#problems.add({
+      ...this.#options.locate(this.#row, -1, ''),
+      row: this.#row,
+      value: shortenBytes(bytes, start, end),
+      ...describeCellProblem(fault),
+    });
+  }
+
+  endRow(): void {
+    if (this.#isOrdered && !this.#isRefused) this.#skipTo(this.#shape.columns.length);
+    if (this.#isOrdered && !this.#isRefused && this.#shape.unseenRequired.length === 0) {
+      this.#shape.rowNumbers.add(this.#row);
+      this.#countRow();
+      return;
+    }
+    this.#refuseMissing();
+    if (this.#isRefused) {
+      this.#out.rewind(this.#rowStart);
+      this.#refused += 1;
+      return;
+    }
+    this.#placeRow();
+    this.#countRow();
+  }
+
+  drain(): Promise<void> | undefined {
+    if (this.#shapes.length > maxShapes) return this.#flush(flushBytesOfManyShapes);
+    const threshold = this.#shapes.length > 1 ? flushBytesOfManyShapes : flushBytes;
+    for (const shape of this.#shapes) {
+      if (shape.out.position >= threshold) return this.#flush(threshold);
+    }
+    return undefined;
+  }
+
+  /** The data's column that goes into the table's column `name`; -1: none. */
+  sourceColumn(name: string): number {
+    const target = this.#options.targets.findIndex(({ column }) => column.name === name);
+    return target < 0 ? -1 : this.#sourceOf[target]!;
+  }
+
+  /** Hands on what is still held. */
+  async finish(): Promise<void> {
+    await this.#flush(1);
+  }
+
+  async #flush(threshold: number): Promise<void> {
+    for (const [age, shape] of [...this.#shapes].entries()) {
+      if (shape.out.position >= (age < maxShapes ? threshold : 1)) await this.#handOn(shape);
+    }
+    // An older shape comes again if a row needs it; the current one stays wherever it stands.
+    this.#shapes.splice(
+      0,
+      Infinity,
+      ...this.#shapes.filter((shape, age) => age < maxShapes || shape === this.#shape),
+    );
+  }
+
+  async #handOn(shape: Shape): Promise<void> {
+    const rows = shape.out.take();
+    if (this.#refused > maxRefusedRows) {
+      shape.rowNumbers = new RowNumbers();
+      return;
+    }
+    const { count } = shape.rowNumbers;
+    this.rowNumbers.take(shape.rowNumbers);
+    await this.#options.output.write(shape.columns, rows, count);
+  }
+
+  #countRow(): void {
+    this.loaded += 1;
+    if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
+  }
+
+  /** Fills the columns of the shape from the one expected next up to `position`, or gives the order up. */
+  #skipTo(position: number): void {
+    if (!this.#isOrdered) return;
+    const { columns } = this.#shape;
+    while (this.#next < position) {
+      const target = columns[this.#next]!;
+      if (this.#cannotFill[target]) break;
+      appendBytes(this.#out, this.#fills[target]!, 0, this.#fills[target]!.length);
+      this.#next += 1;
+    }
+    if (this.#next !== position) this.#isOrdered = false;
+  }
+
+  #refuseMissing(): void {
+    for (const target of this.#required) {
+      if (this.#seenIn[target] === this.#stamp) continue;
+      this.#refuseCell(this.#sourceOf[target]!, target, NOT_NULL, noBytes, 0, 0);
+    }
+  }
+
+  #refuseCell(
+    column: number,
+    target: number,
+    problem: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): void {
+    this.#isRefused = true;
+    if (!this.#problems.hasRoom) {
+      this.#problems.addUnlisted(1);
+      return;
+    }
+    const { name } = this.#options.targets[target]!.column;
+    this.#problems.add({
+      ...this.#locate(column, this.#names[column] ?? name),
+      row: this.#row,
+      column: name,
+      ...(end > start && { value: shortenBytes(bytes, start, end) }),
+      ...describeCellProblem(problem, this.#options.targets[target]!.column.type),
+    });
+  }
+
+  #locate(column: number, name: string): ReturnType<LocateCell> {
+    return this.#options.locate(this.#row, column, name);
+  }
+
+  /** Puts a row together that did not come in the order of the current shape, in a shape that it fits. */
+  #placeRow(): void {
+    const source = this.#out;
+    const sourceShape = this.#shape;
+    const shape = this.#shapes.find((candidate) => this.#fits(candidate)) ?? this.#addShape();
+    const into = shape === sourceShape ? this.#scratch : shape.out;
+    if (into === this.#scratch) into.rewind();
+    into.ensure(2);
+    into.int16(shape.columns.length);
+    for (const target of shape.columns) {
+      if (this.#seenIn[target] === this.#stamp) {
+        appendBytes(into, source.bytes, this.#fieldStart[target]!, this.#fieldEnd[target]!);
+      } else {
+        appendBytes(into, this.#fills[target]!, 0, this.#fills[target]!.length);
+      }
+    }
+    source.rewind(this.#rowStart);
+    if (into === this.#scratch) appendBytes(source, into.bytes, 0, into.position);
+    shape.rowNumbers.add(this.#row);
+    this.#shape = shape;
+    this.#out = shape.out;
+    this.#positionOf = shape.positionOf;
+  }
+
+  #fits(shape: Shape): boolean {
+    for (let target = 0; target < this.#seenIn.length; target += 1) {
+      const isSeen = this.#seenIn[target] === this.#stamp;
+      const isInShape = shape.positionOf[target]! >= 0;
+      if (isSeen && !isInShape) return false;
+      if (!isSeen && isInShape && this.#isVolatile[target]) return false;
+    }
+    return true;
+  }
+
+  /** A shape for this row: its columns as they came, then those that earlier rows had and that can be filled. */
+  #addShape(): Shape {
+    const seen: number[] = [];
+    for (let target = 0; target < this.#seenIn.length; target += 1) {
+      if (this.#seenIn[target] === this.#stamp) seen.push(target);
+    }
+    seen.sort((a, b) => this.#fieldStart[a]! - this.#fieldStart[b]!);
+    const fillable = this.#shapes
+      .flatMap((shape) => shape.columns)
+      .filter((target) => !this.#isVolatile[target] && !seen.includes(target));
+    const columns = [...seen, ...new Set(fillable)];
+    // COPY needs a column; a row without any takes one that can be filled.
+    if (columns.length === 0) columns.push(Math.max(0, this.#cannotFill.indexOf(false)));
+    const shape = new Shape(columns, this.#seenIn.length, this.#required);
+    this.#shapes.unshift(shape);
+    return shape;
+  }
+}
+
+/** The columns of one COPY, in their order, and the encoded rows that wait for it. */
+class Shape {
+  readonly columns: readonly number[];
+  /** Per target: its position among the columns; -1: not among them. */
+  readonly positionOf: Int32Array;
+  /** Required columns that are not among them: every row of this order lacks them. */
+  readonly unseenRequired: readonly number[];
+  readonly out = new CopyBuffer(initialShapeBytes);
+  rowNumbers = new RowNumbers();
+
+  constructor(columns: readonly number[], targetCount: number, required: readonly number[]) {
+    this.columns = columns;
+    this.positionOf = new Int32Array(targetCount).fill(-1);
+    columns.forEach((target, position) => {
+      this.positionOf[target] = position;
+    });
+    this.unseenRequired = required.filter((target) => this.positionOf[target]! < 0);
+  }
+}
+
+function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number): void {
+  out.ensure(end - start);
+  out.appendRange(source, start, end);
+}

@@ -1,0 +1,72 @@
+/**
+ * The body of a JSON upload as an input: streamed straight through where the definition is known before the rows, kept
+ * in a spool where the rows must be read twice.
+ */
+
+import type { CellSink } from '../../sources/cell-sink.ts';
+import { jsonSource } from '../../sources/json/json-source.ts';
+import { type JsonLimits, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
+import type { RowSource } from '../../sources/row-source.ts';
+import type { Spool } from '../../sources/spool.ts';
+import type { LoadInput } from '../load-input.ts';
+
+/**
+ * @param chunks the body; at most 64 KiB a chunk, so that none holds the event loop for long
+ * @param spool stays empty where the rows are read once
+ */
+export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: JsonLimits): LoadInput {
+  const scanner = new JsonUploadScanner(limits);
+  /** What was read before it was known whether the rows must be kept; bounded by the definition's limit. */
+  let held: Buffer[] = [];
+  let rest: Buffer | undefined;
+  let kept: RowSource | undefined;
+
+  const readOn = async (
+    sink: CellSink,
+    signal: AbortSignal,
+    keep: (chunk: Buffer) => Promise<void> | undefined,
+  ) => {
+    for (const chunk of held) await keep(chunk);
+    held = [];
+    scanner.sink = sink;
+    if (rest) scanner.write(rest);
+    rest = undefined;
+    for await (const chunk of chunks) {
+      signal.throwIfAborted();
+      await keep(chunk);
+      scanner.write(chunk);
+      await sink.drain();
+    }
+    scanner.end();
+  };
+
+  return {
+    nameMatching: 'exact',
+    warnings: [],
+    locate: (row, column, name) => scanner.locate(row, column, name),
+    get definition() {
+      return scanner.table === undefined ? undefined : JSON.parse(scanner.table.toString());
+    },
+    async open() {
+      for (;;) {
+        const { value: chunk, done } = await chunks.next();
+        if (done) return scanner.end();
+        held.push(chunk);
+        const consumed = scanner.write(chunk);
+        if (scanner.dataSeen) {
+          rest = chunk.subarray(consumed);
+          return;
+        }
+      }
+    },
+    async read(sink, signal) {
+      if (kept) return kept.read(sink, signal);
+      return readOn(sink, signal, () => undefined);
+    },
+    async readAndKeep(sink, signal) {
+      await readOn(sink, signal, (chunk) => spool.write(chunk));
+      kept = jsonSource(spool, limits);
+    },
+    close: () => spool.close(),
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * The whole pipeline: input → (infer) → encode → COPY → constraints → describe → commit, in one transaction.
+ */
+import type { ClientBase, Pool } from 'pg';
+import { AppError } from '../errors.ts';
+import { inTransaction, type TransactionOptions } from '../postgres/transaction.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
+import { compareWithStanding } from '../tables/compare-definition.ts';
+import { tableExists } from '../tables/create-table.ts';
+import type { TableDescription } from '../tables/definition.ts';
+import { describeTable, tableStands } from '../tables/describe-table.ts';
+import { prepareTable } from '../tables/prepare-table.ts';
+import type { PreparedTable } from '../tables/prepared-table.ts';
+import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
+import { type InferredColumn, TypeInference } from './infer-types.ts';
+import type { LoadInput } from './load-input.ts';
+import { loadRows } from './load-rows.ts';
+import type { LoadTarget } from './load-target.ts';
+import { openNewTable } from './new-table.ts';
+import { Problems } from './problems.ts';
+import { openStandingTable } from './standing-table.ts';
+
+export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
+
+export interface LoadRequest {
+  schema: string;
+  name: string;
+  ifExists: IfExists;
+  extraColumns: ExtraColumns;
+  /** Everything is done and checked, then rolled back. */
+  dryRun: boolean;
+  signal: AbortSignal;
+  /** Throws where the caller may not create a table. */
+  requireCreation: () => void;
+}
+
+export interface LoadContext {
+  pool: Pool;
+  transaction: TransactionOptions;
+  limits: { maxColumns: number; maxRows: number };
+}
+
+export interface LoadResult {
+  /** Created or replaced, in contrast to: rows were added to a table that stood. */
+  isNew: boolean;
+  table: TableDescription;
+  rows: number;
+  warnings: SourceWarning[];
+}
+
+/**
+ * Loads an upload: all its rows and the table, or nothing.
+ *
+ * @throws AppError `invalid-data` with every problem, `invalid-definition`, `table-exists`, `nothing-to-load`, … ;
+ *   PostgreSQL's errors; the signal's reason
+ */
+export async function loadTable(
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+): Promise<LoadResult> {
+  const { pool, transaction } = context;
+  const { schema, name } = request;
+  const stands = await inTransaction(pool, { ...transaction, readOnly: true }, (client) =>
+    tableStands(client, schema, name),
+  );
+  if (stands && request.ifExists === 'fail') throw tableExists(schema, name, { oid: 0, kind: 'r' });
+  if (!stands) request.requireCreation();
+  await input.open();
+
+  const isNew = !stands || request.ifExists === 'replace';
+  const inferred = await inferWhereNeeded(context, request, input, isNew);
+  const problems = new Problems();
+  return inTransaction(pool, { ...transaction, rollback: request.dryRun }, async (client) => {
+    const target = isNew
+      ? await openNewTable(
+          client,
+          await prepare(client, request, input, inferred),
+          request.ifExists === 'replace',
+          transaction.lockTimeoutMs ?? 0,
+          problems,
+        )
+      : await openStanding(client, request, input, inferred, problems);
+    const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
+    const rows = await fill(client, context, request, input, target, matcher, problems);
+    if (!isNew) await refuseDisagreement(client, request, input);
+    return {
+      isNew,
+      table: await describeTable(client, schema, name),
+      rows,
+      warnings: [...input.warnings, ...ignoredColumns(matcher)],
+    };
+  });
+}
+
+/** Types are inferred where a table is to be made without a definition, or columns are to be added. */
+async function inferWhereNeeded(
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+  isNew: boolean,
+): Promise<TypeInference | undefined> {
+  const isNeeded = request.extraColumns === 'add' || (isNew && input.definition === undefined);
+  if (!isNeeded) return undefined;
+  // Faulty cells are told by the pass that loads, together with all other problems.
+  const inference = new TypeInference(context.limits, () => {});
+  await input.readAndKeep(inference, request.signal);
+  if (isNew && input.definition === undefined && inference.columns().length === 0) {
+    throw new AppError(
+      'nothing-to-load',
+      'The upload holds neither a definition (`table`) nor a row with a column.',
+    );
+  }
+  return inference;
+}
+
+function prepare(
+  client: ClientBase,
+  request: LoadRequest,
+  input: LoadInput,
+  inferred: TypeInference | undefined,
+): Promise<PreparedTable> {
+  const { schema, name } = request;
+  const columns = inferred?.columns().map((column) => ({ name: column.name, type: column.type })) ?? [];
+  const sent = input.definition;
+  const table =
+    sent === undefined
+      ? { columns }
+      : request.extraColumns === 'add'
+        ? extendDefinition(sent, columns, input)
+        : sent;
+  return prepareTable(client, { schema, name, table });
+}
+
+/** The definition sent and the columns that it lacks; one that is not of the right shape is left to the checks. */
+function extendDefinition(sent: unknown, columns: { name: string }[], input: LoadInput): unknown {
+  const definition = sent as { columns?: { name?: unknown }[] } | null;
+  if (!Array.isArray(definition?.columns)) return sent;
+  const known = definition.columns.map((column) => String(column?.name));
+  return { ...definition, columns: [...definition.columns, ...lacking(columns, known, input)] };
+}
+
+function lacking<Column extends { name: string }>(
+  columns: Column[],
+  known: string[],
+  input: LoadInput,
+): Column[] {
+  const isLoose = input.nameMatching === 'loose';
+  const names = new Set(isLoose ? known.map(looseName) : known);
+  return columns.filter((column) => !names.has(isLoose ? looseName(column.name) : column.name));
+}
+
+async function openStanding(
+  client: ClientBase,
+  request: LoadRequest,
+  input: LoadInput,
+  inferred: TypeInference | undefined,
+  problems: Problems,
+): Promise<LoadTarget> {
+  const { schema, name } = request;
+  const truncate = request.ifExists === 'truncate';
+  const addColumns = (known: string[]): InferredColumn[] => lacking(inferred?.columns() ?? [], known, input);
+  return openStandingTable(client, { schema, name, truncate, addColumns }, problems);
+}
+
+/** Loads the rows, where there are any, and does what is to be done after them. */
+function fill(
+  client: ClientBase,
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+  target: LoadTarget,
+  matcher: ColumnMatcher,
+  problems: Problems,
+): Promise<number> {
+  const { relation, columns, keepRows } = target;
+  const options = {
+    relation,
+    columns,
+    matcher,
+    keepRows,
+    maxRows: context.limits.maxRows,
+    signal: request.signal,
+  };
+  return loadRows(client, input, problems, options, async (rows) => {
+    await target.finish(rows);
+    return rows.count;
+  });
+}
+
+/** A definition sent along with rows for a table that stands must agree with it. */
+async function refuseDisagreement(client: ClientBase, request: LoadRequest, input: LoadInput): Promise<void> {
+  if (input.definition === undefined) return;
+  const { schema, name } = request;
+  const differences = await compareWithStanding(
+    client,
+    await prepareTable(client, { schema, name, table: input.definition }),
+  );
+  if (differences.length === 0) return;
+  throw new AppError('invalid-definition', 'The definition sent does not agree with the table that stands.', {
+    errors: differences,
+  });
+}
+
+function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
+  return matcher.ignored.map((column) => ({
+    code: 'ignored-column',
+    column,
+    detail: `The table has no column "${column}"; its values were left out.`,
+  }));
+}

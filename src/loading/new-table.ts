@@ -1,0 +1,103 @@
+/**
+ * A table that the upload makes: bare first, keys and references after the rows, and, for a replace, the swap.
+ */
+import { randomBytes } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import { quoteQualified } from '../postgres/sql.ts';
+import { isRefusalOfData } from '../postgres/sqlstate.ts';
+import { addConstraints, createBareTable } from '../tables/ddl.ts';
+import { tableExists } from '../tables/create-table.ts';
+import { isTable, readLoadColumns } from '../tables/describe-table.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
+import type { PreparedTable } from '../tables/prepared-table.ts';
+import { refuseDependents, swapTable } from '../tables/replace-table.ts';
+import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
+import { findViolations, refusedRow } from './find-violations.ts';
+import type { LoadTarget } from './load-target.ts';
+import type { Problems } from './problems.ts';
+
+/**
+ * @param mayReplace a table that stands does not stop this: the new one is built aside and takes its place at the end
+ * @throws AppError `table-exists`, `dependent-objects`
+ */
+export async function openNewTable(
+  client: ClientBase,
+  table: PreparedTable,
+  mayReplace: boolean,
+  lockTimeoutMs: number,
+  problems: Problems,
+): Promise<LoadTarget> {
+  const { schema, standing } = table;
+  const replaces = mayReplace && standing !== undefined && isTable(standing.kind);
+  if (standing && !replaces) throw tableExists(schema, table.name, standing);
+  const name = replaces ? `tablewright ${randomBytes(12).toString('hex')}` : table.name;
+  if (replaces) await refuseDependents(client, schema, table.name);
+  await client.query(createBareTable(table, name));
+  const columns = await readLoadColumns(client, schema, name);
+  const relation = quoteQualified(schema, name);
+  return {
+    relation,
+    columns,
+    keepRows: columns.some(isDomain),
+    finish: async (rows) => {
+      if (rows.refusal) {
+        await rows.explainRefusal(undefined, [
+          ...(await readRowRules(client, schema, name)),
+          ...rulesOf(table),
+        ]);
+      } else {
+        await addKeys(client, table, name, replaces, async (refusal) => {
+          const before = problems.count;
+          await findViolations(client, relation, undefined, rulesOf(table), rows.places, problems);
+          if (problems.count === before) problems.add(refusedRow(refusal, 0, rows.places));
+        });
+      }
+      problems.throwIfAny();
+      if (replaces) await swapTable(client, table, name, lockTimeoutMs);
+    },
+  };
+}
+
+/** Adds keys and references; what PostgreSQL refuses is undone and told to `explain`. */
+async function addKeys(
+  client: ClientBase,
+  table: PreparedTable,
+  name: string,
+  replaces: boolean,
+  explain: (refusal: Error) => Promise<void>,
+): Promise<void> {
+  const statement = addConstraints(table, name, replaces ? 'chosen' : 'as defined');
+  if (!statement) return;
+  await client.query('SAVEPOINT "keys"');
+  try {
+    await client.query(statement);
+  } catch (error) {
+    if (!(error instanceof Error) || !isRefusalOfData(error)) throw error;
+    await client.query('ROLLBACK TO SAVEPOINT "keys"');
+    await explain(error);
+  }
+}
+
+/** A domain's checks are the one thing that can refuse a row of a bare table. */
+function isDomain({ type }: LoadColumn): boolean {
+  return type.kind === 'domain' || type.element?.kind === 'domain';
+}
+
+function rulesOf(table: PreparedTable): RowRule[] {
+  const keys = [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique];
+  return [
+    ...keys.map((key): RowRule => {
+      return { kind: 'unique', name: key.name ?? '', columns: key.columns, nullsNotDistinct: false };
+    }),
+    ...table.foreignKeys.map((key): RowRule => {
+      return {
+        kind: 'foreign key',
+        name: key.name ?? '',
+        columns: key.pairs.map((pair) => pair.column),
+        referencedSchema: key.schema,
+        referencedTable: key.table,
+        referencedColumns: key.pairs.map((pair) => pair.referenceColumn),
+      };
+    }),
+  ];
+}

@@ -1,0 +1,54 @@
+/**
+ * The problems of one upload: all counted, the first hundred kept, so that memory stays bounded whatever their number.
+ */
+import { AppError, type Problem } from '../errors.ts';
+
+/** As many as an answer lists (CONTRACT section 4). */
+export const maxListedProblems = 100;
+
+const maxValueCharacters = 100;
+
+export class Problems {
+  count = 0;
+  readonly #listed: Problem[] = [];
+
+  /** True while one more would be listed: callers need not make a `Problem` that nobody will see. */
+  get hasRoom(): boolean {
+    return this.#listed.length < maxListedProblems;
+  }
+
+  add(problem: Problem): void {
+    this.count += 1;
+    if (this.hasRoom) this.#listed.push(problem);
+  }
+
+  /** Counts problems found beyond those that `add` was told of. */
+  addUnlisted(count: number): void {
+    this.count += count;
+  }
+
+  /** @throws AppError `invalid-data` when there is any problem */
+  throwIfAny(): void {
+    if (this.count === 0) return;
+    const listed = this.#listed.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0));
+    const detail =
+      this.count === 1
+        ? 'There is one problem in the data; nothing was changed.'
+        : `There are ${this.count} problems in the data${
+            this.count > listed.length ? `, the first ${listed.length} of them listed` : ''
+          }; nothing was changed.`;
+    throw new AppError('invalid-data', detail, { errors: listed, errorCount: this.count });
+  }
+}
+
+/** A cell's value as problems show it: at most 100 characters of it. */
+export function shortenValue(text: string): string {
+  return text.length <= maxValueCharacters ? text : `${text.slice(0, maxValueCharacters - 1)}…`;
+}
+
+/** The same from bytes, without turning a long value into a string first. */
+export function shortenBytes(bytes: Buffer, start: number, end: number): string {
+  // A character takes at most four bytes in UTF-8; a cut one at the end falls to the shortening.
+  const enough = Math.min(end, start + 4 * (maxValueCharacters + 1));
+  return shortenValue(bytes.toString('utf8', start, enough));
+}

@@ -1,0 +1,71 @@
+/**
+ * Which data row a loaded row came from.
+ *
+ * PostgreSQL knows a row only by its place in the COPY stream: rows left out (problems), a sheet's empty rows and rows sent
+ * in another order make the two numbers differ. Only the breaks are kept: (ordinal, row) wherever the row is not the
+ * one after the row before.
+ */
+
+/** Beyond this many breaks (8 bytes each) rows get no number any more; memory stays bounded. */
+const maxBreaks = 1_000_000;
+
+export class RowNumbers {
+  count = 0;
+  #ordinals: Int32Array<ArrayBuffer> = new Int32Array(16);
+  #rows: Int32Array<ArrayBuffer> = new Int32Array(16);
+  #breaks = 0;
+  #lastRow = 0;
+
+  /** Tells that the next loaded row is the data row `row`. */
+  add(row: number): void {
+    if (row !== this.#lastRow + 1 && this.#breaks < maxBreaks) this.#addBreak(row);
+    this.#lastRow = row;
+    this.count += 1;
+  }
+
+  /** Appends all rows of `other`, which starts empty again. */
+  take(other: RowNumbers): void {
+    for (let index = -1; index < other.#breaks; index += 1) {
+      const start = index < 0 ? 0 : other.#ordinals[index]!;
+      const end = index + 1 < other.#breaks ? other.#ordinals[index + 1]! : other.count;
+      if (end === start) continue;
+      const first = index < 0 ? 1 : other.#rows[index]!;
+      this.add(first);
+      this.count += end - start - 1;
+      this.#lastRow += end - start - 1;
+    }
+    other.count = 0;
+    other.#breaks = 0;
+    other.#lastRow = 0;
+  }
+
+  /** The data row (1-based) of the loaded row `ordinal` (0-based); undefined where it is not known any more. */
+  rowOf(ordinal: number): number | undefined {
+    if (this.#breaks === maxBreaks && ordinal >= this.#ordinals[maxBreaks - 1]!) return undefined;
+    let low = 0;
+    let high = this.#breaks;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#ordinals[middle]! <= ordinal) low = middle + 1;
+      else high = middle;
+    }
+    if (low === 0) return ordinal + 1;
+    return this.#rows[low - 1]! + (ordinal - this.#ordinals[low - 1]!);
+  }
+
+  #addBreak(row: number): void {
+    if (this.#breaks === this.#ordinals.length) {
+      this.#ordinals = doubled(this.#ordinals);
+      this.#rows = doubled(this.#rows);
+    }
+    this.#ordinals[this.#breaks] = this.count;
+    this.#rows[this.#breaks] = row;
+    this.#breaks += 1;
+  }
+}
+
+function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}

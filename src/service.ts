@@ -1,0 +1,74 @@
+/**
+ * Starts and stops everything: PostgreSQL (unless a URL is given), the pool, the HTTP server.
+ */
+import { pino } from 'pino';
+import { bannerText } from './banner.ts';
+import type { Config, TokenSettings } from './config.ts';
+import { allScopes, resolveTokenSettings, signDevToken } from './dev-token.ts';
+import { AppError } from './errors.ts';
+import { buildServer } from './http/server.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
+import { createPool } from './postgres/pool.ts';
+
+export interface Service {
+  url: string;
+  /** For the person who started it; undefined where the database is not the embedded one. */
+  banner: string | undefined;
+  /** Ends what is under way, rolled back, and releases everything. */
+  stop(): Promise<void>;
+}
+
+/** Requests under way get this long to end by themselves when the service stops. */
+const stopGraceMs = 5_000;
+
+/** @throws Error with a message for the person who starts the service */
+export async function startService(config: Config): Promise<Service> {
+  const { database, http } = config;
+  const log = pino({ level: config.logLevel, base: null });
+  const stopping = new AbortController();
+  let isReady = false;
+  const tokens = await resolveTokenSettings(config);
+  const embedded =
+    database.url === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;
+  const pool = createPool({ url: embedded?.url ?? database.url!, poolSize: database.poolSize }, log);
+  try {
+    const server = await buildServer(
+      { config, pool, tokens, isReady: () => isReady, stopping: stopping.signal },
+      log,
+    );
+    await pool.query('SELECT 1');
+    const url = await server.listen({ host: http.host, port: http.port });
+    isReady = true;
+    return {
+      url,
+      banner: embedded && (await bannerOf(url, embedded, tokens)),
+      stop: async () => {
+        isReady = false;
+        const grace = setTimeout(() => stopping.abort(shuttingDown()), stopGraceMs);
+        await server.close();
+        clearTimeout(grace);
+        await pool.end();
+        await embedded?.stop();
+      },
+    };
+  } catch (error) {
+    await pool.end();
+    await embedded?.stop();
+    throw error;
+  }
+}
+
+async function bannerOf(url: string, embedded: EmbeddedPostgres, tokens: TokenSettings): Promise<string> {
+  const token = await signDevToken(tokens, { scope: allScopes, ttlSeconds: 86_400 });
+  return bannerText({ url, databaseUrl: embedded.url, token });
+}
+
+function shuttingDown(): AppError {
+  return new AppError(
+    'shutting-down',
+    'The service is stopping; nothing was changed. Send the request again later.',
+    {
+      headers: { 'retry-after': '10' },
+    },
+  );
+}

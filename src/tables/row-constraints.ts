@@ -1,0 +1,84 @@
+/**
+ * What a table demands of its rows, beyond types and NOT NULL, in the form in which violations can be looked for.
+ */
+import type { ClientBase } from 'pg';
+import { quoteQualified } from '../postgres/sql.ts';
+
+export interface UniqueRule {
+  kind: 'unique';
+  name: string;
+  columns: string[];
+  nullsNotDistinct: boolean;
+}
+
+export interface ForeignKeyRule {
+  kind: 'foreign key';
+  name: string;
+  columns: string[];
+  referencedSchema: string;
+  referencedTable: string;
+  referencedColumns: string[];
+}
+
+export interface CheckRule {
+  kind: 'check';
+  name: string;
+  columns: string[];
+  /** As PostgreSQL writes it; a domain's speaks of `VALUE`. */
+  expression: string;
+  isDomain: boolean;
+}
+
+export type RowRule = UniqueRule | ForeignKeyRule | CheckRule;
+
+/** The rules of a table that stands: unique indexes (keys among them), foreign keys, checks and its domains' checks. */
+export async function readRowRules(client: ClientBase, schema: string, name: string): Promise<RowRule[]> {
+  const { rows } = await client.query<{ rule: RowRule }>(rowRules, [quoteQualified(schema, name)]);
+  return rows.map((row) => row.rule);
+}
+
+// An index over an expression or a part of the rows is left to PostgreSQL's own message.
+const rowRules = `
+WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
+domains AS (
+  SELECT a.attname AS column_name, a.atttypid AS oid
+  FROM pg_attribute a JOIN target ON a.attrelid = target.oid JOIN pg_type t ON t.oid = a.atttypid
+  WHERE a.attnum > 0 AND NOT a.attisdropped AND t.typtype = 'd'
+  UNION ALL
+  SELECT d.column_name, t.typbasetype FROM domains d JOIN pg_type t ON t.oid = d.oid
+  JOIN pg_type base ON base.oid = t.typbasetype WHERE base.typtype = 'd'
+)
+SELECT jsonb_build_object(
+    'kind', 'unique', 'name', c.relname,
+    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
+                FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
+                JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+                WHERE k.position <= i.indnkeyatts),
+    'nullsNotDistinct', i.indnullsnotdistinct) AS rule
+FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
+WHERE i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL
+UNION ALL
+SELECT jsonb_build_object(
+    'kind', 'foreign key', 'name', f.conname,
+    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
+                FROM unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
+                JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
+    'referencedSchema', n.nspname, 'referencedTable', r.relname,
+    'referencedColumns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
+                          FROM unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
+                          JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum))
+FROM pg_constraint f JOIN target ON f.conrelid = target.oid
+JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
+WHERE f.contype = 'f' AND f.conparentid = 0
+UNION ALL
+SELECT jsonb_build_object(
+    'kind', 'check', 'name', k.conname, 'isDomain', false,
+    'columns', coalesce((SELECT jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
+                WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
+    'expression', pg_get_expr(k.conbin, k.conrelid))
+FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c'
+UNION ALL
+SELECT jsonb_build_object(
+    'kind', 'check', 'name', k.conname, 'isDomain', true,
+    'columns', jsonb_build_array(d.column_name), 'expression', pg_get_expr(k.conbin, 0))
+FROM domains d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c'`;

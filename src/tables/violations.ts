@@ -1,0 +1,129 @@
+/**
+ * The queries that find the rows of a relation which break a rule. The relation was filled by COPY in this transaction,
+ * so that the order of `ctid` is the order in which its rows were sent: that is what gives each its ordinal.
+ */
+import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
+import type { CheckRule, ForeignKeyRule, RowRule, UniqueRule } from './row-constraints.ts';
+
+export interface Violation {
+  /** 0-based place of the row in the order in which the rows were sent. */
+  ordinal: number;
+  /** The row that has the same key; null: a row that was in the table before, or no such thing. */
+  other: number | null;
+  /** The offending value, shortened. */
+  value: string | null;
+  /** All violations of the rule, also those over the limit. */
+  total: number;
+}
+
+export interface ViolationQuery {
+  rule: RowRule;
+  statement: Statement;
+}
+
+/**
+ * @param relation quoted; holds the rows that were sent
+ * @param existing quoted; a table whose rows count too: keys must be unique among them, and a key that references its
+ *   own table may reference them. Absent where `relation` is the table itself
+ */
+export function violationQueries(
+  relation: string,
+  existing: { quoted: string; schema: string; name: string } | undefined,
+  rules: RowRule[],
+  limit: number,
+): ViolationQuery[] {
+  const queries: ViolationQuery[] = [];
+  for (const rule of rules) {
+    switch (rule.kind) {
+      case 'unique':
+        queries.push({ rule, statement: repeatedKeys(relation, rule, limit) });
+        if (existing) queries.push({ rule, statement: takenKeys(relation, existing.quoted, rule, limit) });
+        break;
+      case 'foreign key': {
+        const isSelf = existing?.schema === rule.referencedSchema && existing.name === rule.referencedTable;
+        queries.push({ rule, statement: missingReferences(relation, rule, isSelf, limit) });
+        break;
+      }
+      case 'check':
+        queries.push({ rule, statement: failedChecks(relation, rule, limit) });
+    }
+  }
+  return queries;
+}
+
+// A name that no column of the caller can be mistaken for in a CHECK expression.
+const ordinal = quoteIdentifier('tablewright ordinal');
+const first = quoteIdentifier('tablewright first');
+
+function numbered(relation: string): string {
+  return `(SELECT row_number() OVER (ORDER BY ctid) - 1 AS ${ordinal}, * FROM ${relation})`;
+}
+
+function shownValue(alias: string, columns: string[]): string {
+  const texts = columns.map((column) => `${alias}.${quoteIdentifier(column)}::text`);
+  return `left(concat_ws(', ', ${texts.join(', ')}), 200)`;
+}
+
+function answer(alias: string, other: string, value: string): string {
+  return `${alias}.${ordinal}::int AS ordinal, ${other} AS other, ${value} AS value, count(*) OVER ()::int AS total`;
+}
+
+function repeatedKeys(relation: string, rule: UniqueRule, limit: number): Statement {
+  const keys = rule.columns.map(quoteIdentifier).join(', ');
+  const present = rule.nullsNotDistinct ? 'true' : allPresent('s', rule.columns);
+  return {
+    text: `SELECT ${answer('k', `k.${first}::int`, shownValue('k', rule.columns))}
+FROM (SELECT s.*, first_value(s.${ordinal}) OVER (PARTITION BY ${keys} ORDER BY s.${ordinal}) AS ${first}
+      FROM ${numbered(relation)} s WHERE ${present}) k
+WHERE k.${ordinal} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
+  };
+}
+
+function takenKeys(relation: string, existing: string, rule: UniqueRule, limit: number): Statement {
+  const equals = rule.nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
+  const same = rule.columns.map(
+    (column) => `t.${quoteIdentifier(column)} ${equals} s.${quoteIdentifier(column)}`,
+  );
+  return {
+    text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
+FROM ${numbered(relation)} s WHERE EXISTS (SELECT FROM ${existing} t WHERE ${same.join(' AND ')})
+ORDER BY 1 LIMIT ${limit}`,
+  };
+}
+
+function missingReferences(
+  relation: string,
+  rule: ForeignKeyRule,
+  isSelf: boolean,
+  limit: number,
+): Statement {
+  const same = rule.columns.map(
+    (column, index) => `r.${quoteIdentifier(rule.referencedColumns[index]!)} = s.${quoteIdentifier(column)}`,
+  );
+  const isIn = (referenced: string): string =>
+    `EXISTS (SELECT FROM ${referenced} r WHERE ${same.join(' AND ')})`;
+  const inTable = isIn(quoteQualified(rule.referencedSchema, rule.referencedTable));
+  return {
+    text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
+FROM ${numbered(relation)} s
+WHERE ${allPresent('s', rule.columns)} AND NOT ${inTable}${isSelf ? ` AND NOT ${isIn(relation)}` : ''}
+ORDER BY 1 LIMIT ${limit}`,
+  };
+}
+
+function failedChecks(relation: string, rule: CheckRule, limit: number): Statement {
+  // In a domain's check VALUE stands where a column would: so the column is given that name.
+  const source = rule.isDomain
+    ? `(SELECT ${ordinal}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(relation)} s) s`
+    : `${numbered(relation)} s`;
+  const shown = rule.isDomain ? ['value'] : rule.columns;
+  const value = shown.length === 0 ? 'NULL' : shownValue('s', shown);
+  return {
+    text: `SELECT ${answer('s', 'NULL::int', value)} FROM ${source}
+WHERE NOT (${rule.expression}) ORDER BY 1 LIMIT ${limit}`,
+  };
+}
+
+function allPresent(alias: string, columns: string[]): string {
+  return columns.map((column) => `${alias}.${quoteIdentifier(column)} IS NOT NULL`).join(' AND ');
+}
