@@ -3,7 +3,7 @@
  * (a role that may create databases and roles) and TEST_ADMIN_DATABASE_URL (a superuser) name.
  */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -15,6 +15,8 @@ let folder: string | undefined;
 export async function globalSetup(): Promise<void> {
   if (process.env.TEST_DATABASE_URL) return;
   folder = await mkdtemp(join(tmpdir(), 'tablewright-test-'));
+  // Under root it is another user who runs PostgreSQL, and must be able to pass.
+  await chmod(folder, 0o711);
   const quiet = { info: () => {}, warn: () => {} };
   server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log: quiet, durable: false });
   const admin = new pg.Client(server.adminUrl);

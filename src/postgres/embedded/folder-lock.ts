@@ -6,7 +6,7 @@
  * write transaction on an empty database that is never written.
  */
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pid } from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,25 +15,39 @@ export interface FolderLock {
   release(): void;
 }
 
-const SQLITE_BUSY = 5;
+// SQLite's result codes.
+const BUSY = 5;
+const READONLY = 8;
+const CANTOPEN = 14;
 
 /** Takes the folder for this process, or fails with a message that names the process that has it. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
+  const lockFile = join(folder, 'lock');
   const pidFile = join(folder, 'pid');
-  const database = new DatabaseSync(join(folder, 'lock'));
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(lockFile);
+    // Who can read the file can lock it. Not by opening it here: to close it again would give up the lock (fcntl).
+    await chmod(lockFile, 0o600);
     database.exec('BEGIN EXCLUSIVE');
+    await writeFile(pidFile, `${pid}\n`);
   } catch (error) {
-    database.close();
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
-    const holder = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
-    throw new Error(
-      `another Tablewright${holder === '' ? '' : ` (process ${holder})`} uses the folder ${folder}: stop it, or set DATA_DIR to another folder`,
-    );
-  }
-  await writeFile(pidFile, `${pid}\n`).catch((error) => {
-    database.close();
+    database?.close();
+    const { errcode, code } = error as { errcode?: number; code?: string };
+    if (errcode === BUSY) {
+      const holder = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
+      const process = holder === '' ? '' : ` (process ${holder})`;
+      throw new Error(
+        `another Tablewright${process} uses the folder ${folder}: stop it, or set DATA_DIR to another folder`,
+      );
+    }
+    if (errcode === CANTOPEN || errcode === READONLY || code === 'EACCES' || code === 'EPERM') {
+      throw new Error(
+        `this user cannot write to the folder ${folder}: give it the folder, or set DATA_DIR to another one`,
+        { cause: error },
+      );
+    }
     throw error;
-  });
+  }
   return { release: () => database.close() };
 }

@@ -2,12 +2,13 @@
  * One run of the embedded server: started, watched, stopped; and one that an earlier service left behind.
  */
 
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { open, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import process, { kill, platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Log } from '../log.ts';
 import { programPath } from './binaries.ts';
@@ -20,6 +21,8 @@ export interface Server {
   exited: Promise<string | undefined>;
   stop(): Promise<void>;
 }
+
+const execute = promisify(execFile);
 
 const startTimeoutMs = 60_000;
 const startAttempts = 5;
@@ -66,19 +69,18 @@ export async function stopOrphan(place: Place, log: Log): Promise<void> {
   const pidFile = join(place.cluster, 'postmaster.pid');
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n', 1)[0]);
   if (!Number.isInteger(pid) || pid <= 0) return;
-  if (!(await isServerOf(pid, place.cluster))) {
-    await rm(pidFile, { force: true });
-    return;
+  if (await isServerOf(pid, place.cluster)) {
+    log.warn({ pid }, 'A PostgreSQL that an earlier run left behind is stopped first');
+    await stopProcess(pid, place, async (timeoutMs) => {
+      const end = performance.now() + timeoutMs;
+      while (await isServerOf(pid, place.cluster)) {
+        if (performance.now() > end) return false;
+        await sleep(pollMs);
+      }
+      return true;
+    });
   }
-  log.warn({ pid }, 'A PostgreSQL that an earlier run left behind is stopped first');
-  await stopProcess(pid, place, async (timeoutMs) => {
-    const end = performance.now() + timeoutMs;
-    while (await isServerOf(pid, place.cluster)) {
-      if (performance.now() > end) return false;
-      await sleep(pollMs);
-    }
-    return true;
-  });
+  await rm(pidFile, { force: true });
 }
 
 async function spawnServer(
@@ -230,19 +232,15 @@ async function signal(pid: number, name: 'INT' | 'QUIT' | 'KILL', place: Place):
   }
 }
 
-/** Whether a process is the server of this cluster: a number alone may have been given to another process since. */
+/**
+ * Whether a process is the server of this cluster: a number alone may have been given to another process since. Where
+ * that cannot be told (Windows) it is none; PostgreSQL itself then refuses to start a second one.
+ */
 async function isServerOf(pid: number, cluster: string): Promise<boolean> {
-  try {
-    kill(pid, 0);
-  } catch (error) {
-    // EPERM: it lives, and is somebody else's.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
-  }
-  if (platform === 'linux') {
-    // A server's working directory is its cluster.
-    return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === cluster;
-  }
-  return true;
+  // A server's working directory is its cluster; a process that has ended but is not yet collected has none.
+  if (platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === cluster;
+  const listing = await execute('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
+  return listing.stdout.includes(` -D ${cluster} `);
 }
 
 async function freePort(preferred: number): Promise<number> {

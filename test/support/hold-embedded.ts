@@ -1,0 +1,8 @@
+/** Starts the embedded PostgreSQL of a folder, prints its URL and stays until it is told to end: a process to be killed. */
+
+import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
+
+const log = { info: () => {}, warn: () => {} };
+const server = await startEmbeddedPostgres({ dataDir: process.argv[2]!, log });
+process.once('SIGTERM', () => server.stop());
+process.stdout.write(`${server.url}\n`);

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { jwtVerify } from 'jose';
+
+/** `npm run token`: the token, and nothing else. */
+
+const execute = promisify(execFile);
+const script = join(import.meta.dirname, '..', 'scripts', 'token.ts');
+
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-token-'));
+});
+
+after(async () => {
+  await rm(folder, { recursive: true });
+});
+
+interface Failure {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+function failureOf(running: Promise<unknown>): Promise<Failure> {
+  return running.then(
+    () => assert.fail('no failure'),
+    (error) => error,
+  );
+}
+
+/** In a folder of its own: a `.env` of whoever runs the tests must not matter. */
+function run(parameters: string[], environment: Record<string, string> = {}) {
+  return execute(process.execPath, [script, ...parameters], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATA_DIR: join(folder, 'data'), ...environment },
+  });
+}
+
+test('everything is allowed for an hour, signed with the data folder’s secret, which stays', async () => {
+  const { stdout, stderr } = await run([]);
+  assert.equal(stderr, '');
+  assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  const secretFile = join(folder, 'data', 'token-secret');
+  const secret = Buffer.from((await readFile(secretFile, 'utf8')).trim());
+  const { payload } = await jwtVerify(stdout.trim(), secret, { algorithms: ['HS256'] });
+  assert.equal(payload.scope, 'table:create table:load table:replace table:read');
+  assert.equal(payload.exp! - payload.iat!, 3600);
+  assert(!('schemas' in payload) && !('role' in payload) && !('iss' in payload));
+  assert.equal((await stat(secretFile)).mode & 0o777, 0o600);
+
+  const again = await run([]);
+  await jwtVerify(again.stdout.trim(), secret);
+});
+
+test('what is asked for is in it, and it fits the settings', async () => {
+  const secret = 's'.repeat(32);
+  const { stdout } = await run(
+    ['--scope', 'table:read table:load', '--schemas', 'public, sales_*', '--role', 'analyst', '--ttl', '7d'],
+    { TOKEN_SECRET: secret, TOKEN_ISSUER: 'us', TOKEN_AUDIENCE: 'them' },
+  );
+  const { payload } = await jwtVerify(stdout.trim(), Buffer.from(secret), { issuer: 'us', audience: 'them' });
+  assert.equal(payload.scope, 'table:read table:load');
+  assert.deepEqual(payload.schemas, ['public', 'sales_*']);
+  assert.equal(payload.role, 'analyst');
+  assert.equal(payload.exp! - payload.iat!, 7 * 86_400);
+});
+
+test('what is not understood: no token, the reason, exit code 2', async () => {
+  for (const parameters of [
+    ['--ttl', '1w'],
+    ['--ttl', '0s'],
+    ['--scope', 'table:drop'],
+    ['--scope', ''],
+    ['--schemas', ' , '],
+    ['--role', ''],
+    ['--frobnicate'],
+    ['public'],
+  ]) {
+    const failure = await failureOf(run(parameters));
+    assert.equal(failure.code, 2, parameters.join(' '));
+    assert.equal(failure.stdout, '');
+    assert.match(failure.stderr, /Usage: npm run -s token/);
+  }
+  const failure = await failureOf(run([], { PORT: 'x', TOKEN_SECRET: 'short' }));
+  assert.match(failure.stderr, /PORT must be.*TOKEN_SECRET must be/s);
+});
