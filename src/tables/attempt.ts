@@ -1,0 +1,58 @@
+/** Statements that may fail because of what a caller wrote, without losing the transaction. */
+import type { ClientBase, QueryResult } from 'pg';
+import { DatabaseError } from 'pg';
+import type { Statement } from '../postgres/sql.ts';
+
+export type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
+
+/**
+ * Runs one SELECT under a savepoint, in one round trip where it succeeds. Only values that are quoted into the text are
+ * possible: several statements in one message cannot bind any (PostgreSQL 55.2.2.1).
+ *
+ * @param before runs ahead of the savepoint, so that its locks outlive a failure
+ * @throws every error that is not the fault of the statement's own values: lock and statement timeouts, a lost
+ *   connection, a shutdown
+ */
+export async function attempt<Row>(
+  client: ClientBase,
+  statement: Statement,
+  before?: Statement,
+): Promise<Attempt<Row>> {
+  const parts = ['SAVEPOINT tablewright', statement.text, 'RELEASE SAVEPOINT tablewright'];
+  if (before !== undefined) parts.unshift(before.text);
+  try {
+    const results = (await client.query(parts.join(';\n'))) as unknown as QueryResult[];
+    return { row: results.at(-2)!.rows[0] as Row };
+  } catch (error) {
+    if (!isStatementFault(error)) throw error;
+    await client.query('ROLLBACK TO SAVEPOINT tablewright; RELEASE SAVEPOINT tablewright');
+    return { error };
+  }
+}
+
+/**
+ * Finds the items that make a statement fail: tries them all at once, and halves the list where that fails. One round
+ * trip in the good case, about 2·log₂(n) for each bad item.
+ */
+export async function findFaults<Item, Row>(
+  client: ClientBase,
+  items: Item[],
+  toStatement: (items: Item[]) => Statement,
+  onSuccess: (items: Item[], row: Row) => void,
+  onFault: (item: Item, error: DatabaseError) => void,
+): Promise<void> {
+  if (items.length === 0) return;
+  const { row, error } = await attempt<Row>(client, toStatement(items));
+  if (error === undefined) onSuccess(items, row);
+  else if (items.length === 1) onFault(items[0]!, error);
+  else {
+    const half = items.length >> 1;
+    await findFaults(client, items.slice(0, half), toStatement, onSuccess, onFault);
+    await findFaults(client, items.slice(half), toStatement, onSuccess, onFault);
+  }
+}
+
+/** SQLSTATE classes (PostgreSQL, appendix A) of what a value or a name can cause: data, integrity, syntax, access. */
+function isStatementFault(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && /^(0A|22|23|38|39|42|44|P0)/.test(error.code ?? '');
+}

@@ -1,0 +1,392 @@
+/** Every question that the tables ask of PostgreSQL's catalogue, as pure functions. */
+import type { Statement } from '../postgres/sql.ts';
+import { quoteLiteral } from '../postgres/sql.ts';
+import type { CatalogType } from './column-types.ts';
+import type { CatalogFunction, FunctionName } from './defaults.ts';
+import type { ColumnType, LoadColumn } from './load-column.ts';
+
+/** What a definition mentions, to be looked up in one round trip. */
+export interface LookUpRequest {
+  schema: string;
+  table: string;
+  types: { lookup: string; alias: string | undefined; array: boolean }[];
+  functions: FunctionName[];
+  /** In the input syntax of `regclass`. */
+  sequences: string[];
+  targets: { schema: string; table: string }[];
+  /** Names wanted for indexes. */
+  indexNames: string[];
+}
+
+export interface LookUpResult {
+  schema: { mayCreate: boolean } | null;
+  /** What has the table's name in the schema: `pg_class.relkind`, or `type` for a type without a relation. */
+  standing: { oid: number; kind: string } | null;
+  /** One entry per type asked for; null where PostgreSQL does not know it. */
+  types: (CatalogType | null)[];
+  functions: (CatalogFunction | null)[];
+  sequences: ({ schema: string; name: string; kind: string; mayUse: boolean } | null)[];
+  targets: (TargetTable | null)[];
+  taken: TakenName[];
+}
+
+export interface TargetTable {
+  oid: number;
+  kind: string;
+  /** `pg_class.relpersistence` */
+  persistence: string;
+  columns: { name: string; baseOid: number; type: string; mayRefer: boolean }[];
+  /** The column names of every unique key that a foreign key can refer to. */
+  keys: string[][];
+}
+
+export interface TakenName {
+  name: string;
+  /** The table whose index has the name; null for any other relation. */
+  owner: number | null;
+}
+
+/** The type at the end of a chain of domains, for the `pg_type` row `type`. */
+const baseType = (type: string) => `
+  (WITH RECURSIVE chain AS (
+     SELECT ${type}.oid, ${type}.typtype, ${type}.typbasetype
+     UNION ALL
+     SELECT next.oid, next.typtype, next.typbasetype
+     FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.typbasetype WHERE chain.typtype = 'd')
+   SELECT oid FROM chain WHERE typtype <> 'd')`;
+
+/** An array in the narrow sense: not `int2vector` and its kind, which only look like one. */
+const isArray = (type: string) =>
+  `EXISTS (SELECT FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
+
+/** Whether the `pg_type` row has a default btree operator class, its own or through a binary-compatible type. */
+const isOrdered = (type: string) => `
+  (${type}.typtype IN ('e', 'r', 'm', 'c') OR EXISTS (
+     SELECT FROM pg_catalog.pg_opclass o JOIN pg_catalog.pg_am m ON m.oid = o.opcmethod
+     WHERE m.amname = 'btree' AND o.opcdefault AND (o.opcintype = ${type}.oid OR EXISTS (
+       SELECT FROM pg_catalog.pg_cast k
+       WHERE k.castsource = ${type}.oid AND k.casttarget = o.opcintype AND k.castmethod = 'b' AND k.castcontext = 'i'))))`;
+
+const types = `
+  SELECT json_agg(CASE WHEN t.oid IS NULL OR NOT t.typisdefined OR (w.is_array AND t.typarray = 0) THEN NULL ELSE json_build_object(
+    'oid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
+    'schema', n.nspname, 'name', t.typname, 'kind', t.typtype,
+    'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE b.oid END::bigint,
+    'category', CASE WHEN w.is_array THEN 'A' ELSE b.typcategory END,
+    'display', format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
+    'isOrdered', CASE WHEN b.typcategory = 'A' THEN ${isOrdered('e')} ELSE ${isOrdered('b')} END,
+    'mayUse', has_type_privilege(t.oid, 'USAGE')) END ORDER BY w.position)
+  FROM (SELECT position, (item->>'array')::boolean AS is_array,
+          coalesce(to_regtype(item->>'lookup'), to_regtype(item->>'alias'))::oid AS oid
+        FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w
+  LEFT JOIN pg_catalog.pg_type t ON t.oid = w.oid
+  LEFT JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+  LEFT JOIN pg_catalog.pg_type b ON b.oid = ${baseType('t')}
+  LEFT JOIN pg_catalog.pg_type e ON e.oid = b.typelem`;
+
+const functions = `
+  SELECT json_agg((
+    SELECT json_build_object('schema', n.nspname, 'name', p.proname)
+    FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+    WHERE p.proname = x.item->>'name' AND p.prokind = 'f' AND NOT p.proretset
+      AND CASE WHEN x.item->>'schema' IS NULL THEN pg_function_is_visible(p.oid) ELSE n.nspname = x.item->>'schema' END
+    ORDER BY p.oid LIMIT 1) ORDER BY x.position)
+  FROM request, json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`;
+
+const sequences = `
+  SELECT json_agg(CASE WHEN c.oid IS NULL THEN NULL ELSE json_build_object(
+    'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
+    'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE')) END ORDER BY x.position)
+  FROM request, json_array_elements_text(r->'sequences') WITH ORDINALITY AS x(item, position)
+  LEFT JOIN pg_catalog.pg_class c ON c.oid = to_regclass(x.item)
+  LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`;
+
+const targets = `
+  SELECT json_agg(CASE WHEN c.oid IS NULL THEN NULL ELSE json_build_object(
+    'oid', c.oid::bigint, 'kind', c.relkind, 'persistence', c.relpersistence,
+    'columns', (
+      SELECT coalesce(json_agg(json_build_object(
+        'name', a.attname, 'baseOid', ${baseType('t')}::bigint, 'type', format_type(a.atttypid, a.atttypmod),
+        'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES'))), '[]')
+      FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+      WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+    'keys', (
+      SELECT coalesce(json_agg((
+        SELECT json_agg(a.attname ORDER BY k.position)
+        FROM unnest(i.indkey::smallint[]) WITH ORDINALITY AS k(attnum, position)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
+        WHERE k.position <= i.indnkeyatts)), '[]')
+      FROM pg_catalog.pg_index i
+      WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
+        AND i.indpred IS NULL AND i.indexprs IS NULL)) END ORDER BY x.position)
+  FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)
+  LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = x.item->>'schema'
+  LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = x.item->>'table'
+    AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
+
+/**
+ * Everything that a definition mentions, in one statement. `to_regtype` and `to_regclass` raise on a syntax error or a
+ * modifier that its type refuses; the caller stands on a savepoint.
+ */
+export function lookUpDefinition(request: LookUpRequest): Statement {
+  return {
+    text: `
+WITH request AS (SELECT ${quoteLiteral(JSON.stringify(request))}::json AS r),
+here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
+SELECT json_build_object(
+  'schema', (SELECT json_build_object('mayCreate', has_schema_privilege(oid, 'CREATE')) FROM here),
+  'standing', coalesce(
+    (SELECT json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
+     FROM request, here, pg_catalog.pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),
+    (SELECT json_build_object('oid', t.oid::bigint, 'kind', 'type')
+     FROM request, here, pg_catalog.pg_type t
+     WHERE t.typnamespace = here.oid AND t.typname = r->>'table' AND t.typcategory <> 'A')),
+  'types', (${types}),
+  'functions', (${functions}),
+  'sequences', (${sequences}),
+  'targets', (${targets}),
+  'taken', (
+    SELECT coalesce(json_agg(json_build_object('name', c.relname, 'owner', i.indrelid::bigint)), '[]')
+    FROM request CROSS JOIN here CROSS JOIN json_array_elements_text(r->'indexNames') AS x(name)
+    JOIN pg_catalog.pg_class c ON c.relnamespace = here.oid AND c.relname = x.name
+    LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid)
+) AS found`,
+  };
+}
+
+/**
+ * Keeps two creations of one table apart until the transaction ends: the second waits here, holding nothing that the
+ * first may want, and then sees the first one's table. The key is hashed; a collision only makes a stranger wait.
+ */
+export function lockTableName(schema: string, table: string): Statement {
+  const name = quoteLiteral(JSON.stringify([schema, table]));
+  return { text: `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${name}, 7446))` };
+}
+
+/** Names of types that a misspelt one may have meant, as the connection's search path sees them. */
+export function listTypeNames(): Statement {
+  return {
+    text: `
+SELECT coalesce(json_agg(DISTINCT name), '[]') AS names FROM (
+  SELECT format_type(t.oid, NULL) AS name, t.oid
+  FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
+  WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
+  UNION ALL
+  SELECT t.typname, t.oid FROM pg_catalog.pg_type t
+  WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typcategory <> 'A' AND t.typrelid = 0
+  ORDER BY oid DESC LIMIT 5000) AS x`,
+  };
+}
+
+/**
+ * Whether values of the first type of each pair can be looked up in a unique index over the second: by an equality
+ * operator of the index's family, or after an implicit cast (PostgreSQL 38.16.5, `ATAddForeignKeyConstraint`).
+ *
+ * @param pairs object identifiers of types, domains replaced by what they are over
+ */
+export function compareTypes(pairs: [number, number][]): Statement {
+  return {
+    text: `
+SELECT json_agg((
+  SELECT coalesce(bool_or(
+    o.opcintype = (p.pair->>0)::oid
+    OR EXISTS (SELECT FROM pg_catalog.pg_amop a
+      WHERE a.amopfamily = o.opcfamily AND a.amopstrategy = 3
+        AND a.amoplefttype = o.opcintype AND a.amoprighttype = (p.pair->>0)::oid)
+    OR EXISTS (SELECT FROM pg_catalog.pg_cast k
+      WHERE k.castsource = (p.pair->>0)::oid AND k.casttarget = o.opcintype AND k.castcontext = 'i')), false)
+  FROM pg_catalog.pg_opclass o JOIN pg_catalog.pg_am m ON m.oid = o.opcmethod
+  WHERE m.amname = 'btree' AND o.opcdefault AND (o.opcintype = (p.pair->>1)::oid OR EXISTS (
+    SELECT FROM pg_catalog.pg_cast k
+    WHERE k.castsource = (p.pair->>1)::oid AND k.casttarget = o.opcintype AND k.castmethod = 'b' AND k.castcontext = 'i')))
+  ORDER BY p.position) AS comparable
+FROM json_array_elements($1::json) WITH ORDINALITY AS p(pair, position)`,
+    values: [JSON.stringify(pairs)],
+  };
+}
+
+/** What has the name in the schema: `{oid, kind}`, or no row. */
+export function findRelation(schema: string, name: string): Statement {
+  return {
+    text: `
+SELECT c.oid::bigint::float8 AS oid, c.relkind::text AS kind
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2`,
+    values: [schema, name],
+  };
+}
+
+/** A table as PostgreSQL has it: one row `found`, of the shape `TableFacts`; no row where nothing has the name. */
+export interface TableFacts {
+  oid: number;
+  kind: string;
+  columns:
+    | {
+        id: number;
+        name: string;
+        type: string;
+        typeOid: number;
+        typmod: number;
+        /** `pg_type.typcategory`, domains replaced by what they are over. */
+        category: string;
+        notNull: boolean;
+        default: string | null;
+        /** `a`: always, `d`: by default, '': none. */
+        identity: string;
+        generated: string;
+        /** The default takes from a sequence that belongs to the column: what `serial` makes. */
+        ownsSequence: boolean;
+      }[]
+    | null;
+  constraints:
+    | {
+        name: string;
+        /** `pg_constraint.contype` */
+        kind: string;
+        definition: string;
+        /** It is all that a definition can say of it. */
+        isPlain: boolean;
+        columns: string[] | null;
+        referenceSchema: string | null;
+        referenceTable: string | null;
+        referenceColumns: string[] | null;
+      }[]
+    | null;
+}
+
+/**
+ * The schema `pg_temp` is the session's own temporary one.
+ *
+ * A constraint is plain where it is no more than a definition says: not deferrable, valid, of no special match or
+ * action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL's own text tells what the
+ * catalogues of its versions tell in different columns.
+ */
+export function describeRelation(schema: string, name: string): Statement {
+  const columnNames = (attnums: string, table: string) => `
+    (SELECT json_agg(a.attname ORDER BY member.position)
+     FROM unnest(${attnums}) WITH ORDINALITY AS member(attnum, position)
+     JOIN pg_catalog.pg_attribute a ON a.attrelid = ${table} AND a.attnum = member.attnum)`;
+  return {
+    text: `
+SELECT json_build_object(
+  'oid', c.oid::bigint, 'kind', c.relkind,
+  'columns', (
+    SELECT json_agg(json_build_object(
+      'id', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
+      'typeOid', a.atttypid::bigint, 'typmod', a.atttypmod,
+      'category', b.typcategory, 'notNull', a.attnotnull,
+      'default', pg_get_expr(d.adbin, d.adrelid), 'identity', a.attidentity, 'generated', a.attgenerated,
+      'ownsSequence', d.oid IS NOT NULL AND EXISTS (
+        SELECT FROM pg_catalog.pg_depend owned
+        JOIN pg_catalog.pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
+        WHERE owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
+          AND owned.refobjid = c.oid AND owned.refobjsubid = a.attnum AND owned.deptype = 'a'
+          AND used.classid = 'pg_attrdef'::regclass AND used.objid = d.oid)) ORDER BY a.attnum)
+    FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    JOIN pg_catalog.pg_type b ON b.oid = ${baseType('t')}
+    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+  'constraints', (
+    SELECT json_agg(json_build_object(
+      'name', k.conname, 'kind', k.contype, 'definition', pg_get_constraintdef(k.oid),
+      'isPlain', NOT k.condeferrable AND k.convalidated AND CASE
+        WHEN k.contype IN ('p', 'u') THEN
+          pg_get_constraintdef(k.oid) ~ '^(PRIMARY KEY|UNIQUE) \\(' AND i.indnatts = i.indnkeyatts
+          AND pg_get_constraintdef(k.oid) !~ ' WITHOUT OVERLAPS\\)$'
+        WHEN k.contype = 'f' THEN
+          k.confupdtype = 'a' AND k.confdeltype = 'a' AND k.confmatchtype = 's'
+          AND pg_get_constraintdef(k.oid) !~ '( NOT ENFORCED|PERIOD "?[^()]*\\))$'
+        ELSE false END,
+      'columns', ${columnNames('k.conkey', 'k.conrelid')},
+      'referenceSchema', fn.nspname, 'referenceTable', f.relname,
+      'referenceColumns', ${columnNames('k.confkey', 'k.confrelid')}) ORDER BY k.oid)
+    FROM pg_catalog.pg_constraint k
+    LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype IN ('p', 'u')
+    LEFT JOIN pg_catalog.pg_class f ON f.oid = k.confrelid
+    LEFT JOIN pg_catalog.pg_namespace fn ON fn.oid = f.relnamespace
+    WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x'))) AS found
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.oid = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()
+    ELSE (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = $1) END AND c.relname = $2`,
+    values: [schema, name],
+  };
+}
+
+export interface LoadFacts {
+  columns: (Omit<LoadColumn, 'type'> & { typeOid: number; typmod: number })[] | null;
+  types: TypeFacts[] | null;
+}
+
+export interface TypeFacts {
+  oid: number;
+  /** With which a column or another type leads to it. */
+  typmod: number;
+  name: string;
+  kind: ColumnType['kind'];
+  /** Of a domain; 0 otherwise. */
+  base: number;
+  baseTypmod: number;
+  notNull: boolean;
+  element: number;
+  labels: string[] | null;
+}
+
+/**
+ * The columns of a table as a load needs them, and every type that they lead to: one row of the shape `LoadFacts`; no row where
+ * there is no table.
+ *
+ * A default is volatile where its stored tree calls a volatile function or takes from a sequence. The tree names what it
+ * calls by object identifier (`:funcid`, `:opfuncid`); operators whose function is not filled in yet are looked up by
+ * `:opno`. A domain's own default counts where the column has none.
+ */
+export function loadColumns(schema: string, name: string): Statement {
+  const volatility = (tree: string) => `
+    CASE WHEN ${tree} IS NULL THEN 'none'
+      WHEN ${tree}::text ~ ':(fn_)?expr \\{NEXTVALUEEXPR|^\\{NEXTVALUEEXPR' OR EXISTS (
+        SELECT FROM regexp_matches(${tree}::text, ':(funcid|opfuncid|opno) (\\d+)', 'g') AS m(parts)
+        LEFT JOIN pg_catalog.pg_operator o ON m.parts[1] = 'opno' AND o.oid = m.parts[2]::oid
+        JOIN pg_catalog.pg_proc p ON p.oid = coalesce(o.oprcode, m.parts[2]::oid)
+        WHERE p.provolatile = 'v') THEN 'volatile'
+      ELSE 'stable' END`;
+  return {
+    text: `
+WITH RECURSIVE relation AS (
+  SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p')),
+attributes AS (
+  SELECT a.*, d.adbin FROM relation r
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
+-- Every type that a column leads to, over domains and arrays, with the modifier that holds there.
+reached AS (
+  SELECT atttypid AS oid, atttypmod AS typmod FROM attributes
+  UNION
+  SELECT next.oid, next.typmod FROM reached
+  JOIN pg_catalog.pg_type t ON t.oid = reached.oid
+  JOIN LATERAL (
+    SELECT t.typbasetype AS oid, t.typtypmod AS typmod WHERE t.typtype = 'd'
+    UNION ALL
+    SELECT t.typelem, reached.typmod WHERE ${isArray('t')}
+  ) AS next ON true)
+SELECT
+  (SELECT json_agg(json_build_object(
+    'id', attnum, 'name', attname, 'isNullable', NOT attnotnull,
+    'typeOid', atttypid::bigint, 'typmod', atttypmod,
+    'default', CASE WHEN attidentity <> '' THEN 'volatile' WHEN attgenerated <> '' THEN 'none'
+      WHEN adbin IS NOT NULL THEN ${volatility('adbin')}
+      ELSE (SELECT ${volatility('t.typdefaultbin')} FROM pg_catalog.pg_type t WHERE t.oid = atttypid) END,
+    'isGenerated', attgenerated <> '',
+    'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END) ORDER BY attnum)
+   FROM attributes) AS columns,
+  (SELECT json_agg(json_build_object(
+    'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', format_type(t.oid, reached.typmod),
+    'kind', CASE WHEN t.typtype = 'd' THEN 'domain' WHEN t.typtype = 'e' THEN 'enum'
+      WHEN ${isArray('t')} THEN 'array' WHEN t.typtype = 'b' THEN 'base' ELSE 'other' END,
+    'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
+    'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)))
+   FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid) AS types
+FROM relation`,
+    values: [schema, name],
+  };
+}

@@ -1,0 +1,172 @@
+/** Whether the columns of keys can be compared, and whether foreign keys refer to something that they can refer to. */
+import type { ClientBase } from 'pg';
+import type { Problem } from '../errors.ts';
+import type { TargetTable } from './catalog.ts';
+import { compareTypes } from './catalog.ts';
+import type { ForeignKeyPair, TableDefinition } from './definition.ts';
+import { didYouMean, isSystemSchema } from './identifiers.ts';
+import type { PreparedColumn, PreparedForeignKey } from './prepared-table.ts';
+
+/** Columns of a primary key or a unique constraint need an order (a default btree operator class). */
+export function checkKeyTypes(
+  definition: TableDefinition,
+  columns: PreparedColumn[],
+  problems: Problem[],
+): void {
+  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
+  for (const key of keys) {
+    for (const [index, name] of key.columns.entries()) {
+      const column = columns.find((candidate) => candidate.name === name);
+      if (column === undefined || column.type.isOrdered || key.columns.indexOf(name) < index) continue;
+      const detail = `the column "${name}" is of type ${column.type.display}, whose values cannot be told apart by an index`;
+      problems.push({ pointer: `${key.pointer}/columns/${index}`, code: 'type-not-indexable', detail });
+    }
+  }
+}
+
+/** What a foreign key refers to: another table, or the one that is defined. */
+interface Target {
+  columns: { name: string; baseOid: number | undefined; type: string }[];
+  keys: string[][];
+}
+
+/** A pair of columns of different types, still to be compared. */
+interface TypePair {
+  pointer: string;
+  column: string;
+  type: string;
+  baseOid: number;
+  reference: string;
+  referenceType: string;
+  referenceBaseOid: number;
+}
+
+/** One more round trip where a column and the one it refers to are of different types. */
+export async function checkReferences(
+  client: ClientBase,
+  keys: PreparedForeignKey[],
+  definition: TableDefinition,
+  columns: PreparedColumn[],
+  targets: { schema: string; table: string }[],
+  found: (TargetTable | null)[],
+  problems: Problem[],
+): Promise<void> {
+  const unlike: TypePair[] = [];
+  for (const key of keys) {
+    if (key.table === '') continue;
+    const index = targets.findIndex((target) => target.schema === key.schema && target.table === key.table);
+    const target = key.isSelf
+      ? ownTarget(definition, columns)
+      : checkedTarget(key, found[index] ?? null, problems);
+    if (target === undefined) continue;
+    const hasColumns = checkTargetColumns(key, target, problems);
+    if (hasColumns) checkTargetKey(key, target, problems);
+    for (const pair of key.pairs) collectUnlike(key, pair, target, columns, unlike);
+  }
+  if (unlike.length === 0) return;
+  const { rows } = await client.query<{ comparable: boolean[] }>(
+    compareTypes(unlike.map((pair) => [pair.baseOid, pair.referenceBaseOid])),
+  );
+  for (const [index, pair] of unlike.entries()) {
+    if (rows[0]!.comparable[index]) continue;
+    const detail = `the column "${pair.column}" is of type ${pair.type} and ${pair.reference} of type ${pair.referenceType}; they cannot be compared`;
+    problems.push({ pointer: pair.pointer, code: 'reference-type-mismatch', detail });
+  }
+}
+
+function ownTarget(definition: TableDefinition, columns: PreparedColumn[]): Target {
+  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
+  return {
+    columns: definition.columns.map(({ name }) => {
+      const column = columns.find((candidate) => candidate.name === name);
+      return { name, baseOid: column?.type.baseOid, type: column?.type.display ?? '' };
+    }),
+    keys: keys.map((key) => key.columns),
+  };
+}
+
+function checkedTarget(
+  key: PreparedForeignKey,
+  table: TargetTable | null,
+  problems: Problem[],
+): Target | undefined {
+  const pointer = `${key.pairs[0]!.pointer}/reference_table`;
+  const shown = `"${key.schema}"."${key.table}"`;
+  const refuse = (code: string, detail: string) => {
+    problems.push({ pointer, code, detail, value: key.table });
+    return undefined;
+  };
+  if (isSystemSchema(key.schema)) return refuse('unknown-reference', `${shown} belongs to PostgreSQL itself`);
+  if (table === null) return refuse('unknown-reference', `there is no table ${shown}`);
+  if (table.kind !== 'r' && table.kind !== 'p') {
+    return refuse('unknown-reference', `${shown} is not a table: only a table can be referred to`);
+  }
+  if (table.persistence !== 'p') {
+    return refuse('unknown-reference', `${shown} is an unlogged table, which a lasting one cannot refer to`);
+  }
+  const wanted = new Set(key.pairs.map((pair) => pair.referenceColumn));
+  if (table.columns.some((column) => wanted.has(column.name) && !column.mayRefer)) {
+    return refuse('permission-denied', `the role may not refer to the table ${shown}`);
+  }
+  return table;
+}
+
+function checkTargetColumns(key: PreparedForeignKey, target: Target, problems: Problem[]): boolean {
+  const names = target.columns.map((column) => column.name);
+  const seen = new Set<string>();
+  const before = problems.length;
+  for (const { referenceColumn, pointer } of key.pairs) {
+    if (referenceColumn === '') return false;
+    const at = `${pointer}/reference_column`;
+    const value = referenceColumn;
+    if (!names.includes(referenceColumn)) {
+      const detail = `the table "${key.table}" has no column "${value}".${didYouMean(value, names)}`;
+      problems.push({ pointer: at, code: 'unknown-reference', detail, value });
+    } else if (seen.has(referenceColumn)) {
+      const detail = `the column "${value}" is in this foreign key already`;
+      problems.push({ pointer: at, code: 'repeated-column', detail, value });
+    }
+    seen.add(referenceColumn);
+  }
+  return problems.length === before;
+}
+
+/** A key that has exactly these columns, in whatever order (PostgreSQL 5.5.5). */
+function checkTargetKey(key: PreparedForeignKey, target: Target, problems: Problem[]): void {
+  const wanted = key.pairs.map((pair) => pair.referenceColumn);
+  const fits = (columns: string[]) =>
+    columns.length === wanted.length && wanted.every((name) => columns.includes(name));
+  if (target.keys.some(fits)) return;
+  const names = wanted.map((name) => `"${name}"`).join(', ');
+  const detail =
+    wanted.length === 1
+      ? `the column ${names} of "${key.table}" is neither its primary key nor unique`
+      : `the columns ${names} of "${key.table}" are together neither its primary key nor unique`;
+  problems.push({
+    pointer: `${key.pairs[0]!.pointer}/reference_column`,
+    code: 'reference-not-unique',
+    detail,
+  });
+}
+
+function collectUnlike(
+  key: PreparedForeignKey,
+  pair: ForeignKeyPair,
+  target: Target,
+  columns: PreparedColumn[],
+  unlike: TypePair[],
+): void {
+  const column = columns.find((candidate) => candidate.name === pair.column);
+  const reference = target.columns.find((candidate) => candidate.name === pair.referenceColumn);
+  if (column === undefined || reference?.baseOid === undefined) return;
+  if (column.type.baseOid === reference.baseOid) return;
+  unlike.push({
+    pointer: `${pair.pointer}/column`,
+    column: pair.column,
+    type: column.type.display,
+    baseOid: column.type.baseOid,
+    reference: `"${key.table}"."${pair.referenceColumn}"`,
+    referenceType: reference.type,
+    referenceBaseOid: reference.baseOid,
+  });
+}

@@ -1,0 +1,135 @@
+/** What a definition's parts say about each other: every fault that needs no look at the database. */
+import type { Problem } from '../errors.ts';
+import type { ForeignKeyDefinition, KeyDefinition, TableDefinition } from './definition.ts';
+import { columnPointer } from './definition.ts';
+import { didYouMean, shorten } from './identifiers.ts';
+
+/** MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
+const maxColumns = 1600;
+const maxKeyColumns = 32;
+
+/** Every table has them (PostgreSQL 5.6). */
+const systemColumns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+
+/** The faults of the definition of a table to be named `table`. */
+export function checkStructure(table: string, definition: TableDefinition): Problem[] {
+  const problems: Problem[] = [];
+  checkColumns(definition, problems);
+  const names = definition.columns.map((column) => column.name);
+  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
+  for (const key of keys) checkKey(key, names, problems);
+  checkIdenticalKeys(definition.unique, problems);
+  for (const key of definition.foreignKeys) checkForeignKey(key, names, problems);
+  checkConstraintNames(table, keys, definition.foreignKeys, problems);
+  return problems;
+}
+
+function checkColumns(definition: TableDefinition, problems: Problem[]): void {
+  const { columns } = definition;
+  if (columns.length > maxColumns) {
+    problems.push({
+      pointer: '/table/columns',
+      code: 'too-many-columns',
+      detail: `a table has at most ${maxColumns} columns; these are ${columns.length}`,
+    });
+  }
+  const firstIndex = new Map<string, number>();
+  for (const [index, { name }] of columns.entries()) {
+    if (name === '') continue;
+    const pointer = `${columnPointer(index)}/name`;
+    const first = firstIndex.get(name);
+    if (first !== undefined) {
+      const detail = `the column "${name}" is there already, at ${columnPointer(first)}`;
+      problems.push({ pointer, code: 'duplicate-column', detail, value: name });
+    } else firstIndex.set(name, index);
+    if (systemColumns.has(name)) {
+      const detail = `every table has a system column "${name}"; take another name`;
+      problems.push({ pointer, code: 'reserved-name', detail, value: name });
+    }
+  }
+}
+
+function checkKey(key: KeyDefinition, names: string[], problems: Problem[]): void {
+  if (key.columns.length > maxKeyColumns) {
+    problems.push({
+      pointer: `${key.pointer}/columns`,
+      code: 'too-many-columns',
+      detail: `a key has at most ${maxKeyColumns} columns; these are ${key.columns.length}`,
+    });
+  }
+  const seen = new Set<string>();
+  for (const [index, column] of key.columns.entries()) {
+    checkMember(column, names, seen, `${key.pointer}/columns/${index}`, problems);
+  }
+}
+
+function checkForeignKey(key: ForeignKeyDefinition, names: string[], problems: Problem[]): void {
+  const seen = new Set<string>();
+  for (const pair of key.pairs) checkMember(pair.column, names, seen, `${pair.pointer}/column`, problems);
+  if (key.pairs.length > maxKeyColumns) {
+    problems.push({
+      pointer: key.pairs[0]!.pointer,
+      code: 'too-many-columns',
+      detail: `a foreign key has at most ${maxKeyColumns} columns; these are ${key.pairs.length}`,
+    });
+  }
+}
+
+function checkMember(
+  column: string,
+  names: string[],
+  seen: Set<string>,
+  pointer: string,
+  problems: Problem[],
+): void {
+  if (column === '') return;
+  const value = shorten(column.toWellFormed());
+  if (!names.includes(column)) {
+    const detail = `the table has no column "${value}".${didYouMean(column, names)}`;
+    problems.push({ pointer, code: 'unknown-column', detail, value });
+  } else if (seen.has(column)) {
+    const detail = `the column "${value}" is in this constraint already`;
+    problems.push({ pointer, code: 'repeated-column', detail, value });
+  }
+  seen.add(column);
+}
+
+function checkIdenticalKeys(unique: KeyDefinition[], problems: Problem[]): void {
+  const first = new Map<string, string>();
+  for (const key of unique) {
+    const columns = JSON.stringify(key.columns);
+    const pointer = first.get(columns);
+    if (pointer === undefined) first.set(columns, key.pointer);
+    else {
+      const detail = `this unique constraint is there already, at ${pointer}`;
+      problems.push({ pointer: key.pointer, code: 'duplicate-constraint', detail });
+    }
+  }
+}
+
+function checkConstraintNames(
+  table: string,
+  keys: KeyDefinition[],
+  foreignKeys: ForeignKeyDefinition[],
+  problems: Problem[],
+): void {
+  const first = new Map<string, string>();
+  const add = (name: string | undefined, pointer: string) => {
+    if (name === undefined) return;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, pointer);
+    else {
+      const detail = `the constraint name "${name}" is taken already, at ${earlier}`;
+      problems.push({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: name });
+    }
+  };
+  for (const key of keys) {
+    add(key.name, key.pointer);
+    // A key's index is a relation of its schema, as the table itself.
+    if (key.name === table) {
+      const detail = 'the index of this constraint cannot have the name of the table';
+      problems.push({ pointer: `${key.pointer}/name`, code: 'duplicate-name', detail, value: table });
+    }
+  }
+  for (const key of foreignKeys) add(key.name, key.pairs[0]!.pointer);
+}

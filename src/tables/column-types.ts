@@ -1,0 +1,262 @@
+/**
+ * What a caller's `type` means. The text is parsed here only for its grammar (PostgreSQL 8, "Data Types"); which types
+ * there are, PostgreSQL says. Into DDL goes the name that its catalogue gave back, qualified and quoted, so that it
+ * means the same under every search path, with the modifiers written anew from their tokens.
+ */
+import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
+import { maxIdentifierBytes } from './identifiers.ts';
+import { TokenReader, tokenize } from './sql-tokens.ts';
+
+/** A type's name taken apart. */
+export interface TypeName {
+  /** For `to_regtype`: the name with its modifiers and without its array brackets. */
+  lookup: string;
+  /** For `to_regtype`, where it does not know `lookup`: what the friendly alias stands for. */
+  aliasLookup: string | undefined;
+  /** In SQL, with its parentheses: `(12,2)`; '' where there are none. */
+  modifiers: string;
+  isArray: boolean;
+}
+
+/** The names that PostgreSQL does not know, and what they stand for without and with a length. */
+const aliases: Record<string, { plain: string; withModifiers?: string }> = {
+  string: { plain: 'text', withModifiers: 'varchar' },
+  str: { plain: 'text', withModifiers: 'varchar' },
+  nvarchar: { plain: 'varchar', withModifiers: 'varchar' },
+  tinytext: { plain: 'text' },
+  mediumtext: { plain: 'text' },
+  longtext: { plain: 'text' },
+  clob: { plain: 'text' },
+  number: { plain: 'numeric', withModifiers: 'numeric' },
+  double: { plain: 'double precision' },
+  float32: { plain: 'real' },
+  float64: { plain: 'double precision' },
+  byte: { plain: 'smallint' },
+  tinyint: { plain: 'smallint' },
+  short: { plain: 'smallint' },
+  int16: { plain: 'smallint' },
+  mediumint: { plain: 'integer' },
+  int32: { plain: 'integer' },
+  long: { plain: 'bigint' },
+  int64: { plain: 'bigint' },
+  // Without an offset, so without a time zone: what inference makes of such texts, too.
+  datetime: { plain: 'timestamp', withModifiers: 'timestamp' },
+  datetime2: { plain: 'timestamp', withModifiers: 'timestamp' },
+  datetimeoffset: { plain: 'timestamptz', withModifiers: 'timestamptz' },
+  blob: { plain: 'bytea' },
+  binary: { plain: 'bytea' },
+  varbinary: { plain: 'bytea' },
+  bytes: { plain: 'bytea' },
+  object: { plain: 'jsonb' },
+  dict: { plain: 'jsonb' },
+  map: { plain: 'jsonb' },
+  guid: { plain: 'uuid' },
+  uniqueidentifier: { plain: 'uuid' },
+};
+
+/** PostgreSQL 8.1.4, made as identity columns. */
+const serials: Record<string, string> = {
+  smallserial: 'smallint',
+  serial2: 'smallint',
+  serial: 'integer',
+  serial4: 'integer',
+  bigserial: 'bigint',
+  serial8: 'bigint',
+};
+
+/** Names that a caller may have meant, beside the types of the database. */
+export const friendlyTypeNames: string[] = [...Object.keys(aliases), ...Object.keys(serials)];
+
+/** The type under a name of the serial family; undefined for every other type. */
+export function serialBase(text: string): string | undefined {
+  const tokens = tokenize(text);
+  if (tokens?.length !== 1 || tokens[0]!.kind !== 'word') return undefined;
+  return Object.hasOwn(serials, tokens[0]!.text) ? serials[tokens[0]!.text] : undefined;
+}
+
+/** Undefined where `text` has not the grammar of a type's name. */
+export function parseTypeName(text: string): TypeName | undefined {
+  const tokens = tokenize(text);
+  if (tokens === undefined) return undefined;
+  const reader = new TokenReader(tokens);
+  const type = readTypeName(reader);
+  return reader.ended ? type : undefined;
+}
+
+/** Reads a type's name where one begins, as after `::`. */
+export function readTypeName(reader: TokenReader): TypeName | undefined {
+  const base = readBaseName(reader);
+  if (base === undefined) return undefined;
+  const isArray = readBrackets(reader);
+  return isArray === undefined ? undefined : { ...base, isArray };
+}
+
+type BaseName = Omit<TypeName, 'isArray'>;
+
+function readBaseName(reader: TokenReader): BaseName | undefined {
+  const first = reader.next();
+  if (first?.kind !== 'word' && first?.kind !== 'quoted') return undefined;
+  if (Buffer.byteLength(first.text) > maxIdentifierBytes) return undefined;
+  const isQualified = reader.peek()?.kind === 'symbol' && reader.peek()?.text === '.';
+  if (first.kind === 'quoted' || isQualified) return readQualified(reader, first.kind, first.text);
+  switch (first.text) {
+    case 'double':
+      return reader.word('precision') ? plain('double precision') : withModifiers(reader, 'double');
+    case 'national':
+      if (!reader.word('character') && !reader.word('char')) return undefined;
+      return readCharacter(reader);
+    case 'character':
+    case 'char':
+    case 'nchar':
+      return readCharacter(reader);
+    case 'bit':
+      return reader.word('varying')
+        ? withModifiers(reader, 'bit varying')
+        : withModifiers(reader, 'bit', '(1)');
+    case 'float': {
+      // The number chooses between two types and is no modifier of them.
+      const type = withModifiers(reader, 'float');
+      return type && { ...type, modifiers: '' };
+    }
+    case 'time':
+    case 'timestamp':
+      return readTime(reader, first.text);
+    case 'interval':
+      return readInterval(reader);
+    default:
+      return withModifiers(reader, first.text);
+  }
+}
+
+function plain(lookup: string): BaseName {
+  return { lookup, aliasLookup: undefined, modifiers: '' };
+}
+
+function readQualified(reader: TokenReader, firstKind: string, first: string): BaseName | undefined {
+  let name = firstKind === 'quoted' ? quoteIdentifier(first) : first;
+  if (reader.symbol('.')) {
+    const second = reader.next();
+    if (second?.kind !== 'word' && second?.kind !== 'quoted') return undefined;
+    if (Buffer.byteLength(second.text) > maxIdentifierBytes) return undefined;
+    name = quoteQualified(first, second.text);
+  }
+  const modifiers = readModifiers(reader);
+  return modifiers === undefined ? undefined : { ...plain(`${name}${modifiers}`), modifiers };
+}
+
+function withModifiers(reader: TokenReader, name: string, absent = ''): BaseName | undefined {
+  const modifiers = readModifiers(reader);
+  if (modifiers === undefined) return undefined;
+  const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+  const aliased = modifiers === '' ? alias?.plain : alias?.withModifiers;
+  return {
+    lookup: `${name}${modifiers}`,
+    aliasLookup: aliased === undefined ? undefined : `${aliased}${modifiers}`,
+    modifiers: modifiers === '' ? absent : modifiers,
+  };
+}
+
+function readCharacter(reader: TokenReader): BaseName | undefined {
+  return reader.word('varying')
+    ? withModifiers(reader, 'character varying')
+    : withModifiers(reader, 'character', '(1)');
+}
+
+function readTime(reader: TokenReader, name: string): BaseName | undefined {
+  const modifiers = readModifiers(reader);
+  if (modifiers === undefined) return undefined;
+  let zone = '';
+  const zoned = reader.word('with') ? 'with' : reader.word('without') ? 'without' : undefined;
+  if (zoned !== undefined) {
+    if (!reader.word('time') || !reader.word('zone')) return undefined;
+    zone = ` ${zoned} time zone`;
+  }
+  return { ...plain(`${name}${modifiers}${zone}`), modifiers };
+}
+
+/** Bits of the fields in an interval's modifier (PostgreSQL, src/include/utils/datetime.h). */
+const intervalFields = ['year', 'month', 'day', 'hour', 'minute', 'second'];
+const intervalBits: Record<string, number> = { month: 1, year: 2, day: 3, hour: 10, minute: 11, second: 12 };
+const allIntervalFields = 0x7fff;
+
+function readInterval(reader: TokenReader): BaseName | undefined {
+  const from = readIntervalField(reader);
+  if (from === undefined) {
+    const precision = readModifiers(reader);
+    if (precision === undefined) return undefined;
+    const modifiers = precision === '' ? '' : `(${allIntervalFields},${precision.slice(1)}`;
+    return { ...plain(`interval${precision}`), modifiers };
+  }
+  let to = from;
+  if (reader.word('to')) {
+    const last = readIntervalField(reader);
+    if (last === undefined) return undefined;
+    to = last;
+  }
+  const precision = to === 'second' ? readModifiers(reader) : '';
+  if (precision === undefined) return undefined;
+  const fields = intervalFields.slice(intervalFields.indexOf(from), intervalFields.indexOf(to) + 1);
+  const mask = fields.reduce((bits, field) => bits | (1 << intervalBits[field]!), 0);
+  const lookup = `interval ${from === to ? from : `${from} to ${to}`}${precision}`;
+  return { ...plain(lookup), modifiers: precision === '' ? `(${mask})` : `(${mask},${precision.slice(1)}` };
+}
+
+function readIntervalField(reader: TokenReader): string | undefined {
+  return intervalFields.find((field) => reader.word(field));
+}
+
+/** `(…)` written anew; '' where none is; undefined where it is broken. */
+function readModifiers(reader: TokenReader): string | undefined {
+  if (!reader.symbol('(')) return '';
+  const modifiers: string[] = [];
+  do {
+    const sign = reader.symbol('-') ? '-' : '';
+    const token = reader.next();
+    if (token === undefined) return undefined;
+    if (token.kind === 'number') modifiers.push(`${sign}${token.text}`);
+    else if (sign !== '' || token.kind === 'symbol' || token.kind === 'bits') return undefined;
+    // A bare word is to a type's modifier function what a string is.
+    else modifiers.push(quoteLiteral(token.text));
+  } while (reader.symbol(','));
+  return reader.symbol(')') ? `(${modifiers.join(',')})` : undefined;
+}
+
+/** Whether `[]`, `[3][]`, `array` or `array[3]` follows; undefined where it is broken. */
+function readBrackets(reader: TokenReader): boolean | undefined {
+  if (reader.word('array')) {
+    if (!reader.symbol('[')) return true;
+    return reader.kind('number') !== undefined && reader.symbol(']') ? true : undefined;
+  }
+  let isArray = false;
+  while (reader.symbol('[')) {
+    reader.kind('number');
+    if (!reader.symbol(']')) return undefined;
+    isArray = true;
+  }
+  return isArray;
+}
+
+/** A type as the catalogue has it (see `lookUpDefinition` in catalog.ts). */
+export interface CatalogType {
+  /** Of the array where one is meant, while `schema` and `name` are its elements'. */
+  oid: number;
+  schema: string;
+  name: string;
+  /** `pg_type.typtype` */
+  kind: string;
+  /** Innermost type under a domain; the type itself otherwise. */
+  baseOid: number;
+  /** `pg_type.typcategory` of the base. */
+  category: string;
+  /** `format_type` without modifiers. */
+  display: string;
+  /** It has a default btree operator class: it can be a key. */
+  isOrdered: boolean;
+  mayUse: boolean;
+}
+
+/** The type in SQL, the same under every search path. */
+export function typeSql(parsed: TypeName, type: CatalogType): string {
+  // PostgreSQL does not hold an array to its declared number of dimensions (8.15.1): one pair says it all.
+  return `${quoteQualified(type.schema, type.name)}${parsed.modifiers}${parsed.isArray ? '[]' : ''}`;
+}

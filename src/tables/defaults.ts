@@ -1,0 +1,304 @@
+/**
+ * What a caller's `default` means: one rule in three steps (CONTRACT 2), decided by PostgreSQL's own lexical rules.
+ *
+ * 1. `'…'`, `'…'::type` or `B'…'`: an SQL literal. (Escape strings, `$$…$$` and adjoining strings are step 3.)
+ * 2. A call of an allowed function, or a keyword such as CURRENT_TIMESTAMP. Arguments are literals, with or without a
+ *    cast, or such calls again: `timezone('utc', now())`.
+ * 3. Anything else is literal text in the input syntax of the column's type. `now` into a timestamp is therefore the
+ *    moment of the table's creation, `now()` the moment of each row.
+ *
+ * What goes into SQL is written anew from the tokens.
+ */
+import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
+import type { TypeName } from './column-types.ts';
+import { parseTypeName, readTypeName } from './column-types.ts';
+import { TokenReader, tokenize } from './sql-tokens.ts';
+
+/**
+ * The functions of `pg_catalog` that a default may call: useful in one, and unable to sleep, to read files or settings,
+ * to write or to take locks. The setting of further functions adds to them, each by its name or `schema.name`.
+ */
+const allowedFunctions = new Set([
+  'now',
+  'transaction_timestamp',
+  'statement_timestamp',
+  'clock_timestamp',
+  'timezone',
+  'date_trunc',
+  'to_timestamp',
+  'to_char',
+  'make_date',
+  'make_interval',
+  'random',
+  'gen_random_uuid',
+  'uuidv4',
+  'uuidv7',
+  'nextval',
+  'json_build_array',
+  'json_build_object',
+  'jsonb_build_array',
+  'jsonb_build_object',
+]);
+
+/** The keywords that are values (PostgreSQL 9.9.5 and 9.27.1); true: a precision in parentheses may follow. */
+const keywords: Record<string, boolean> = {
+  current_timestamp: true,
+  current_time: true,
+  localtime: true,
+  localtimestamp: true,
+  current_date: false,
+  current_user: false,
+  session_user: false,
+};
+
+/** Calls in calls; PostgreSQL's own limit is its stack. */
+const maxDepth = 8;
+
+export type ParsedDefault =
+  | { kind: 'literal'; text: string; hint: string }
+  | { kind: 'expression'; expression: Expression };
+
+export type Expression =
+  | { kind: 'string'; text: string; cast: TypeName | undefined }
+  /** A number, `B'…'` or a keyword: written as it is. */
+  | { kind: 'word'; sql: string; cast: TypeName | undefined }
+  | { kind: 'call'; name: FunctionName; arguments: Expression[] };
+
+export interface FunctionName {
+  schema: string | undefined;
+  name: string;
+}
+
+/** A function as it was found in the catalogue. */
+export interface CatalogFunction {
+  schema: string;
+  name: string;
+}
+
+/**
+ * @param extraFunctions names (`name` or `schema.name`) that the service's settings allow beside the built-in ones
+ */
+export function parseDefault(text: string, extraFunctions: readonly string[]): ParsedDefault {
+  const literal: ParsedDefault = { kind: 'literal', text, hint: hintOf(text, extraFunctions) };
+  const tokens = tokenize(text);
+  if (tokens === undefined || tokens.length === 0) return literal;
+  const first = tokens[0]!;
+  if (tokens.length === 1 && first.kind === 'string') return { kind: 'literal', text: first.text, hint: '' };
+  const reader = new TokenReader(tokens);
+  const expression = readExpression(reader, extraFunctions, 0);
+  if (expression === undefined || !reader.ended || !isDefault(expression)) return literal;
+  return { kind: 'expression', expression };
+}
+
+/** Numbers, true, false and null are arguments only: as a default they are step 3. */
+function isDefault(expression: Expression): boolean {
+  if (expression.kind !== 'word') return true;
+  if (expression.cast !== undefined) return expression.sql.startsWith("B'");
+  return expression.sql.startsWith("B'") || /^(current|local|session)/.test(expression.sql);
+}
+
+/** What to tell where the text is refused as a literal. */
+function hintOf(text: string, extraFunctions: readonly string[]): string {
+  const trimmed = text.trim();
+  if (trimmed === '' || /^null$/i.test(trimmed)) return 'For no default send null.';
+  const call = /^([\w$."]+)\s*\(/.exec(trimmed);
+  if (call === null) return '';
+  const names = [...allowedFunctions, ...extraFunctions].join(', ');
+  return `Only calls of these functions, with literal arguments, are taken as calls: ${names}.`;
+}
+
+function readExpression(
+  reader: TokenReader,
+  extraFunctions: readonly string[],
+  depth: number,
+): Expression | undefined {
+  if (depth > maxDepth) return undefined;
+  const token = reader.next();
+  switch (token?.kind) {
+    case 'string':
+      return withCast(reader, { kind: 'string', text: token.text, cast: undefined });
+    case 'bits':
+      return withCast(reader, { kind: 'word', sql: `B'${token.text}'`, cast: undefined });
+    case 'number':
+      return withCast(reader, { kind: 'word', sql: token.text, cast: undefined });
+    case 'symbol': {
+      const digits = token.text === '-' ? reader.kind('number') : undefined;
+      // The sign binds weaker than a cast (PostgreSQL 4.1.6), hence the parentheses.
+      return digits === undefined ? undefined : { kind: 'word', sql: `(-${digits})`, cast: undefined };
+    }
+    case 'word':
+      return readWord(reader, token.text, extraFunctions, depth);
+    case 'quoted':
+      return readCall(reader, token.text, extraFunctions, depth);
+    default:
+      return undefined;
+  }
+}
+
+function readWord(
+  reader: TokenReader,
+  word: string,
+  extraFunctions: readonly string[],
+  depth: number,
+): Expression | undefined {
+  if (word === 'true' || word === 'false' || word === 'null') {
+    return withCast(reader, { kind: 'word', sql: word, cast: undefined });
+  }
+  if (!Object.hasOwn(keywords, word)) return readCall(reader, word, extraFunctions, depth);
+  let sql = word;
+  if (keywords[word] && reader.symbol('(')) {
+    const precision = reader.kind('number');
+    if (precision === undefined || !/^\d$/.test(precision) || !reader.symbol(')')) return undefined;
+    sql = `${word}(${precision})`;
+  }
+  return { kind: 'word', sql, cast: undefined };
+}
+
+function withCast(
+  reader: TokenReader,
+  literal: Exclude<Expression, { kind: 'call' }>,
+): Expression | undefined {
+  if (!reader.symbol('::')) return literal;
+  const cast = readTypeName(reader);
+  return cast === undefined ? undefined : { ...literal, cast };
+}
+
+function readCall(
+  reader: TokenReader,
+  first: string,
+  extraFunctions: readonly string[],
+  depth: number,
+): Expression | undefined {
+  const name: FunctionName = { schema: undefined, name: first };
+  if (reader.symbol('.')) {
+    const second = reader.kind('word') ?? reader.kind('quoted');
+    if (second === undefined) return undefined;
+    name.schema = first;
+    name.name = second;
+  }
+  if (!isAllowed(name, extraFunctions) || !reader.symbol('(')) return undefined;
+  const args: Expression[] = [];
+  if (!reader.symbol(')')) {
+    do {
+      const argument = readExpression(reader, extraFunctions, depth + 1);
+      if (argument === undefined) return undefined;
+      args.push(argument);
+    } while (reader.symbol(','));
+    if (!reader.symbol(')')) return undefined;
+  }
+  return { kind: 'call', name, arguments: args };
+}
+
+function isAllowed(name: FunctionName, extraFunctions: readonly string[]): boolean {
+  if (isBuiltIn(name)) return true;
+  const full = name.schema === undefined ? name.name : `${name.schema}.${name.name}`;
+  return extraFunctions.includes(full);
+}
+
+/** Built-in functions are always those of `pg_catalog`, whatever else bears their name. */
+export function isBuiltIn(name: FunctionName): boolean {
+  return (name.schema === undefined || name.schema === 'pg_catalog') && allowedFunctions.has(name.name);
+}
+
+/** Every type, function and sequence that the expression names. */
+export interface Mentions {
+  types: TypeName[];
+  functions: FunctionName[];
+  /** Arguments of `nextval`, in the input syntax of `regclass`. */
+  sequences: string[];
+}
+
+export function mentionsOf(expression: Expression, into: Mentions): void {
+  if (expression.kind !== 'call') {
+    if (expression.cast !== undefined) into.types.push(expression.cast);
+    return;
+  }
+  into.functions.push(expression.name);
+  const sequence = sequenceOf(expression);
+  if (sequence !== undefined) into.sequences.push(sequence);
+  else for (const argument of expression.arguments) mentionsOf(argument, into);
+}
+
+/** The sequence's name where the expression is `nextval('…')` or `nextval('…'::regclass)`. */
+export function sequenceOf(expression: Expression): string | undefined {
+  if (expression.kind !== 'call' || expression.name.name !== 'nextval' || !isBuiltIn(expression.name)) {
+    return undefined;
+  }
+  const [argument] = expression.arguments;
+  if (expression.arguments.length !== 1 || argument?.kind !== 'string') return undefined;
+  return argument.cast === undefined || argument.cast.lookup === 'regclass' ? argument.text : undefined;
+}
+
+/** Whether evaluating the expression moves a sequence on. */
+export function takesNumbers(expression: Expression): boolean {
+  return (
+    expression.kind === 'call' &&
+    (expression.name.name === 'nextval' || expression.arguments.some(takesNumbers))
+  );
+}
+
+/** How what an expression mentions is written in SQL. */
+export interface Names {
+  type(type: TypeName): string;
+  function(name: FunctionName): CatalogFunction;
+  /** A qualified and quoted relation. */
+  sequence(text: string): string;
+}
+
+export function expressionSql(expression: Expression, names: Names): string {
+  switch (expression.kind) {
+    case 'string': {
+      const literal = quoteLiteral(expression.text);
+      return expression.cast === undefined ? literal : `CAST(${literal} AS ${names.type(expression.cast)})`;
+    }
+    case 'word':
+      return expression.cast === undefined
+        ? expression.sql
+        : `CAST(${expression.sql} AS ${names.type(expression.cast)})`;
+    case 'call': {
+      const { schema, name } = names.function(expression.name);
+      const sequence = sequenceOf(expression);
+      const list =
+        sequence === undefined
+          ? expression.arguments.map((argument) => expressionSql(argument, names)).join(', ')
+          : `${quoteLiteral(names.sequence(sequence))}::pg_catalog.regclass`;
+      return `${quoteQualified(schema, name)}(${list})`;
+    }
+  }
+}
+
+/**
+ * PostgreSQL's own text of a default (`pg_get_expr`) as a definition says it.
+ *
+ * @param category `pg_type.typcategory` of the column's type (of a domain: of the type it is over)
+ * @returns `text` undefined: no default; `isExpression`: a definition cannot say it, and read as one it would become
+ *   literal text
+ */
+export function describeDefault(
+  expression: string,
+  category: string,
+  extraFunctions: readonly string[],
+): { text: string | undefined; isExpression: boolean } {
+  if (/^NULL::/.test(expression) && parseTypeName(expression.slice(6)) !== undefined) {
+    return { text: undefined, isExpression: false };
+  }
+  if (isPlainConstant(expression, category)) return { text: expression, isExpression: false };
+  const text = asCastLiteral(expression);
+  const isExpression =
+    parseDefault(text, extraFunctions).kind === 'literal' && !/^'(?:[^']|'')*'$/.test(text);
+  return { text: isExpression ? expression : text, isExpression };
+}
+
+/** `(0)::numeric` and `ARRAY[]::text[]` as the literals with a cast that they are. */
+function asCastLiteral(expression: string): string {
+  const constant = /^\(?(-?[\d.]+|true|false)\)?::(.+)$/.exec(expression);
+  if (constant !== null) return `'${constant[1]}'::${constant[2]}`;
+  const emptyArray = /^ARRAY\[\]::(.+)$/.exec(expression);
+  return emptyArray === null ? expression : `'{}'::${emptyArray[1]}`;
+}
+
+/** A number or a truth value without a cast: the same as literal text, unless the column holds text of any kind. */
+function isPlainConstant(expression: string, category: string): boolean {
+  if (/^(true|false)$/.test(expression)) return category === 'B';
+  return category === 'N' && /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/.test(expression);
+}

@@ -1,0 +1,147 @@
+/**
+ * Reads a table back from PostgreSQL's catalogue, in a form that can be sent again as a definition.
+ *
+ * Tables and partitioned tables are described, whoever made them; a view, a materialized view, a foreign table or a
+ * sequence is no table here. What a definition cannot say (generated columns, defaults that are expressions, CHECK and
+ * the like) is shown in fields of its own, which a definition refuses, so that nothing is lost in silence.
+ *
+ * The index of a key is named once per schema: sent again beside its first table, a description needs its keys' names
+ * emptied, as the error says.
+ */
+import type { ClientBase } from 'pg';
+import { AppError } from '../errors.ts';
+import type { TableFacts } from './catalog.ts';
+import { describeRelation, findRelation } from './catalog.ts';
+import { describeDefault } from './defaults.ts';
+import type { ColumnDescription, TableDescription } from './definition.ts';
+
+export { readLoadColumns } from './read-load-columns.ts';
+export type { TableDescription };
+
+/**
+ * One round trip.
+ *
+ * @param extraFunctions see `PrepareOptions`: defaults that call them can be said
+ * @throws AppError `table-not-found`, saying what has the name where it is no table
+ */
+export async function describeTable(
+  client: ClientBase,
+  schema: string,
+  name: string,
+  extraFunctions: readonly string[] = [],
+): Promise<TableDescription> {
+  const facts = await readTable(client, schema, name);
+  if (facts !== undefined && isTable(facts.kind)) return toDescription(schema, name, facts, extraFunctions);
+  const kind = facts === undefined ? undefined : otherKinds[facts.kind];
+  throw new AppError(
+    'table-not-found',
+    kind === undefined
+      ? `There is no table "${name}" in the schema "${schema}".`
+      : `"${name}" in the schema "${schema}" is ${kind}, not a table.`,
+  );
+}
+
+/** Whether a table has the name; whatever else has it stands in a creation's way all the same. One round trip. */
+export async function tableStands(client: ClientBase, schema: string, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ kind: string }>(findRelation(schema, name));
+  return rows[0] !== undefined && isTable(rows[0].kind);
+}
+
+export async function readTable(
+  client: ClientBase,
+  schema: string,
+  name: string,
+): Promise<TableFacts | undefined> {
+  const { rows } = await client.query<{ found: TableFacts }>(describeRelation(schema, name));
+  return rows[0]?.found;
+}
+
+/** `pg_class.relkind`: an ordinary or a partitioned table. */
+export function isTable(kind: string): boolean {
+  return kind === 'r' || kind === 'p';
+}
+
+const otherKinds: Record<string, string> = {
+  v: 'a view',
+  m: 'a materialized view',
+  f: 'a foreign table',
+  S: 'a sequence',
+  i: 'an index',
+  I: 'an index',
+  c: 'a type',
+};
+
+/** What the catalogue says, in the answer's shape. */
+export function toDescription(
+  schema: string,
+  name: string,
+  facts: TableFacts,
+  extraFunctions: readonly string[],
+): TableDescription {
+  return {
+    name,
+    schema,
+    columns: (facts.columns ?? []).map((column) => describeColumn(column, extraFunctions)),
+    constraints: describeConstraints(facts.constraints ?? []),
+  };
+}
+
+const serialNames: Record<string, string> = {
+  smallint: 'smallserial',
+  integer: 'serial',
+  bigint: 'bigserial',
+};
+
+function describeColumn(
+  column: NonNullable<TableFacts['columns']>[number],
+  extraFunctions: readonly string[],
+): ColumnDescription {
+  const description: ColumnDescription = {
+    id: column.id,
+    name: column.name,
+    type: column.type,
+    is_nullable: !column.notNull,
+    default: null,
+  };
+  const serial = serialNames[column.type];
+  if (column.identity !== '' || (column.ownsSequence && column.notNull && serial !== undefined)) {
+    description.type = serial ?? column.type;
+    if (column.identity === 'a') description.identity = 'always';
+  } else if (column.generated !== '') {
+    description.generated = column.default;
+  } else if (column.default !== null) {
+    const { text, isExpression } = describeDefault(column.default, column.category, extraFunctions);
+    description.default = text ?? null;
+    if (isExpression) description.default_is_expression = true;
+  }
+  return description;
+}
+
+function describeConstraints(facts: NonNullable<TableFacts['constraints']>): TableDescription['constraints'] {
+  const constraints: TableDescription['constraints'] = {
+    unique: [],
+    primary_key: { name: '', columns: [] },
+    foreign_keys: [],
+  };
+  const others: { name: string; definition: string }[] = [];
+  for (const constraint of facts) {
+    const { name, kind, definition } = constraint;
+    const columns = constraint.columns ?? [];
+    if (!constraint.isPlain) others.push({ name, definition });
+    else if (kind === 'p') constraints.primary_key = { name, columns };
+    else if (kind === 'u') constraints.unique.push({ name, columns });
+    else {
+      for (const [index, column] of columns.entries()) {
+        constraints.foreign_keys.push({
+          name,
+          column,
+          reference_table: constraint.referenceTable!,
+          reference_column: constraint.referenceColumns![index]!,
+          reference_schema: constraint.referenceSchema!,
+        });
+      }
+    }
+  }
+  if (others.length > 0) constraints.others = others;
+  return constraints;
+}

@@ -1,0 +1,38 @@
+/** A definition that was checked against the database and that PostgreSQL will take. */
+import type { CatalogType } from './column-types.ts';
+import type { ForeignKeyDefinition, KeyDefinition } from './definition.ts';
+
+export interface PreparedTable {
+  schema: string;
+  name: string;
+  columns: PreparedColumn[];
+  primaryKey: KeyDefinition | undefined;
+  unique: KeyDefinition[];
+  foreignKeys: PreparedForeignKey[];
+  /** What had the name in the schema when the lock on the name was taken: a table or anything else. */
+  standing: StandingObject | undefined;
+}
+
+export interface StandingObject {
+  oid: number;
+  /** `pg_class.relkind`, or `type`. */
+  kind: string;
+}
+
+export interface PreparedColumn {
+  name: string;
+  /** As the caller wrote it. */
+  typeText: string;
+  /** In SQL: qualified, with modifiers. */
+  typeSql: string;
+  type: CatalogType;
+  isNullable: boolean;
+  identity: 'none' | 'by default' | 'always';
+  /** In SQL: a literal or an expression. */
+  defaultSql: string | undefined;
+}
+
+export interface PreparedForeignKey extends ForeignKeyDefinition {
+  /** It refers to the table itself, whatever name that is made under. */
+  isSelf: boolean;
+}

@@ -1,0 +1,36 @@
+/** Reads what a load must know of a table's columns. */
+import type { ClientBase } from 'pg';
+import type { LoadFacts, TypeFacts } from './catalog.ts';
+import { loadColumns } from './catalog.ts';
+import type { ColumnType, LoadColumn } from './load-column.ts';
+
+/** The columns in their order; none where there is no such table. One round trip. */
+export async function readLoadColumns(
+  client: ClientBase,
+  schema: string,
+  name: string,
+): Promise<LoadColumn[]> {
+  const { rows } = await client.query<LoadFacts>(loadColumns(schema, name));
+  const types = new Map((rows[0]?.types ?? []).map((type) => [typeKey(type.oid, type.typmod), type]));
+  return (rows[0]?.columns ?? []).map(({ typeOid, typmod, ...column }) => ({
+    ...column,
+    type: toColumnType(types, typeOid, typmod),
+  }));
+}
+
+function typeKey(oid: number, typmod: number): string {
+  return `${oid} ${typmod}`;
+}
+
+function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number): ColumnType {
+  const { name, kind, base, baseTypmod, notNull, element, labels } = types.get(typeKey(oid, typmod))!;
+  const type: ColumnType = { oid, name, typmod, kind };
+  if (kind === 'domain') {
+    const under = toColumnType(types, base, baseTypmod);
+    type.base = under.base ?? under;
+    type.domainNotNull = notNull || under.domainNotNull === true;
+  }
+  if (kind === 'array') type.element = toColumnType(types, element, typmod);
+  if (labels !== null) type.labels = labels;
+  return type;
+}

@@ -1,0 +1,112 @@
+/**
+ * PostgreSQL's lexical rules (4.1) as far as types and defaults need them: what a caller writes is cut into these
+ * tokens, understood, and written anew from them. Text that holds anything else has no tokens.
+ */
+
+export interface Token {
+  /** `word`: unquoted, folded to lower case as PostgreSQL folds it. `bits`: `B'…'`. */
+  kind: 'word' | 'quoted' | 'string' | 'bits' | 'number' | 'symbol';
+  /** The value: without quotes, doubled quotes made single. */
+  text: string;
+}
+
+/** In the order in which they are tried. */
+const patterns: [Token['kind'] | 'space', RegExp][] = [
+  ['space', /[ \t\n\r\f\v]+/y],
+  ['bits', /[bB]'([01]*)'/y],
+  // A prefix would change what the string after it means (`E'…'`, `U&'…'`, `N'…'`).
+  ['word', /([A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)(?![\w$\u0080-\uffff'"&])/y],
+  ['quoted', /"((?:[^"]|"")+)"/y],
+  ['string', /'((?:[^']|'')*)'/y],
+  ['number', /((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w$.\u0080-\uffff])/y],
+  ['symbol', /(::|[()[\],.-])/y],
+];
+
+/** The tokens of `text`; undefined where it holds something that is none (comments, operators, `E'…'`, `$$`). */
+export function tokenize(text: string): Token[] | undefined {
+  const tokens: Token[] = [];
+  for (let at = 0; at < text.length; ) {
+    const found = nextToken(text, at);
+    if (found === undefined) return undefined;
+    at = found.end;
+    // Two strings side by side are one or a fault, depending on the space between them.
+    if (found.kind === 'string' && tokens.at(-1)?.kind === 'string') return undefined;
+    if (found.kind !== 'space') tokens.push({ kind: found.kind, text: tokenText(found.kind, found.text) });
+  }
+  return tokens;
+}
+
+function nextToken(text: string, at: number) {
+  for (const [kind, pattern] of patterns) {
+    pattern.lastIndex = at;
+    const match = pattern.exec(text);
+    if (match !== null) return { kind, text: match[1] ?? '', end: pattern.lastIndex };
+  }
+  return undefined;
+}
+
+function tokenText(kind: Token['kind'], text: string): string {
+  if (kind === 'word') return foldCase(text);
+  if (kind === 'quoted') return text.replaceAll('""', '"');
+  return kind === 'string' ? text.replaceAll("''", "'") : text;
+}
+
+/** Reads tokens from left to right. */
+export class TokenReader {
+  private readonly tokens: Token[];
+  private at = 0;
+
+  constructor(tokens: Token[]) {
+    this.tokens = tokens;
+  }
+
+  get ended(): boolean {
+    return this.at >= this.tokens.length;
+  }
+
+  get position(): number {
+    return this.at;
+  }
+
+  set position(at: number) {
+    this.at = at;
+  }
+
+  peek(): Token | undefined {
+    return this.tokens[this.at];
+  }
+
+  next(): Token | undefined {
+    return this.tokens[this.at++];
+  }
+
+  /** Takes the next token where it is this symbol. */
+  symbol(text: string): boolean {
+    return this.take('symbol', text);
+  }
+
+  /** Takes the next token where it is this word, unquoted. */
+  word(text: string): boolean {
+    return this.take('word', text);
+  }
+
+  /** Takes the next token where it is of this kind, and gives its value. */
+  kind(kind: Token['kind']): string | undefined {
+    const token = this.tokens[this.at];
+    if (token?.kind !== kind) return undefined;
+    this.at++;
+    return token.text;
+  }
+
+  private take(kind: Token['kind'], text: string): boolean {
+    const token = this.tokens[this.at];
+    if (token?.kind !== kind || token.text !== text) return false;
+    this.at++;
+    return true;
+  }
+}
+
+/** Only ASCII is folded: what PostgreSQL does in a UTF-8 database. */
+function foldCase(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
