@@ -35,6 +35,9 @@ export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
   return element === undefined ? undefined : encoder({ code: codes.ARRAY, oid: type.oid, element });
 }
 
+/** For a column without an encoder of its own, which is staged as text. */
+export const textEncoder: ColumnEncoder = encoder({ code: codes.TEXT, oid: 25 });
+
 function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | undefined {
   switch (type.kind) {
     case 'enum':

@@ -1,9 +1,22 @@
-import { NULL } from '../../sources/cell-kind.ts';
+import * as cell from '../../sources/cell-kind.ts';
+import {
+  MOMENT_NOT_ALLOWED,
+  NOT_A_DATE,
+  NOT_A_TIME,
+  NOT_A_TIMESTAMP,
+  NOT_AN_INTERVAL,
+  OUT_OF_RANGE,
+} from '../cell-problems.ts';
 import { encodeArray } from './arrays.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+import { writeDate, writeTime, writeTimestamp } from './dates.ts';
 import { encodeScalar } from './encode-scalar.ts';
-import { ARRAY } from './type-codes.ts';
+import { writeInterval } from './intervals.ts';
+import { encodeJson } from './json.ts';
+import { formatMoment, momentText } from './moment-text.ts';
+import { encodeName, encodeText } from './text.ts';
+import * as codes from './type-codes.ts';
 
 /**
  * Writes one field of a binary COPY row: its length and its value, -1 for NULL (COPY, "Binary Format").
@@ -19,11 +32,58 @@ export function encodeCell(
   start: number,
   end: number,
 ): number {
-  if (kind === NULL) {
+  if (kind === cell.NULL) {
     out.ensure(4);
     out.int32(-1);
     return 0;
   }
-  if (encoder.code === ARRAY) return encodeArray(out, encoder, kind, bytes, start, end);
+  if (encoder.code === codes.ARRAY) return encodeArray(out, encoder, kind, bytes, start, end);
   return encodeScalar(out, encoder, kind, bytes, start, end);
+}
+
+/**
+ * Writes a moment of a spreadsheet, which knows no time zone: timestamptz and timetz take it as UTC, text and json as
+ * ISO 8601. A date takes the day of a date with a time, a time its time of day, as PostgreSQL's casts do.
+ *
+ * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL`; with days and microseconds as `CellSink.moment` gets them
+ * @returns as `encodeCell`
+ */
+export function encodeMoment(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  kind: number,
+  days: number,
+  microseconds: number,
+): number {
+  const hasDate = kind === cell.DATE || kind === cell.TIMESTAMP;
+  switch (encoder.code) {
+    case codes.DATE:
+      return hasDate ? writeDate(out, days) : NOT_A_DATE;
+    case codes.TIMESTAMP:
+    case codes.TIMESTAMPTZ:
+      return hasDate ? writeTimestamp(out, days, microseconds) : NOT_A_TIMESTAMP;
+    case codes.TIME:
+    case codes.TIMETZ:
+      if (kind === cell.DATE) return NOT_A_TIME;
+      if (kind === cell.INTERVAL && days !== 0) return OUT_OF_RANGE;
+      return writeTime(out, encoder.code === codes.TIMETZ, microseconds, 0);
+    case codes.INTERVAL:
+      return hasDate ? NOT_AN_INTERVAL : writeInterval(out, 0, days, 0, microseconds);
+    case codes.TEXT:
+      return encodeText(
+        out,
+        encoder.maxLength,
+        cell.STRING,
+        momentText,
+        0,
+        formatMoment(kind, days, microseconds),
+      );
+    case codes.NAME:
+      return encodeName(out, cell.STRING, momentText, 0, formatMoment(kind, days, microseconds));
+    case codes.PLAIN_JSON:
+    case codes.JSONB:
+      return encodeJson(out, encoder, cell.STRING, momentText, 0, formatMoment(kind, days, microseconds));
+    default:
+      return MOMENT_NOT_ALLOWED;
+  }
 }
