@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+
+/** The process as a person starts it: what it prints, how it ends. */
+
+const main = join(import.meta.dirname, '..', 'src', 'main.ts');
+
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-process-'));
+  await chmod(folder, 0o711);
+});
+
+after(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** In a folder of its own: a `.env` of whoever runs the tests must not matter. */
+function run(environment: Record<string, string> = {}): ChildProcess {
+  const settings = { PORT: '0', DATA_DIR: 'data', LOG_LEVEL: 'silent', ...environment };
+  return spawn(process.execPath, [main], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: 'pipe',
+  });
+}
+
+interface Started {
+  child: ChildProcess;
+  url: string;
+  databaseUrl: string;
+}
+
+async function started(child: ChildProcess): Promise<Started> {
+  let banner = '';
+  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
+    banner += chunk;
+    if (banner.includes('Ctrl-C')) break;
+  }
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(banner)?.[0];
+  const databaseUrl = /postgresql:[^\s"]+/.exec(banner)?.[0];
+  assert(url !== undefined && databaseUrl !== undefined, banner);
+  return { child, url, databaseUrl };
+}
+
+async function databaseAnswers(url: string): Promise<boolean> {
+  const client = new pg.Client(url);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  test(`${signal} ends the service and its PostgreSQL, with success`, async () => {
+    const { child, url, databaseUrl } = await started(run());
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    assert(await databaseAnswers(databaseUrl));
+    child.kill(signal);
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert(!(await databaseAnswers(databaseUrl)));
+  });
+}
+
+test('after a kill the next start takes over, at the same address', async () => {
+  const first = await started(run());
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
+  const second = await started(run());
+  assert.equal(second.databaseUrl, first.databaseUrl);
+  assert.equal((await fetch(`${second.url}/readyz`)).status, 200);
+  second.child.kill('SIGTERM');
+  assert.deepEqual(await once(second.child, 'exit'), [0, null]);
+});
+
+test('a second start on the folder: one plain line, and the first is not disturbed', async () => {
+  const first = await started(run());
+  const second = run();
+  const [message, [code]] = await Promise.all([text(second.stderr!), once(second, 'exit')]);
+  assert.equal(code, 1);
+  assert.match(
+    message,
+    /^Tablewright cannot start: another Tablewright \(process \d+\) uses the folder [^\n]*\n$/,
+  );
+  assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
+  first.child.kill('SIGTERM');
+  await once(first.child, 'exit');
+});
+
+test('settings that are not valid: every fault, no stack', async () => {
+  const child = run({ PORT: 'eighty', MAX_COLUMNS: '0' });
+  const [message, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+  assert.equal(code, 1);
+  assert.match(message, /PORT must be .*\n {2}MAX_COLUMNS must be /);
+  assert.doesNotMatch(message, /\n\s+at /);
+});
+
+test('a signal in the middle of the start ends it too, and leaves nothing behind', async () => {
+  for (const delayMs of [150, 300]) {
+    const child = run();
+    setTimeout(() => child.kill('SIGTERM'), delayMs);
+    await once(child, 'exit');
+  }
+  const { child } = await started(run());
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
