@@ -192,10 +192,7 @@ function fill(
 async function refuseDisagreement(client: ClientBase, request: LoadRequest, input: LoadInput): Promise<void> {
   if (input.definition === undefined) return;
   const { schema, name } = request;
-  const differences = await compareWithStanding(
-    client,
-    await prepareTable(client, { schema, name, table: input.definition }),
-  );
+  const differences = await compareWithStanding(client, { schema, name, table: input.definition });
   if (differences.length === 0) return;
   throw new AppError('invalid-definition', 'The definition sent does not agree with the table that stands.', {
     errors: differences,

@@ -21,19 +21,15 @@ export async function readDefaultValues(
     ids,
   ]);
   const list = expressions.map(({ expression }) => expression).join(', ');
-  const { rows } = await client.query({
-    text: `SELECT ${list}`,
-    rowMode: 'array',
-    binary: true,
-    types: { getTypeParser: () => (value: unknown) => value },
-  } as never);
-  const [values] = rows as unknown as (Buffer | null)[][];
+  const { rows } = await client.query<(Buffer | null)[]>({ text: `SELECT ${list}`, rowMode: 'array' });
+  const [values] = rows;
   return new Map(expressions.map(({ id }, index) => [id, values![index]!]));
 }
 
-// The cast applies the column's own type and modifier, as PostgreSQL does when it fills the column in.
+// The cast applies the column's own type and modifier, as PostgreSQL does when it fills the column in. A type's send
+// function answers what binary COPY wants to have.
 const defaultExpressions = `
-SELECT a.attnum AS id, format('CAST((%s) AS %s)',
+SELECT a.attnum AS id, format('%s(CAST((%s) AS %s))', t.typsend,
   coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(t.typdefaultbin, 0)),
   format_type(a.atttypid, a.atttypmod)) AS expression
 FROM pg_attribute a
