@@ -74,6 +74,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
+test('one Ctrl-C under npm, which arrives twice, is a stop in good order', async () => {
+  const { child, databaseUrl } = await started(run());
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  setTimeout(() => child.kill('SIGINT'), 5);
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  assert(!(await databaseAnswers(databaseUrl)));
+});
+
 test('after a kill the next start takes over, at the same address', async () => {
   const first = await started(run());
   first.child.kill('SIGKILL');
