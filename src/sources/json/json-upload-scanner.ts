@@ -125,17 +125,18 @@ export class JsonUploadScanner {
   /**
    * Takes the next bytes of the body, from `start` to the chunk's end. The chunk is not kept.
    *
-   * @returns the chunk's length; less only once, just after the `[` of `data`, where no sink is set: the caller sets
-   *   it and calls again with that as `start`
+   * @returns the chunk's length; where no sink is set, the position just after the `[` of `data`, once: `dataSeen` is
+   *   true then, and the caller sets the sink and calls again with that as `start`
    * @throws AppError `invalid-json` with the byte offset, `invalid-data` where the document is not such a body,
    *   `limit-exceeded`; the scanner is of no use afterwards
    */
   write(chunk: Buffer, start = 0): number {
+    if (this.sink === undefined && this.#state <= AFTER_ROW) throw new Error('The rows need a sink');
     this.#origin = this.#taken - start;
     try {
+      // What stands before a byte that is no UTF-8 is scanned all the same: so its row is known, and faults before it.
       const invalid = this.#utf8.check(chunk, start);
-      if (invalid >= 0) throw new JsonFault(invalid, 'UTF-8');
-      const end = chunk.length;
+      const end = invalid < 0 ? chunk.length : invalid;
       let i = start;
       while (i < end) {
         if (this.#token !== NO_TOKEN) i = this.#resumeToken(chunk, i, end);
@@ -145,6 +146,7 @@ export class JsonUploadScanner {
       }
       // The bytes after the `[` come again.
       if (i < end) this.#utf8.restart();
+      else if (invalid >= 0) throw new JsonFault(i, `not UTF-8, found ${showByte(chunk[i])}`, false);
       this.#taken += i - start;
       return i;
     } catch (error) {

@@ -1,0 +1,96 @@
+/** For tests: what a source pushed, as plain values, and a check that it kept to the rules of `CellSink`. */
+
+import assert from 'node:assert/strict';
+import { FALSE, NULL, REPEATED_KEY, ROW_NOT_AN_OBJECT, TRUE } from '../cell-kind.ts';
+import type { CellSink } from '../cell-sink.ts';
+import { type JsonLimits, JsonUploadScanner } from './json-upload-scanner.ts';
+
+export interface Cell {
+  name: string;
+  kind: number;
+  /** Empty for null, false and true. */
+  text: string;
+}
+
+export class CollectingSink implements CellSink {
+  readonly names: string[] = [];
+  readonly rows: Cell[][] = [];
+  readonly faults: { row: number; name: string | undefined; fault: number; text: string }[] = [];
+  drains = 0;
+  #row: Cell[] | undefined;
+  #inRow = new Set<number>();
+
+  column(column: number, name: string): void {
+    assert.equal(column, this.names.length);
+    assert.ok(!this.names.includes(name));
+    this.names.push(name);
+  }
+
+  beginRow(row: number): void {
+    assert.equal(this.#row, undefined);
+    assert.equal(row, this.rows.length + 1);
+    this.#row = [];
+    this.#inRow.clear();
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    assert.ok(!this.#inRow.has(column), 'one cell per column and row');
+    this.#inRow.add(column);
+    const text = kind === NULL || kind === FALSE || kind === TRUE ? '' : bytes.toString('utf8', start, end);
+    this.#row!.push({ name: this.#name(column), kind, text });
+  }
+
+  moment(): void {
+    assert.fail('JSON has no moments');
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    assert.ok(this.#row);
+    assert.equal(fault, column < 0 ? ROW_NOT_AN_OBJECT : REPEATED_KEY);
+    const name = column < 0 ? undefined : this.#name(column);
+    this.faults.push({ row: this.rows.length + 1, name, fault, text: bytes.toString('utf8', start, end) });
+  }
+
+  endRow(): void {
+    this.rows.push(this.#row!);
+    this.#row = undefined;
+  }
+
+  drain(): Promise<void> | undefined {
+    this.drains++;
+    return this.drains % 2 === 0 ? Promise.resolve() : undefined;
+  }
+
+  #name(column: number): string {
+    assert.ok(column < this.names.length, 'a column is named before its first cell');
+    return this.names[column];
+  }
+}
+
+export const testLimits: JsonLimits = {
+  maxDepth: 64,
+  maxTableBytes: 100_000,
+  maxColumns: 100,
+  maxCellBytes: 1_000_000,
+};
+
+/** Scans the body in the chunks that end at `cuts` (ascending), each in memory of its own, overwritten afterwards. */
+export function scanInChunks(body: Buffer, cuts: number[], limits = testLimits) {
+  const sink = new CollectingSink();
+  const scanner = new JsonUploadScanner(limits);
+  scanner.sink = sink;
+  let start = 0;
+  for (const cut of [...cuts, body.length]) {
+    const chunk = Buffer.from(body.subarray(start, cut));
+    assert.equal(scanner.write(chunk), chunk.length);
+    chunk.fill(0x21);
+    start = cut;
+  }
+  scanner.end();
+  return { sink, scanner };
+}
+
+/** The ends of chunks of `size` bytes. */
+export function cutsEvery(size: number, length: number): number[] {
+  return Array.from({ length: Math.max(0, Math.ceil(length / size) - 1) }, (_, i) => (i + 1) * size);
+}
