@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError, type ErrorCode } from '../../errors.ts';
+import { NULL, NUMBER, OBJECT, REPEATED_KEY, ROW_NOT_AN_OBJECT, STRING } from '../cell-kind.ts';
+import { CollectingSink, cutsEvery, scanInChunks, testLimits } from './collecting-sink.ts';
+import { type JsonLimits, JsonUploadScanner } from './json-upload-scanner.ts';
+
+/** Everything at once: what a chunk's end may cut. */
+const everything = Buffer.from(
+  String.raw`
+{ "data" : [
+  {"id": 1, "name": "Ann", "tags": ["x", {"y": [null, -0.5e+10, "\uD83D\uDE00\n"]}], "ok": true, "none": null},
+  {"id": 12345678901234567890.125E-7 , "name" : "\u0041\"\\\/\b\f\n\r\t\uD83D\uDE00é€😀", "tags":{}, "ok":false,"none":null},
+  {"ok":true,"n\u0061me":"other order","id":-0,"new €":{"a":{"b":[[]]}},"":"","__proto__":1},
+  {}, [1,"two"], 3, "four", null, true,
+  {"id":1,"id":2,"id":{"x":"\""},"name":"a","n\u0061me":"b\n","tags":null,"tags":null},
+  {"constructor":"x","k\"ey":"y","k\"ey":"z"},{"k\"ey":"w"}
+] , "t\u0061ble" : {"columns":[{"name":"id \u20ac","type":"int"}]} } `,
+);
+
+test('the cells, faults and definition of one document are the same at every chunk size', () => {
+  const whole = scanInChunks(everything, []);
+  const texts = whole.sink.rows.map((row) => row.map((cell) => `${cell.name}=${cell.text}`));
+  assert.deepEqual(whole.sink.names, [
+    ...['id', 'name', 'tags', 'ok', 'none', 'new €', '', '__proto__', 'constructor', 'k"ey'],
+  ]);
+  assert.deepEqual(texts, [
+    ['id=1', 'name=Ann', String.raw`tags=["x", {"y": [null, -0.5e+10, "\uD83D\uDE00\n"]}]`, 'ok=', 'none='],
+    ['id=12345678901234567890.125E-7', 'name=A"\\/\b\f\n\r\t😀é€😀', 'tags={}', 'ok=', 'none='],
+    ['ok=', 'name=other order', 'id=-0', 'new €={"a":{"b":[[]]}}', '=', '__proto__=1'],
+    ...[[], [], [], [], [], []],
+    ['id=1', 'name=a', 'tags='],
+    ['constructor=x', 'k"ey=y'],
+    ['k"ey=w'],
+  ]);
+  assert.deepEqual(
+    whole.sink.faults.map(({ row, name, fault, text }) => [row, name, fault, text]),
+    [
+      [5, undefined, ROW_NOT_AN_OBJECT, '[1,"two"]'],
+      [6, undefined, ROW_NOT_AN_OBJECT, '3'],
+      [7, undefined, ROW_NOT_AN_OBJECT, '"four"'],
+      [8, undefined, ROW_NOT_AN_OBJECT, 'null'],
+      [9, undefined, ROW_NOT_AN_OBJECT, 'true'],
+      [10, 'id', REPEATED_KEY, '2'],
+      [10, 'id', REPEATED_KEY, '{"x":"\\""}'],
+      [10, 'name', REPEATED_KEY, 'b\n'],
+      [10, 'tags', REPEATED_KEY, 'null'],
+      [11, 'k"ey', REPEATED_KEY, 'z'],
+    ],
+  );
+  assert.equal(whole.scanner.table?.toString(), String.raw`{"columns":[{"name":"id \u20ac","type":"int"}]}`);
+  assert.equal(whole.scanner.rowCount, 12);
+
+  for (let size = 1; size <= everything.length; size++) {
+    const { sink, scanner } = scanInChunks(everything, cutsEvery(size, everything.length));
+    assert.deepEqual(sink.names, whole.sink.names);
+    assert.deepEqual(sink.rows, whole.sink.rows);
+    assert.deepEqual(sink.faults, whole.sink.faults);
+    assert.deepEqual(scanner.table, whole.scanner.table);
+  }
+});
+
+test('every beginning of a document is incomplete, and says so with its length', () => {
+  const complete = everything.toString('latin1').trimEnd().length;
+  for (let length = 1; length < complete; length++) {
+    assert.throws(
+      () => scanInChunks(everything.subarray(0, length), []),
+      (error) =>
+        error instanceof AppError &&
+        error.code === 'invalid-json' &&
+        (error.detail.includes(`ends at byte ${length}`) || error.detail.includes('body is empty')),
+    );
+  }
+});
+
+test('a one-character key written as an escape is that character, whatever came before', () => {
+  const { sink } = scanInChunks(Buffer.from(String.raw`{"data":[{"ab":1,"":2,"\u0061":3},{"a":4}]}`), []);
+  assert.deepEqual(sink.names, ['ab', '', 'a']);
+});
+
+test('a key that matches the raw bytes of an escaped one is no key', () => {
+  const body = String.raw`{"data":[{"a\"b":1},{"a"b":1}]}`;
+  assert.throws(() => scanInChunks(Buffer.from(body), []), /invalid-json: Byte 24 \(row 2\): expected ":"/);
+});
+
+test('keys in changing order, more columns than the first guess, and keys that share a beginning', () => {
+  const limits = { ...testLimits, maxColumns: 1000 };
+  const names = Array.from({ length: 700 }, (_, i) => `c${i % 7 === 0 ? 'é'.repeat(i % 5) : ''}${i}`);
+  const rows = Array.from({ length: 9 }, (_, turn) => {
+    const shuffled = [...names.slice(turn * 50), ...names.slice(0, turn * 50)];
+    if (turn % 2 === 1) shuffled.reverse();
+    return Object.fromEntries(
+      shuffled.filter((_, i) => (i + turn) % 3 !== 0).map((name) => [name, `${turn}${name}`]),
+    );
+  });
+  const body = Buffer.from(JSON.stringify({ data: rows }));
+  const { sink } = scanInChunks(body, cutsEvery(1000, body.length), limits);
+  const found = sink.rows.map((row) => Object.fromEntries(row.map((cell) => [cell.name, cell.text])));
+  assert.deepEqual(found, rows);
+});
+
+test('without a sink it stops once, after the "[" of data, and goes on with the rest', () => {
+  const body = Buffer.from('\uFEFF{"table":{"é":1},"data":[{"é":"é"}]}');
+  for (let size = 1; size <= body.length; size++) {
+    const sink = new CollectingSink();
+    const scanner = new JsonUploadScanner(testLimits);
+    let stops = 0;
+    for (let start = 0; start < body.length; start += size) {
+      const chunk = Buffer.from(body.subarray(start, start + size));
+      let at = scanner.write(chunk);
+      if (scanner.dataSeen && scanner.sink === undefined) {
+        stops++;
+        assert.equal(start + at, body.indexOf('[') + 1);
+        assert.equal(scanner.tableComplete, true);
+        assert.throws(() => scanner.write(chunk, at), /need a sink/);
+        scanner.sink = sink;
+        if (at < chunk.length) at = scanner.write(chunk, at);
+      }
+      assert.equal(at, chunk.length);
+    }
+    scanner.end();
+    assert.equal(stops, 1);
+    assert.equal(scanner.table?.toString(), '{"é":1}');
+    assert.deepEqual(sink.rows, [[{ name: 'é', kind: STRING, text: 'é' }]]);
+  }
+});
+
+test('the offset counts on over chunks and over the stop', () => {
+  const body = Buffer.from('{"data":[{"a":1},{"a":x}]}');
+  for (const size of [1, 5, 100]) {
+    const scanner = new JsonUploadScanner(testLimits);
+    const write = () => {
+      for (let start = 0; start < body.length; start += size) {
+        const chunk = body.subarray(start, start + size);
+        const at = scanner.write(chunk);
+        if (scanner.sink === undefined && scanner.dataSeen) scanner.sink = new CollectingSink();
+        if (at < chunk.length) scanner.write(chunk, at);
+      }
+    };
+    assert.throws(write, /invalid-json: Byte 22 \(row 2\): expected a value, found "x"\./);
+  }
+});
+
+function refusal(body: string | Buffer, limits: JsonLimits = testLimits): [ErrorCode, string, unknown?] {
+  try {
+    scanInChunks(Buffer.from(body), [], limits);
+  } catch (error) {
+    if (error instanceof AppError) {
+      const pointer = error.errors?.[0]?.pointer;
+      return pointer === undefined ? [error.code, error.detail] : [error.code, error.detail, pointer];
+    }
+    throw error;
+  }
+  return assert.fail('accepted');
+}
+
+test('what is at fault, where, and what would be right', () => {
+  const expected: [string | Buffer, string][] = [
+    ['', 'The body is empty; expected an object that holds "table", "data" or both.'],
+    ['{"data":[{"a":1},]}', 'Byte 17 (row 2): expected a value, found "]".'],
+    ['{"data":[{"a":01}]}', 'Byte 15 (row 1): expected "," or "}" after the value, found "1".'],
+    ['{"data":[{"a":1.}]}', 'Byte 16 (row 1): expected a digit in the number, found "}".'],
+    [
+      '{"data":[{"a":"\n"}]}',
+      'Byte 15 (row 1): expected a control character to be escaped inside a string, found 0x0A.',
+    ],
+    ['{"data":[{"a":"\\q"}]}', 'Byte 16 (row 1): expected one of "\\/bfnrtu after the backslash, found "q".'],
+    ['{"data":[{"a":"\\u12x4"}]}', 'Byte 19 (row 1): expected four hexadecimal digits after \\u, found "x".'],
+    [
+      '{"data":[{"a":"ab\\ud800\\n"}]}',
+      'Byte 17 (row 1): \\uD800 is half a surrogate pair, not a character.',
+    ],
+    [
+      '{"data":[{"a":"ab\\ud800\\ud801"}]}',
+      'Byte 17 (row 1): \\uD800 is half a surrogate pair, not a character.',
+    ],
+    ['{"data":[{"a":["\\udc00"]}]}', 'Byte 16 (row 1): \\uDC00 is half a surrogate pair, not a character.'],
+    ['{"data":[{"a":truE}]}', 'Byte 17 (row 1): expected "e" of true, found "E".'],
+    [Buffer.from('{"data":[{},{"a":"é"}]}', 'latin1'), "Byte 19 (row 2): not UTF-8, found '\"'."],
+    ['{"data":[]} {}', 'Byte 12: expected nothing after the document, found "{".'],
+    ['{"data":[{"a":"b', 'The body ends at byte 16 in row 1, inside a key or value.'],
+    ['{"data":[{"a":1}', 'The body ends at byte 16 in row 1, before the object is closed.'],
+  ];
+  for (const [body, detail] of expected) assert.deepEqual(refusal(body), ['invalid-json', detail]);
+});
+
+test('JSON that is no upload is named by pointer', () => {
+  const array = 'The member "data" must be an array of row objects.';
+  const object = 'The body must be an object that holds "table", "data" or both.';
+  assert.deepEqual(refusal('{"data":{"a":[1]}}'), ['invalid-data', array, '/data']);
+  assert.deepEqual(refusal('{"data":5}'), ['invalid-data', array, '/data']);
+  assert.deepEqual(refusal('{"data":"x"}'), ['invalid-data', array, '/data']);
+  for (const body of ['[]', '[{"a":1}]', '"x"', '5', ' -1.5e3 ', 'null', 'true']) {
+    assert.deepEqual(refusal(body), ['invalid-data', object, '']);
+  }
+  assert.deepEqual(refusal('{"table":{},"da/t~a":[]}'), [
+    'invalid-data',
+    'The body has a member "da/t~a"; only "table" and "data" are known.',
+    '/da~1t~0a',
+  ]);
+  assert.deepEqual(refusal('{"data":null,"d\\u0061ta":[]}'), [
+    'invalid-data',
+    'The member "data" stands in the body twice.',
+    '/data',
+  ]);
+});
+
+test('members that are null are absent', () => {
+  const { scanner } = scanInChunks(Buffer.from('{"table":null,"data":null}'), []);
+  assert.equal(scanner.table, undefined);
+  assert.equal(scanner.dataSeen, false);
+  assert.equal(scanner.tableComplete, true);
+});
+
+test('limits are exact, whether a value is taken whole or gathered', () => {
+  const limits = { maxDepth: 3, maxTableBytes: 10, maxColumns: 2, maxCellBytes: 8 };
+  const cell = 'Row 2: The value is over the limit of 8 bytes (maxCellBytes).';
+  const cases: [string, string, string][] = [
+    ['{"data":[{},{"a":"12345678"}]}', '{"data":[{},{"a":"123456789"}]}', cell],
+    ['{"data":[{},{"a":"1234567\\n"}]}', '{"data":[{},{"a":"12345678\\n"}]}', cell],
+    ['{"data":[{},{"a":"1234\\ud83d\\ude00"}]}', '{"data":[{},{"a":"12345\\ud83d\\ude00"}]}', cell],
+    ['{"data":[{},{"a":12345678}]}', '{"data":[{},{"a":123456789}]}', cell],
+    ['{"data":[{},{"a":[1,2,34]}]}', '{"data":[{},{"a":[1,2,34 ]}]}', cell],
+    ['{"data":[{},[1,2,34]]}', '{"data":[{},[1,2,34 ]]}', cell.replace('value', 'row')],
+    [
+      '{"data":[{"a":1},{"b":2}]}',
+      '{"data":[{"a":1},{"b":1,"c":2}]}',
+      'Row 2: The number of keys is over the limit of 2 columns (maxColumns).',
+    ],
+    [
+      '{"data":[{"a":[[[]]]}]}',
+      '{"data":[{"a":[[[[]]]]}]}',
+      'Row 1: The nesting is over the limit of 3 levels (maxDepth).',
+    ],
+    [
+      '{"table":{"a":1234}}',
+      '{"table":{"a":12345}}',
+      'The definition is over the limit of 10 bytes (maxTableBytes).',
+    ],
+    [
+      `{"data":[{"${'k'.repeat(1024)}":1}]}`,
+      `{"data":[{"${'k'.repeat(1025)}":1}]}`,
+      'Row 1: The key is over the limit of 1024 bytes (maxKeyBytes).',
+    ],
+  ];
+  for (const [within, over, detail] of cases) {
+    for (const size of [1, 3, 5000]) {
+      scanInChunks(Buffer.from(within), cutsEvery(size, within.length), limits);
+      assert.throws(
+        () => scanInChunks(Buffer.from(over), cutsEvery(size, over.length), limits),
+        (error) => {
+          assert.ok(error instanceof AppError && error.code === 'limit-exceeded');
+          assert.equal(error.detail, detail);
+          return true;
+        },
+      );
+    }
+  }
+});
+
+test('a value over many chunks costs linear time', () => {
+  const limits = { ...testLimits, maxCellBytes: 100_000_000 };
+  const secondsFor = (value: string) => {
+    const body = Buffer.from(`{"data":[{"a":${value}}]}`);
+    const chunks = cutsEvery(1024, body.length);
+    const begin = process.cpuUsage();
+    const { sink } = scanInChunks(body, chunks, limits);
+    assert.ok(sink.rows[0][0].text.length > 1_000_000);
+    const { user, system } = process.cpuUsage(begin);
+    return (user + system) / 1e6;
+  };
+  const long = 8_000_000;
+  for (const value of [
+    `"${'a'.repeat(long)}"`,
+    `"${'\\u20ac'.repeat(long / 6)}"`,
+    `[${'1,'.repeat(long / 2)}1]`,
+    '1'.repeat(long),
+  ]) {
+    // Quadratic would be 8,000 chunks × 8 MB.
+    assert.ok(secondsFor(value) < 3);
+  }
+});
+
+test('kinds of scalar cells', () => {
+  const { sink } = scanInChunks(Buffer.from('{"data":[{"a":null,"b":-1.50,"c":"","d":{}}]}'), []);
+  assert.deepEqual(
+    sink.rows[0].map((cell) => [cell.kind, cell.text]),
+    [
+      [NULL, ''],
+      [NUMBER, '-1.50'],
+      [STRING, ''],
+      [OBJECT, '{}'],
+    ],
+  );
+});
