@@ -80,7 +80,7 @@ function parseExponentSerial(bytes: Buffer, start: number, end: number, result: 
 function noiseOf(days: number, wholeDigits: number, significantDigits: number): number {
   const ofDouble = 4 * days * Number.EPSILON * dayMicroseconds;
   if (significantDigits > writtenDigits) return ofDouble;
-  return Math.max(ofDouble, (0.5 / powers[writtenDigits - wholeDigits]!) * dayMicroseconds);
+  return ofDouble + (0.5 / powers[writtenDigits - wholeDigits]!) * dayMicroseconds;
 }
 
 function setMicroseconds(result: Serial, dayFraction: number, noiseMicroseconds: number): void {

@@ -61,7 +61,7 @@ class XlsxSource implements SpreadsheetSource {
   readonly nameMatching = 'loose';
   readonly sheets;
   readonly sheet: string;
-  warnings: SourceWarning[] = [];
+  readonly warnings: SourceWarning[] = [];
 
   readonly #container: ZipContainer;
   readonly #workbook: Workbook;
@@ -105,7 +105,7 @@ class XlsxSource implements SpreadsheetSource {
     }
     scanner.finish();
     rows.finish();
-    this.warnings = rows.warnings;
+    this.warnings.splice(0, this.warnings.length, ...rows.warnings);
   }
 
   locate = (row: number, column: number): CellLocation => {

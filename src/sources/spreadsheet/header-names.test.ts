@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nameBlankColumn, nameColumns } from './header-names.ts';
+
+test('repeated headers get the next free number, and a warning each', () => {
+  const names = nameColumns(['a', 'a', 'a_2', '', 'a', '__proto__', '__proto__'], 'exact', 2);
+  assert.deepEqual(names.named, ['a', 'a_3', 'a_2', undefined, 'a_4', '__proto__', '__proto___2']);
+  assert.deepEqual(
+    names.warnings.map(({ code, column }) => [code, column]),
+    [
+      ['repeated-header', 'a_3'],
+      ['repeated-header', 'a_4'],
+      ['repeated-header', '__proto___2'],
+    ],
+  );
+  assert.match(names.warnings[0]!.detail, /over column C/);
+});
+
+test('a blank header over data is named by its column', () => {
+  const names = nameColumns(['column_C', ''], 'exact', 1);
+  assert.equal(nameBlankColumn(names, 'exact', 2), 'column_B');
+  assert.equal(nameBlankColumn(names, 'exact', 3), 'column_C_2');
+  assert.deepEqual(
+    names.warnings.map((warning) => warning.code),
+    ['blank-header', 'blank-header'],
+  );
+});
+
+test('snake_case', () => {
+  const expected: [text: string, name: string | undefined][] = [
+    ['Order ID', 'order_id'],
+    ['orderId', 'order_id'],
+    ['HTTPServer', 'http_server'],
+    [' Größe (cm) ', 'größe_cm'],
+    ['2024 Total', '2024_total'],
+    ['Ärzte/Pflege', 'ärzte_pflege'],
+    ['名前', '名前'],
+    ['%', undefined],
+  ];
+  for (const [text, name] of expected) assert.equal(nameColumns([text], 'snake_case', 1).named[0], name);
+  assert.deepEqual(nameColumns(['A b', 'a B'], 'snake_case', 1).named, ['a_b', 'a_b_2']);
+});
+
+test('a full row of one header is named at once', () => {
+  const start = performance.now();
+  const names = nameColumns(new Array<string>(16_384).fill('same'), 'exact', 1);
+  assert.equal(new Set(names.named).size, 16_384);
+  assert.ok(performance.now() - start < 500);
+});

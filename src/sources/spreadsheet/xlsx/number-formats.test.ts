@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as formats from './number-formats.ts';
+import { builtInFormat, parseFormatCode } from './number-formats.ts';
+
+const meanings: [code: string, meaning: number][] = [
+  ['General', formats.PLAIN],
+  ['general;[Red]-General', formats.PLAIN],
+  ['@', formats.PLAIN],
+  ['0', formats.PLAIN],
+  ['0.00', formats.PLAIN],
+  ['#,##0.00 "days"', formats.PLAIN],
+  ['0.00E+00', formats.PLAIN],
+  ['##0.0E-0', formats.PLAIN],
+  ['# ?/?', formats.PLAIN],
+  ['0%', formats.PLAIN],
+  ['[$€-407]#,##0.00', formats.PLAIN],
+  ['[$USD] #,##0', formats.PLAIN],
+  ['#,##0 USD', formats.PLAIN],
+  ['_-* #,##0.00\\ "€"_-;-* #,##0.00\\ "€"_-;_-* "-"??\\ "€"_-;_-@_-', formats.PLAIN],
+  ['[Red][>=100]0.0;[Blue]0', formats.PLAIN],
+  [';;;', formats.PLAIN],
+  ['', formats.PLAIN],
+  ['"ymd"', formats.PLAIN],
+  ['\\d0', formats.PLAIN],
+  ['_y0', formats.PLAIN],
+  ['00.00', formats.PLAIN],
+  ['000,000', formats.PLAIN],
+  ['"INV-"00000', formats.PLAIN],
+  ['[$$-409]00', formats.PLAIN],
+  ['yyyy-mm-dd', formats.DATE_ONLY],
+  ['[$-409]d\\-mmm\\-yy;@', formats.DATE_ONLY],
+  ['[$-F800]dddd\\,\\ mmmm\\ dd\\,\\ yyyy', formats.DATE_ONLY],
+  ['DD.MM.YYYY', formats.DATE_ONLY],
+  ['[Red]d/m', formats.DATE_ONLY],
+  ['mmm', formats.DATE_ONLY],
+  ['mm', formats.DATE_ONLY],
+  ['[$-411]ge.m.d', formats.DATE_ONLY],
+  ['yyyy"年"m"月"d"日"', formats.DATE_ONLY],
+  ['yyyy-mm-dd hh:mm', formats.DATE_AND_TIME],
+  ['m/d/yy h:mm AM/PM', formats.DATE_AND_TIME],
+  ['yyyy\\-mm\\-dd"T"hh:mm:ss.000', formats.DATE_AND_TIME],
+  ['h:mm', formats.TIME_ONLY],
+  ['hh:mm:ss.000', formats.TIME_ONLY],
+  ['mm:ss', formats.TIME_ONLY],
+  ['mm:ss.0', formats.TIME_ONLY],
+  ['h AM/PM', formats.TIME_ONLY],
+  ['h:mm a/p', formats.TIME_ONLY],
+  ['[h]:mm', formats.ELAPSED_TIME],
+  ['[hh]:mm:ss', formats.ELAPSED_TIME],
+  ['[mm]:ss', formats.ELAPSED_TIME],
+  ['[ss].00', formats.ELAPSED_TIME],
+  ['[Blue][h]:mm;@', formats.ELAPSED_TIME],
+  ['00000', formats.ZERO_PADDED],
+  ['00000;-00000', formats.ZERO_PADDED],
+  ['[Red]0000', formats.ZERO_PADDED],
+  ['00000\\-0000', formats.ZERO_PADDED],
+  ['000-00-0000', formats.ZERO_PADDED],
+];
+
+for (const [code, meaning] of meanings) {
+  test(`the format ${JSON.stringify(code)}`, () => assert.equal(parseFormatCode(code).meaning, meaning));
+}
+
+test('the mask of a padding format holds its literals', () => {
+  assert.equal(parseFormatCode('00000\\-0000').mask, '00000-0000');
+  assert.equal(parseFormatCode('[$-409]"("000") "000').mask, '(000) 000');
+});
+
+test('built-in formats need no code', () => {
+  const expected: [id: number, meaning: number][] = [
+    [0, formats.PLAIN],
+    [13, formats.PLAIN],
+    [14, formats.DATE_ONLY],
+    [17, formats.DATE_ONLY],
+    [18, formats.TIME_ONLY],
+    [21, formats.TIME_ONLY],
+    [22, formats.DATE_AND_TIME],
+    [23, formats.PLAIN],
+    [31, formats.DATE_ONLY],
+    [32, formats.TIME_ONLY],
+    [34, formats.DATE_OR_TIME],
+    [45, formats.TIME_ONLY],
+    [46, formats.ELAPSED_TIME],
+    [48, formats.PLAIN],
+    [49, formats.PLAIN],
+    [58, formats.DATE_ONLY],
+    [164, formats.PLAIN],
+    [Number.NaN, formats.PLAIN],
+  ];
+  for (const [id, meaning] of expected) assert.equal(builtInFormat(id).meaning, meaning, `id ${id}`);
+});
+
+test('a code of any length is read at once', () => {
+  const start = performance.now();
+  for (const piece of ['[', '"', 'y', '\\', '.0', 's.0', '_']) parseFormatCode(piece.repeat(500_000));
+  assert.ok(performance.now() - start < 500);
+});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import * as numbers from './number-text.ts';
+import { checkNumber, normalizeNumber, padNumber, roundNumber } from './number-text.ts';
+
+const check = (text: string): number => {
+  const bytes = Buffer.from(`9${text}9`);
+  return checkNumber(bytes, 1, bytes.length - 1);
+};
+
+function round(text: string): string {
+  const target = Buffer.alloc(text.length + 1);
+  return target.toString('latin1', 0, roundNumber(Buffer.from(text), 0, text.length, target));
+}
+
+test('numbers that stay as they are', () => {
+  const texts = ['0', '-0', '7', '12345678901234567890', '-9007199254740993', '1.5', '0.1', '1E-3', '1e+20'];
+  for (const text of [...texts, '0.12345678901234', '1.2345678901234567E+19', '12E5']) {
+    assert.equal(check(text), numbers.AS_IT_IS, text);
+  }
+});
+
+test('fractions with more than 15 digits are too precise', () => {
+  for (const text of ['1.1000000000000001', '0.30000000000000004', '1.2345678901234567E-5']) {
+    assert.equal(check(text), numbers.TOO_PRECISE, text);
+  }
+});
+
+test('what is no number', () => {
+  const texts = [
+    '',
+    '-',
+    '+',
+    '.',
+    'x',
+    '1x',
+    '1.2.3',
+    '1e',
+    '1e+',
+    'NaN',
+    'INF',
+    '0x10',
+    '1 2',
+    '--1',
+    '1,5',
+  ];
+  for (const text of texts) assert.equal(check(text), numbers.NOT_A_NUMBER, text);
+});
+
+test('numbers that JSON would not have', () => {
+  const normal: [text: string, expected: string][] = [
+    ['007', '7'],
+    ['+5', '5'],
+    ['.5', '0.5'],
+    ['-.5', '-0.5'],
+    ['5.', '5'],
+    ['5.e3', '5e3'],
+    ['000', '0'],
+    ['-01.50', '-1.50'],
+    ['+.5E-3', '0.5E-3'],
+  ];
+  for (const [text, expected] of normal) {
+    assert.equal(check(text), numbers.UNUSUAL, text);
+    assert.equal(normalizeNumber(text), expected);
+  }
+});
+
+test('rounding to the 15 digits that Excel shows', () => {
+  const rounded: [text: string, expected: string][] = [
+    ['1.1000000000000001', '1.1'],
+    ['0.30000000000000004', '0.3'],
+    ['-0.30000000000000004', '-0.3'],
+    ['9.9999999999999999', '10'],
+    ['-99.999999999999999', '-100'],
+    ['0.99999999999999999', '1'],
+    ['0.012345678901234567', '0.0123456789012346'],
+    ['123456789012345678.5', '123456789012345679'],
+    ['1.2345678901234567E-5', '1.23456789012346E-5'],
+    ['2.0000000000000004E-10', '2E-10'],
+    ['0.000000000000000000001', '0.000000000000000000001'],
+  ];
+  for (const [text, expected] of rounded) assert.equal(round(text), expected, text);
+});
+
+test('rounding agrees with the engine', () => {
+  fc.assert(
+    fc.property(fc.double({ min: -1e9, max: 1e9, noNaN: true }), (value) => {
+      const text = String(value);
+      if (check(text) !== numbers.TOO_PRECISE) return;
+      // The text is what counts, so a five behind it is a tie that the double may be on either side of.
+      const digits = text.replace(/e.*/, '').replace(/[-.]/g, '').replace(/^0+/, '');
+      if (/^5$/.test(digits.slice(15))) return;
+      assert.equal(Number(round(text)), Number(value.toPrecision(15)), text);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('a long text that is no number is refused at once', () => {
+  const start = performance.now();
+  for (const text of [
+    `${'0'.repeat(2_000_000)}x`,
+    `1.${'1'.repeat(2_000_000)}x`,
+    `.${'1'.repeat(2_000_000)}x`,
+  ]) {
+    assert.equal(check(text), numbers.NOT_A_NUMBER);
+  }
+  assert.ok(performance.now() - start < 1000);
+});
+
+test('padding with zeros', () => {
+  const padded: [digits: string, mask: string, expected: string][] = [
+    ['501', '00000', '00501'],
+    ['-5', '000', '-005'],
+    ['123456', '000', '123456'],
+    ['12345678', '000-00-0000', '012-34-5678'],
+    ['123456789012', '00000-0000', '12345678-9012'],
+    ['0', '(00)', '(00)'],
+  ];
+  for (const [digits, mask, expected] of padded) {
+    const target = Buffer.alloc(64);
+    const length = padNumber(Buffer.from(digits), 0, digits.length, Buffer.from(mask), target);
+    assert.equal(target.toString('latin1', 0, length), expected);
+  }
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../../../errors.ts';
+import { SharedStringsReader } from './shared-strings.ts';
+
+const limits = {
+  maxUnpackedBytes: 1e9,
+  maxRatio: 100,
+  maxRows: 100,
+  maxColumns: 100,
+  maxCellBytes: 1000,
+  maxSharedStringBytes: 10_000,
+};
+
+function read(xml: string, chunkSize = xml.length): string[] {
+  const reader = new SharedStringsReader('xl/sharedStrings.xml', limits);
+  const bytes = Buffer.from(xml);
+  for (let at = 0; at < bytes.length; at += chunkSize) reader.push(bytes.subarray(at, at + chunkSize));
+  const { slabs, slabOf, starts, lengths, count } = reader.finish();
+  return Array.from({ length: count }, (_, i) => {
+    const start = starts[i]!;
+    return slabs[slabOf[i]!]!.toString('utf8', start, start + lengths[i]!);
+  });
+}
+
+const cases: [name: string, items: string, expected: string[]][] = [
+  ['plain strings', '<si><t>a</t></si><si><t>b</t></si>', ['a', 'b']],
+  ['empty ones', '<si/><si></si><si><t/></si><si><t></t></si><si><t>x</t></si>', ['', '', '', '', 'x']],
+  [
+    'rich text',
+    '<si><r><rPr><b/></rPr><t>bold</t></r><r><t xml:space="preserve"> rest</t></r></si>',
+    ['bold rest'],
+  ],
+  ['phonetic hints left out', '<si><t>漢</t><rPh sb="0" eb="1"><t>かん</t></rPh><phoneticPr/></si>', ['漢']],
+  ['space that is not preserved', '<si><t>  a b </t></si>', ['a b']],
+  ['space that is', '<si><t xml:space="preserve">  a </t></si>', ['  a ']],
+  ['space preserved from above', '<si xml:space="preserve"><t> a</t></si>', [' a']],
+  ['entities, CDATA, comments', '<si><t>a&amp;<![CDATA[<&amp;>]]><!-- x -->b</t></si>', ['a&<&amp;>b']],
+  ['escapes', '<si><t>a_x000D_\r\nb</t></si>', ['a\r\nb']],
+  ['any prefix', '<x:si><x:t>p</x:t></x:si>', ['p']],
+  [
+    'unknown elements',
+    '<si><t>a</t><extLst><ext><t>no</t></ext></extLst></si><other><t>n</t></other>',
+    ['ano'],
+  ],
+];
+
+for (const [name, items, expected] of cases) {
+  test(`shared strings: ${name}, at every chunk size`, () => {
+    const xml = `<?xml version="1.0"?>\n<sst count="99999999" uniqueCount="4294967295">${items}</sst>`;
+    for (const chunkSize of [1, 2, 3, 7, 64, 1000]) assert.deepEqual(read(xml, chunkSize), expected);
+  });
+}
+
+test('more strings than any first guess', () => {
+  const texts = Array.from({ length: 600 }, (_, i) => `s${i}`);
+  assert.deepEqual(read(`<sst>${texts.map((text) => `<si><t>${text}</t></si>`).join('')}</sst>`), texts);
+});
+
+test('limits of one string and of all', () => {
+  const isLimit = (error: unknown): boolean => error instanceof AppError && error.code === 'limit-exceeded';
+  assert.throws(() => read(`<sst><si><t>${'x'.repeat(1001)}</t></si></sst>`), isLimit);
+  assert.throws(() => read(`<sst>${'<si/>'.repeat(900)}</sst>`), isLimit);
+});
+
+test('what is not whole or not well-formed', () => {
+  const isInvalid = (error: unknown): boolean => error instanceof AppError && error.code === 'invalid-file';
+  const broken = [
+    '',
+    '<sst>',
+    '<sst><si><t>a</t></si>',
+    '</sst>',
+    '<sst><si><t>&foo;</t></si></sst>',
+    '<sst',
+    '<sst><si a></si></sst>',
+  ];
+  for (const xml of broken) assert.throws(() => read(xml), isInvalid, xml);
+  assert.throws(() => read('<!DOCTYPE sst [<!ENTITY a "b">]><sst><si><t>&a;</t></si></sst>'), isInvalid);
+});

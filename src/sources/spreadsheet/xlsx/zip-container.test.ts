@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { buildZip, memoryFile, type ZipEntry } from '../../../../test/support/xlsx-builder.ts';
+import { AppError, type ErrorCode } from '../../../errors.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { openZipContainer } from './zip-container.ts';
+
+const limits: SpreadsheetLimits = {
+  maxUnpackedBytes: 50_000_000,
+  maxRatio: 50,
+  maxRows: 1,
+  maxColumns: 1,
+  maxCellBytes: 1,
+  maxSharedStringBytes: 1,
+};
+
+async function readAll(zip: Buffer, name: string): Promise<Buffer> {
+  const container = await openZipContainer(memoryFile(zip), limits);
+  const part = container.find(name);
+  assert.ok(part, `part ${name}`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of container.read(part)) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof AppError, String(error));
+  assert.equal(error.code, code, error.detail);
+  assert.match(error.detail, detail);
+  return true;
+};
+
+const large = randomBytes(700_000);
+
+const readable: [name: string, entry: Partial<ZipEntry>][] = [
+  ['deflated', {}],
+  ['stored', { isStored: true }],
+  ['with data descriptors', { hasDataDescriptor: true }],
+  ['with zip64 sizes', { isZip64: true }],
+];
+
+for (const [name, entry] of readable) {
+  test(`parts ${name} are read whole`, async () => {
+    const zip = buildZip([
+      { name: 'a.xml', data: 'first', ...entry },
+      { name: 'xl/Big.bin', data: large, ...entry },
+      { name: 'empty', data: '', ...entry },
+    ]);
+    assert.equal((await readAll(zip, 'a.xml')).toString(), 'first');
+    assert.ok((await readAll(zip, 'xl/Big.bin')).equals(large));
+    assert.equal((await readAll(zip, 'empty')).length, 0);
+  });
+}
+
+test('part names do without case and leading slash; a path is only a name', async () => {
+  const zip = buildZip([
+    { name: '/XL/Workbook.xml', data: 'w' },
+    { name: '../../etc/passwd', data: 'p' },
+    { name: 'xl\\back.xml', data: 'b' },
+    { name: 'xl/', data: '' },
+  ]);
+  assert.equal((await readAll(zip, 'xl/workbook.XML')).toString(), 'w');
+  assert.equal((await readAll(zip, '../../etc/passwd')).toString(), 'p');
+  assert.equal((await readAll(zip, 'xl/back.xml')).toString(), 'b');
+});
+
+test('what is no zip or only a piece of one', async () => {
+  const zip = buildZip([{ name: 'a', data: large }]);
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.from('PK\x03\x04'),
+    zip.subarray(0, -30),
+    Buffer.alloc(100_000),
+  ]) {
+    await assert.rejects(openZipContainer(memoryFile(bytes), limits), fails('invalid-file', /zip container/));
+  }
+  const withoutMiddle = Buffer.concat([zip.subarray(0, 1000), zip.subarray(2000)]);
+  await assert.rejects(readAll(withoutMiddle, 'a'), fails('invalid-file', /./));
+});
+
+const lies: [name: string, entry: Partial<ZipEntry>, detail: RegExp][] = [
+  ['a larger size', { stated: { size: 99 } }, /99 bytes that the file states/],
+  ['a smaller size', { stated: { size: 3 } }, /3 bytes that the file states/],
+  ['another CRC', { stated: { crc: 1 } }, /CRC-32/],
+  ['fewer packed bytes', { stated: { packedSize: 5 } }, /damaged/],
+  ['more packed bytes', { stated: { packedSize: 60 } }, /shorter than/],
+  ['an offset elsewhere', { stated: { offset: 7 } }, /cannot be found/],
+  ['an offset behind the file', { stated: { offset: 1_000_000 } }, /cannot be found/],
+];
+
+for (const [name, entry, detail] of lies) {
+  test(`a part that states ${name} is refused`, async () => {
+    const zip = buildZip([{ name: 'a', data: 'content of the part', ...entry }]);
+    await assert.rejects(readAll(zip, 'a'), fails('invalid-file', detail));
+  });
+}
+
+test('parts that share bytes, or a name, are refused', async () => {
+  const twice = buildZip([
+    { name: 'a', data: 'x' },
+    { name: 'b', data: 'x', stated: { offset: 0 } },
+  ]);
+  await assert.rejects(openZipContainer(memoryFile(twice), limits), fails('invalid-file', /share the bytes/));
+  const same = buildZip([
+    { name: 'xl/a', data: 'x' },
+    { name: '/XL/A', data: 'y' },
+  ]);
+  await assert.rejects(openZipContainer(memoryFile(same), limits), fails('invalid-file', /twice/));
+});
+
+test('encrypted parts and unusual methods are named', async () => {
+  const encrypted = buildZip([{ name: 'a', data: 'x', stated: { flags: 1 } }]);
+  await assert.rejects(
+    openZipContainer(memoryFile(encrypted), limits),
+    fails('unsupported-file', /encrypted/),
+  );
+  const strong = buildZip([{ name: 'a', data: 'x', stated: { flags: 0x41 } }]);
+  await assert.rejects(openZipContainer(memoryFile(strong), limits), fails('unsupported-file', /encrypted/));
+  const lzma = buildZip([{ name: 'a', data: 'x', stated: { method: 14 } }]);
+  await assert.rejects(readAll(lzma, 'a'), fails('unsupported-file', /method \(14\)/));
+});
+
+test('bombs end at the limits', async () => {
+  const bomb = buildZip([{ name: 'a', data: Buffer.alloc(20_000_000) }]);
+  await assert.rejects(readAll(bomb, 'a'), fails('limit-exceeded', /50 to 1/));
+  const honest = buildZip([{ name: 'a', data: '', stated: { size: 60_000_000 } }]);
+  await assert.rejects(readAll(honest, 'a'), fails('limit-exceeded', /50,000,000 bytes/));
+  const parts = Array.from({ length: 8 }, (_, i) => ({ name: `p${i}`, data: Buffer.alloc(7_000_000) }));
+  const container = await openZipContainer(memoryFile(buildZip(parts)), limits);
+  await assert.rejects(
+    async () => {
+      for (const { name } of parts) for await (const _ of container.read(container.find(name)!));
+    },
+    fails('limit-exceeded', /50,000,000 bytes/),
+  );
+});
+
+test('a second pass over a part does not count again', async () => {
+  const data = randomBytes(6_000_000);
+  const container = await openZipContainer(memoryFile(buildZip([{ name: 'a', data }])), limits);
+  for (let pass = 0; pass < 10; pass++) for await (const _ of container.read(container.find('a')!));
+});
+
+test('a file that cannot be read is our fault and not the zip', async () => {
+  const failure = new Error('disk');
+  const file = { size: 1000, read: () => Promise.reject(failure) };
+  await assert.rejects(openZipContainer(file, limits), failure);
+});
+
+test('a reader that stops early leaves nothing running', async () => {
+  const container = await openZipContainer(memoryFile(buildZip([{ name: 'a', data: large }])), limits);
+  for await (const chunk of container.read(container.find('a')!)) {
+    assert.ok(chunk.length > 0);
+    break;
+  }
+});
