@@ -16,7 +16,8 @@ import { isDigit, isLetter, isSpace, isWord } from './characters.ts';
 export const found = {
   hasDate: false,
   hasTime: false,
-  hasZone: false,
+  /** Date and time stand with a T between them. */
+  hasT: false,
   /** -1: -infinity, 1: infinity. */
   infinity: 0,
   /** Since 2000-01-01 (PostgreSQL's epoch), of the proleptic Gregorian calendar. */
@@ -56,7 +57,7 @@ export function readDateTime(bytes: Buffer, start: number, end: number): number 
   while (stop > at && isSpace(bytes[stop - 1]!)) stop--;
   found.hasDate = false;
   found.hasTime = false;
-  found.hasZone = false;
+  found.hasT = false;
   found.infinity = 0;
   found.days = 0;
   found.microseconds = 0;
@@ -86,8 +87,10 @@ export function readDateTime(bytes: Buffer, start: number, end: number): number 
   let isBeforeChrist = false;
   if (at < stop && found.hasDate) {
     const separator = bytes[at]!;
-    if ((separator | LOWER) === 0x74 && at + 1 < stop && isDigit(bytes[at + 1]!)) at++;
-    else if (!isSpace(separator)) return UNREADABLE;
+    if ((separator | LOWER) === 0x74 && at + 1 < stop && isDigit(bytes[at + 1]!)) {
+      found.hasT = true;
+      at++;
+    } else if (!isSpace(separator)) return UNREADABLE;
     skipSpaces(bytes);
   }
   if (at < stop && isDigit(bytes[at]!)) {
@@ -235,7 +238,6 @@ function readZone(bytes: Buffer): number {
   if (sign !== PLUS && sign !== MINUS) {
     const length = lettersOfUtc(bytes);
     if (length === 0) at = before;
-    else found.hasZone = true;
     at += length;
     return READ;
   }
@@ -261,7 +263,6 @@ function readZone(bytes: Buffer): number {
   if (hours < 0 || minutes < 0 || seconds < 0) return UNREADABLE;
   if (hours > MOST_ZONE_HOURS || minutes > 59 || seconds > 59) return NO_SUCH_VALUE;
   found.zoneSeconds = (hours * 3600 + minutes * 60 + seconds) * (sign === MINUS ? -1 : 1);
-  found.hasZone = true;
   return READ;
 }
 
@@ -282,8 +283,6 @@ function lettersOfUtc(bytes: Buffer): number {
 function readWord(bytes: Buffer): number {
   if (isWord('epoch', bytes, at, stop)) {
     found.hasDate = true;
-    found.hasTime = true;
-    found.hasZone = true;
     found.days = UNIX_EPOCH_DAYS;
     return READ;
   }

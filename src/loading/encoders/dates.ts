@@ -2,7 +2,7 @@
  * date, time, timetz, timestamp and timestamptz from text. What is read: see date-time-text.ts.
  *
  * As PostgreSQL does it: a type takes of the text what it holds (a date drops the time, a time the date, a timestamp
- * the offset). Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
+ * the offset; but no time is read from a date and a time with T between). Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
  */
 import { STRING } from '../../sources/cell-kind.ts';
 import { NO_SUCH_DATE, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, OUT_OF_RANGE } from '../cell-problems.ts';
@@ -63,7 +63,7 @@ export function encodeTime(
   if (kind !== STRING) return NOT_A_TIME;
   const outcome = readDateTime(bytes, start, end);
   if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_DATE : NOT_A_TIME;
-  if (!found.hasTime) return NOT_A_TIME;
+  if (!found.hasTime || found.hasT) return NOT_A_TIME;
   return writeTime(out, withZone, found.microseconds, found.zoneSeconds);
 }
 

@@ -155,6 +155,7 @@ function floatAfter(value: number, step: number): number {
 
 /** Whether the double stands exactly between two float4: then it does not say which is nearer to the decimal. */
 function isMidpoint(value: number, rounded: number): boolean {
+  if (Math.abs(value) >= BEYOND_FLOAT4) return false;
   const bounded = Number.isFinite(rounded) ? rounded : Math.sign(value) * BEYOND_FLOAT4;
   return Math.abs(value - bounded) === Math.abs(otherNeighbour(value, rounded) - value);
 }

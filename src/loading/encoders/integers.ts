@@ -3,8 +3,8 @@
  *
  * Text is read as `pg_strtoint64` of PostgreSQL 16 and newer reads it (4.1.2.6): spaces around, a sign, decimal digits or 0x,
  * 0o, 0b, single underscores between digits. A number of JSON or of a spreadsheet may be written in any way as long
- * as it is whole: 42.0 and 4.2e1 lose nothing. oid is stricter than the server, which turns -1 into 4294967295 and
- * reads 010 as ten or as eight depending on its version: both are refused.
+ * as it is whole: 42.0 and 4.2e1 lose nothing. oid takes plain digits only: the server turns -1 into 4294967295 and
+ * reads 010 as ten or as eight depending on its version.
  */
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
@@ -42,14 +42,24 @@ export function encodeInt4(out: CopyBuffer, kind: number, bytes: Buffer, start: 
 export function encodeOid(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   const problem = readLong(kind, bytes, start, end);
   if (problem !== 0) return problem;
-  while (start < end && isSpace(bytes[start]!)) start++;
-  if (kind === STRING && bytes[start] === ZERO && longAsDouble() !== 0) return NOT_A_WHOLE_NUMBER;
+  if (kind === STRING && !isPlain(bytes, start, end)) return NOT_A_WHOLE_NUMBER;
   const value = longAsDouble();
   if (value < 0 || value > 0xffffffff) return OUT_OF_RANGE;
   out.ensure(8);
   out.int32(4);
   out.int32(value | 0);
   return 0;
+}
+
+/** Digits without a leading zero, spaces around. */
+function isPlain(bytes: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && isSpace(bytes[at]!)) at++;
+  const firstDigit = at;
+  while (at < end && isDigit(bytes[at]!)) at++;
+  if (bytes[firstDigit] === ZERO && at > firstDigit + 1) return false;
+  while (at < end && isSpace(bytes[at]!)) at++;
+  return at === end;
 }
 
 export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {

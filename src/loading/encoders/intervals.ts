@@ -99,7 +99,7 @@ export function writeInterval(
   minutes: number,
   microseconds: number,
 ): number {
-  if (Math.abs(months) > 0x7fffffff || Math.abs(days) > 0x7fffffff) return OUT_OF_RANGE;
+  if (!isInt32(months) || !isInt32(days)) return OUT_OF_RANGE;
   out.ensure(20);
   out.int32(16);
   const total = minutes * MICROSECONDS_PER_MINUTE + microseconds;
@@ -116,6 +116,10 @@ export function writeInterval(
   return 0;
 }
 
+function isInt32(value: number): boolean {
+  return value >= -0x80000000 && value <= 0x7fffffff;
+}
+
 /** P [n unit]… [T [n unit]…], every number with a sign and a fraction if it likes. */
 function readIso(bytes: Buffer): boolean {
   at++;
@@ -128,7 +132,7 @@ function readIso(bytes: Buffer): boolean {
       at++;
       continue;
     }
-    if (!readNumber(bytes) || at >= stop) return false;
+    if (!readIsoNumber(bytes) || at >= stop) return false;
     const unit = inTime ? isoTimeUnit(bytes[at]!) : isoDateUnit(bytes[at]!);
     if (unit === 0) return false;
     at++;
@@ -136,6 +140,15 @@ function readIso(bytes: Buffer): boolean {
     fields++;
   }
   return fields > 0;
+}
+
+/** Here PostgreSQL takes the fraction as a difference of doubles, which shows once it is multiplied (`ParseISO8601Number`). */
+function readIsoNumber(bytes: Buffer): boolean {
+  const numberStart = at;
+  if (!readNumber(bytes)) return false;
+  if (number.fraction !== 0)
+    number.fraction = Number(bytes.toString('latin1', numberStart, at)) - number.value;
+  return true;
 }
 
 function isoDateUnit(letter: number): number {
@@ -189,10 +202,10 @@ function readFieldRest(bytes: Buffer): boolean {
   if (isLetter(bytes[letter]!)) {
     at = letter;
     while (letter < stop && isLetter(bytes[letter]!)) letter++;
-    if (isWord('ago', bytes, at, letter)) return addOnce(SECOND);
     const unit = unitWords.get(bytes.toString('latin1', at, letter).toLowerCase());
     at = letter;
-    return unit !== undefined && addOnce(unit);
+    const isApart = at === stop || isSpace(bytes[at]!);
+    return isApart && unit !== undefined && addOnce(unit);
   }
   // A bare number means days where a time of day follows it.
   return letter > at && isTimeAhead(bytes, letter) && addOnce(DAY);

@@ -1,0 +1,157 @@
+/**
+ * For tests: loads values through the encoders and through PostgreSQL's own text input, and compares what is stored.
+ */
+import assert from 'node:assert/strict';
+import type pg from 'pg';
+import { copyFrom } from '../../postgres/copy.ts';
+import { STRING } from '../../sources/cell-kind.ts';
+import type { ColumnType } from '../../tables/load-column.ts';
+import { describeCellProblem } from '../cell-problems.ts';
+import { columnEncoder } from './column-encoder.ts';
+import { CopyBuffer } from './copy-buffer.ts';
+import { encodeCell } from './encode-cell.ts';
+
+export interface Sample {
+  kind: number;
+  text: string;
+  /** What PostgreSQL's input function is to read; default: the text. */
+  reference?: string;
+  /** The encoder may refuse what PostgreSQL accepts: a form outside of those it reads. */
+  mayRefuse?: boolean;
+}
+
+export function strings(...texts: string[]): Sample[] {
+  return texts.map((text) => ({ kind: STRING, text }));
+}
+
+/** The forms that the encoders do not read on purpose. */
+export function refusedStrings(...texts: string[]): Sample[] {
+  return texts.map((text) => ({ kind: STRING, text, mayRefuse: true }));
+}
+
+const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+
+/** Every difference as a line for a person; none is the proof. Answers also how many values were stored. */
+export async function compareWithServer(
+  client: pg.Client,
+  typeName: string,
+  samples: Sample[],
+): Promise<{ differences: string[]; stored: number }> {
+  await client.query(`DROP TABLE IF EXISTS expected, actual, refused;
+    CREATE TEMP TABLE expected (id int, v ${typeName});
+    CREATE TEMP TABLE actual (id int, v ${typeName});
+    CREATE TEMP TABLE refused (id int, reason text)`);
+  const type = await columnType(client, 'actual', 'v');
+  const problems = await loadEncoded(client, type, samples);
+  await client.query('SELECT pg_temp.read_all($1)', [
+    samples.map((sample) => sample.reference ?? sample.text),
+  ]);
+  // The image of the row: equal values in another form on disk are a difference too.
+  const { rows } = await client.query<Row>(`
+    SELECT id, e.v::text AS expected, a.v::text AS actual, r.reason,
+           e.id IS NOT NULL AND a.id IS NOT NULL AND record_image_eq(ROW(e.v), ROW(a.v)) AS equal
+    FROM expected e FULL JOIN actual a USING (id) FULL JOIN refused r USING (id) ORDER BY id`);
+  const differences = rows.flatMap((row) => {
+    const sample = samples[row.id]!;
+    const problem = problems.get(row.id);
+    if (row.equal || (row.reason !== null && problem !== undefined)) return [];
+    if (problem !== undefined && sample.mayRefuse) return [];
+    const ours = problem === undefined ? row.actual : `refused: ${describeCellProblem(problem, type).detail}`;
+    const theirs = row.reason === null ? row.expected : `refused: ${row.reason}`;
+    return [`${typeName} ${JSON.stringify(sample.text.slice(0, 100))}: ${ours} | PostgreSQL: ${theirs}`];
+  });
+  assert.equal(rows.length, samples.length);
+  return { differences, stored: rows.filter((row) => row.equal).length };
+}
+
+interface Row {
+  id: number;
+  expected: string | null;
+  actual: string | null;
+  reason: string | null;
+  equal: boolean;
+}
+
+/** Copies what the encoder takes into `actual`; answers the problems of the rest. */
+async function loadEncoded(
+  client: pg.Client,
+  type: ColumnType,
+  samples: Sample[],
+): Promise<Map<number, number>> {
+  const encoder = columnEncoder(type);
+  assert.ok(encoder, `${type.name} has no encoder`);
+  const problems = new Map<number, number>();
+  const out = new CopyBuffer(64);
+  out.ensure(signature.length);
+  out.appendRange(signature, 0, signature.length);
+  samples.forEach((sample, id) => {
+    const rowStart = out.position;
+    out.ensure(10);
+    out.int16(2);
+    out.int32(4);
+    out.int32(id);
+    // Foreign bytes around the cell show a reader that goes too far.
+    const bytes = Buffer.from(`7${sample.text}7`);
+    const problem = encodeCell(out, encoder, sample.kind, bytes, 1, bytes.length - 1);
+    if (problem === 0) return;
+    problems.set(id, problem);
+    out.rewind(rowStart);
+  });
+  out.ensure(2);
+  out.int16(-1);
+  const copy = copyFrom(client, 'COPY actual FROM STDIN (FORMAT binary)');
+  await copy.write(out.take());
+  await copy.end();
+  return problems;
+}
+
+/** To be called once per connection: what `compareWithServer` needs there. */
+export async function prepareComparison(client: pg.Client): Promise<void> {
+  await client.query(`SET timezone = 'UTC'; SET client_min_messages = warning;
+    CREATE FUNCTION pg_temp.read_all(texts text[]) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      FOR i IN 1 .. cardinality(texts) LOOP
+        BEGIN
+          EXECUTE format('INSERT INTO expected VALUES (%s, %L)', i - 1, texts[i]);
+        EXCEPTION WHEN OTHERS THEN
+          INSERT INTO refused VALUES (i - 1, SQLERRM);
+        END;
+      END LOOP;
+    END $$`);
+}
+
+/** A column's type as the loader knows it. */
+export async function columnType(client: pg.Client, table: string, column: string): Promise<ColumnType> {
+  const { rows } = await client.query<{ oid: number; typmod: number }>(
+    'SELECT atttypid::int AS oid, atttypmod AS typmod FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2',
+    [table, column],
+  );
+  return typeOf(client, rows[0]!.oid, rows[0]!.typmod);
+}
+
+const kinds: Record<string, ColumnType['kind']> = { b: 'base', e: 'enum', d: 'domain' };
+
+async function typeOf(client: pg.Client, oid: number, typmod: number): Promise<ColumnType> {
+  const { rows } = await client.query<{
+    name: string;
+    kind: string;
+    base: number;
+    baseTypmod: number;
+    notNull: boolean;
+    element: number;
+    labels: string[];
+  }>(
+    `SELECT format_type(oid, $2) AS name, typtype AS kind, typbasetype::int AS base, typtypmod AS "baseTypmod",
+       typnotnull AS "notNull", CASE WHEN typcategory = 'A' THEN typelem::int ELSE 0 END AS element,
+       ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid = t.oid ORDER BY enumsortorder) AS labels
+     FROM pg_type t WHERE oid = $1`,
+    [oid, typmod],
+  );
+  const row = rows[0]!;
+  const type: ColumnType = { oid, name: row.name, typmod, kind: kinds[row.kind] ?? 'other' };
+  if (row.element !== 0) return { ...type, kind: 'array', element: await typeOf(client, row.element, -1) };
+  if (type.kind === 'enum') return { ...type, labels: row.labels };
+  if (type.kind !== 'domain') return type;
+  const base = await typeOf(client, row.base, row.baseTypmod);
+  return { ...type, base: base.base ?? base, domainNotNull: row.notNull || base.domainNotNull === true };
+}
