@@ -1,0 +1,144 @@
+/**
+ * The import rule (docs/architecture.md): imports go down only, `sources` and `tables` do not know each other, and no
+ * file imports itself by way of others.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '..');
+
+/** Each layer may import itself and the ones it names here, with all that those may import. */
+const layersBelow: Record<string, string[]> = {
+  main: ['service'],
+  service: ['http'],
+  http: ['loading'],
+  loading: ['tables', 'sources'],
+  tables: ['postgres'],
+  sources: ['postgres'],
+  postgres: ['errors', 'config'],
+  errors: [],
+  config: [],
+};
+
+/** Files that stand at the root of src/ beside the one that names their layer. */
+const layerOfRootFile: Record<string, string> = { banner: 'service', 'dev-token': 'service' };
+
+test('every file of src belongs to a layer', () => {
+  for (const file of sourceFiles()) {
+    assert(layerOf(file) in layersBelow, `${file} is in none of the layers of docs/architecture.md`);
+  }
+});
+
+test('imports go down only', () => {
+  const upward = sourceFiles().flatMap((file) =>
+    importsOf(file)
+      .filter((imported) => !mayImport(layerOf(file), layerOf(imported)))
+      .map((imported) => `${file} imports ${imported}`),
+  );
+  assert.deepEqual(upward, []);
+});
+
+test('no file imports itself by way of others', () => {
+  const graph = new Map(sourceFiles().map((file) => [file, importsOf(file)]));
+  assert.deepEqual(findCircles(graph), []);
+});
+
+test('imports lead to files of this project that exist, or to packages that it names', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const packages = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
+  const files = new Set(sourceFiles());
+  for (const file of files) {
+    for (const imported of importsOf(file)) assert(files.has(imported), `${file} imports ${imported}`);
+    for (const specifier of specifiersOf(read(file)).filter((specifier) => /^[^.]/.test(specifier))) {
+      const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+      assert(specifier.startsWith('node:') || packages.has(name), `${file} imports the package ${name}`);
+    }
+  }
+});
+
+test('the guard itself sees every form of import', () => {
+  const text = `
+import 'a';
+import b from "b";
+import type { C } from './c.ts';
+import d, {
+  type D,
+} from '../d.ts';
+import * as e from 'e';
+export { f } from 'f';
+export * from 'g';
+export type { H } from './h.ts';
+const i = await import('i');
+type J = import('j').J;
+// import k from 'k';
+/* import l from 'l'; */
+const text = "import m from 'm'";
+export const n = 'n';
+`;
+  assert.deepEqual(specifiersOf(text).sort(), 'a b ./c.ts ../d.ts e f g ./h.ts i j'.split(' ').sort());
+});
+
+test('the guard itself tells an upward import and a circle', () => {
+  assert.equal(mayImport('postgres', 'http'), false);
+  assert.equal(mayImport('tables', 'sources'), false);
+  assert.equal(mayImport('sources', 'tables'), false);
+  assert.equal(mayImport('http', 'errors'), true);
+  const graph = { a: ['b'], b: ['c', 'd'], c: ['a'], d: [] };
+  assert.deepEqual(findCircles(new Map(Object.entries(graph))), ['a → b → c → a']);
+});
+
+/** Relative to the project's folder; without the tests and what stands beside them for them alone. */
+function sourceFiles(): string[] {
+  return globSync('src/**/*.ts', { cwd: root })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !file.endsWith('.test.ts'))
+    .sort();
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
+
+function layerOf(file: string): string {
+  const [, first] = file.split('/');
+  const name = first!.replace(/\.ts$/, '');
+  return layerOfRootFile[name] ?? name;
+}
+
+function mayImport(from: string, to: string): boolean {
+  return from === to || (layersBelow[from] ?? []).some((below) => mayImport(below, to));
+}
+
+/** The project's own files that a file imports. */
+function importsOf(file: string): string[] {
+  return specifiersOf(read(file))
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => join(dirname(file), specifier).replaceAll('\\', '/'));
+}
+
+/** What a module imports, types too: as statements, re-exports and calls. */
+function specifiersOf(text: string): string[] {
+  const code = text.replace(/^\s*\/\*.*?\*\//gms, '').replace(/^\s*\/\/.*$/gm, '');
+  const statements = /^\s*(?:import|export)\s(?:[^;'"`=]*?\sfrom\s+)?(['"])([^'"]+)\1/gm;
+  const calls = /\bimport\((['"])([^'"]+)\1\)/g;
+  return [...code.matchAll(statements), ...code.matchAll(calls)].map((match) => match[2]!);
+}
+
+function findCircles(graph: Map<string, string[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) {
+      circles.push([...path.slice(start), file].join(' → '));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const imported of graph.get(file) ?? []) visit(imported, [...path, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  return circles;
+}
