@@ -229,6 +229,8 @@ export interface TableFacts {
         typmod: number;
         /** `pg_type.typcategory`, domains replaced by what they are over. */
         category: string;
+        /** `format_type` of the same, without modifiers. */
+        base: string;
         notNull: boolean;
         default: string | null;
         /** `a`: always, `d`: by default, '': none. */
@@ -255,7 +257,8 @@ export interface TableFacts {
 }
 
 /**
- * The schema `pg_temp` is the session's own temporary one.
+ * Foreign keys come in the order of their first columns, because the order of their making follows from the names of
+ * what they refer to (ddl.ts). The schema `pg_temp` is the session's own temporary one.
  *
  * A constraint is plain where it is no more than a definition says: not deferrable, valid, of no special match or
  * action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL's own text tells what the
@@ -274,7 +277,7 @@ SELECT json_build_object(
     SELECT json_agg(json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
       'typeOid', a.atttypid::bigint, 'typmod', a.atttypmod,
-      'category', b.typcategory, 'notNull', a.attnotnull,
+      'category', b.typcategory, 'base', format_type(b.oid, NULL), 'notNull', a.attnotnull,
       'default', pg_get_expr(d.adbin, d.adrelid), 'identity', a.attidentity, 'generated', a.attgenerated,
       'ownsSequence', d.oid IS NOT NULL AND EXISTS (
         SELECT FROM pg_catalog.pg_depend owned
@@ -300,7 +303,8 @@ SELECT json_build_object(
         ELSE false END,
       'columns', ${columnNames('k.conkey', 'k.conrelid')},
       'referenceSchema', fn.nspname, 'referenceTable', f.relname,
-      'referenceColumns', ${columnNames('k.confkey', 'k.confrelid')}) ORDER BY k.oid)
+      'referenceColumns', ${columnNames('k.confkey', 'k.confrelid')})
+      ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
     FROM pg_catalog.pg_constraint k
     LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype IN ('p', 'u')
     LEFT JOIN pg_catalog.pg_class f ON f.oid = k.confrelid

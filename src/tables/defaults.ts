@@ -87,6 +87,8 @@ export function parseDefault(text: string, extraFunctions: readonly string[]): P
   const reader = new TokenReader(tokens);
   const expression = readExpression(reader, extraFunctions, 0);
   if (expression === undefined || !reader.ended || !isDefault(expression)) return literal;
+  if (expression.kind === 'string' && expression.cast === undefined)
+    return { ...literal, text: expression.text };
   return { kind: 'expression', expression };
 }
 
@@ -121,11 +123,8 @@ function readExpression(
       return withCast(reader, { kind: 'word', sql: `B'${token.text}'`, cast: undefined });
     case 'number':
       return withCast(reader, { kind: 'word', sql: token.text, cast: undefined });
-    case 'symbol': {
-      const digits = token.text === '-' ? reader.kind('number') : undefined;
-      // The sign binds weaker than a cast (PostgreSQL 4.1.6), hence the parentheses.
-      return digits === undefined ? undefined : { kind: 'word', sql: `(-${digits})`, cast: undefined };
-    }
+    case 'symbol':
+      return readSymbol(reader, token.text);
     case 'word':
       return readWord(reader, token.text, extraFunctions, depth);
     case 'quoted':
@@ -133,6 +132,18 @@ function readExpression(
     default:
       return undefined;
   }
+}
+
+/** `-1` and, as PostgreSQL writes constants that it converts, `(-1)::numeric`. */
+function readSymbol(reader: TokenReader, symbol: string): Expression | undefined {
+  const isOpen = symbol === '(';
+  const sign = symbol === '-' || (isOpen && reader.symbol('-')) ? '-' : '';
+  if (sign === '' && !isOpen) return undefined;
+  const digits = reader.kind('number');
+  if (digits === undefined || (isOpen && !reader.symbol(')'))) return undefined;
+  // A sign without parentheses binds weaker than a cast (PostgreSQL 4.1.6): such a cast is not taken.
+  const number: Expression = { kind: 'word', sql: `(${sign}${digits})`, cast: undefined };
+  return isOpen ? withCast(reader, number) : number;
 }
 
 function readWord(
@@ -160,7 +171,9 @@ function withCast(
 ): Expression | undefined {
   if (!reader.symbol('::')) return literal;
   const cast = readTypeName(reader);
-  return cast === undefined ? undefined : { ...literal, cast };
+  if (cast === undefined) return undefined;
+  // PostgreSQL's name for a literal that nothing gave a type: written so in arguments of any type.
+  return cast.lookup === 'unknown' ? literal : { ...literal, cast };
 }
 
 function readCall(
@@ -270,23 +283,42 @@ export function expressionSql(expression: Expression, names: Names): string {
 /**
  * PostgreSQL's own text of a default (`pg_get_expr`) as a definition says it.
  *
- * @param category `pg_type.typcategory` of the column's type (of a domain: of the type it is over)
+ * @param column `category`: `pg_type.typcategory`, `base`: the name of its type, both of what a domain is over
  * @returns `text` undefined: no default; `isExpression`: a definition cannot say it, and read as one it would become
  *   literal text
  */
 export function describeDefault(
   expression: string,
-  category: string,
+  column: { category: string; base: string },
   extraFunctions: readonly string[],
 ): { text: string | undefined; isExpression: boolean } {
   if (/^NULL::/.test(expression) && parseTypeName(expression.slice(6)) !== undefined) {
     return { text: undefined, isExpression: false };
   }
-  if (isPlainConstant(expression, category)) return { text: expression, isExpression: false };
-  const text = asCastLiteral(expression);
+  const text = bareConstant(expression, column) ?? asCastLiteral(expression);
+  if (text === expression && isBare(expression)) return { text, isExpression: false };
   const isExpression =
     parseDefault(text, extraFunctions).kind === 'literal' && !/^'(?:[^']|'')*'$/.test(text);
   return { text: isExpression ? expression : text, isExpression };
+}
+
+const bareNumber = /^-?(\d+(\.\d*)?|\.\d+)$/;
+
+function isBare(expression: string): boolean {
+  return bareNumber.test(expression) || expression === 'true' || expression === 'false';
+}
+
+/**
+ * A constant that PostgreSQL writes without a cast: a boolean, an integer or, with a point, a numeric. Where the column
+ * is of such a type, that is literal text too; otherwise the constant's own type must be said.
+ */
+function bareConstant(expression: string, column: { category: string; base: string }): string | undefined {
+  if (!isBare(expression)) return undefined;
+  if (!bareNumber.test(expression)) return column.category === 'B' ? expression : `'${expression}'::boolean`;
+  const isWhole = !expression.includes('.');
+  const takesFractions = /^(numeric|real|double precision|money)$/.test(column.base);
+  if (column.category === 'N' && (isWhole || takesFractions)) return expression;
+  return `'${expression}'::${isWhole ? 'integer' : 'numeric'}`;
 }
 
 /** `(0)::numeric` and `ARRAY[]::text[]` as the literals with a cast that they are. */
@@ -295,10 +327,4 @@ function asCastLiteral(expression: string): string {
   if (constant !== null) return `'${constant[1]}'::${constant[2]}`;
   const emptyArray = /^ARRAY\[\]::(.+)$/.exec(expression);
   return emptyArray === null ? expression : `'{}'::${emptyArray[1]}`;
-}
-
-/** A number or a truth value without a cast: the same as literal text, unless the column holds text of any kind. */
-function isPlainConstant(expression: string, category: string): boolean {
-  if (/^(true|false)$/.test(expression)) return category === 'B';
-  return category === 'N' && /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/.test(expression);
 }

@@ -110,7 +110,7 @@ function describeColumn(
   } else if (column.generated !== '') {
     description.generated = column.default;
   } else if (column.default !== null) {
-    const { text, isExpression } = describeDefault(column.default, column.category, extraFunctions);
+    const { text, isExpression } = describeDefault(column.default, column, extraFunctions);
     description.default = text ?? null;
     if (isExpression) description.default_is_expression = true;
   }
