@@ -13,7 +13,7 @@ export interface ColumnEncoder {
   readonly oid: number;
   /** varchar and bpchar: characters; -1: no limit. */
   readonly maxLength: number;
-  /** numeric: digits in all; -1: no limit. */
+  /** numeric: digits in all; interval: digits of the fraction of a second; -1: no limit. */
   readonly precision: number;
   /** numeric: digits after the point; may be negative or above the precision (PostgreSQL 15). */
   readonly scale: number;
@@ -65,11 +65,16 @@ function baseEncoder(oid: number, typmod: number): ColumnEncoder | undefined {
     return encoder({ code, oid, precision: packed >> 16, scale: ((packed & 0x7ff) ^ 1024) - 1024 });
   }
   // `interval hour to minute` and its like change how a bare number is read: left to the server.
-  if (code === codes.INTERVAL && typmod >= 0 && typmod >> 16 !== INTERVAL_FULL_RANGE) return undefined;
+  if (code === codes.INTERVAL && typmod >= 0) {
+    const precision = typmod & 0xffff;
+    if (typmod >> 16 !== INTERVAL_FULL_RANGE) return undefined;
+    return encoder({ code, oid, precision: precision === INTERVAL_FULL_PRECISION ? -1 : precision });
+  }
   return encoder({ code, oid });
 }
 
 const INTERVAL_FULL_RANGE = 0x7fff;
+const INTERVAL_FULL_PRECISION = 0xffff;
 
 function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number }): ColumnEncoder {
   return {

@@ -58,7 +58,7 @@ export function encodeScalar(
     case codes.TIMESTAMPTZ:
       return encodeTimestamp(out, true, kind, bytes, start, end);
     case codes.INTERVAL:
-      return encodeInterval(out, kind, bytes, start, end);
+      return encodeInterval(out, encoder.precision, kind, bytes, start, end);
     case codes.UUID:
       return encodeUuid(out, kind, bytes, start, end);
     case codes.BYTEA:

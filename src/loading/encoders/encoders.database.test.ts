@@ -380,7 +380,7 @@ agree(['interval', 'interval(0)'], () => [
     ...list('02:03|2:3|-02:03:04|100:00:00|02:60|02:03:60|02:03:61|1 day 1 day|1 h 02:03|1 mon 1 week|'),
     ...list(' |x|day'),
   ),
-  ...strings(...list('P1DT2H|P1Y2M3W4DT5H6M7.8S|P|P1H|PT1D|P-1D|P1.5D|PT0.000001S|PT1.5M|P0D|-P1D|p1d')),
+  ...strings(...list('P+3M|P1DT2H|P1Y2M3W4DT5H6M7.8S|P|P1H|PT1D|P-1D|P1.5D|PT0.000001S|PT1.5M|P0D|-P1D|p1d')),
   ...strings(
     ...list('178000000 years|178956970 years 7 months|178956970 years 8 months'),
     ...list('-178956970 years -8 months|2147483647 days|2147483648 days'),
@@ -401,7 +401,7 @@ agree(['interval', 'interval(0)'], () => [
   ),
   ...refusedStrings(
     ...list(
-      'infinity|-infinity|PT|P1|PT1|P0001-02-03T04:05:06|P20240102T030405|1.5:00|00:01.5|1 day -|@1 day',
+      'infinity|-infinity|PT|P1|PT1|P0001-02-03T04:05:06|P20240102T030405|1.5:00|00:01.5|1 day -|@1 day|.5 day|5. day|1.0:00|00:01.0|1.0-2',
     ),
     ...list('1 timezone|epoch'),
   ),

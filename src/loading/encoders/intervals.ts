@@ -30,7 +30,7 @@ const sum = { months: 0.5, days: 0.5, minutes: 0.5, microseconds: 0.5 };
 let seen = 0;
 
 /** The number just read: its sign, its whole part and its fraction, both signed. */
-const number = { value: 0.5, fraction: 0.5, isNegative: false, digits: 0 };
+const number = { value: 0.5, fraction: 0.5, isNegative: false, isWhole: false, digits: 0 };
 let at = 0;
 let stop = 0;
 
@@ -68,8 +68,10 @@ const unitWords = new Map<string, number>(
   ).flatMap(([unit, words]) => words.split(' ').map((word): [string, number] => [word, unit])),
 );
 
+/** Writes an interval. @param precision digits that the server rounds the seconds to, -1: all six */
 export function encodeInterval(
   out: CopyBuffer,
+  precision: number,
   kind: number,
   bytes: Buffer,
   start: number,
@@ -88,12 +90,13 @@ export function encodeInterval(
   if (at === stop) return NOT_AN_INTERVAL;
   const isRead = bytes[at] === LETTER_P ? readIso(bytes) : readVerbose(bytes);
   if (!isRead) return NOT_AN_INTERVAL;
-  return writeInterval(out, sum.months, sum.days, sum.minutes, sum.microseconds);
+  return writeInterval(out, precision, sum.months, sum.days, sum.minutes, sum.microseconds);
 }
 
 /** Writes an interval as `interval_send` does; time is minutes · 60 s + microseconds. */
 export function writeInterval(
   out: CopyBuffer,
+  precision: number,
   months: number,
   days: number,
   minutes: number,
@@ -108,7 +111,10 @@ export function writeInterval(
     out.int64(high, total - high * 4_294_967_296);
   } else {
     const exact = BigInt(minutes) * BigInt(MICROSECONDS_PER_MINUTE) + BigInt(microseconds);
-    if (BigInt.asIntN(64, exact) !== exact) return OUT_OF_RANGE;
+    // The server adds half a unit to round, and must not pass the end by that either.
+    const half = precision < 0 || precision > 5 ? 0n : 5n * 10n ** BigInt(5 - precision);
+    const rounded = exact < 0n ? exact - half : exact + half;
+    if (BigInt.asIntN(64, rounded) !== rounded) return OUT_OF_RANGE;
     out.int64(Number(exact >> 32n), Number(exact & 0xffffffffn));
   }
   out.int32(days);
@@ -120,7 +126,7 @@ function isInt32(value: number): boolean {
   return value >= -0x80000000 && value <= 0x7fffffff;
 }
 
-/** P [n unit]… [T [n unit]…], every number with a sign and a fraction if it likes. */
+/** P [n unit]… [T [n unit]…], every number with a minus and a fraction if it likes. */
 function readIso(bytes: Buffer): boolean {
   at++;
   let inTime = false;
@@ -132,7 +138,7 @@ function readIso(bytes: Buffer): boolean {
       at++;
       continue;
     }
-    if (!readIsoNumber(bytes) || at >= stop) return false;
+    if (bytes[at] === PLUS || !readIsoNumber(bytes) || at >= stop) return false;
     const unit = inTime ? isoTimeUnit(bytes[at]!) : isoDateUnit(bytes[at]!);
     if (unit === 0) return false;
     at++;
@@ -193,9 +199,8 @@ function negate(): void {
 
 /** What follows a number makes it a time, years and months, or a count of units. */
 function readFieldRest(bytes: Buffer): boolean {
-  const isWhole = number.fraction === 0 && at > 0 && isDigit(bytes[at - 1]!);
-  if (at < stop && isWhole && bytes[at] === COLON) return readTime(bytes);
-  if (at < stop && isWhole && bytes[at] === MINUS) return readMonths(bytes);
+  if (at < stop && number.isWhole && bytes[at] === COLON) return readTime(bytes);
+  if (at < stop && number.isWhole && bytes[at] === MINUS) return readMonths(bytes);
   let letter = at;
   while (letter < stop && isSpace(bytes[letter]!)) letter++;
   if (letter === stop) return addOnce(SECOND);
@@ -226,7 +231,7 @@ function readTime(bytes: Buffer): boolean {
   const sign = number.isNegative ? -1 : 1;
   const hours = number.value;
   at++;
-  if (!readUnsigned(bytes) || number.fraction !== 0 || number.digits > 2 || number.value > 59) return false;
+  if (!readUnsigned(bytes) || !number.isWhole || number.digits > 2 || number.value > 59) return false;
   sum.minutes += hours * 60 + sign * number.value;
   if (at < stop && bytes[at] === COLON) {
     at++;
@@ -241,14 +246,14 @@ function readMonths(bytes: Buffer): boolean {
   const sign = number.isNegative ? -1 : 1;
   const years = number.value;
   at++;
-  if ((seen & (YEAR | MONTH)) !== 0 || !readUnsigned(bytes) || number.fraction !== 0 || number.value > 11)
+  if ((seen & (YEAR | MONTH)) !== 0 || !readUnsigned(bytes) || !number.isWhole || number.value > 11)
     return false;
   seen |= YEAR | MONTH;
   sum.months += years * 12 + sign * number.value;
   return at === stop || isSpace(bytes[at]!);
 }
 
-/** [sign] digits [. digits], or a point first. */
+/** [sign] digits [. digits] */
 function readNumber(bytes: Buffer): boolean {
   const isNegative = at < stop && bytes[at] === MINUS;
   if (isNegative || (at < stop && bytes[at] === PLUS)) at++;
@@ -268,12 +273,13 @@ function readUnsigned(bytes: Buffer): boolean {
   number.fraction = 0;
   while (at < stop && isDigit(bytes[at]!)) number.value = number.value * 10 + bytes[at++]! - ZERO;
   number.digits = at - firstDigit;
-  if (number.digits > MOST_DIGITS) return false;
-  if (at >= stop || bytes[at] !== POINT) return number.digits > 0;
+  if (number.digits === 0 || number.digits > MOST_DIGITS) return false;
+  number.isWhole = at >= stop || bytes[at] !== POINT;
+  if (number.isWhole) return true;
   const pointAt = at++;
   while (at < stop && isDigit(bytes[at]!)) at++;
-  if (at - pointAt > 1) number.fraction = Number(bytes.toString('latin1', pointAt, at));
-  return number.digits > 0 || at - pointAt > 1;
+  number.fraction = Number(bytes.toString('latin1', pointAt, at));
+  return at - pointAt > 1;
 }
 
 /** Adds the number just read; false: its unit came before. */
