@@ -1,0 +1,377 @@
+/**
+ * The rows of a JSON upload, from after the `[`: bytes in at any borders, cells out. Nothing is allocated per cell or
+ * row, and no value is copied unless a chunk's end cuts it or it has escapes.
+ *
+ * One loop walks a chunk from token to token; a token that the chunk's end cuts is gathered by a part that can go on
+ * at any byte (`StringUnescaper`, `JsonValueScanner`), so that a value over many chunks costs linear time.
+ */
+
+import {
+  ARRAY,
+  FALSE,
+  NULL,
+  NUMBER,
+  OBJECT,
+  REPEATED_KEY,
+  ROW_NOT_AN_OBJECT,
+  STRING,
+  TRUE,
+} from '../cell-kind.ts';
+import type { CellSink } from '../cell-sink.ts';
+import { ColumnNames } from './column-names.ts';
+import { GrowableBytes } from './growable-bytes.ts';
+import { JsonFault, type Limit, LimitFault } from './json-fault.ts';
+import { NUMBER_START, scanNumber } from './json-number.ts';
+import { JsonValueScanner } from './json-value-scanner.ts';
+import { StringUnescaper } from './string-unescaper.ts';
+
+/** A name PostgreSQL takes has 63 bytes at most; a longer key need only be told, not held without a bound. */
+export const KEY_LIMIT: Limit = { name: 'maxKeyBytes', value: 1024, unit: 'bytes' };
+
+/** What the scanner is about to see. */
+const KEY = 0;
+const COLON = 1;
+const VALUE = 2;
+const AFTER_VALUE = 3;
+const FIRST_KEY = 4;
+const ROW = 5;
+const FIRST_ROW = 6;
+const AFTER_ROW = 7;
+
+/** The token that the end of the chunk cut. */
+const NO_TOKEN = 0;
+const KEY_TOKEN = 1;
+const STRING_TOKEN = 2;
+/** Any other cell. */
+const VALUE_TOKEN = 3;
+/** A row that is no object. */
+const ROW_TOKEN = 4;
+
+export class JsonRowScanner {
+  /** Rows begun. */
+  rowCount = 0;
+  /** The `]` after the rows has been seen. */
+  isDone = false;
+  readonly #columnLimit: Limit;
+  readonly #cellLimit: Limit;
+  readonly #names = new ColumnNames();
+  readonly #value: JsonValueScanner;
+  readonly #unescaper = new StringUnescaper();
+  /** What is gathered of the token at hand, where it is not taken from the chunk. */
+  readonly #held = new GrowableBytes();
+  #state = FIRST_ROW;
+  #token = NO_TOKEN;
+  /** Of the value at hand. */
+  #firstByte = 0;
+  /** The column of the last key in the row; -1 before the first. */
+  #column = -1;
+  #isRepeated = false;
+
+  constructor(maxDepth: number, maxColumns: number, maxCellBytes: number) {
+    this.#columnLimit = { name: 'maxColumns', value: maxColumns, unit: 'columns' };
+    this.#cellLimit = { name: 'maxCellBytes', value: maxCellBytes, unit: 'bytes' };
+    this.#value = new JsonValueScanner(maxDepth);
+  }
+
+  /** Is it in the middle of a key or value? */
+  get isInToken(): boolean {
+    return this.#token !== NO_TOKEN;
+  }
+
+  /**
+   * Takes bytes that are valid UTF-8; a sequence may be cut at `end`.
+   *
+   * @returns the position after the `]`, else `end`
+   * @throws JsonFault, LimitFault
+   */
+  scan(chunk: Buffer, start: number, end: number, sink: CellSink): number {
+    const next = this.#token === NO_TOKEN ? start : this.#resumeToken(chunk, start, end, sink);
+    return this.#token === NO_TOKEN ? this.#scanRows(chunk, next, end, sink) : end;
+  }
+
+  /**
+   * The hot loop. What it changes is held in local variables, which go back to the fields wherever another method
+   * needs them and where the loop is left.
+   */
+  #scanRows(chunk: Buffer, start: number, end: number, sink: CellSink): number {
+    const names = this.#names;
+    const maxCellBytes = this.#cellLimit.value;
+    let state = this.#state;
+    let column = this.#column;
+    let isRepeated = this.#isRepeated;
+    let row = this.rowCount;
+    let i = start;
+    while (i < end) {
+      const byte = chunk[i];
+      if (byte <= 0x20 && (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)) {
+        i++;
+        continue;
+      }
+      switch (state) {
+        case FIRST_KEY:
+        case KEY: {
+          if (byte !== 0x22) {
+            if (state === KEY) throw new JsonFault(i, 'a key in quotes');
+            if (byte !== 0x7d) throw new JsonFault(i, 'a key in quotes or "}"');
+            sink.endRow();
+            state = AFTER_ROW;
+            i++;
+            continue;
+          }
+          const expected = names.followerOf(column);
+          const after = names.match(expected, chunk, i + 1, end);
+          if (after >= 0) {
+            column = expected;
+            isRepeated = names.lastRow[column] === row;
+            names.lastRow[column] = row;
+            i = after;
+          } else {
+            this.#column = column;
+            i = this.#scanKey(chunk, i + 1, end, sink);
+            if (this.#token !== NO_TOKEN) return i;
+            column = this.#column;
+            isRepeated = this.#isRepeated;
+          }
+          state = COLON;
+          if (i < end && chunk[i] === 0x3a) {
+            state = VALUE;
+            i++;
+          }
+          continue;
+        }
+        case COLON:
+          if (byte !== 0x3a) throw new JsonFault(i, '":" after the key');
+          state = VALUE;
+          i++;
+          continue;
+        case VALUE: {
+          let kind = -1;
+          let from = i;
+          let to = 0;
+          if (byte === 0x22) {
+            from = ++i;
+            let inner = 0;
+            while (i < end) {
+              inner = chunk[i];
+              if (inner === 0x22 || inner === 0x5c || inner < 0x20) break;
+              i++;
+            }
+            if (i < end && inner === 0x22) {
+              kind = STRING;
+              to = i++;
+            } else {
+              this.#column = column;
+              this.#isRepeated = isRepeated;
+              i = this.#scanString(chunk, from, end, sink);
+              if (this.#token !== NO_TOKEN) return i;
+              state = AFTER_VALUE;
+              continue;
+            }
+          } else if (byte === 0x2d || (byte <= 0x39 && byte >= 0x30)) {
+            to = scanNumber(chunk, i, end, NUMBER_START);
+            if (to >= 0) {
+              kind = NUMBER;
+              i = to;
+            }
+          } else if (i + 5 <= end) {
+            // The fifth byte of `null` and `true` may be any: it is looked at in the next turn.
+            if (byte === 0x6e) {
+              if (chunk[i + 1] === 0x75 && chunk[i + 2] === 0x6c && chunk[i + 3] === 0x6c) kind = NULL;
+            } else if (byte === 0x74) {
+              if (chunk[i + 1] === 0x72 && chunk[i + 2] === 0x75 && chunk[i + 3] === 0x65) kind = TRUE;
+            } else if (byte === 0x66) {
+              if (
+                chunk[i + 1] === 0x61 &&
+                chunk[i + 2] === 0x6c &&
+                chunk[i + 3] === 0x73 &&
+                chunk[i + 4] === 0x65
+              ) {
+                kind = FALSE;
+                i++;
+              }
+            }
+            if (kind >= 0) {
+              i += 4;
+              to = i;
+            }
+          }
+          if (kind < 0) {
+            this.#column = column;
+            this.#isRepeated = isRepeated;
+            i = this.#scanValue(false, chunk, i, end, sink);
+            if (this.#token !== NO_TOKEN) return i;
+            state = AFTER_VALUE;
+            continue;
+          }
+          if (to - from > maxCellBytes) throw new LimitFault('The value', this.#cellLimit);
+          if (isRepeated) sink.fault(column, REPEATED_KEY, chunk, from, to);
+          else sink.cell(column, kind, chunk, from, to);
+          state = AFTER_VALUE;
+          if (i < end && chunk[i] === 0x2c) {
+            state = KEY;
+            i++;
+          }
+          continue;
+        }
+        case AFTER_VALUE:
+          if (byte === 0x2c) {
+            state = KEY;
+          } else if (byte === 0x7d) {
+            sink.endRow();
+            state = AFTER_ROW;
+          } else {
+            throw new JsonFault(i, '"," or "}" after the value');
+          }
+          i++;
+          continue;
+        case AFTER_ROW:
+          if (byte === 0x2c) {
+            state = ROW;
+            i++;
+            continue;
+          }
+          if (byte !== 0x5d) throw new JsonFault(i, '"," or "]" after the row');
+          this.isDone = true;
+          return i + 1;
+        default:
+          if (byte === 0x7b) {
+            row = ++this.rowCount;
+            sink.beginRow(row);
+            column = -1;
+            state = FIRST_KEY;
+            i++;
+            continue;
+          }
+          if (byte === 0x5d && state === FIRST_ROW) {
+            this.isDone = true;
+            return i + 1;
+          }
+          row = ++this.rowCount;
+          sink.beginRow(row);
+          i = this.#scanValue(true, chunk, i, end, sink);
+          if (this.#token !== NO_TOKEN) return i;
+          state = AFTER_ROW;
+      }
+    }
+    this.#state = state;
+    this.#column = column;
+    this.#isRepeated = isRepeated;
+    return i;
+  }
+
+  /** A row's key that is not the expected one, from after its quote; may leave a token. */
+  #scanKey(chunk: Buffer, start: number, end: number, sink: CellSink): number {
+    let i = start;
+    while (i < end && chunk[i] !== 0x22 && chunk[i] !== 0x5c && chunk[i] >= 0x20) i++;
+    if (i < end && chunk[i] === 0x22) {
+      this.#enterColumn(chunk, start, i, sink);
+      return i + 1;
+    }
+    this.#unescaper.begin();
+    this.#held.reset('The key', KEY_LIMIT);
+    const after = this.#unescaper.unescape(chunk, start, end, this.#held);
+    if (after < 0) {
+      this.#token = KEY_TOKEN;
+      return end;
+    }
+    this.#enterColumn(this.#held.bytes, 0, this.#held.length, sink);
+    return after;
+  }
+
+  /** A cell's string that has escapes or is cut, from after its quote; may leave a token. */
+  #scanString(chunk: Buffer, start: number, end: number, sink: CellSink): number {
+    this.#unescaper.begin();
+    this.#held.reset('The value', this.#cellLimit);
+    const after = this.#unescaper.unescape(chunk, start, end, this.#held);
+    if (after < 0) {
+      this.#firstByte = 0x22;
+      this.#token = STRING_TOKEN;
+      return end;
+    }
+    this.#tellCell(STRING, this.#held.bytes, 0, this.#held.length, sink);
+    return after;
+  }
+
+  /** A value that is nested, cut, broken or (`isRow`) in the place of a row; may leave a token. */
+  #scanValue(isRow: boolean, chunk: Buffer, start: number, end: number, sink: CellSink): number {
+    this.#firstByte = chunk[start];
+    this.#value.begin();
+    const after = this.#value.scan(chunk, start, end);
+    if (after < 0) {
+      this.#held.reset('The value', this.#cellLimit);
+      this.#held.append(chunk, start, end);
+      this.#token = isRow ? ROW_TOKEN : VALUE_TOKEN;
+      return end;
+    }
+    if (isRow) this.#tellRow(chunk, start, after, sink);
+    else this.#tellCell(kindOf(this.#firstByte), chunk, start, after, sink);
+    return after;
+  }
+
+  #resumeToken(chunk: Buffer, start: number, end: number, sink: CellSink): number {
+    const held = this.#held;
+    const token = this.#token;
+    let after: number;
+    if (token === KEY_TOKEN || token === STRING_TOKEN) {
+      after = this.#unescaper.unescape(chunk, start, end, held);
+    } else {
+      after = this.#value.scan(chunk, start, end);
+      held.append(chunk, start, after < 0 ? end : after);
+    }
+    if (after < 0) return end;
+    this.#token = NO_TOKEN;
+    this.#state = token === KEY_TOKEN ? COLON : token === ROW_TOKEN ? AFTER_ROW : AFTER_VALUE;
+    if (token === KEY_TOKEN) this.#enterColumn(held.bytes, 0, held.length, sink);
+    else if (token === ROW_TOKEN) this.#tellRow(held.bytes, 0, held.length, sink);
+    else this.#tellCell(kindOf(this.#firstByte), held.bytes, 0, held.length, sink);
+    return after;
+  }
+
+  #enterColumn(bytes: Buffer, start: number, end: number, sink: CellSink): void {
+    if (end - start > KEY_LIMIT.value) throw new LimitFault('The key', KEY_LIMIT);
+    const names = this.#names;
+    let column = names.find(bytes, start, end);
+    if (column < 0) {
+      if (names.count === this.#columnLimit.value)
+        throw new LimitFault('The number of keys', this.#columnLimit);
+      column = names.add(bytes, start, end);
+      sink.column(column, bytes.toString('utf8', start, end));
+    }
+    names.setFollower(this.#column, column);
+    this.#column = column;
+    this.#isRepeated = names.lastRow[column] === this.rowCount;
+    names.lastRow[column] = this.rowCount;
+  }
+
+  #tellCell(kind: number, bytes: Buffer, start: number, end: number, sink: CellSink): void {
+    if (end - start > this.#cellLimit.value) throw new LimitFault('The value', this.#cellLimit);
+    if (this.#isRepeated) sink.fault(this.#column, REPEATED_KEY, bytes, start, end);
+    else sink.cell(this.#column, kind, bytes, start, end);
+  }
+
+  #tellRow(bytes: Buffer, start: number, end: number, sink: CellSink): void {
+    if (end - start > this.#cellLimit.value) throw new LimitFault('The value', this.#cellLimit);
+    sink.fault(-1, ROW_NOT_AN_OBJECT, bytes, start, end);
+    sink.endRow();
+  }
+}
+
+/** The kind of a value by its first byte. */
+function kindOf(firstByte: number): number {
+  switch (firstByte) {
+    case 0x22:
+      return STRING;
+    case 0x7b:
+      return OBJECT;
+    case 0x5b:
+      return ARRAY;
+    case 0x6e:
+      return NULL;
+    case 0x74:
+      return TRUE;
+    case 0x66:
+      return FALSE;
+    default:
+      return NUMBER;
+  }
+}
