@@ -15,8 +15,8 @@ const HASH = 0x23;
 const UNDERSCORE = 0x5f;
 const LOWER_X = 0x78;
 
-/** `&#x10FFFF;`, leading zeros aside. */
-const maxReferenceBytes = 32;
+/** `&#x10FFFF;`, with some leading zeros. */
+export const maxReferenceBytes = 32;
 
 /** `_xHHHH_` */
 const escapeBytes = 7;

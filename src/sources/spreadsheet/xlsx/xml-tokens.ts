@@ -8,7 +8,7 @@
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
-import { decodeLineEnds, decodeReferences } from './xml-text.ts';
+import { decodeLineEnds, decodeReferences, maxReferenceBytes } from './xml-text.ts';
 
 /** What `next` found. */
 export const NEED_MORE = 0;
@@ -27,12 +27,17 @@ const APOSTROPHE = 0x27;
 const COLON = 0x3a;
 const AMPERSAND = 0x26;
 const SPACE = 0x20;
+const CR = 0x0d;
+const SEMICOLON = 0x3b;
 
 /** Bytes kept zero behind the text, so that hot loops may run on without asking where it ends. */
 const sentinelBytes = 16;
 
 const maxTagBytes = 1024 * 1024;
 const nearBytes = 128;
+
+/** A text longer than this is given out in pieces, so that nothing but its reader bounds it. */
+const partialTextBytes = 64 * 1024;
 const maxAttributes = 64;
 const cdataOpen = Buffer.from('<![CDATA[');
 
@@ -42,7 +47,7 @@ export class XmlTokens {
   position = 0;
   end = 0;
 
-  /** Of a `TEXT`: its range. References and line ends are resolved. */
+  /** Of a `TEXT`, all of it or a piece: its range. References and line ends are resolved. */
   textStart = 0;
   textEnd = 0;
 
@@ -59,7 +64,7 @@ export class XmlTokens {
   readonly #maxTextBytes: number;
   #hasReferences = false;
 
-  /** @param maxTextBytes of one text; longer ones are refused as too long a cell */
+  /** @param maxTextBytes of one CDATA section or comment */
   constructor(partName: string, maxTextBytes: number) {
     this.#partName = partName;
     this.#maxTextBytes = maxTextBytes;
@@ -83,7 +88,7 @@ export class XmlTokens {
     const isTag = this.bytes[this.position] === LT && this.bytes[this.position + 1] !== BANG;
     const limit = isTag ? maxTagBytes : this.#maxTextBytes;
     if (keptBytes <= limit) return;
-    const what = isTag ? 'A tag is too long' : "A cell's text is too long";
+    const what = isTag ? 'A tag is too long' : 'A CDATA section or comment is too long';
     throw limitExceeded(`${what} (part ${this.#partName})`, limit, 'bytes');
   }
 
@@ -133,13 +138,27 @@ export class XmlTokens {
   }
 
   #text(): number {
-    const stop = this.#find(LT, this.position);
-    if (stop < 0) return NEED_MORE;
+    let stop = this.#find(LT, this.position);
+    if (stop < 0) {
+      if (this.end - this.position < partialTextBytes) return NEED_MORE;
+      stop = this.#cutText();
+    }
     this.textStart = this.position;
     this.textEnd = decodeReferences(this.bytes, this.position, stop);
     if (this.textEnd < 0) this.fail('a reference (&…;) that XML does not know');
     this.position = stop;
     return TEXT;
+  }
+
+  /** The end of what is here of a long text, but for a line end or a reference that may go on. */
+  #cutText(): number {
+    const { bytes } = this;
+    const stop = bytes[this.end - 1] === CR ? this.end - 1 : this.end;
+    for (let at = stop - 1; at >= stop - maxReferenceBytes; at--) {
+      if (bytes[at] === SEMICOLON) break;
+      if (bytes[at] === AMPERSAND) return at;
+    }
+    return stop;
   }
 
   /** A call out of JavaScript costs more than most texts are long, and long ones much more without it. */
