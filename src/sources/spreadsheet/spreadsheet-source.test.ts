@@ -1,0 +1,419 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type RecordedRows, recordRows } from '../../../test/support/recorded-cells.ts';
+import {
+  buildWorkbook,
+  buildZip,
+  memoryFile,
+  type WorkbookSpec,
+  workbookParts,
+} from '../../../test/support/xlsx-builder.ts';
+import { AppError, type ErrorCode } from '../../errors.ts';
+import {
+  openSpreadsheet,
+  type SpreadsheetLimits,
+  type SpreadsheetOptions,
+  type SpreadsheetSource,
+} from './spreadsheet-source.ts';
+
+const limits: SpreadsheetLimits = {
+  maxUnpackedBytes: 100_000_000,
+  maxRatio: 200,
+  maxRows: 10_000,
+  maxColumns: 50,
+  maxCellBytes: 100_000,
+  maxSharedStringBytes: 1_000_000,
+};
+
+type Options = Partial<SpreadsheetOptions>;
+
+function open(bytes: Buffer, options: Options = {}): Promise<SpreadsheetSource> {
+  return openSpreadsheet(
+    memoryFile(bytes),
+    { columnNames: 'exact', cellErrors: 'problem', ...options },
+    limits,
+  );
+}
+
+async function pass(source: SpreadsheetSource): Promise<RecordedRows> {
+  const sink = recordRows();
+  await source.read(sink, new AbortController().signal);
+  return sink;
+}
+
+async function read(
+  bytes: Buffer,
+  options: Options = {},
+): Promise<RecordedRows & { source: SpreadsheetSource }> {
+  const source = await open(bytes, options);
+  return { ...(await pass(source)), source };
+}
+
+/** A sheet of rows of cells: numbers as they are, texts inline, `undefined` for no cell, XML as it is. */
+function sheetOf(rows: (string | number | undefined)[][], firstRow = 1): string {
+  return rows
+    .map((cells, index) => {
+      const row = firstRow + index;
+      const written = cells.map((value, column) => {
+        const ref = `${String.fromCharCode(65 + column)}${row}`;
+        if (value === undefined) return '';
+        if (typeof value === 'number') return `<c r="${ref}"><v>${value}</v></c>`;
+        if (value.startsWith('<c ')) return value.replace('<c ', `<c r="${ref}" `);
+        return `<c r="${ref}" t="inlineStr"><is><t xml:space="preserve">${value}</t></is></c>`;
+      });
+      return `<row r="${row}">${written.join('')}</row>`;
+    })
+    .join('');
+}
+
+const workbookOf = (rows: (string | number | undefined)[][], more: Partial<WorkbookSpec> = {}): Buffer =>
+  buildWorkbook({ sheets: [{ name: 'Data', xml: sheetOf(rows) }], ...more });
+
+const plainRows = ({ rows }: RecordedRows): [number, Record<string, string>][] =>
+  rows.map(({ row, cells }) => [row, { ...cells }]);
+
+const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof AppError, String(error));
+  assert.equal(error.code, code, error.detail);
+  assert.match(error.detail, detail);
+  return true;
+};
+
+test('header, rows and their places', async () => {
+  const result = await read(workbookOf([['id', ' name '], [1, 'Ann'], [], [3, undefined]]));
+  assert.deepEqual(result.columns, ['id', 'name']);
+  assert.deepEqual(plainRows(result), [
+    [1, { id: 'number 1', name: 'string Ann' }],
+    [3, { id: 'number 3' }],
+  ]);
+  assert.deepEqual(result.source.locate(3, 1, 'name'), { sheet: 'Data', cell: 'Data!B4' });
+  assert.deepEqual(result.source.locate(3, -1, ''), { sheet: 'Data', cell: 'Data!4:4' });
+  assert.deepEqual(result.source.warnings, []);
+  assert.equal(result.source.nameMatching, 'loose');
+});
+
+test('a second pass tells the same, and the warnings once', async () => {
+  const source = await open(
+    workbookOf([
+      ['a', 'a', ''],
+      [1, 2, 3],
+    ]),
+  );
+  const { warnings } = source;
+  const first = await pass(source);
+  const second = await pass(source);
+  assert.deepEqual(plainRows(second), plainRows(first));
+  assert.deepEqual(second.columns, ['a', 'a_2', 'column_C']);
+  assert.equal(source.warnings, warnings);
+  assert.deepEqual(
+    warnings.map(({ code, column }) => [code, column]),
+    [
+      ['repeated-header', 'a_2'],
+      ['blank-header', 'column_C'],
+    ],
+  );
+});
+
+test('the header is the first row that has a text; headers may be values', async () => {
+  const rows = [
+    [],
+    [' '],
+    ['<c s="1"><v>44197</v></c>', 12, '<c t="b"><v>1</v></c>', '<c s="2"><v>0.5</v></c>'],
+    [1],
+  ];
+  const result = await read(workbookOf(rows, { formats: [14, 21] }));
+  assert.deepEqual(result.columns, ['2021-01-01', '12', 'TRUE', '12:00:00']);
+  assert.deepEqual(plainRows(result), [[1, { '2021-01-01': 'number 1' }]]);
+  assert.equal(result.source.locate(1, 0, '').cell, 'Data!A4');
+});
+
+test('columns with neither header nor data do not exist', async () => {
+  const result = await read(
+    workbookOf([
+      ['a', undefined, 'c', '  '],
+      [1, undefined, 3, '<c s="1"/>'],
+    ]),
+  );
+  assert.deepEqual(result.columns, ['a', 'c']);
+  assert.deepEqual(plainRows(result), [[1, { a: 'number 1', c: 'number 3' }]]);
+  assert.equal(result.source.locate(1, 1, 'c').cell, 'Data!C2');
+});
+
+test('a header without rows still names its columns', async () => {
+  assert.deepEqual((await read(workbookOf([['a', 'b']]))).columns, ['a', 'b']);
+  assert.deepEqual((await read(workbookOf([['a', 'b']]), { headerRow: 1 })).columns, ['a', 'b']);
+  assert.deepEqual((await read(workbookOf([]))).columns, []);
+});
+
+test('a header row that is asked for', async () => {
+  const rows = [
+    ['Report', 'of May'],
+    ['id', 'n'],
+    [1, 2],
+  ];
+  const result = await read(workbookOf(rows), { headerRow: 2 });
+  assert.deepEqual(result.columns, ['id', 'n']);
+  assert.deepEqual(plainRows(result), [[1, { id: 'number 1', n: 'number 2' }]]);
+  const blank = await read(workbookOf([['x'], [], [1, 2]]), { headerRow: 2 });
+  assert.deepEqual(blank.columns, ['column_A', 'column_B']);
+  assert.equal(blank.source.locate(1, 1, '').cell, 'Data!B3');
+});
+
+test('a range', async () => {
+  const rows = [
+    ['no', 'no', 'no', 'no'],
+    ['no', 'x', 'y', 'no'],
+    [0, 1, 2, 0],
+    [0, 3, 4, 0],
+    [0, 5, 6, 0],
+  ];
+  const result = await read(workbookOf(rows), { range: 'B2:C4' });
+  assert.deepEqual(result.columns, ['x', 'y']);
+  assert.deepEqual(plainRows(result), [
+    [1, { x: 'number 1', y: 'number 2' }],
+    [2, { x: 'number 3', y: 'number 4' }],
+  ]);
+  assert.equal(result.source.locate(2, 1, 'y').cell, 'Data!C4');
+  assert.deepEqual((await read(workbookOf(rows), { range: 'B:C' })).columns, ['no', 'no_2']);
+  assert.deepEqual((await read(workbookOf(rows), { range: 'B:C', headerRow: 2 })).columns, ['x', 'y']);
+  const invalid = fails('invalid-parameter', /range/);
+  await assert.rejects(open(workbookOf(rows), { range: 'F3:B1' }), invalid);
+  await assert.rejects(open(workbookOf(rows), { range: 'B3:C9', headerRow: 1 }), invalid);
+});
+
+test('snake_case', async () => {
+  const result = await read(
+    workbookOf([
+      ['Order ID', 'orderId', ''],
+      [1, 2, 3],
+    ]),
+    { columnNames: 'snake_case' },
+  );
+  assert.deepEqual(result.columns, ['order_id', 'order_id_2', 'column_c']);
+});
+
+test('faults, or NULL where that is asked for', async () => {
+  const rows = [
+    ['a', 'b', 'c'],
+    ['<c t="e"><v>#N/A</v></c>', '<c ><f>A1</f></c>', '<c t="s"><v>9</v></c>'],
+  ];
+  assert.deepEqual(plainRows(await read(workbookOf(rows))), [
+    [1, { a: 'fault ERROR_CELL #N/A', b: 'fault FORMULA_WITHOUT_VALUE', c: 'fault UNREADABLE_CELL 9' }],
+  ]);
+  assert.deepEqual(plainRows(await read(workbookOf(rows), { cellErrors: 'null' })), [
+    [1, { a: 'null', b: 'null', c: 'fault UNREADABLE_CELL 9' }],
+  ]);
+});
+
+test('values by their number formats', async () => {
+  const cell = (style: number, value: string): string => `<c s="${style}"><v>${value}</v></c>`;
+  const rows = [
+    ['date', 'both', 'time', 'long', 'zip', 'percent'],
+    [cell(1, '61'), cell(2, '44197'), cell(3, '0.5'), cell(4, '1.25'), cell(5, '123'), cell(6, '0.15')],
+  ];
+  const formats = [14, 'yyyy-mm-dd hh:mm', 'h:mm', '[h]:mm', '00000', '0%'];
+  const expected = {
+    date: 'date 1900-03-01',
+    both: 'timestamp 2021-01-01 00:00:00',
+    time: 'time 12:00:00',
+    long: 'interval 1d 06:00:00',
+    zip: 'string 00123',
+    percent: 'number 0.15',
+  };
+  assert.deepEqual(plainRows(await read(workbookOf(rows, { formats }))), [[1, expected]]);
+  const in1904 = await read(workbookOf(rows, { formats, is1904: true }));
+  assert.deepEqual(plainRows(in1904), [
+    [1, { ...expected, date: 'date 1904-03-02', both: 'timestamp 2025-01-02 00:00:00' }],
+  ]);
+});
+
+test('strict workbooks, shared strings, any header name', async () => {
+  const bytes = buildWorkbook({
+    isStrict: true,
+    sharedStrings: '<si><t>__proto__</t></si><si><r><t>a</t></r><r><t>b</t></r></si>',
+    sheets: [{ name: '__proto__', xml: '<row><c t="s"><v>0</v></c></row><row><c t="s"><v>1</v></c></row>' }],
+  });
+  const result = await read(bytes);
+  assert.deepEqual(result.columns, ['__proto__']);
+  assert.equal(result.rows[0]!.cells.__proto__, 'string ab');
+  assert.equal(result.source.sheet, '__proto__');
+});
+
+test('a sheet part in UTF-16', async () => {
+  const xml = `\ufeff<?xml version="1.0" encoding="UTF-16"?><worksheet><sheetData>${sheetOf([['é'], ['漢字']])}</sheetData></worksheet>`;
+  const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml: Buffer.from(xml, 'utf16le') }] }));
+  assert.deepEqual(plainRows(result), [[1, { é: 'string 漢字' }]]);
+});
+
+test('the same cell twice in a row is a fault', async () => {
+  const xml = `${sheetOf([['a']])}<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>`;
+  const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml }] }));
+  assert.deepEqual(plainRows(result), [[1, { a: 'fault REPEATED_KEY 2' }]]);
+});
+
+test('rows out of order keep their numbers; a header that comes late is refused', async () => {
+  const late = `${sheetOf([['a']])}${sheetOf([[5]], 5)}${sheetOf([[3]], 3)}`;
+  const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml: late }] }));
+  assert.deepEqual(
+    result.rows.map(({ row }) => row),
+    [4, 2],
+  );
+  const xml = sheetOf([[5]], 5) + sheetOf([['a']]);
+  const bytes = buildWorkbook({ sheets: [{ name: 'S', xml }] });
+  await assert.rejects(read(bytes), fails('invalid-file', /out of order/));
+  await assert.rejects(read(bytes, { headerRow: 1 }), fails('invalid-file', /out of order/));
+});
+
+const threeSheets = buildWorkbook({
+  sheets: [
+    { name: 'Chart', xml: '<?xml version="1.0"?><chartsheet/>', type: 'chartsheet' },
+    { name: 'Secret', xml: sheetOf([['s']]), state: 'veryHidden' },
+    { name: 'Open', xml: sheetOf([['o']]) },
+    { name: '2', xml: sheetOf([['two']]) },
+  ],
+});
+
+test('sheets by name and by number', async () => {
+  const columnsOf = async (sheet?: string): Promise<string[]> =>
+    (await read(threeSheets, sheet === undefined ? {} : { sheet })).columns;
+  assert.deepEqual(await columnsOf(), ['o']);
+  assert.deepEqual(await columnsOf('Secret'), ['s']);
+  assert.deepEqual(await columnsOf('open'), ['o']);
+  assert.deepEqual(await columnsOf('2'), ['two']);
+  assert.deepEqual(await columnsOf('3'), ['o']);
+  for (const sheet of ['None', '0', '5', '']) {
+    await assert.rejects(columnsOf(sheet), fails('invalid-parameter', /"Chart", "Secret", "Open", "2"/));
+  }
+  await assert.rejects(columnsOf('1'), fails('invalid-parameter', /"Chart" has no cells/));
+  const { sheets } = await open(threeSheets);
+  assert.deepEqual(sheets[1], { name: 'Secret', visibility: 'veryHidden', hasCells: true });
+  assert.deepEqual(sheets[0], { name: 'Chart', visibility: 'visible', hasCells: false });
+});
+
+const data: WorkbookSpec = { sheets: [{ name: 'S', xml: sheetOf([['a'], [1]]) }], sharedStrings: '' };
+
+function withPart(name: string, content: string | undefined): Buffer {
+  const parts = workbookParts(data);
+  if (content === undefined) delete parts[name];
+  else parts[name] = content;
+  return buildZip(Object.entries(parts).map(([part, bytes]) => ({ name: part, data: bytes })));
+}
+
+const relationshipsOf = (content: string): string =>
+  `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${content}</Relationships>`;
+const types = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+
+test('workbooks that are not whole', async () => {
+  await assert.rejects(open(withPart('_rels/.rels', undefined)), fails('unsupported-file', /another kind/));
+  await assert.rejects(
+    open(withPart('xl/workbook.xml', undefined)),
+    fails('invalid-file', /xl\/workbook.xml/),
+  );
+  await assert.rejects(
+    open(withPart('xl/worksheets/sheet1.xml', undefined)),
+    fails('invalid-file', /part of sheet "S"/),
+  );
+  await assert.rejects(
+    open(withPart('xl/_rels/workbook.xml.rels', undefined)),
+    fails('invalid-file', /part of sheet/),
+  );
+  await assert.rejects(
+    open(withPart('xl/workbook.xml', '<workbook')),
+    fails('invalid-file', /not well-formed/),
+  );
+  const noSheets =
+    '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheets/></workbook>';
+  await assert.rejects(
+    open(withPart('xl/workbook.xml', noSheets)),
+    fails('unsupported-file', /no worksheet/),
+  );
+  const styles = await read(withPart('xl/styles.xml', undefined));
+  assert.deepEqual(plainRows(styles), [[1, { a: 'number 1' }]]);
+});
+
+test('parts that are made to hurt', async () => {
+  const dtd = '<!DOCTYPE w [<!ENTITY a "aaaa">]><workbook>&a;</workbook>';
+  await assert.rejects(open(withPart('xl/workbook.xml', dtd)), fails('invalid-file', /document type/));
+  const strings = await open(
+    withPart('xl/sharedStrings.xml', '<!DOCTYPE s SYSTEM "file:///etc/passwd"><sst/>'),
+  );
+  await assert.rejects(pass(strings), fails('invalid-file', /document type/));
+  const outside = `<Relationship Id="rId1" Type="${types}/worksheet" TargetMode="External" Target="http://x.test/s.xml"/>`;
+  const external = withPart('xl/_rels/workbook.xml.rels', relationshipsOf(outside));
+  await assert.rejects(open(external), fails('invalid-file', /does not hold the part of sheet/));
+  const cycle = `<Relationship Id="rId1" Type="${types}/worksheet" Target="../../../xl/./workbook.xml"/>`;
+  const cyclic = await open(withPart('xl/_rels/workbook.xml.rels', relationshipsOf(cycle)));
+  await assert.rejects(pass(cyclic), fails('invalid-file', /not a worksheet/));
+});
+
+test('limits of rows and columns', async () => {
+  const rows = `${sheetOf([['a']])}${'<row><c><v>1</v></c></row>'.repeat(10_001)}`;
+  const many = buildWorkbook({ sheets: [{ name: 'S', xml: rows }] });
+  await assert.rejects(read(many), fails('limit-exceeded', /10,000 rows/));
+  const wide = `<row>${'<c><v>1</v></c>'.repeat(51)}</row>`;
+  await assert.rejects(
+    read(buildWorkbook({ sheets: [{ name: 'S', xml: wide }] })),
+    fails('limit-exceeded', /50 columns/),
+  );
+});
+
+test('a million styled rows without a value cost nothing but their bytes', async () => {
+  const empty = '<row r="2" s="1" customFormat="1"><c r="A2" s="1"/></row>'.replaceAll('2', '2');
+  const xml = `${sheetOf([['a']])}${empty.repeat(100_000)}`;
+  const start = performance.now();
+  const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml }] }));
+  assert.equal(result.rows.length, 0);
+  assert.ok(performance.now() - start < 2000);
+});
+
+test('other files are named', async () => {
+  const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
+  const compound = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+  const files: [bytes: Buffer, detail: RegExp][] = [
+    [Buffer.alloc(0), /empty/],
+    [Buffer.from('a,b\n1,2\n'), /a text file/],
+    [Buffer.from('<html><table>'), /a web page/],
+    [Buffer.from('%PDF-1.7'), /a PDF/],
+    [Buffer.from('<?xml version="1.0"?><Workbook/>'), /an XML file/],
+    [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), /no kind that is known/],
+    [Buffer.concat([compound, Buffer.alloc(600), utf16('Workbook')]), /\.xls\)/],
+    [Buffer.concat([compound, Buffer.alloc(300_000), utf16('EncryptedPackage')]), /encrypted/],
+    [
+      withPart(
+        '_rels/.rels',
+        relationshipsOf(
+          `<Relationship Id="r" Type="${types}/officeDocument" Target="xl/worksheets/sheet1.xml"/>`,
+        ),
+      ),
+      /another kind/,
+    ],
+  ];
+  for (const [bytes, detail] of files) await assert.rejects(open(bytes), fails('unsupported-file', detail));
+});
+
+test('a pass ends with the reason of its signal', async () => {
+  const source = await open(workbookOf([['a'], ...Array.from({ length: 9000 }, () => ['text'])]));
+  const stopped = AbortSignal.abort(new Error('gone'));
+  await assert.rejects(source.read(recordRows(), stopped), /gone/);
+  const controller = new AbortController();
+  const sink = { ...recordRows(), drain: () => Promise.resolve(controller.abort(new Error('left'))) };
+  await assert.rejects(source.read(sink, controller.signal), /left/);
+});
+
+test('the source waits for the sink', async () => {
+  const source = await open(workbookOf([['a'], ...Array.from({ length: 9000 }, () => ['text'])]));
+  let isWaiting = false;
+  const sink = recordRows();
+  const beginRow = sink.beginRow;
+  sink.beginRow = (row) => {
+    assert.equal(isWaiting, false);
+    beginRow(row);
+  };
+  sink.drain = async () => {
+    isWaiting = true;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    isWaiting = false;
+  };
+  await source.read(sink, new AbortController().signal);
+  assert.equal(sink.rows.length, 9000);
+});
