@@ -19,10 +19,10 @@ export { readLoadColumns } from './read-load-columns.ts';
 export type { TableDescription };
 
 /**
- * One round trip.
+ * One round trip, where the table is there.
  *
  * @param extraFunctions see `PrepareOptions`: defaults that call them can be said
- * @throws AppError `table-not-found`, saying what has the name where it is no table
+ * @throws AppError `schema-not-found`; `table-not-found`, saying what has the name where it is no table
  */
 export async function describeTable(
   client: ClientBase,
@@ -33,12 +33,18 @@ export async function describeTable(
   const facts = await readTable(client, schema, name);
   if (facts !== undefined && isTable(facts.kind)) return toDescription(schema, name, facts, extraFunctions);
   const kind = facts === undefined ? undefined : otherKinds[facts.kind];
+  if (facts === undefined) await requireSchema(client, schema);
   throw new AppError(
     'table-not-found',
     kind === undefined
       ? `There is no table "${name}" in the schema "${schema}".`
       : `"${name}" in the schema "${schema}" is ${kind}, not a table.`,
   );
+}
+
+async function requireSchema(client: ClientBase, schema: string): Promise<void> {
+  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
+  if (rowCount === 0) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
 }
 
 /** Whether a table has the name; whatever else has it stands in a creation's way all the same. One round trip. */
