@@ -10,14 +10,15 @@ export interface Token {
   text: string;
 }
 
+/** No type and no call that anybody writes has more; it bounds the time that a hostile text can take. */
+const maxTokens = 1000;
+
 /** In the order in which they are tried. */
 const patterns: [Token['kind'] | 'space', RegExp][] = [
   ['space', /[ \t\n\r\f\v]+/y],
   ['bits', /[bB]'([01]*)'/y],
   // A prefix would change what the string after it means (`E'…'`, `U&'…'`, `N'…'`).
   ['word', /([A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)(?![\w$\u0080-\uffff'"&])/y],
-  ['quoted', /"((?:[^"]|"")+)"/y],
-  ['string', /'((?:[^']|'')*)'/y],
   ['number', /((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w$.\u0080-\uffff])/y],
   ['symbol', /(::|[()[\],.-])/y],
 ];
@@ -31,18 +32,30 @@ export function tokenize(text: string): Token[] | undefined {
     at = found.end;
     // Two strings side by side are one or a fault, depending on the space between them.
     if (found.kind === 'string' && tokens.at(-1)?.kind === 'string') return undefined;
+    if (tokens.length === maxTokens) return undefined;
     if (found.kind !== 'space') tokens.push({ kind: found.kind, text: tokenText(found.kind, found.text) });
   }
   return tokens;
 }
 
 function nextToken(text: string, at: number) {
+  if (text[at] === "'") return quotedToken('string', text, at);
+  if (text[at] === '"') return quotedToken('quoted', text, at);
   for (const [kind, pattern] of patterns) {
     pattern.lastIndex = at;
     const match = pattern.exec(text);
     if (match !== null) return { kind, text: match[1] ?? '', end: pattern.lastIndex };
   }
   return undefined;
+}
+
+/** A loop and no pattern: a pattern's stack overflows on a literal of some megabytes. */
+function quotedToken(kind: 'string' | 'quoted', text: string, start: number) {
+  const quote = text[start]!;
+  let end = text.indexOf(quote, start + 1);
+  while (end !== -1 && text[end + 1] === quote) end = text.indexOf(quote, end + 2);
+  if (end === -1 || (kind === 'quoted' && end === start + 1)) return undefined;
+  return { kind, text: text.slice(start + 1, end), end: end + 1 };
 }
 
 function tokenText(kind: Token['kind'], text: string): string {

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseTypeName, serialBase } from './column-types.ts';
+
+test('the grammar of types, written anew from its tokens', () => {
+  const expected: [string, string, string, boolean][] = [
+    ['text', 'text', '', false],
+    ['VARCHAR ( 20 )', 'varchar(20)', '(20)', false],
+    ['character varying(20)[]', 'character varying(20)', '(20)', true],
+    ['char', 'character', '(1)', false],
+    ['national character varying(3)', 'character varying(3)', '(3)', false],
+    ['"char"', '"char"', '', false],
+    ['bit', 'bit', '(1)', false],
+    ['bit varying', 'bit varying', '', false],
+    ['double precision', 'double precision', '', false],
+    ['float(30)', 'float(30)', '', false],
+    ['numeric(5,-2)', 'numeric(5,-2)', '(5,-2)', false],
+    ['timestamp(3) with time zone', 'timestamp(3) with time zone', '(3)', false],
+    ['time without time zone', 'time without time zone', '', false],
+    ['interval', 'interval', '', false],
+    ['interval(3)', 'interval(3)', '(32767,3)', false],
+    ['interval day to second(3)', 'interval day to second(3)', '(7176,3)', false],
+    ['interval year', 'interval year', '(4)', false],
+    ['integer[][3]', 'integer', '', true],
+    ['int ARRAY [4]', 'int', '', true],
+    ['Public."My Type"(1)', '"public"."My Type"(1)', '(1)', false],
+    ['geometry(Point, 4326)', "geometry('point',4326)", "('point',4326)", false],
+  ];
+  for (const [text, lookup, modifiers, isArray] of expected) {
+    const type = parseTypeName(text);
+    assert.deepEqual([type?.lookup, type?.modifiers, type?.isArray], [lookup, modifiers, isArray], text);
+  }
+});
+
+test('aliases stand in only where PostgreSQL does not know the name, and only with a length that they can have', () => {
+  assert.equal(parseTypeName('String')?.aliasLookup, 'text');
+  assert.equal(parseTypeName('string(20)')?.aliasLookup, 'varchar(20)');
+  assert.equal(parseTypeName('double')?.aliasLookup, 'double precision');
+  assert.equal(parseTypeName('number(10,2)[]')?.aliasLookup, 'numeric(10,2)');
+  assert.equal(parseTypeName('blob(20)')?.aliasLookup, undefined);
+  assert.equal(parseTypeName('"string"')?.aliasLookup, undefined);
+  assert.equal(parseTypeName('constructor')?.aliasLookup, undefined);
+});
+
+test('what is no name of a type', () => {
+  const refused = [
+    '',
+    ' ',
+    'text, b int',
+    'text; drop table x',
+    'text -- c',
+    'text /* c */',
+    'text default 1',
+    'text not null',
+    'text collate "C"',
+    'foo bar',
+    'setof text',
+    'a.b.c',
+    'a.',
+    '.a',
+    'varchar(',
+    'varchar()',
+    'varchar(1',
+    'varchar(1))',
+    'varchar((1))',
+    'varchar(select 1)',
+    'varchar(1 + 1)',
+    'text[',
+    'text[]]',
+    'text[-1]',
+    'pg_class.relname%type',
+    'timestamp with zone',
+    'interval second to day to hour',
+    "'text'",
+    '1',
+    'text $$',
+    'a'.repeat(64),
+  ];
+  for (const text of refused) assert.equal(parseTypeName(text), undefined, text);
+});
+
+test('the serial family', () => {
+  assert.equal(serialBase(' BigSerial '), 'bigint');
+  assert.equal(serialBase('serial4'), 'integer');
+  for (const text of ['"serial"', 'serial[]', 'serial(1)', 'pg_catalog.serial', 'int', 'constructor']) {
+    assert.equal(serialBase(text), undefined, text);
+  }
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { tokenize } from './sql-tokens.ts';
+
+function texts(text: string): string | undefined {
+  return tokenize(text)
+    ?.map((token) => `${token.kind}:${token.text}`)
+    .join(' ');
+}
+
+test('words are folded, quoted words are not, doubled quotes are one', () => {
+  assert.equal(texts('Now ( )'), 'word:now symbol:( symbol:)');
+  assert.equal(texts('ÄB_1$'), 'word:Äb_1$');
+  assert.equal(texts('"A ""b"""."C"'), 'quoted:A "b" symbol:. quoted:C');
+  assert.equal(texts(`'it''s'::TEXT`), "string:it's symbol::: word:text");
+  assert.equal(texts("b'101'"), 'bits:101');
+  assert.equal(texts("'\\'"), 'string:\\');
+});
+
+test('numbers', () => {
+  assert.equal(texts('1 1.5 .5 1e-3'), 'number:1 number:1.5 number:.5 number:1e-3');
+  assert.equal(texts('-1'), 'symbol:- number:1');
+  for (const text of ['1a', '1.2.3', '1_000', '0x1f$']) assert.equal(texts(text), undefined, text);
+});
+
+test('what a definition never needs has no tokens', () => {
+  const refused = [
+    "'open",
+    '"open',
+    '""',
+    '$$x$$',
+    "E'x'",
+    "U&'x'",
+    "N'x'",
+    "x'1f'",
+    "xb'1'",
+    'U&"x"',
+    "'a' 'b'",
+    "'a'\n'b'",
+    'a || b',
+    'a;b',
+    '/* c */',
+    'a -> b',
+    '@x',
+    '{}',
+    'a\\b',
+  ];
+  for (const text of refused) assert.equal(texts(text), undefined, text);
+});
+
+test('two dashes are two signs and never begin a comment that hides the rest', () => {
+  assert.equal(texts('a -- b'), 'word:a symbol:- symbol:- word:b');
+});
+
+test('a quoted value comes back whatever it holds', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 1 }), (value) => {
+      assert.deepEqual(tokenize(`'${value.replaceAll("'", "''")}'`), [{ kind: 'string', text: value }]);
+      assert.deepEqual(tokenize(`"${value.replaceAll('"', '""')}"`), [{ kind: 'quoted', text: value }]);
+    }),
+  );
+});
+
+test('any text ends, in time that grows with its length alone', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...`ab'"1.e:()-[]$& `) }), (text) => void tokenize(text)),
+  );
+  const started = performance.now();
+  for (const piece of ["''", '""', "'", '"', '1', 'a', '1.', "a'", '((', 'a('])
+    tokenize(piece.repeat(2_000_000));
+  assert.equal(tokenize(`'${"x''".repeat(2_000_000)}'`)?.[0]?.text.length, 4_000_000);
+  assert.ok(performance.now() - started < 5000);
+});
