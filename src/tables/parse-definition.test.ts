@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { checkStructure } from './check-structure.ts';
+import { parseDefinition } from './parse-definition.ts';
+
+/** `pointer code` of every fault, those of the parts among each other included. */
+function faults(table: unknown, name = 't'): string[] {
+  const { definition, problems } = parseDefinition(table);
+  return [...problems, ...checkStructure(name, definition)].map(({ pointer, code }) => `${pointer} ${code}`);
+}
+
+const column = { name: 'a', type: 'text' };
+
+test('a definition with every part', () => {
+  const { definition, problems } = parseDefinition({
+    name: 'ignored',
+    schema: 1,
+    columns: [
+      { id: 7, name: 'A "b"', type: 'text', is_nullable: false, default: '' },
+      { name: 'b', type: 'serial', is_nullable: null, default: null, identity: 'always', generated: null },
+    ],
+    constraints: {
+      primary_key: { name: '', columns: ['b'] },
+      unique: [
+        { name: '', columns: [] },
+        { columns: ['A "b"', 'b'], name: 'u' },
+      ],
+      foreign_keys: [
+        { name: 'f', column: 'b', reference_table: 'o', reference_column: 'x', reference_schema: 's' },
+        { name: '', column: 'b', reference_table: 'o', reference_column: 'x' },
+        { name: 'f', column: 'A "b"', reference_table: 'o', reference_column: 'y', reference_schema: 's' },
+      ],
+    },
+  });
+  assert.deepEqual(problems, []);
+  assert.deepEqual(definition, {
+    columns: [
+      { name: 'A "b"', type: 'text', isNullable: false, default: '', identityAlways: false },
+      { name: 'b', type: 'serial', isNullable: true, default: undefined, identityAlways: true },
+    ],
+    primaryKey: { pointer: '/table/constraints/primary_key', name: undefined, columns: ['b'] },
+    unique: [{ pointer: '/table/constraints/unique/1', name: 'u', columns: ['A "b"', 'b'] }],
+    foreignKeys: [
+      {
+        name: 'f',
+        schema: 's',
+        table: 'o',
+        pairs: [
+          { pointer: '/table/constraints/foreign_keys/0', column: 'b', referenceColumn: 'x' },
+          { pointer: '/table/constraints/foreign_keys/2', column: 'A "b"', referenceColumn: 'y' },
+        ],
+      },
+      {
+        name: undefined,
+        schema: 'public',
+        table: 'o',
+        pairs: [{ pointer: '/table/constraints/foreign_keys/1', column: 'b', referenceColumn: 'x' }],
+      },
+    ],
+  });
+});
+
+test('none is none: absent, null and initial shapes', () => {
+  for (const constraints of [
+    undefined,
+    null,
+    {},
+    { unique: null, primary_key: null, foreign_keys: null, others: null },
+    {
+      unique: [{ name: '', columns: [] }, {}],
+      primary_key: { name: '', columns: [] },
+      foreign_keys: [],
+      others: [],
+    },
+    { primary_key: { name: null, columns: null } },
+  ]) {
+    const { definition, problems } = parseDefinition({ columns: [column], constraints });
+    assert.deepEqual(problems, []);
+    assert.deepEqual([definition.primaryKey, definition.unique, definition.foreignKeys], [undefined, [], []]);
+  }
+});
+
+test('wrong shapes, each at its place and all at once', () => {
+  assert.deepEqual(faults(undefined), ['/table wrong-type']);
+  assert.deepEqual(faults([]), ['/table wrong-type']);
+  assert.deepEqual(faults({}), ['/table/columns missing']);
+  assert.deepEqual(faults({ columns: [] }), ['/table/columns missing']);
+  assert.deepEqual(faults({ columns: {} }), ['/table/columns wrong-type']);
+  assert.deepEqual(
+    faults({
+      columns: [
+        null,
+        {},
+        { name: 1, type: 2, is_nullable: 'yes', default: 0 },
+        { name: '', type: '', typ: 'x', 'a/b~c': 1 },
+        { name: 'ok', type: 'text\0', default: '\ud800' },
+        { name: 'x'.repeat(64), type: 'text', identity: 'sometimes' },
+        { name: 'g', type: 'text', generated: 'upper(x)' },
+        { name: 'h', type: 'text', default: 'lower(x)', default_is_expression: true },
+        { name: 'nul\0', type: 'text' },
+        { name: '\udc00', type: 'text' },
+      ],
+      constraints: {
+        unique: {},
+        primary_key: [],
+        foreign_keys: [1, { column: 'ok' }, { column: 'ok', reference_table: 7, reference_column: 'x' }],
+        others: [{}],
+        checks: [],
+      },
+    }),
+    [
+      '/table/columns/0 wrong-type',
+      '/table/columns/1/name missing',
+      '/table/columns/1/type missing',
+      '/table/columns/2/name wrong-type',
+      '/table/columns/2/type wrong-type',
+      '/table/columns/2/default wrong-type',
+      '/table/columns/2/is_nullable wrong-type',
+      '/table/columns/3/typ unknown-property',
+      '/table/columns/3/a~1b~0c unknown-property',
+      '/table/columns/3/name missing',
+      '/table/columns/3/type missing',
+      '/table/columns/4/type invalid-text',
+      '/table/columns/4/default invalid-text',
+      '/table/columns/5/name invalid-name',
+      '/table/columns/5/identity wrong-type',
+      '/table/columns/6/generated not-supported',
+      '/table/columns/7/default not-supported',
+      '/table/columns/8/name invalid-name',
+      '/table/columns/9/name invalid-name',
+      '/table/constraints/checks unknown-property',
+      '/table/constraints/primary_key wrong-type',
+      '/table/constraints/unique wrong-type',
+      '/table/constraints/foreign_keys/0 wrong-type',
+      '/table/constraints/foreign_keys/1/reference_table missing',
+      '/table/constraints/foreign_keys/1/reference_column missing',
+      '/table/constraints/foreign_keys/2/reference_table wrong-type',
+      '/table/constraints/others not-supported',
+    ],
+  );
+});
+
+test('a misspelt property is told what it may have meant', () => {
+  const { problems } = parseDefinition({
+    columns: [{ ...column, nullable: true, is_nulable: false }],
+    constraint: {},
+  });
+  assert.match(problems[0]!.detail, /"constraints"/);
+  assert.match(problems[2]!.detail, /"is_nullable"/);
+});
+
+test('a number as a default is told how to be written', () => {
+  const { problems } = parseDefinition({ columns: [{ ...column, default: 0 }] });
+  assert.match(problems[0]!.detail, /write "0"/);
+});
+
+test('63 bytes are a name, 64 are none, whatever the characters', () => {
+  assert.deepEqual(faults({ columns: [{ name: `${'é'.repeat(31)}x`, type: 'text' }] }), []);
+  assert.deepEqual(faults({ columns: [{ name: 'é'.repeat(32), type: 'text' }] }), [
+    '/table/columns/0/name invalid-name',
+  ]);
+});
+
+test('columns among each other', () => {
+  const columns = [
+    column,
+    { ...column, name: 'A' },
+    column,
+    { ...column, name: 'ctid' },
+    { ...column, name: 'xmin ' },
+  ];
+  assert.deepEqual(faults({ columns }), [
+    '/table/columns/2/name duplicate-column',
+    '/table/columns/3/name reserved-name',
+  ]);
+  const many = Array.from({ length: 1601 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
+  assert.deepEqual(faults({ columns: many }), ['/table/columns too-many-columns']);
+  assert.deepEqual(faults({ columns: many.slice(1) }), []);
+});
+
+test('constraints among each other and the columns', () => {
+  const columns = Array.from({ length: 40 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
+  const fk = { column: 'c1', reference_table: 'o', reference_column: 'x' };
+  assert.deepEqual(
+    faults({
+      columns,
+      constraints: {
+        primary_key: { name: 'same', columns: ['c0', 'nope', 'c0'] },
+        unique: [
+          { name: 'u', columns: ['c1', 'c2'] },
+          { name: '', columns: ['c2', 'c1'] },
+          { name: '', columns: ['c1', 'c2'] },
+          { name: 'x', columns: [] },
+          { name: 't', columns: ['c3'] },
+          { name: 'same', columns: [1] },
+          { columns: columns.slice(0, 33).map(({ name }) => name) },
+        ],
+        foreign_keys: [
+          { ...fk, name: 'u' },
+          { ...fk, column: 'nope' },
+          { ...fk, name: 'f' },
+          { ...fk, name: 'f' },
+          { ...fk, name: 'f', column: 'c5', reference_table: 'p' },
+        ],
+      },
+    }),
+    [
+      '/table/constraints/unique/3/columns missing',
+      '/table/constraints/unique/5/columns/0 wrong-type',
+      '/table/constraints/foreign_keys/4 mixed-reference',
+      '/table/constraints/primary_key/columns/1 unknown-column',
+      '/table/constraints/primary_key/columns/2 repeated-column',
+      '/table/constraints/unique/6/columns too-many-columns',
+      '/table/constraints/unique/2 duplicate-constraint',
+      '/table/constraints/foreign_keys/1/column unknown-column',
+      '/table/constraints/foreign_keys/3/column repeated-column',
+      '/table/constraints/unique/4/name duplicate-name',
+      '/table/constraints/unique/5/name duplicate-name',
+      '/table/constraints/foreign_keys/0/name duplicate-name',
+    ],
+  );
+});
+
+test('any JSON is parsed without an exception, and answers only valid Unicode', () => {
+  const anything = fc.jsonValue();
+  const shaped = fc.record(
+    {
+      columns: fc.oneof(
+        anything,
+        fc.array(fc.record({ name: anything, type: anything, default: anything, is_nullable: anything })),
+      ),
+      constraints: fc.oneof(
+        anything,
+        fc.record({
+          unique: fc.array(fc.record({ name: anything, columns: anything })),
+          primary_key: anything,
+          foreign_keys: fc.array(anything),
+        }),
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(anything, shaped), (table) => {
+      const { definition, problems } = parseDefinition(table);
+      assert.ok(JSON.stringify([...problems, ...checkStructure('t', definition)]).isWellFormed());
+    }),
+  );
+});
