@@ -26,7 +26,7 @@ A token for development, valid for a day (npm run -s token prints others):
 Create a table, load JSON rows, load a workbook:
 
   curl ${authorization} -H "Content-Type: application/json" --data-binary @examples/definition.json ${path}/customers
-  curl ${authorization} -H "Content-Type: application/json" --data-binary @examples/rows.json ${path}/products/upload/json
+  curl ${authorization} -H "Content-Type: application/json" --data-binary @examples/rows.json ${path}/shipments/upload/json
   curl ${authorization} -F file=@examples/orders.xlsx ${path}/orders/upload/excel
 
 Ctrl-C stops both.

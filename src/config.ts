@@ -57,6 +57,10 @@ export interface LimitsConfig {
   maxColumns: number;
   maxRows: number;
   maxCellBytes: number;
+  /** Of a workbook's shared strings, which are held in memory. */
+  maxSharedStringBytes: number;
+  /** Levels of arrays and objects within a JSON value. */
+  maxJsonDepth: number;
   /** Open at the same time. */
   maxUploads: number;
   /** The longest pause of a client in the middle of its body. */
@@ -124,6 +128,8 @@ export const settings = {
   MAX_COLUMNS: integer(1600, 1, 1600),
   MAX_ROWS: integer(100_000_000, 1, Number.MAX_SAFE_INTEGER),
   MAX_CELL_BYTES: integer(16 * MIB, KIB, 256 * MIB),
+  MAX_SHARED_STRING_BYTES: integer(256 * MIB, KIB, 4 * GIB),
+  MAX_JSON_DEPTH: integer(128, 1, 1000),
   MAX_UPLOADS: integer(8, 1, 1000),
   BODY_IDLE_TIMEOUT_MS: integer(30_000, 1000, DAY_MS),
 } satisfies Record<string, Setting>;
@@ -168,6 +174,8 @@ export function readConfig(environment: Environment): Config {
       maxColumns: number('MAX_COLUMNS'),
       maxRows: number('MAX_ROWS'),
       maxCellBytes: number('MAX_CELL_BYTES'),
+      maxSharedStringBytes: number('MAX_SHARED_STRING_BYTES'),
+      maxJsonDepth: number('MAX_JSON_DEPTH'),
       maxUploads: number('MAX_UPLOADS'),
       bodyIdleTimeoutMs: number('BODY_IDLE_TIMEOUT_MS'),
     },

@@ -28,8 +28,11 @@ export async function startService(config: Config): Promise<Service> {
   const stopping = new AbortController();
   let isReady = false;
   const tokens = await resolveTokenSettings(config);
+  const onExit = (detail: string) => log.error({ detail }, 'the embedded PostgreSQL ended by itself');
   const embedded =
-    database.url === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;
+    database.url === undefined
+      ? await startEmbeddedPostgres({ dataDir: config.dataDir, log, onExit })
+      : undefined;
   const pool = createPool({ url: embedded?.url ?? database.url!, poolSize: database.poolSize }, log);
   try {
     const server = await buildServer(

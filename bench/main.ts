@@ -1,0 +1,15 @@
+/**
+ * `npm run bench -- json [shape …]`: side by side with psql and others, on one server, in turn, several rounds.
+ */
+import { benchJson } from './json.ts';
+
+const benches: Record<string, (words: string[]) => Promise<void>> = { json: benchJson };
+
+const [name = '', ...words] = process.argv.slice(2);
+const bench = benches[name];
+if (bench === undefined) {
+  process.stderr.write(`usage: npm run bench -- ${Object.keys(benches).join('|')}\n`);
+  process.exitCode = 2;
+} else {
+  await bench(words);
+}
