@@ -30,6 +30,25 @@ export function simpleEscape(byte: number): number {
   return SIMPLE[byte];
 }
 
+/** The value of a hexadecimal digit; of any other byte -1. */
+const HEX_VALUES = Int8Array.from({ length: 256 }, (_, byte) => {
+  return '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase());
+});
+
+/**
+ * The code point of a `\uXXXX` whose four digits stand at `start` in the chunk, the common case taken at once; -1
+ * where they are no digits or half a surrogate pair, which `EscapeReader` then deals with.
+ */
+export function plainUnicodeEscape(bytes: Buffer, start: number): number {
+  const unit =
+    (HEX_VALUES[bytes[start]] << 12) |
+    (HEX_VALUES[bytes[start + 1]] << 8) |
+    (HEX_VALUES[bytes[start + 2]] << 4) |
+    HEX_VALUES[bytes[start + 3]];
+  // A -1 among them makes the whole negative.
+  return (unit & 0xf800) === 0xd800 ? -1 : unit;
+}
+
 /** Reads one escape, or the two of a surrogate pair, as one code point. */
 export class EscapeReader {
   #state = KIND;
@@ -108,8 +127,7 @@ export class EscapeReader {
 }
 
 function hexDigit(byte: number, position: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = byte | 0x20;
-  if (letter >= 0x61 && letter <= 0x66) return letter - 0x57;
-  throw new JsonFault(position, 'four hexadecimal digits after \\u');
+  const digit = HEX_VALUES[byte];
+  if (digit < 0) throw new JsonFault(position, 'four hexadecimal digits after \\u');
+  return digit;
 }

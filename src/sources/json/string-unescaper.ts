@@ -1,7 +1,7 @@
 /** A JSON string that has escapes or is cut by a chunk's end, gathered as plain UTF-8. */
 
 import type { GrowableBytes } from './growable-bytes.ts';
-import { EscapeReader, MORE, simpleEscape } from './json-escape.ts';
+import { EscapeReader, MORE, plainUnicodeEscape, simpleEscape } from './json-escape.ts';
 import { JsonFault } from './json-fault.ts';
 
 const QUOTE = 0x22;
@@ -43,10 +43,21 @@ export class StringUnescaper {
       if (i === end) return -1;
       if (byte === QUOTE) return i + 1;
       if (byte !== BACKSLASH) throw controlCharacter(i);
-      const simple = i + 1 < end ? simpleEscape(chunk[i + 1]) : 0;
-      if (simple !== 0) {
-        target.appendCodePoint(simple);
-        i += 2;
+      // Most escapes are whole and stand for one character: taken at once, the others byte by byte.
+      let code = -1;
+      let length = 2;
+      if (i + 6 <= end) {
+        const kind = chunk[i + 1];
+        if (kind === 0x75) {
+          code = plainUnicodeEscape(chunk, i + 2);
+          length = 6;
+        } else if (simpleEscape(kind) !== 0) {
+          code = simpleEscape(kind);
+        }
+      }
+      if (code >= 0) {
+        target.appendCodePoint(code);
+        i += length;
       } else {
         this.#escape.begin();
         this.#inEscape = true;
