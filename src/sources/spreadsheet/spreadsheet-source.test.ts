@@ -235,7 +235,7 @@ test('strict workbooks, shared strings, any header name', async () => {
   });
   const result = await read(bytes);
   assert.deepEqual(result.columns, ['__proto__']);
-  assert.equal(result.rows[0]!.cells.__proto__, 'string ab');
+  assert.deepEqual(Object.entries(result.rows[0]!.cells), [['__proto__', 'string ab']]);
   assert.equal(result.source.sheet, '__proto__');
 });
 
@@ -357,8 +357,25 @@ test('limits of rows and columns', async () => {
   );
 });
 
-test('a million styled rows without a value cost nothing but their bytes', async () => {
-  const empty = '<row r="2" s="1" customFormat="1"><c r="A2" s="1"/></row>'.replaceAll('2', '2');
+test('a limit of one cell, whichever way it is written', async () => {
+  const long = 'x'.repeat(100_001);
+  const cells = [
+    `<c t="str"><v>${long}</v></c>`,
+    `<c t="inlineStr"><is><t>${long}</t></is></c>`,
+    `<c><v>${'1'.repeat(100_001)}</v></c>`,
+  ];
+  for (const cell of cells) {
+    for (const xml of [`<row r="1">${cell.replace('<c', '<c r="A1"')}</row>`, `<row>${cell}</row>`]) {
+      await assert.rejects(
+        read(buildWorkbook({ sheets: [{ name: 'S', xml: `${sheetOf([['a']])}${xml}` }] })),
+        fails('limit-exceeded', /100,000 bytes/),
+      );
+    }
+  }
+});
+
+test('styled rows without a value cost nothing but their bytes', async () => {
+  const empty = '<row r="2" s="1" customFormat="1"><c r="A2" s="1"/></row>';
   const xml = `${sheetOf([['a']])}${empty.repeat(100_000)}`;
   const start = performance.now();
   const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml }] }));

@@ -101,6 +101,7 @@ export class SheetScanner {
   readonly #values: CellValues;
   readonly #target: SheetTarget;
   readonly #useFastPath: boolean;
+  readonly #maxCellBytes: number;
 
   /** Depth of the element at hand, and whether it stands in `sheetData`, in a `row` there, in a `c` there. */
   #depth = 0;
@@ -136,6 +137,7 @@ export class SheetScanner {
     this.#xml = new XmlTokens(options.partName, options.limits.maxCellBytes);
     this.#text = new TextCollector(options.limits.maxCellBytes);
     this.#useFastPath = options.useFastPath ?? true;
+    this.#maxCellBytes = options.limits.maxCellBytes;
   }
 
   /** Takes the next bytes of the part: UTF-8, cut anywhere. */
@@ -477,8 +479,15 @@ export class SheetScanner {
     } else {
       while (byte > SPACE && byte !== LT && byte !== AMPERSAND) byte = bytes[++p]!;
     }
-    // No value at all may be a formula's: the general way knows.
-    if (p === start || byte !== LT || bytes[p + 1] !== SLASH || bytes[p + 2] !== LOWER_V) return false;
+    // No value at all may be a formula's, and one too long has its error: the general way knows.
+    if (
+      p === start ||
+      p - start > this.#maxCellBytes ||
+      byte !== LT ||
+      bytes[p + 1] !== SLASH ||
+      bytes[p + 2] !== LOWER_V
+    )
+      return false;
     if (bytes[p + 3] !== GT || !endsCell(bytes, p + 4)) return false;
     this.#xml.position = p + 8;
     this.#column = column;
@@ -501,7 +510,8 @@ export class SheetScanner {
     while (byte !== LT && byte !== AMPERSAND && byte !== UNDERSCORE && byte !== CR && byte !== 0) {
       byte = bytes[++p]!;
     }
-    if (p === start || (!isPreserving && bytes[p - 1]! <= SPACE)) return false;
+    if (p === start || p - start > this.#maxCellBytes) return false;
+    if (!isPreserving && bytes[p - 1]! <= SPACE) return false;
     if (!matches(bytes, p, inlineEnd) || !endsCell(bytes, p + inlineEnd.length)) return false;
     this.#xml.position = p + inlineEnd.length + 4;
     this.#column = column;

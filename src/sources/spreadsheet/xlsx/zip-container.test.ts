@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
 import { buildZip, memoryFile, type ZipEntry } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
@@ -79,20 +80,28 @@ test('what is no zip or only a piece of one', async () => {
   await assert.rejects(readAll(withoutMiddle, 'a'), fails('invalid-file', /./));
 });
 
-const lies: [name: string, entry: Partial<ZipEntry>, detail: RegExp][] = [
-  ['a larger size', { stated: { size: 99 } }, /99 bytes that the file states/],
-  ['a smaller size', { stated: { size: 3 } }, /3 bytes that the file states/],
-  ['another CRC', { stated: { crc: 1 } }, /CRC-32/],
-  ['fewer packed bytes', { stated: { packedSize: 5 } }, /damaged/],
-  ['more packed bytes', { stated: { packedSize: 60 } }, /shorter than/],
-  ['an offset elsewhere', { stated: { offset: 7 } }, /cannot be found/],
-  ['an offset behind the file', { stated: { offset: 1_000_000 } }, /cannot be found/],
+const lies: [
+  name: string,
+  entry: (size: number, packedSize: number) => ZipEntry['stated'],
+  detail: RegExp,
+][] = [
+  ['a larger size', (size) => ({ size: size + 1 }), /bytes that the file states/],
+  ['a smaller size', (size) => ({ size: size - 1 }), /bytes that the file states/],
+  ['another CRC', () => ({ crc: 1 }), /CRC-32/],
+  ['fewer packed bytes', (_, packedSize) => ({ packedSize: packedSize - 9 }), /damaged/],
+  ['more packed bytes', (_, packedSize) => ({ packedSize: packedSize + 9 }), /shorter than/],
+  ['an offset elsewhere', () => ({ offset: 7 }), /cannot be found/],
+  ['an offset behind the file', () => ({ offset: 10_000_000 }), /cannot be found/],
 ];
 
-for (const [name, entry, detail] of lies) {
-  test(`a part that states ${name} is refused`, async () => {
-    const zip = buildZip([{ name: 'a', data: 'content of the part', ...entry }]);
-    await assert.rejects(readAll(zip, 'a'), fails('invalid-file', detail));
+for (const [name, stated, detail] of lies) {
+  test(`a part that states ${name} is refused, small or large`, async () => {
+    for (const data of [Buffer.from('content of the part'), large]) {
+      const honest = { name: 'a', data };
+      const lie = stated(data.length, deflateRawSync(data).length);
+      const zip = buildZip([lie === undefined ? honest : { ...honest, stated: lie }]);
+      await assert.rejects(readAll(zip, 'a'), fails('invalid-file', detail));
+    }
   });
 }
 
