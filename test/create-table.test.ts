@@ -1,0 +1,468 @@
+/** Create Table and the description of a table, over HTTP. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestService } from './support/service.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+  await service.rows('CREATE SCHEMA sales');
+  await service.rows('CREATE SCHEMA elsewhere');
+});
+after(() => service.stop());
+
+/** Every field of the request's `table`. */
+const orders = {
+  columns: [
+    { name: 'id', type: 'bigserial', is_nullable: false, default: null },
+    { name: 'number', type: 'varchar(20)', is_nullable: false, default: null },
+    { name: 'line', type: 'int', is_nullable: false, default: '1' },
+    { name: 'customer_id', type: 'bigint', is_nullable: true, default: null },
+    { name: 'shop', type: 'text', is_nullable: true, default: null },
+    { name: 'shelf', type: 'integer', is_nullable: true, default: null },
+    { name: 'amount', type: 'numeric(12,2)', is_nullable: false, default: '0' },
+    { name: 'status', type: 'text', is_nullable: false, default: 'pending' },
+    { name: 'created_at', type: 'timestamptz', is_nullable: false, default: 'now()' },
+  ],
+  constraints: {
+    unique: [
+      { name: 'orders_number', columns: ['number', 'line'] },
+      { name: '', columns: ['created_at'] },
+      { name: '', columns: [] },
+    ],
+    primary_key: { name: 'orders_pk', columns: ['id'] },
+    foreign_keys: [
+      {
+        name: 'orders_customer',
+        column: 'customer_id',
+        reference_table: 'customers',
+        reference_column: 'id',
+      },
+      {
+        name: 'orders_place',
+        column: 'shop',
+        reference_table: 'places',
+        reference_column: 'shop',
+        reference_schema: 'sales',
+      },
+      {
+        name: 'orders_place',
+        column: 'shelf',
+        reference_table: 'places',
+        reference_column: 'shelf',
+        reference_schema: 'sales',
+      },
+    ],
+  },
+};
+
+const described = {
+  name: 'orders',
+  schema: 'public',
+  columns: [
+    { id: 1, name: 'id', type: 'bigserial', is_nullable: false, default: null },
+    { id: 2, name: 'number', type: 'character varying(20)', is_nullable: false, default: null },
+    { id: 3, name: 'line', type: 'integer', is_nullable: false, default: '1' },
+    { id: 4, name: 'customer_id', type: 'bigint', is_nullable: true, default: null },
+    { id: 5, name: 'shop', type: 'text', is_nullable: true, default: null },
+    { id: 6, name: 'shelf', type: 'integer', is_nullable: true, default: null },
+    { id: 7, name: 'amount', type: 'numeric(12,2)', is_nullable: false, default: "'0'::numeric" },
+    { id: 8, name: 'status', type: 'text', is_nullable: false, default: "'pending'::text" },
+    { id: 9, name: 'created_at', type: 'timestamp with time zone', is_nullable: false, default: 'now()' },
+  ],
+  constraints: {
+    unique: [
+      { name: 'orders_number', columns: ['number', 'line'] },
+      { name: 'orders_created_at_key', columns: ['created_at'] },
+    ],
+    primary_key: { name: 'orders_pk', columns: ['id'] },
+    foreign_keys: [
+      {
+        name: 'orders_customer',
+        column: 'customer_id',
+        reference_table: 'customers',
+        reference_column: 'id',
+        reference_schema: 'public',
+      },
+      {
+        name: 'orders_place',
+        column: 'shop',
+        reference_table: 'places',
+        reference_column: 'shop',
+        reference_schema: 'sales',
+      },
+      {
+        name: 'orders_place',
+        column: 'shelf',
+        reference_table: 'places',
+        reference_column: 'shelf',
+        reference_schema: 'sales',
+      },
+    ],
+  },
+};
+
+suite('a definition with every field', () => {
+  before(async () => {
+    await service.rows('CREATE TABLE customers (id bigint PRIMARY KEY)');
+    await service.rows('CREATE TABLE sales.places (shop text, shelf integer, UNIQUE (shop, shelf))');
+  });
+
+  test('is created and answered whole', async () => {
+    const answer = await service.post('/table/orders', { table: orders });
+    assert.equal(answer.status, 201);
+    assert.match(answer.headers.get('content-type')!, /^application\/json/);
+    assert.equal(answer.headers.get('location'), '/api/v1/table/orders?schema=public');
+    assert.deepEqual(answer.body, { table: described });
+  });
+
+  test('is found where Location says', async () => {
+    const answer = await service.get('/api/v1/table/orders?schema=public');
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body, { table: described });
+  });
+
+  test('is what PostgreSQL has', async () => {
+    await service.rows('INSERT INTO customers VALUES (7)');
+    await service.rows("INSERT INTO sales.places VALUES ('north', 1)");
+    const [row] = await service.rows(
+      `INSERT INTO orders (number, customer_id, shop, shelf) VALUES ('A1', 7, 'north', 1)
+       RETURNING id, line, amount, status, created_at = now() AS is_now`,
+    );
+    assert.deepEqual(row, { id: '1', line: 1, amount: '0.00', status: 'pending', is_now: true });
+    for (const [sqlstate, insert] of [
+      ['23505', "(number) VALUES ('A1')"],
+      ['23503', "(number, customer_id) VALUES ('A2', 8)"],
+      ['23503', "(number, shop, shelf) VALUES ('A3', 'north', 2)"],
+      ['22001', `(number) VALUES ('${'x'.repeat(21)}')`],
+      ['23502', "(number, amount) VALUES ('A4', NULL)"],
+    ]) {
+      await assert.rejects(service.rows(`INSERT INTO orders ${insert}`), { code: sqlstate });
+    }
+  });
+
+  test('sent again as it was answered makes an equal table', async () => {
+    const inOther = await service.post('/table/orders?schema=elsewhere', { table: described });
+    assert.equal(inOther.status, 201);
+    assert.deepEqual(inOther.body, { table: { ...described, schema: 'elsewhere' } });
+
+    await service.rows('DROP TABLE orders');
+    const again = await service.post('/table/orders', { table: described });
+    assert.equal(again.status, 201);
+    assert.deepEqual(again.body, { table: described });
+  });
+});
+
+suite('what may be left out', () => {
+  const plain = { name: 'a', type: 'text' };
+  const column = { id: 1, name: 'a', type: 'text', is_nullable: true, default: null };
+  const none = { unique: [], primary_key: { name: '', columns: [] }, foreign_keys: [] };
+
+  const tables: [string, object][] = [
+    ['nothing but names and types', { columns: [plain] }],
+    ['constraints null', { columns: [plain], constraints: null }],
+    ['constraints empty', { columns: [plain], constraints: {} }],
+    [
+      'constraints in their initial shapes',
+      {
+        columns: [plain],
+        constraints: {
+          unique: [{ name: '', columns: [] }],
+          primary_key: { name: '', columns: [] },
+          foreign_keys: [],
+        },
+      },
+    ],
+    [
+      'each constraint null',
+      {
+        columns: [plain],
+        constraints: { unique: null, primary_key: null, foreign_keys: null },
+      },
+    ],
+    ['defaults of the fields said', { columns: [{ ...plain, is_nullable: true, default: null }] }],
+    ['fields of the answer, ignored', { name: 'x', schema: 'y', columns: [{ ...plain, id: 77 }] }],
+  ];
+  for (const [index, [title, table]] of tables.entries()) {
+    test(title, async () => {
+      const answer = await service.post(`/table/short_${index}`, { table });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      const expected = { name: `short_${index}`, schema: 'public', columns: [column], constraints: none };
+      assert.deepEqual(answer.body, { table: expected });
+    });
+  }
+
+  test('names of constraints are PostgreSQL’s choice where empty', async () => {
+    const answer = await service.post('/table/named', {
+      table: {
+        columns: [
+          { name: 'a', type: 'integer' },
+          { name: 'b', type: 'integer' },
+          { name: 'parent', type: 'integer' },
+        ],
+        constraints: {
+          unique: [{ name: '', columns: ['b'] }],
+          primary_key: { name: '', columns: ['a'] },
+          foreign_keys: [{ name: '', column: 'parent', reference_table: 'named', reference_column: 'a' }],
+        },
+      },
+    });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(answer.body.table.constraints, {
+      unique: [{ name: 'named_b_key', columns: ['b'] }],
+      primary_key: { name: 'named_pkey', columns: ['a'] },
+      foreign_keys: [
+        {
+          name: 'named_parent_fkey',
+          column: 'parent',
+          reference_table: 'named',
+          reference_column: 'a',
+          reference_schema: 'public',
+        },
+      ],
+    });
+    assert.equal(answer.body.table.columns[0].is_nullable, false, 'a key’s column is never nullable');
+  });
+});
+
+suite('names', () => {
+  for (const name of [
+    'Order Lines',
+    'select',
+    'naïve 🙂 "quoted"',
+    "O'Brien; DROP TABLE x",
+    '%41',
+    'a/b',
+    'x'.repeat(63),
+  ]) {
+    test(`${name} is taken to the letter`, async () => {
+      const path = `/table/${encodeURIComponent(name)}?schema=sales`;
+      const made = await service.post(path, { table: { columns: [{ name, type: 'text' }] } });
+      assert.equal(made.status, 201, JSON.stringify(made.body));
+      assert.equal(made.body.table.name, name);
+      assert.equal(made.body.table.columns[0].name, name);
+      const found = await service.get(made.headers.get('location')!);
+      assert.deepEqual(found.body, made.body);
+      const rows = await service.rows(
+        "SELECT to_regclass('sales.' || quote_ident($1)) IS NOT NULL AS is_there",
+        [name],
+      );
+      assert.deepEqual(rows, [{ is_there: true }]);
+    });
+  }
+
+  const faulty: [string, string, string][] = [
+    ['a name of 64 bytes', `/table/${'x'.repeat(64)}`, 'table_name'],
+    ['a name of 66 bytes in 33 characters', `/table/${encodeURIComponent('é'.repeat(33))}`, 'table_name'],
+    ['a name with NUL', '/table/a%00b', 'table_name'],
+    ['an empty schema', '/table/a?schema=', 'schema'],
+    ['a schema of 64 bytes', `/table/a?schema=${'x'.repeat(64)}`, 'schema'],
+  ];
+  for (const [title, path, parameter] of faulty) {
+    test(`${title} is refused`, async () => {
+      const answer = await service.post(path, { table: { columns: [{ name: 'a', type: 'text' }] } });
+      const { errors } = assertProblem(answer, 422, 'invalid-parameter');
+      assert.equal(errors[0]!.column, parameter);
+    });
+  }
+});
+
+suite('a table that stands', () => {
+  const table = {
+    columns: [
+      { name: 'a', type: 'integer', is_nullable: false },
+      { name: 'b', type: 'text', default: 'x' },
+    ],
+    constraints: { primary_key: { name: '', columns: ['a'] } },
+  };
+  before(async () => {
+    await service.post('/table/standing', { table });
+    await service.rows('INSERT INTO standing VALUES (1)');
+  });
+
+  test('is not created again', async () => {
+    assertProblem(await service.post('/table/standing', { table }), 409, 'table-exists');
+    assertProblem(await service.post('/table/standing?if_not_exists=false', { table }), 409, 'table-exists');
+  });
+
+  test('is answered as it is with if_not_exists', async () => {
+    const answer = await service.post('/table/standing?if_not_exists=true', { table });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body.differences, []);
+    assert.deepEqual(answer.body.table, (await service.get('/table/standing')).body.table);
+  });
+
+  test('is untouched, and its differences told, where the definition is another', async () => {
+    const other = {
+      columns: [
+        { name: 'a', type: 'bigint', is_nullable: false },
+        { name: 'b', type: 'text' },
+        { name: 'c', type: 'date' },
+      ],
+    };
+    const before = await service.get('/table/standing');
+    const answer = await service.post('/table/standing?if_not_exists=true', { table: other });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body.table, before.body.table);
+    assert.deepEqual(answer.body.differences, [
+      'the column "a" is of type integer, not bigint',
+      `the column "b" has the default 'x'::text`,
+      'the table has no column "c"',
+      'the table has a primary key',
+    ]);
+    assert.deepEqual(await service.rows('SELECT * FROM standing'), [{ a: 1, b: 'x' }]);
+  });
+
+  test('if_not_exists creates it where it does not stand', async () => {
+    const answer = await service.post('/table/not_standing?if_not_exists=true', { table });
+    assert.equal(answer.status, 201);
+    assert.equal('differences' in answer.body, false);
+  });
+
+  test('a view of the name is in the way', async () => {
+    await service.rows('CREATE VIEW standing_view AS SELECT 1 AS one');
+    assertProblem(
+      await service.post('/table/standing_view?if_not_exists=true', { table }),
+      409,
+      'table-exists',
+    );
+    assertProblem(await service.get('/table/standing_view'), 404, 'table-not-found');
+  });
+
+  test('one of two creations at the same moment makes it', async () => {
+    const answers = await Promise.all([1, 2, 3].map(() => service.post('/table/raced', { table })));
+    assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, 409, 409]);
+    for (const answer of answers.filter(({ status }) => status === 409))
+      assertProblem(answer, 409, 'table-exists');
+  });
+});
+
+suite('columns keep their ids', () => {
+  test('when renamed, and an id is never given again', async () => {
+    const table = {
+      columns: [
+        { name: 'a', type: 'text' },
+        { name: 'b', type: 'text' },
+      ],
+    };
+    await service.post('/table/ids', { table });
+    await service.rows('ALTER TABLE ids RENAME a TO renamed');
+    await service.rows('ALTER TABLE ids DROP b');
+    await service.rows('ALTER TABLE ids ADD c text');
+    const { body } = await service.get('/table/ids');
+    assert.deepEqual(
+      body.table.columns.map(({ id, name }: { id: number; name: string }) => [id, name]),
+      [
+        [1, 'renamed'],
+        [3, 'c'],
+      ],
+    );
+  });
+});
+
+suite('wrong definitions', () => {
+  const a = { name: 'a', type: 'integer' };
+  const cases: [string, unknown, string][] = [
+    ['no columns', { columns: [] }, '/table/columns'],
+    ['columns missing', {}, '/table/columns'],
+    ['columns not an array', { columns: { a: 'text' } }, '/table/columns'],
+    ['a column that is no object', { columns: ['a'] }, '/table/columns/0'],
+    ['a name missing', { columns: [{ type: 'text' }] }, '/table/columns/0/name'],
+    ['a name empty', { columns: [{ name: '', type: 'text' }] }, '/table/columns/0/name'],
+    ['a name of 64 bytes', { columns: [{ name: 'x'.repeat(64), type: 'text' }] }, '/table/columns/0/name'],
+    ['a name twice', { columns: [a, a] }, '/table/columns/1/name'],
+    ['a type missing', { columns: [{ name: 'a' }] }, '/table/columns/0/type'],
+    ['a type unknown', { columns: [{ name: 'a', type: 'intejer' }] }, '/table/columns/0/type'],
+    ['a pseudo-type', { columns: [{ name: 'a', type: 'record' }] }, '/table/columns/0/type'],
+    ['SQL as type', { columns: [{ name: 'a', type: 'text); DROP TABLE x; --' }] }, '/table/columns/0/type'],
+    ['is_nullable as text', { columns: [{ ...a, is_nullable: 'yes' }] }, '/table/columns/0/is_nullable'],
+    ['a default that is no text', { columns: [{ ...a, default: 0 }] }, '/table/columns/0/default'],
+    ['a default that does not fit', { columns: [{ ...a, default: 'many' }] }, '/table/columns/0/default'],
+    ['a misspelled field', { columns: [{ ...a, nullable: false }] }, '/table/columns/0/nullable'],
+    ['a misspelled constraint', { columns: [a], constraints: { uniq: [] } }, '/table/constraints/uniq'],
+    [
+      'a key over a missing column',
+      { columns: [a], constraints: { primary_key: { name: '', columns: ['b'] } } },
+      '/table/constraints/primary_key/columns/0',
+    ],
+    [
+      'a named key without columns',
+      { columns: [a], constraints: { unique: [{ name: 'u', columns: [] }] } },
+      '/table/constraints/unique/0/columns',
+    ],
+    [
+      'a foreign key to a missing table',
+      {
+        columns: [a],
+        constraints: {
+          foreign_keys: [{ name: '', column: 'a', reference_table: 'gone', reference_column: 'id' }],
+        },
+      },
+      '/table/constraints/foreign_keys/0/reference_table',
+    ],
+  ];
+  for (const [title, table, pointer] of cases) {
+    test(title, async () => {
+      const answer = await service.post('/table/wrong', { table });
+      const { errors } = assertProblem(answer, 422, 'invalid-definition');
+      assert.deepEqual(
+        errors.map((error) => error.pointer),
+        [pointer],
+      );
+      assertProblem(await service.get('/table/wrong'), 404, 'table-not-found');
+    });
+  }
+
+  test('all faults are told at once', async () => {
+    const table = {
+      columns: [{ name: 'a', type: 'nonesuch' }, { name: '' }, { name: 'c', type: 'date', default: 'soon' }],
+      constraints: { primary_key: { name: '', columns: ['missing'] } },
+    };
+    const { errors, error_count: count } = assertProblem(
+      await service.post('/table/wrong', { table }),
+      422,
+      'invalid-definition',
+    );
+    assert.deepEqual(errors.map((error) => error.pointer).sort(), [
+      '/table/columns/0/type',
+      '/table/columns/1/name',
+      '/table/columns/1/type',
+      '/table/columns/2/default',
+      '/table/constraints/primary_key/columns/0',
+    ]);
+    assert.equal(count, 5);
+  });
+
+  const bodies: [string, unknown][] = [
+    ['table missing', {}],
+    ['table null', { table: null }],
+    ['a body that is an array', []],
+    ['rows beside the table', { table: { columns: [a] }, data: [] }],
+    ['an unknown field beside the table', { table: { columns: [a] }, tabel: {} }],
+  ];
+  for (const [title, body] of bodies) {
+    test(title, async () => {
+      const answer = await service.post('/table/wrong', body);
+      assert.equal(answer.status, 422, JSON.stringify(answer.body));
+      assert.match(answer.body.code, /^invalid-(definition|data)$/);
+    });
+  }
+});
+
+suite('schemas', () => {
+  const table = { columns: [{ name: 'a', type: 'text' }] };
+
+  test('default to public', async () => {
+    const answer = await service.post('/table/in_public', { table });
+    assert.equal(answer.body.table.schema, 'public');
+    assert.equal((await service.get('/table/in_public?schema=public')).status, 200);
+    assertProblem(await service.get('/table/in_public?schema=sales'), 404, 'table-not-found');
+  });
+
+  test('must exist', async () => {
+    assertProblem(await service.post('/table/a?schema=nowhere', { table }), 404, 'schema-not-found');
+    assertProblem(await service.get('/table/a?schema=nowhere'), 404, 'schema-not-found');
+  });
+});

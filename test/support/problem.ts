@@ -1,0 +1,43 @@
+/** What every error answer must be, so that each test that expects one looks at the whole of it. */
+import assert from 'node:assert/strict';
+import { type ErrorCode, errorCatalogue, type Problem } from '../../src/errors.ts';
+import type { TestAnswer } from './service.ts';
+
+export interface ProblemBody {
+  detail: string;
+  errors: Problem[];
+  error_count: number;
+}
+
+/** SQL, a stack or a path of this machine: nothing of the kind may stand in an answer. */
+const leak =
+  /\b(SELECT|INSERT INTO|CREATE TABLE|ALTER TABLE|COPY "|SAVEPOINT|PGCOPY|LIMIT \d)|\bat .+:\d+:\d+|node_modules|\/src\/|\/tmp\/|\.ts\b/;
+
+/** Checks an RFC 9457 answer and hands its body on; `errors` is empty where none are listed. */
+export function assertProblem(answer: TestAnswer, status: number, code: ErrorCode): ProblemBody {
+  const { body } = answer;
+  assert.equal(answer.status, status, `${answer.status} ${JSON.stringify(body)}`);
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/problem\+json/);
+  assert.equal(body.code, code, JSON.stringify(body));
+  assert.equal(body.status, status);
+  assert.equal(body.title, errorCatalogue[code].title);
+  assert.equal(body.type, `/docs/errors/${code}`);
+  assert.equal(typeof body.detail, 'string');
+  assert.match(body.instance, /^urn:uuid:[0-9a-f-]{36}$/);
+  assert.equal(errorCatalogue[code].status, status);
+  assert.doesNotMatch(JSON.stringify(body), leak);
+  if (body.errors !== undefined) {
+    assert.ok(body.errors.length <= 100);
+    assert.ok(body.error_count >= body.errors.length);
+    for (const problem of body.errors) {
+      assert.match(problem.code, /^[a-z-]+$/);
+      assert.equal(typeof problem.detail, 'string');
+    }
+  }
+  return { detail: body.detail, errors: body.errors ?? [], error_count: body.error_count ?? 0 };
+}
+
+/** The problems without their sentences, for comparing. */
+export function places(errors: Problem[]): Partial<Problem>[] {
+  return errors.map(({ detail: _, ...place }) => place);
+}
