@@ -88,7 +88,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   // Bodies are read by the routes themselves, as a stream.
   app.removeAllContentTypeParsers();
-  await registerOpenApi(app);
+  await registerOpenApi(app, context.config.limits);
   healthRoutes(app, context);
   errorDocumentationRoute(app);
   await app.register(async (api) => {

@@ -9,7 +9,7 @@ import { type IfExists, loadTable } from '../loading/load-table.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
-import { tokenErrors } from './openapi.ts';
+import { tableErrors } from './openapi.ts';
 import { schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
 
 export const uploadParameters = {
@@ -41,12 +41,17 @@ const Loaded = Type.Object(
     table: TableDescriptionSchema,
     load: Type.Object({
       rows: Type.Integer({ description: 'Rows loaded.' }),
-      skipped: Type.Integer(),
-      updated: Type.Integer(),
+      skipped: Type.Integer({ description: 'Rows left out. Always 0 today.' }),
+      updated: Type.Integer({ description: 'Rows that changed one that was there. Always 0 today.' }),
       warnings: Type.Array(
-        Type.Object({ code: Type.String(), detail: Type.String(), column: Type.Optional(Type.String()) }),
+        Type.Object({
+          code: Type.String({ description: 'Stable, kebab-case.', examples: ['ignored-column'] }),
+          detail: Type.String(),
+          column: Type.Optional(Type.String()),
+        }),
+        { description: 'What was decided without being told: named or renamed columns, columns left out.' },
       ),
-      duration_ms: Type.Integer(),
+      duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
       dry_run: Type.Optional(Type.Boolean({ description: 'true: nothing was changed.' })),
     }),
   },
@@ -60,15 +65,14 @@ export const uploadResponses = {
   },
   201: {
     description: 'The table was created or replaced.',
-    headers: { Location: { schema: { type: 'string' }, description: 'Where the table is described.' } },
+    headers: { Location: { type: 'string', description: 'Where the table is described.' } },
     content: { 'application/json': { schema: Loaded } },
   },
 };
 
 export const uploadErrors: ErrorCode[] = [
-  ...tokenErrors,
-  'permission-denied',
-  'schema-not-found',
+  ...tableErrors,
+  'invalid-json',
   'table-not-found',
   'request-timeout',
   'table-exists',
@@ -76,11 +80,10 @@ export const uploadErrors: ErrorCode[] = [
   'write-conflict',
   'limit-exceeded',
   'unsupported-media-type',
-  'invalid-parameter',
   'invalid-definition',
   'invalid-data',
   'nothing-to-load',
-  'database-busy',
+  'storage-full',
 ];
 
 /** The scope that an upload needs before anything else is known. */

@@ -27,6 +27,7 @@ const KeyColumns = (examples: string[]) =>
 const UniqueSchema = Type.Object(
   { name: ConstraintName('orders_number_key'), columns: KeyColumns(['number']) },
   {
+    title: 'UniqueKey',
     additionalProperties: false,
     description: 'A unique constraint. With an empty name and no columns: none.',
   },
@@ -34,7 +35,11 @@ const UniqueSchema = Type.Object(
 
 const PrimaryKeySchema = Type.Object(
   { name: ConstraintName('orders_pkey'), columns: KeyColumns(['id']) },
-  { additionalProperties: false, description: 'The primary key. With an empty name and no columns: none.' },
+  {
+    title: 'PrimaryKey',
+    additionalProperties: false,
+    description: 'The primary key. With an empty name and no columns: none.',
+  },
 );
 
 const ForeignKeySchema = Type.Object(
@@ -57,6 +62,7 @@ const ForeignKeySchema = Type.Object(
     ),
   },
   {
+    title: 'ForeignKey',
     additionalProperties: false,
     description:
       'One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order.',
@@ -66,6 +72,7 @@ const ForeignKeySchema = Type.Object(
 const OtherConstraintSchema = Type.Object(
   { name: Type.String(), definition: Type.String({ examples: ['CHECK ((amount > (0)::numeric))'] }) },
   {
+    title: 'OtherConstraint',
     additionalProperties: false,
     description: 'A constraint that a definition cannot say, in the words of PostgreSQL.',
   },
@@ -85,7 +92,11 @@ const ConstraintsSchema = Type.Object(
     foreign_keys: Type.Optional(Type.Union([Type.Array(ForeignKeySchema), Type.Null()])),
     others,
   },
-  { additionalProperties: false, description: 'Keys and references; absent or null: none.' },
+  {
+    title: 'Constraints',
+    additionalProperties: false,
+    description: 'Keys and references; absent or null: none.',
+  },
 );
 
 const typeDescription =
@@ -139,7 +150,7 @@ const ColumnSchema = Type.Object(
     ),
     ...answerOnly,
   },
-  { additionalProperties: false, description: 'A column.' },
+  { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
 );
 
 /** The request's `table`. It takes everything that the answer's `table` holds, so that an answer can be sent again. */
@@ -155,29 +166,22 @@ export const TableDefinitionSchema = Type.Object(
     constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
   },
   {
+    title: 'TableDefinition',
     additionalProperties: false,
     description: 'A table definition.',
+    // Without `default`s: linters of OpenAPI documents take an object with `type` and `default` for a schema.
     examples: [
       {
         columns: [
-          { name: 'id', type: 'bigserial', is_nullable: false, default: null },
-          { name: 'customer_id', type: 'bigint', is_nullable: false, default: null },
-          { name: 'amount', type: 'numeric(12,2)', is_nullable: false, default: '0' },
-          { name: 'status', type: 'text', is_nullable: false, default: 'pending' },
-          { name: 'created_at', type: 'timestamptz', is_nullable: false, default: 'now()' },
+          { name: 'id', type: 'bigserial', is_nullable: false },
+          { name: 'number', type: 'varchar(20)', is_nullable: false },
+          { name: 'amount', type: 'numeric(12,2)' },
+          { name: 'ordered_on', type: 'date' },
         ],
         constraints: {
-          unique: [{ name: '', columns: [] }],
+          unique: [{ name: '', columns: ['number'] }],
           primary_key: { name: 'orders_pkey', columns: ['id'] },
-          foreign_keys: [
-            {
-              name: 'orders_customer_id_fkey',
-              column: 'customer_id',
-              reference_table: 'customers',
-              reference_column: 'id',
-              reference_schema: 'public',
-            },
-          ],
+          foreign_keys: [],
         },
       },
     ],
@@ -206,7 +210,11 @@ export const TableDescriptionSchema = Type.Object(
           default: Type.Union([Type.String(), Type.Null()], { examples: ["'pending'::text", 'now()', null] }),
           ...answerOnly,
         },
-        { additionalProperties: false },
+        {
+          title: 'ColumnDescription',
+          additionalProperties: false,
+          description: 'A column as PostgreSQL has it.',
+        },
       ),
     ),
     constraints: Type.Object(
@@ -239,6 +247,7 @@ export const TableDescriptionSchema = Type.Object(
     ),
   },
   {
+    title: 'TableDescription',
     additionalProperties: false,
     description: 'The table as PostgreSQL has it. It can be sent again as a definition.',
   },

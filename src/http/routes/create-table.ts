@@ -8,7 +8,7 @@ import { createTable } from '../../tables/create-table.ts';
 import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
 import type { HttpContext } from '../context.ts';
 import { readDefinitionBody } from '../definition-body.ts';
-import { problemResponses, tokenErrors } from '../openapi.ts';
+import { problemResponses, tableErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../table-request.ts';
 
@@ -35,6 +35,37 @@ const Found = Type.Object(
   { title: 'FoundTable' },
 );
 
+const descriptionWithExample = `Creates a table from a definition. Needs the scope \`table:create\`.
+
+A definition with all that it may hold:
+
+\`\`\`json
+{
+  "table": {
+    "columns": [
+      { "name": "id", "type": "bigserial", "is_nullable": false, "default": null },
+      { "name": "customer_id", "type": "bigint", "is_nullable": false, "default": null },
+      { "name": "amount", "type": "numeric(12,2)", "is_nullable": false, "default": "0" },
+      { "name": "status", "type": "text", "is_nullable": false, "default": "pending" },
+      { "name": "created_at", "type": "timestamptz", "is_nullable": false, "default": "now()" }
+    ],
+    "constraints": {
+      "unique": [{ "name": "", "columns": ["customer_id", "created_at"] }],
+      "primary_key": { "name": "orders_pkey", "columns": ["id"] },
+      "foreign_keys": [
+        {
+          "name": "orders_customer_id_fkey",
+          "column": "customer_id",
+          "reference_table": "customers",
+          "reference_column": "id",
+          "reference_schema": "public"
+        }
+      ]
+    }
+  }
+}
+\`\`\``;
+
 export function createTableRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
   app.post(
@@ -44,7 +75,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         operationId: 'createTable',
         tags: ['tables'],
         summary: 'Create Table',
-        description: 'Creates a table from a definition. Needs the scope `table:create`.',
+        description: descriptionWithExample,
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,
@@ -57,21 +88,19 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
           201: {
             description: 'Created.',
             headers: {
-              Location: { schema: { type: 'string' }, description: 'Where the table is described.' },
+              Location: { type: 'string', description: 'Where the table is described.' },
             },
             content: { 'application/json': { schema: Created } },
           },
           ...problemResponses(
-            ...tokenErrors,
+            ...tableErrors,
             'invalid-json',
-            'permission-denied',
-            'schema-not-found',
+            'request-timeout',
             'table-exists',
+            'write-conflict',
             'limit-exceeded',
             'unsupported-media-type',
-            'invalid-parameter',
             'invalid-definition',
-            'database-busy',
           ),
         },
       },

@@ -7,7 +7,7 @@ import { inTransaction } from '../../postgres/transaction.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { describeTable } from '../../tables/describe-table.ts';
 import type { HttpContext } from '../context.ts';
-import { problemResponses, tokenErrors } from '../openapi.ts';
+import { problemResponses, tableErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath } from '../table-request.ts';
 
@@ -30,7 +30,7 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         querystring: Query,
         response: {
           200: { description: 'The table.', content: { 'application/json': { schema: Described } } },
-          ...problemResponses(...tokenErrors, 'schema-not-found', 'table-not-found', 'invalid-parameter'),
+          ...problemResponses(...tableErrors, 'table-not-found'),
         },
       },
     },

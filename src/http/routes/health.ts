@@ -7,7 +7,10 @@ import { AppError } from '../../errors.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 
-const Status = Type.Object({ status: Type.String() });
+const Status = Type.Object(
+  { status: Type.String({ description: '`alive` or `ready`.' }) },
+  { title: 'Health' },
+);
 
 export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get(
@@ -40,7 +43,11 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
       },
     },
     async () => {
-      if (!context.isReady()) throw new AppError('shutting-down', 'The service is starting or stopping.');
+      if (!context.isReady()) {
+        throw new AppError('shutting-down', 'The service is starting or stopping.', {
+          headers: { 'retry-after': '5' },
+        });
+      }
       await context.pool.query('SELECT 1');
       return { status: 'ready' };
     },

@@ -27,7 +27,7 @@ const Query = Type.Object({
       description: 'The row with the column names. Default: the first that has a value.',
     }),
   ),
-  range: Type.Optional(Type.String({ description: 'Only these cells.', examples: ['B3:F200'] })),
+  range: Type.Optional(Type.String({ description: 'Only these cells, as in `B3:F200`. Default: all.' })),
   column_names: Type.String({
     enum: ['exact', 'snake_case'],
     default: 'exact',
@@ -69,13 +69,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: {
           ...uploadResponses,
-          ...problemResponses(
-            ...uploadErrors,
-            'invalid-json',
-            'invalid-multipart',
-            'invalid-file',
-            'unsupported-file',
-          ),
+          ...problemResponses(...uploadErrors, 'invalid-multipart', 'invalid-file', 'unsupported-file'),
         },
       },
     },

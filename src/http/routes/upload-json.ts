@@ -47,7 +47,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         params: TablePath,
         querystring: Query,
         body: { content: { 'application/json': { schema: Body } } },
-        response: { ...uploadResponses, ...problemResponses(...uploadErrors, 'invalid-json') },
+        response: { ...uploadResponses, ...problemResponses(...uploadErrors) },
       },
     },
     async (request, reply) => {
