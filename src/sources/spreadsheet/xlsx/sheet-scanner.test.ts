@@ -103,6 +103,8 @@ const cells: [name: string, xml: string, expected: string[]][] = [
   ['inline text as a value', '<c r="B7" t="inlineStr"><v>plain</v></c>', ['B7 string plain']],
   ['empty inline text', '<c r="B7" t="inlineStr"><is><t></t></is></c>', []],
   ['a text result', '<c r="B7" t="str"><f>A1&amp;"x"</f><v>a_x000D_ &lt;</v></c>', ['B7 string a\r <']],
+  ['an escape in a text result', '<c r="B7" t="str"><v>a_x0041_</v></c>', ['B7 string aA']],
+  ['an escape in inline text', '<c r="B7" t="inlineStr"><is><t>a_x0041_</t></is></c>', ['B7 string aA']],
   ['an empty text result', '<c r="B7" t="str"><f>""</f><v></v></c>', []],
   ['a formula without a value', '<c r="B7"><f>A1</f></c>', ['B7 fault FORMULA_WITHOUT_VALUE']],
   ['a formula with an empty value', '<c r="B7"><f>A1</f><v/></c>', ['B7 fault FORMULA_WITHOUT_VALUE']],
