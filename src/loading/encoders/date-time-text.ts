@@ -42,6 +42,8 @@ const ZERO = 0x30;
 const LOWER = 0x20;
 
 const MICROSECONDS_PER_DAY = 86_400_000_000;
+const NOT_PLAIN = -1;
+
 /** MAX_TZDISP_HOUR of datetime.h. */
 const MOST_ZONE_HOURS = 15;
 
@@ -51,6 +53,89 @@ let stop = 0;
 
 /** Reads bytes[start, end) into `found`; answers `READ`, `UNREADABLE` or `NO_SUCH_VALUE`. */
 export function readDateTime(bytes: Buffer, start: number, end: number): number {
+  const plainEnd = readPlain(bytes, start, end);
+  if (plainEnd === end) return READ;
+  if (plainEnd !== NOT_PLAIN) {
+    // The common form stands first; what follows is a fraction, a zone, or makes it another form after all.
+    at = plainEnd;
+    stop = end;
+    if (bytes[at] === POINT) found.microseconds += readFraction(bytes);
+    if (at === stop) return READ;
+    const zone = readZone(bytes);
+    if (zone === READ && at === stop) return READ;
+  }
+  return readAnyForm(bytes, start, end);
+}
+
+/**
+ * Reads YYYY-MM-DD, or that with T or a space and HH:MM:SS, at the beginning of the text. Most cells are just that, so
+ * this has no loop and one check for all digits. Answers where it ended.
+ */
+function readPlain(bytes: Buffer, start: number, end: number): number {
+  const length = end - start;
+  if (length < 10 || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) return NOT_PLAIN;
+  const y1 = bytes[start]! - ZERO;
+  const y2 = bytes[start + 1]! - ZERO;
+  const y3 = bytes[start + 2]! - ZERO;
+  const y4 = bytes[start + 3]! - ZERO;
+  const m1 = bytes[start + 5]! - ZERO;
+  const m2 = bytes[start + 6]! - ZERO;
+  const d1 = bytes[start + 8]! - ZERO;
+  const d2 = bytes[start + 9]! - ZERO;
+  // Negative as soon as one of them is not 0 to 9.
+  const dateDigits =
+    y1 |
+    (9 - y1) |
+    y2 |
+    (9 - y2) |
+    y3 |
+    (9 - y3) |
+    y4 |
+    (9 - y4) |
+    m1 |
+    (9 - m1) |
+    m2 |
+    (9 - m2) |
+    d1 |
+    (9 - d1) |
+    d2 |
+    (9 - d2);
+  if (dateDigits < 0) return NOT_PLAIN;
+  const year = y1 * 1000 + y2 * 100 + y3 * 10 + y4;
+  const month = m1 * 10 + m2;
+  const day = d1 * 10 + d2;
+  if (year === 0 || month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month)) return NOT_PLAIN;
+  let microseconds = 0;
+  let plainEnd = start + 10;
+  found.hasT = false;
+  if (length > 10) {
+    const separator = bytes[plainEnd]!;
+    if (length < 19 || (separator !== 0x54 && separator !== 0x20)) return NOT_PLAIN;
+    if (bytes[start + 13] !== COLON || bytes[start + 16] !== COLON) return NOT_PLAIN;
+    const h1 = bytes[start + 11]! - ZERO;
+    const h2 = bytes[start + 12]! - ZERO;
+    const n1 = bytes[start + 14]! - ZERO;
+    const n2 = bytes[start + 15]! - ZERO;
+    const s1 = bytes[start + 17]! - ZERO;
+    const s2 = bytes[start + 18]! - ZERO;
+    if ((h1 | (9 - h1) | h2 | (9 - h2) | n1 | (5 - n1) | n2 | (9 - n2) | s1 | (5 - s1) | s2 | (9 - s2)) < 0)
+      return NOT_PLAIN;
+    const hour = h1 * 10 + h2;
+    if (hour > 23) return NOT_PLAIN;
+    microseconds = (hour * 3600 + (n1 * 10 + n2) * 60 + s1 * 10 + s2) * 1_000_000;
+    plainEnd = start + 19;
+    found.hasT = separator === 0x54;
+  }
+  found.hasDate = true;
+  found.hasTime = length > 10;
+  found.infinity = 0;
+  found.days = daysFromCivil(year, month, day);
+  found.microseconds = microseconds;
+  found.zoneSeconds = 0;
+  return plainEnd;
+}
+
+function readAnyForm(bytes: Buffer, start: number, end: number): number {
   at = start;
   stop = end;
   while (at < stop && isSpace(bytes[at]!)) at++;

@@ -71,6 +71,14 @@ export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: 
     out.int32(short);
     return 0;
   }
+  const plain = kind === NUMBER || kind === STRING ? readPlain(bytes, start, end) : Number.NaN;
+  if (!Number.isNaN(plain)) {
+    const high = Math.floor(plain / 4_294_967_296);
+    out.ensure(12);
+    out.int32(8);
+    out.int64(high, plain - high * 4_294_967_296);
+    return 0;
+  }
   const problem = readLong(kind, bytes, start, end);
   if (problem !== 0) return problem;
   // 9223372036854775807, and one more below zero.
@@ -109,6 +117,21 @@ function readShort(bytes: Buffer, start: number, end: number): number {
     value = value * 10 + digit;
   }
   return negative ? -value | 0 : value;
+}
+
+/** The plain case with up to fifteen digits, which a double holds exactly. NaN for everything else. */
+function readPlain(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  const negative = bytes[at] === MINUS;
+  if (negative) at++;
+  if (end - at < 1 || end - at > 15) return Number.NaN;
+  let value = 0;
+  for (; at < end; at++) {
+    const digit = bytes[at]! - ZERO;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    value = value * 10 + digit;
+  }
+  return negative ? -value : value;
 }
 
 /** What `readLong` has read: ±(high · 10⁹ + low). Both are exact: at most ten and nine digits. */
