@@ -44,9 +44,18 @@ const Body = Type.Object(
   {
     file: Type.String({
       contentMediaType: 'application/octet-stream',
-      description: 'The workbook (.xlsx, .xlsm).',
+      description: 'The workbook (.xlsx, .xlsm), known by its content; the name does not matter.',
     }),
-    body: Type.Optional(Type.Object({ table: Type.Optional(TableDefinitionSchema) })),
+    body: Type.Optional(
+      Type.Object(
+        { table: Type.Optional(TableDefinitionSchema) },
+        {
+          description: 'The definition, as JSON. Without one the types are inferred from all rows.',
+          // The reference page fills its form with this.
+          examples: [{}],
+        },
+      ),
+    ),
   },
   { title: 'ExcelUpload' },
 );
