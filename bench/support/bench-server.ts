@@ -40,6 +40,8 @@ export async function startBenchServer(): Promise<BenchServer> {
   const log = { info: () => {}, warn: () => {} };
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log });
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
+  // Ends with the server.
+  pool.on('error', () => {});
   return {
     folder,
     databaseUrl: postgres.url,
