@@ -34,14 +34,12 @@ export async function tryDefaults(
 ): Promise<void> {
   const refuse = (trial: DefaultTrial, detail: string) =>
     problems.push({ pointer: trial.pointer, code: 'invalid-default', detail, value: shorten(trial.text) });
-  await findFaults<DefaultTrial, { assignable: boolean[] }>(
+  await findFaults<DefaultTrial, { misfits: number[] | null }>(
     client,
     trials,
     trialStatement,
     (tried, row) => {
-      for (const [index, trial] of tried.entries()) {
-        if (row.assignable[index] === false) refuse(trial, notAssignable(trial));
-      }
+      for (const position of row.misfits ?? []) refuse(tried[position]!, notAssignable(tried[position]!));
     },
     (trial, error) => refuse(trial, explain(trial, error)),
   );
@@ -55,21 +53,19 @@ function trialStatement(trials: DefaultTrial[]): Statement {
   const texts: Record<string, string> = {};
   const record: string[] = [];
   const values: string[] = [];
-  const assignable: string[] = [];
+  const sources: string[] = [];
   for (const [index, trial] of trials.entries()) {
-    if (trial.expression === undefined) {
-      assignable.push('true');
-      if (isJson(trial.type)) values.push(`CAST(${quoteLiteral(trial.literal)} AS ${trial.typeSql}) IS NULL`);
-      else {
-        texts[index] = trial.literal;
-        record.push(`"${index}" ${trial.typeSql}`);
-      }
-      continue;
+    if (trial.expression !== undefined) {
+      sources.push(sourceRow(index, trial.sql, trial.type));
+      if (!takesNumbers(trial.expression)) values.push(valueCheck(trial.sql, trial.type, trial.typeSql));
+    } else if (isJson(trial.type)) {
+      values.push(`CAST(${quoteLiteral(trial.literal)} AS ${trial.typeSql}) IS NULL`);
+    } else {
+      texts[index] = trial.literal;
+      record.push(`"${index}" ${trial.typeSql}`);
     }
-    assignable.push(assignability(trial.sql, trial.type));
-    if (!takesNumbers(trial.expression)) values.push(valueCheck(trial.sql, trial.type, trial.typeSql));
   }
-  const columns = [`ARRAY[${assignable.join(', ')}]::boolean[] AS assignable`];
+  const columns = [`${sources.length === 0 ? 'NULL' : misfits(sources)} AS misfits`];
   if (values.length > 0) columns.push(`ARRAY[${values.join(', ')}]::boolean[] AS tried`);
   if (record.length > 0) {
     const json = quoteLiteral(JSON.stringify(texts));
@@ -83,19 +79,23 @@ function isJson(type: CatalogType): boolean {
   return type.baseOid === 114 || type.baseOid === 3802;
 }
 
+/** The branch that is never taken gives the expression's type without evaluating it. */
+function sourceRow(index: number, sql: string, type: CatalogType): string {
+  const source = `pg_typeof(CASE WHEN false THEN ${sql} END)::oid`;
+  return `(${index}, ${source}, ${type.oid}::oid, ${type.baseOid}::oid, ${quoteLiteral(type.category)})`;
+}
+
 /**
- * Whether PostgreSQL converts the expression's type on assignment (PostgreSQL 10.4): anything to text, the same type,
- * or by a cast that says so. Arrays go by their elements; casting them is try enough. The subquery has no row, so the
- * expression is typed and not evaluated.
+ * The positions of those that PostgreSQL does not convert on assignment (PostgreSQL 10.4): it converts anything to text,
+ * a type to itself, and what a cast says. Arrays go by their elements; casting them is try enough.
  */
-function assignability(sql: string, type: CatalogType): string {
-  const source = `pg_typeof((SELECT ${sql} WHERE false))::oid`;
-  const always = type.category === 'S' || type.category === 'A';
-  return `(SELECT ${always} OR s.oid = ${type.oid} OR s.oid = ${type.baseOid} OR EXISTS (
-    SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_type t ON t.oid = s.oid
-    WHERE k.castsource IN (s.oid, t.typbasetype) AND k.casttarget = ${type.baseOid} AND k.castcontext <> 'e')
-    OR EXISTS (SELECT FROM pg_catalog.pg_type t WHERE t.oid = s.oid AND t.typbasetype = ${type.baseOid})
-    FROM (SELECT ${source} AS oid) AS s)`;
+function misfits(sources: string[]): string {
+  return `(SELECT array_agg(v.position)
+    FROM (VALUES ${sources.join(',\n')}) AS v(position, source, target, base, category)
+    LEFT JOIN pg_catalog.pg_type s ON s.oid = v.source
+    WHERE v.category NOT IN ('S', 'A') AND v.source NOT IN (v.target, v.base) AND s.typbasetype <> v.base
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_cast k
+        WHERE k.castsource IN (s.oid, s.typbasetype) AND k.casttarget = v.base AND k.castcontext <> 'e'))`;
 }
 
 /** Texts and bit strings go through their type's input function, because a cast would cut them short. */

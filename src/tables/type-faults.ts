@@ -38,6 +38,8 @@ export async function explainUnknownTypes(client: ClientBase, problems: Problem[
   const names = [...friendlyTypeNames, ...rows[0]!.names];
   for (const problem of problems) {
     const wanted = problem.value!.replace(/[\s([].*$/s, '');
-    problem.detail += didYouMean(wanted, names);
+    // The right name in a schema that the search path does not hold.
+    const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
+    problem.detail += didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names);
   }
 }
