@@ -28,7 +28,7 @@ export interface TargetColumn {
   fill: Buffer;
 }
 
-/** Takes encoded rows. `columns` are indexes into the target columns; the buffer is the taker's from then on. */
+/** Takes encoded rows. `columns` are indexes into the target columns; the buffer is used again afterwards. */
 export interface RowOutput {
   write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void>;
 }
@@ -43,10 +43,10 @@ export interface EncodingOptions {
   onTooManyRows: () => never;
 }
 
-/** A full buffer goes out at this size; with several shapes COPYs must take turns less often. */
+/** Rows go out when so many bytes of them are held; with several shapes COPYs must take turns less often. */
 const flushBytes = 64 * 1024;
-const flushBytesOfManyShapes = 512 * 1024;
-const maxShapes = 32;
+const flushBytesOfManyShapes = 2 * 1024 * 1024;
+const maxShapes = 256;
 /** Small at first: data of a thousand different rows makes a thousand shapes. */
 const initialShapeBytes = 4096;
 
@@ -79,7 +79,8 @@ export class EncodingSink implements CellSink {
   readonly #fieldStart: Int32Array;
   readonly #fieldEnd: Int32Array;
 
-  readonly #shapes: Shape[] = [];
+  /** The newest first: a row goes into the first that it fits. */
+  #shapes: Shape[] = [];
   readonly #scratch = new CopyBuffer();
   #shape: Shape;
   #out: CopyBuffer;
@@ -129,7 +130,8 @@ export class EncodingSink implements CellSink {
     this.#row = row;
     this.#stamp += 1;
     this.#next = 0;
-    this.#isOrdered = true;
+    // The shape before the first row has no columns, and nothing of it is ever handed on.
+    this.#isOrdered = this.#shape.columns.length > 0;
     this.#isRefused = false;
     const out = this.#out;
     this.#rowStart = out.position;
@@ -209,12 +211,10 @@ export class EncodingSink implements CellSink {
   }
 
   drain(): Promise<void> | undefined {
-    if (this.#shapes.length > maxShapes) return this.#flush(flushBytesOfManyShapes);
+    let held = 0;
+    for (const shape of this.#shapes) held += shape.out.position;
     const threshold = this.#shapes.length > 1 ? flushBytesOfManyShapes : flushBytes;
-    for (const shape of this.#shapes) {
-      if (shape.out.position >= threshold) return this.#flush(threshold);
-    }
-    return undefined;
+    return held >= threshold || this.#shapes.length > maxShapes ? this.finish() : undefined;
   }
 
   /** The data's column that goes into the table's column `name`; -1: none. */
@@ -223,32 +223,25 @@ export class EncodingSink implements CellSink {
     return target < 0 ? -1 : this.#sourceOf[target]!;
   }
 
-  /** Hands on what is still held. */
+  /** Hands on what is held: the oldest shape first, so that rows stay in order where a shape took over from another. */
   async finish(): Promise<void> {
-    await this.#flush(1);
-  }
-
-  async #flush(threshold: number): Promise<void> {
-    for (const [age, shape] of [...this.#shapes].entries()) {
-      if (shape.out.position >= (age < maxShapes ? threshold : 1)) await this.#handOn(shape);
+    for (const shape of this.#shapes.toReversed()) {
+      if (shape.out.position > 0) await this.#handOn(shape);
     }
-    // An older shape comes again if a row needs it; the current one stays wherever it stands.
-    this.#shapes.splice(
-      0,
-      Infinity,
-      ...this.#shapes.filter((shape, age) => age < maxShapes || shape === this.#shape),
-    );
+    // An older shape comes again if a row needs it.
+    if (this.#shapes.length > 1) this.#shapes = [this.#shape];
   }
 
   async #handOn(shape: Shape): Promise<void> {
-    const rows = shape.out.take();
+    const { out } = shape;
+    const { count } = shape.rowNumbers;
     if (this.#refused > maxRefusedRows) {
       shape.rowNumbers = new RowNumbers();
-      return;
+    } else {
+      this.rowNumbers.take(shape.rowNumbers);
+      await this.#options.output.write(shape.columns, out.bytes.subarray(0, out.position), count);
     }
-    const { count } = shape.rowNumbers;
-    this.rowNumbers.take(shape.rowNumbers);
-    await this.#options.output.write(shape.columns, rows, count);
+    out.rewind();
   }
 
   #countRow(): void {
