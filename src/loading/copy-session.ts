@@ -13,6 +13,8 @@ import type { RowOutput } from './encoding-sink.ts';
 
 /** PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY). */
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+/** A row without columns: the count of them. */
+const emptyRowBytes = 2;
 const trailer = Buffer.from([0xff, 0xff]);
 
 /** Where in the kept bytes the rows of one COPY lie. */
@@ -50,6 +52,7 @@ export class CopySession implements RowOutput {
     await this.#keep(columns, rows);
     if (this.refusal) return;
     try {
+      if (columns.length === 0) return await this.#insertDefaults(rowCount);
       if (!this.#writer || columns !== this.#columns) await this.#begin(columns);
       this.#rowsOfWriter += rowCount;
       await this.#writer!.write(rows);
@@ -79,7 +82,8 @@ export class CopySession implements RowOutput {
     const session = new CopySession(this.#client, relation, this.#columnNames);
     for (const { columns, start, end } of this.#kept) {
       for await (const chunk of this.#tee!.chunks(start, end)) {
-        await session.write(columns, Buffer.from(chunk), 0);
+        const rowCount = columns.length === 0 ? chunk.length / emptyRowBytes : 0;
+        await session.write(columns, Buffer.from(chunk), rowCount);
       }
     }
     await session.finish();
@@ -94,6 +98,13 @@ export class CopySession implements RowOutput {
     );
     this.#columns = columns;
     await this.#writer.write(header);
+  }
+
+  /** COPY knows no rows without columns. */
+  async #insertDefaults(rowCount: number): Promise<void> {
+    await this.#end();
+    await this.#client.query(`INSERT INTO ${this.#relation} SELECT FROM generate_series(1, $1)`, [rowCount]);
+    this.rowsBefore += rowCount;
   }
 
   async #end(): Promise<void> {

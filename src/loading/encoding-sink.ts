@@ -341,8 +341,9 @@ export class EncodingSink implements CellSink {
       .flatMap((shape) => shape.columns)
       .filter((target) => !this.#isVolatile[target] && !seen.includes(target));
     const columns = [...seen, ...new Set(fillable)];
-    // COPY needs a column; a row without any takes one that can be filled.
-    if (columns.length === 0) columns.push(Math.max(0, this.#cannotFill.indexOf(false)));
+    // COPY needs a column; a row without any takes one that can be filled, where there is one.
+    const anyFillable = this.#cannotFill.indexOf(false);
+    if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const shape = new Shape(columns, this.#seenIn.length, this.#required);
     this.#shapes.unshift(shape);
     return shape;
