@@ -1,0 +1,999 @@
+/** Upload Table From Json, over HTTP: what may be sent, where it goes, and every way in which it can be wrong. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { assertProblem, places } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+  await service.rows('CREATE SCHEMA sales');
+});
+after(() => service.stop());
+
+/** A table that every upload of a test gets for itself. */
+let tables = 0;
+const nextTable = () => `t${++tables}`;
+
+const upload = (name: string, body: unknown, query = ''): Promise<TestAnswer> =>
+  service.post(`/table/${name}/upload/json${query}`, body);
+
+/** A body as it is, for what JSON.stringify cannot write. */
+const uploadText = (name: string, text: string, query = ''): Promise<TestAnswer> =>
+  service.request('POST', `/table/${name}/upload/json${query}`, {
+    body: text,
+    headers: { 'content-type': 'application/json' },
+  });
+
+const rowsOf = (name: string) => service.rows(`SELECT * FROM ${name}`);
+
+async function assertNoTable(name: string): Promise<void> {
+  assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
+}
+
+const columns = (...list: [name: string, type: string, more?: object][]) =>
+  list.map(([name, type, more]) => ({ name, type, ...more }));
+
+suite('an upload without a definition', () => {
+  const body = {
+    data: [
+      { sku: '00042', name: 'Möhre', price: 1.1, stock: 3, active: true, added: '2026-11-21' },
+      { sku: '00043', name: null, price: 20, stock: null, active: false, added: '2026-11-22', tags: ['a'] },
+    ],
+  };
+
+  test('makes the table that fits all rows', async () => {
+    const name = nextTable();
+    const answer = await upload(name, body);
+    assert.equal(answer.status, 201);
+    assert.equal(answer.headers.get('location'), `/api/v1/table/${name}?schema=public`);
+    const column = (id: number, name: string, type: string) => ({
+      id,
+      name,
+      type,
+      is_nullable: true,
+      default: null,
+    });
+    assert.deepEqual(answer.body.table, {
+      name,
+      schema: 'public',
+      columns: [
+        column(1, 'sku', 'text'),
+        column(2, 'name', 'text'),
+        column(3, 'price', 'numeric'),
+        column(4, 'stock', 'bigint'),
+        column(5, 'active', 'boolean'),
+        column(6, 'added', 'date'),
+        column(7, 'tags', 'jsonb'),
+      ],
+      constraints: { unique: [], primary_key: { name: '', columns: [] }, foreign_keys: [] },
+    });
+    const { duration_ms: durationMs, ...load } = answer.body.load;
+    assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
+    assert.deepEqual(load, { rows: 2, skipped: 0, updated: 0, warnings: [] });
+    assert.deepEqual(
+      await service.rows(`SELECT sku, name, price, stock, active, added::text, tags FROM ${name}`),
+      [
+        {
+          sku: '00042',
+          name: 'Möhre',
+          price: '1.1',
+          stock: '3',
+          active: true,
+          added: '2026-11-21',
+          tags: null,
+        },
+        {
+          sku: '00043',
+          name: null,
+          price: '20',
+          stock: null,
+          active: false,
+          added: '2026-11-22',
+          tags: ['a'],
+        },
+      ],
+    );
+  });
+
+  test('answers what makes an equal table when sent as a definition', async () => {
+    const name = nextTable();
+    const { table } = (await upload(name, body)).body;
+    const again = await service.post(`/table/${name}?schema=sales`, { table });
+    assert.equal(again.status, 201);
+    assert.deepEqual(again.body.table, { ...table, schema: 'sales' });
+    await service.rows(`DROP TABLE ${name}`);
+    const withRows = await upload(name, { table, ...body });
+    assert.deepEqual(withRows.body.table, table);
+  });
+
+  test('goes into the schema of the query', async () => {
+    const name = nextTable();
+    const answer = await upload(name, body, '?schema=sales');
+    assert.equal(answer.status, 201);
+    assert.equal(answer.body.table.schema, 'sales');
+    assert.equal((await rowsOf(`sales.${name}`)).length, 2);
+    await assertNoTable(name);
+  });
+
+  for (const [title, nothing] of Object.entries({
+    'an empty object': {},
+    'data empty': { data: [] },
+    'data null': { data: null },
+    'table null': { table: null },
+    'both null': { table: null, data: null },
+    'rows without a key': { data: [{}, {}] },
+  })) {
+    test(`is refused with nothing to load: ${title}`, async () => {
+      const name = nextTable();
+      assertProblem(await upload(name, nothing), 422, 'nothing-to-load');
+      await assertNoTable(name);
+    });
+  }
+});
+
+suite('an upload with a definition', () => {
+  const table = {
+    columns: columns(
+      ['id', 'bigserial', { is_nullable: false }],
+      ['name', 'varchar(5)', { is_nullable: false }],
+    ),
+    constraints: {
+      primary_key: { name: '', columns: ['id'] },
+      unique: [{ name: '', columns: ['name'] }],
+    },
+  };
+  const data = [{ name: 'a' }, { name: 'b' }];
+
+  for (const [title, body] of Object.entries({
+    'before the rows': { table, data },
+    'after the rows': { data, table },
+  })) {
+    test(`that stands ${title} makes that table`, async () => {
+      const name = nextTable();
+      const answer = await upload(name, body);
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.deepEqual(answer.body.table.columns, [
+        { id: 1, name: 'id', type: 'bigserial', is_nullable: false, default: null },
+        { id: 2, name: 'name', type: 'character varying(5)', is_nullable: false, default: null },
+      ]);
+      assert.deepEqual(answer.body.table.constraints, {
+        unique: [{ name: `${name}_name_key`, columns: ['name'] }],
+        primary_key: { name: `${name}_pkey`, columns: ['id'] },
+        foreign_keys: [],
+      });
+      assert.equal(answer.body.load.rows, 2);
+      assert.deepEqual(await rowsOf(name), [
+        { id: '1', name: 'a' },
+        { id: '2', name: 'b' },
+      ]);
+      const created = await service.post(`/table/${name}?schema=sales`, { table: answer.body.table });
+      assert.deepEqual(created.body.table, { ...answer.body.table, schema: 'sales' });
+    });
+  }
+
+  for (const [title, body] of Object.entries({
+    'without data': { table },
+    'with data empty': { table, data: [] },
+    'with data null': { table, data: null },
+  })) {
+    test(`${title} makes an empty table`, async () => {
+      const name = nextTable();
+      const answer = await upload(name, body);
+      assert.equal(answer.status, 201);
+      assert.equal(answer.body.load.rows, 0);
+      assert.deepEqual(await rowsOf(name), []);
+    });
+  }
+
+  test('that is wrong is told as Create Table tells it, wherever it stands', async () => {
+    for (const body of [
+      { table: { columns: [{ name: 'a', type: 'nonesuch' }] }, data },
+      { data, table: { columns: [{ name: 'a', type: 'nonesuch' }] } },
+    ]) {
+      const { errors } = assertProblem(await upload('wrong', body), 422, 'invalid-definition');
+      assert.deepEqual(
+        errors.map((error) => error.pointer),
+        ['/table/columns/0/type'],
+      );
+    }
+    await assertNoTable('wrong');
+  });
+
+  test('whose table part is no object is refused', async () => {
+    assertProblem(await upload('wrong', { table: [], data }), 422, 'invalid-definition');
+    assertProblem(await upload('wrong', { table: 'x', data }), 422, 'invalid-definition');
+  });
+});
+
+suite('values', () => {
+  test('keep every digit', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['n', 'numeric'], ['i', 'bigint'], ['d', 'double precision']) };
+    const answer = await uploadText(
+      name,
+      `{"table": ${JSON.stringify(table)}, "data": [
+        {"n": 12345678901234567890.12, "i": 9007199254740993, "d": 0.1},
+        {"n": 1e30, "i": -9223372036854775808, "d": 1.7976931348623157e308},
+        {"n": "0.10", "i": "7", "d": "-0"}]}`,
+    );
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows(`SELECT n::text, i::text, d::text FROM ${name}`), [
+      { n: '12345678901234567890.12', i: '9007199254740993', d: '0.1' },
+      { n: '1000000000000000000000000000000', i: '-9223372036854775808', d: '1.7976931348623157e+308' },
+      { n: '0.10', i: '7', d: '-0' },
+    ]);
+  });
+
+  test('keep every digit without a definition', async () => {
+    const name = nextTable();
+    const answer = await uploadText(
+      name,
+      '{"data":[{"n":12345678901234567890.12,"i":9007199254740993,"big":12345678901234567890}]}',
+    );
+    assert.equal(answer.status, 201);
+    assert.deepEqual(await service.rows(`SELECT n::text, i::text, big::text FROM ${name}`), [
+      { n: '12345678901234567890.12', i: '9007199254740993', big: '12345678901234567890' },
+    ]);
+  });
+
+  test('go into their types', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(
+        ['t', 'text'],
+        ['b', 'boolean'],
+        ['j', 'jsonb'],
+        ['a', 'integer[]'],
+        ['u', 'uuid'],
+        ['ts', 'timestamptz'],
+        ['y', 'bytea'],
+      ),
+    };
+    const row = {
+      t: 'line\n"quote" \\ \u0001 🙂',
+      b: true,
+      j: { deep: [1, { x: null }] },
+      a: [1, null, 3],
+      u: '0192F7A8-0000-7000-8000-000000000001',
+      ts: '2026-02-03T04:05:06+02:00',
+      y: '\\xDEADBEEF',
+    };
+    const answer = await upload(name, { table, data: [row] });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const [found] = await rowsOf(name);
+    assert.deepEqual(found, {
+      ...row,
+      u: row.u.toLowerCase(),
+      ts: new Date('2026-02-03T02:05:06Z'),
+      y: Buffer.from('deadbeef', 'hex'),
+    });
+  });
+
+  test('may come with their keys in any order', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['a', 'integer'], ['b', 'text'], ['c', 'boolean']) };
+    const data = [
+      { a: 1, b: 'x', c: true },
+      { c: false, b: 'y', a: 2 },
+      { b: 'z', a: 3, c: true },
+      { a: 4, c: false },
+      { c: true, b: 'v' },
+    ];
+    assert.equal((await upload(name, { table, data })).status, 201);
+    assert.deepEqual(await service.rows(`SELECT * FROM ${name} ORDER BY ctid`), [
+      { a: 1, b: 'x', c: true },
+      { a: 2, b: 'y', c: false },
+      { a: 3, b: 'z', c: true },
+      { a: 4, b: null, c: false },
+      { a: null, b: 'v', c: true },
+    ]);
+  });
+
+  test('column names are taken to the letter', async () => {
+    const name = nextTable();
+    const row = {
+      'Ünï "q"': 1,
+      select: 2,
+      'a.b': 3,
+      A: 4,
+      a: 5,
+      '': undefined,
+      __proto__x: 6,
+      constructor: 7,
+    };
+    const answer = await upload(name, { data: [row] });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const [found] = await service.rows(`SELECT to_jsonb(t) AS row FROM ${name} t`);
+    assert.deepEqual(found!.row, JSON.parse(JSON.stringify(row)));
+  });
+});
+
+suite('missing keys and nulls', () => {
+  test('a missing key takes the constant default, null is NULL', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(
+        ['n', 'integer'],
+        ['status', 'text', { default: 'pending' }],
+        ['price', 'numeric(6,2)', { default: '1.5', is_nullable: false }],
+        ['at', 'timestamptz', { default: 'now()' }],
+      ),
+    };
+    const data = [
+      { n: 1 },
+      { n: 2, status: null, at: null },
+      { n: 3, status: 'x', price: 2 },
+      { price: 3, n: 4 },
+    ];
+    const answer = await upload(name, { table, data });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const found = await service.rows(
+      `SELECT n, status, price, at IS NOT NULL AND at = max(at) OVER () AS is_now FROM ${name} ORDER BY n`,
+    );
+    assert.deepEqual(found, [
+      { n: 1, status: 'pending', price: '1.50', is_now: true },
+      { n: 2, status: null, price: '1.50', is_now: false },
+      { n: 3, status: 'x', price: '2.00', is_now: true },
+      { n: 4, status: 'pending', price: '3.00', is_now: true },
+    ]);
+    assert.deepEqual(await service.rows(`SELECT count(DISTINCT at)::int AS moments FROM ${name}`), [
+      { moments: 1 },
+    ]);
+  });
+
+  test('volatile defaults are new for every row, also where rows alternate', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(
+        ['id', 'serial'],
+        ['key', 'uuid', { default: 'gen_random_uuid()', is_nullable: false }],
+        ['n', 'integer'],
+      ),
+      constraints: { primary_key: { name: '', columns: ['id'] }, unique: [{ name: '', columns: ['key'] }] },
+    };
+    const count = 3000;
+    const data = Array.from({ length: count }, (_, n) =>
+      n % 3 === 0
+        ? { n }
+        : n % 3 === 1
+          ? { n, id: 100_000 + n }
+          : { key: `00000000-0000-0000-0000-${String(n).padStart(12, '0')}`, n },
+    );
+    const answer = await upload(name, { table, data });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.equal(answer.body.load.rows, count);
+    const [found] = await service.rows(`
+      SELECT count(*)::int AS rows, count(DISTINCT n)::int AS numbers, count(DISTINCT key)::int AS keys,
+        count(*) FILTER (WHERE id = 100000 + n)::int AS ids_given,
+        count(*) FILTER (WHERE key::text LIKE '00000000-0000-0000-0000-%' AND right(key::text, 12)::int = n)::int AS keys_given,
+        count(*) FILTER (WHERE id BETWEEN 1 AND 2000)::int AS ids_made
+      FROM ${name}`);
+    assert.deepEqual(found, {
+      rows: 3000,
+      numbers: 3000,
+      keys: 3000,
+      ids_given: 1000,
+      keys_given: 1000,
+      ids_made: 2000,
+    });
+  });
+
+  test('numbers follow the order of the rows, where optional keys come and go too', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['id', 'serial'], ['n', 'integer'], ['a', 'text'], ['b', 'text']) };
+    const count = 60_000;
+    const data = Array.from({ length: count }, (_, n) => ({
+      n,
+      ...(n % 3 === 1 && { a: 'x'.repeat(50) }),
+      ...(n > 40_000 && { b: 'y' }),
+    }));
+    const answer = await upload(name, { table, data });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const [found] = await service.rows(
+      `SELECT count(*)::int AS rows, count(*) FILTER (WHERE id = n + 1)::int AS in_order, count(a)::int AS a, count(b)::int AS b FROM ${name}`,
+    );
+    assert.deepEqual(found, { rows: count, in_order: count, a: count / 3, b: count - 40_001 });
+  });
+
+  test('rows that have nothing but ignored columns are rows', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['a', 'text', { default: 'x' }]) };
+    const answer = await upload(name, { table, data: [{ b: 1 }, { c: 2 }, {}] }, '?extra_columns=ignore');
+    assert.equal(answer.body.load.rows, 3);
+    assert.deepEqual(await rowsOf(name), [{ a: 'x' }, { a: 'x' }, { a: 'x' }]);
+  });
+
+  test('a missing key of a domain takes the default of the domain', async () => {
+    await service.rows("CREATE DOMAIN shade AS text DEFAULT 'grey'");
+    const name = nextTable();
+    const table = { columns: columns(['n', 'integer'], ['shade', 'shade']) };
+    const answer = await upload(name, { table, data: [{ n: 1 }, { n: 2, shade: 'red' }, { n: 3 }] });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(await rowsOf(name), [
+      { n: 1, shade: 'grey' },
+      { n: 2, shade: 'red' },
+      { n: 3, shade: 'grey' },
+    ]);
+  });
+
+  test('rows of a table of volatile defaults alone', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['id', 'serial']) };
+    const answer = await upload(name, { table, data: [{}, {}] });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(await rowsOf(name), [{ id: 1 }, { id: 2 }]);
+  });
+
+  test('rows without any key take all defaults', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['id', 'serial'], ['a', 'text', { default: 'x' }]) };
+    const answer = await upload(name, { table, data: [{}, {}, { a: 'y' }, {}] });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(
+      await service.rows(`SELECT * FROM ${name} ORDER BY id`).then((rows) => rows.map((row) => row.id)),
+      [1, 2, 3, 4],
+    );
+    assert.deepEqual(await service.rows(`SELECT a, count(*)::int FROM ${name} GROUP BY a ORDER BY a`), [
+      { a: 'x', count: 3 },
+      { a: 'y', count: 1 },
+    ]);
+  });
+});
+
+suite('if_exists', () => {
+  const first = { data: [{ a: 1, b: 'one' }] };
+  const second = { data: [{ b: 'two', a: 2 }] };
+  const filled = async () => {
+    const name = nextTable();
+    assert.equal((await upload(name, first)).status, 201);
+    return name;
+  };
+
+  for (const query of ['', '?if_exists=fail']) {
+    test(`fail (${query || 'by default'}): 409 and the rows stay`, async () => {
+      const name = await filled();
+      assertProblem(await upload(name, second, query), 409, 'table-exists');
+      assert.deepEqual(await rowsOf(name), [{ a: '1', b: 'one' }]);
+    });
+  }
+
+  test('append: the rows are added', async () => {
+    const name = await filled();
+    const answer = await upload(name, second, '?if_exists=append');
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('location'), null);
+    assert.equal(answer.body.load.rows, 1);
+    assert.deepEqual(answer.body.table, (await service.get(`/table/${name}`)).body.table);
+    assert.deepEqual(await rowsOf(name), [
+      { a: '1', b: 'one' },
+      { a: '2', b: 'two' },
+    ]);
+  });
+
+  test('truncate: the rows take the place of the old; the table stays', async () => {
+    const name = await filled();
+    await service.rows(`CREATE VIEW ${name}_view AS SELECT * FROM ${name}`);
+    const before = await service.rows('SELECT to_regclass($1)::oid AS oid', [name]);
+    const answer = await upload(name, second, '?if_exists=truncate');
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await rowsOf(`${name}_view`), [{ a: '2', b: 'two' }]);
+    assert.deepEqual(await service.rows('SELECT to_regclass($1)::oid AS oid', [name]), before);
+  });
+
+  test('truncate without rows empties the table', async () => {
+    const name = await filled();
+    const answer = await upload(name, { data: [] }, '?if_exists=truncate');
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.equal(answer.body.load.rows, 0);
+    assert.deepEqual(await rowsOf(name), []);
+  });
+
+  test('truncate with a problem leaves the old rows', async () => {
+    const name = await filled();
+    assertProblem(await upload(name, { data: [{ a: 'x' }] }, '?if_exists=truncate'), 422, 'invalid-data');
+    assert.deepEqual(await rowsOf(name), [{ a: '1', b: 'one' }]);
+  });
+
+  test('replace: another table stands in its place', async () => {
+    const name = await filled();
+    const answer = await upload(name, { data: [{ c: true }] }, '?if_exists=replace');
+    assert.equal(answer.status, 201);
+    assert.equal(answer.headers.get('location'), `/api/v1/table/${name}?schema=public`);
+    assert.deepEqual(
+      answer.body.table.columns.map((column: { name: string }) => column.name),
+      ['c'],
+    );
+    assert.deepEqual(await rowsOf(name), [{ c: true }]);
+  });
+
+  for (const value of ['append', 'truncate', 'replace']) {
+    test(`${value} where no table stands makes it`, async () => {
+      const name = nextTable();
+      const answer = await upload(name, first, `?if_exists=${value}`);
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.equal(answer.headers.get('location'), `/api/v1/table/${name}?schema=public`);
+      assert.deepEqual(await rowsOf(name), [{ a: '1', b: 'one' }]);
+    });
+  }
+
+  for (const value of ['append', 'truncate']) {
+    test(`${value} with a definition that agrees loads, with another is refused`, async () => {
+      const name = await filled();
+      const agreeing = { columns: columns(['a', 'bigint'], ['b', 'text']) };
+      const answer = await upload(name, { table: agreeing, ...second }, `?if_exists=${value}`);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      const other = { columns: columns(['a', 'date'], ['c', 'text']) };
+      const { errors } = assertProblem(
+        await upload(name, { table: other, data: [{}] }, `?if_exists=${value}`),
+        422,
+        'invalid-definition',
+      );
+      assert.deepEqual(
+        errors.map((error) => error.pointer),
+        ['/table/columns/0/type', '/table/columns/1/name'],
+      );
+      assert.equal((await rowsOf(name)).length, value === 'append' ? 2 : 1);
+    });
+  }
+
+  test('a name that a view has is refused', async () => {
+    await service.rows('CREATE VIEW in_the_way AS SELECT 1 AS a');
+    for (const value of ['fail', 'append', 'truncate', 'replace']) {
+      assertProblem(await upload('in_the_way', first, `?if_exists=${value}`), 409, 'table-exists');
+    }
+  });
+
+  test('a schema that is not there is told before anything else', async () => {
+    for (const value of ['fail', 'append', 'replace']) {
+      const answer = await upload('x', first, `?schema=nowhere&if_exists=${value}`);
+      assertProblem(answer, 404, 'schema-not-found');
+    }
+  });
+});
+
+suite('extra_columns', () => {
+  const table = { columns: columns(['a', 'integer']) };
+  const data = [
+    { a: 1, b: 'x' },
+    { a: 2, c: 2.5, b: 'y' },
+  ];
+
+  test('fail: every one is named', async () => {
+    const name = nextTable();
+    for (const query of ['', '?extra_columns=fail']) {
+      const { errors, error_count: count } = assertProblem(
+        await upload(name, { table, data }, query),
+        422,
+        'invalid-data',
+      );
+      assert.deepEqual(
+        errors.map(({ column, code, pointer }) => ({ column, code, pointer })),
+        [
+          { column: 'b', code: 'unknown-column', pointer: '/data/0/b' },
+          { column: 'c', code: 'unknown-column', pointer: '/data/1/c' },
+        ],
+      );
+      assert.equal(count, 2);
+    }
+    await assertNoTable(name);
+  });
+
+  test('ignore: they are left out, and that is told', async () => {
+    const name = nextTable();
+    const answer = await upload(name, { table, data }, '?extra_columns=ignore');
+    assert.equal(answer.status, 201);
+    assert.deepEqual(await rowsOf(name), [{ a: 1 }, { a: 2 }]);
+    assert.deepEqual(
+      answer.body.load.warnings.map(({ code, column }: { code: string; column: string }) => [code, column]),
+      [
+        ['ignored-column', 'b'],
+        ['ignored-column', 'c'],
+      ],
+    );
+  });
+
+  test('add: a new table gets them', async () => {
+    for (const body of [
+      { table, data },
+      { data, table },
+    ]) {
+      const name = nextTable();
+      const answer = await upload(name, body, '?extra_columns=add');
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.deepEqual(
+        answer.body.table.columns.map((column: { name: string; type: string }) => [column.name, column.type]),
+        [
+          ['a', 'integer'],
+          ['b', 'text'],
+          ['c', 'numeric'],
+        ],
+      );
+      assert.deepEqual(await rowsOf(name), [
+        { a: 1, b: 'x', c: null },
+        { a: 2, b: 'y', c: '2.5' },
+      ]);
+    }
+  });
+
+  test('add: a table that stands gets them, and loses them where the upload fails', async () => {
+    const name = nextTable();
+    await upload(name, { table, data: [{ a: 0 }] });
+    const query = '?if_exists=append&extra_columns=add';
+    assertProblem(await upload(name, { data: [{ a: 'x', b: 1 }] }, query), 422, 'invalid-data');
+    assert.deepEqual(await rowsOf(name), [{ a: 0 }]);
+    const answer = await upload(name, { data }, query);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.deepEqual(await rowsOf(name), [
+      { a: 0, b: null, c: null },
+      { a: 1, b: 'x', c: null },
+      { a: 2, b: 'y', c: '2.5' },
+    ]);
+  });
+});
+
+suite('dry_run', () => {
+  test('answers what would have happened and leaves nothing', async () => {
+    const name = nextTable();
+    const answer = await upload(name, { data: [{ a: 1 }] }, '?dry_run=true');
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('location'), null);
+    assert.equal(answer.body.load.dry_run, true);
+    assert.equal(answer.body.load.rows, 1);
+    assert.equal(answer.body.table.name, name);
+    assert.deepEqual(
+      answer.body.table.columns.map((column: { name: string }) => column.name),
+      ['a'],
+    );
+    await assertNoTable(name);
+  });
+
+  for (const value of ['append', 'truncate', 'replace']) {
+    test(`leaves a table that stands alone (${value})`, async () => {
+      const name = nextTable();
+      await upload(name, { data: [{ a: 1 }] });
+      const answer = await upload(name, { data: [{ a: 2 }] }, `?dry_run=true&if_exists=${value}`);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.deepEqual(await rowsOf(name), [{ a: '1' }]);
+    });
+  }
+
+  test('tells the problems', async () => {
+    const table = { columns: columns(['a', 'integer']) };
+    assertProblem(
+      await upload(nextTable(), { table, data: [{ a: 'x' }] }, '?dry_run=true'),
+      422,
+      'invalid-data',
+    );
+  });
+});
+
+suite('problems in the data', () => {
+  before(async () => {
+    await service.rows('CREATE DOMAIN positive AS integer CHECK (value > 0)');
+    await service.rows('CREATE TABLE countries (code text PRIMARY KEY)');
+    await service.rows("INSERT INTO countries VALUES ('de'), ('fr')");
+  });
+
+  test('of conversion, NULL, length and range come in one answer, each with its place and value', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(
+        ['id', 'smallint', { is_nullable: false }],
+        ['name', 'varchar(3)'],
+        ['day', 'date'],
+        ['ok', 'boolean'],
+        ['price', 'numeric(4,1)'],
+        ['a/b~c', 'uuid'],
+      ),
+    };
+    const data = [
+      { id: 1, name: 'abc', day: '2026-01-31', ok: true, price: 1, 'a/b~c': null },
+      { id: 'one', name: 'abcd', day: '31.01.2026', ok: 'maybe', price: 1000, 'a/b~c': 'x' },
+      { id: null, name: 'a', day: '2026-02-30', ok: true, price: 'NaNa' },
+      { name: 'b' },
+      { id: 32768, ok: 'yes' },
+      { id: 1.5, day: { y: 2026 } },
+      5,
+    ];
+    const { errors, error_count: count } = assertProblem(
+      await upload(name, { table, data }),
+      422,
+      'invalid-data',
+    );
+    const at = (row: number, column: string, code: string, value?: string) => ({
+      pointer: `/data/${row - 1}/${column.replace('~', '~0').replace('/', '~1')}`,
+      row,
+      column,
+      ...(value !== undefined && { value }),
+      code,
+    });
+    assert.deepEqual(places(errors), [
+      at(2, 'id', 'not-a-whole-number', 'one'),
+      at(2, 'name', 'too-long', 'abcd'),
+      at(2, 'day', 'not-a-date', '31.01.2026'),
+      at(2, 'ok', 'not-a-boolean', 'maybe'),
+      at(2, 'price', 'out-of-range', '1000'),
+      at(2, 'a/b~c', 'not-a-uuid', 'x'),
+      at(3, 'id', 'null-not-allowed'),
+      at(3, 'day', 'no-such-date', '2026-02-30'),
+      at(3, 'price', 'not-a-number', 'NaNa'),
+      at(4, 'id', 'null-not-allowed'),
+      at(5, 'id', 'out-of-range', '32768'),
+      at(6, 'id', 'not-a-whole-number', '1.5'),
+      at(6, 'day', 'nested-value', '{"y":2026}'),
+      { pointer: '/data/6', row: 7, value: '5', code: 'row-not-an-object' },
+    ]);
+    assert.equal(count, 14);
+    await assertNoTable(name);
+  });
+
+  test('a repeated key is one, in its row', async () => {
+    const name = nextTable();
+    const answer = await uploadText(name, '{"data":[{"a":1},{"a":2,"b":3,"a":4}]}');
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(places(errors), [
+      { pointer: '/data/1/a', row: 2, column: 'a', value: '4', code: 'repeated-key' },
+    ]);
+    await assertNoTable(name);
+  });
+
+  test('keys that are there twice name both rows', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['id', 'integer'], ['a', 'text'], ['b', 'text']),
+      constraints: {
+        primary_key: { name: '', columns: ['id'] },
+        unique: [{ name: 'pair', columns: ['a', 'b'] }],
+      },
+    };
+    const data = [
+      { id: 1, a: 'x', b: 'y' },
+      { id: 2, a: 'x', b: 'z' },
+      { id: 1, a: 'v', b: 'w' },
+      { id: 3, b: 'z', a: 'x' },
+      { id: 4, a: 'x', b: null },
+      { id: 5, a: 'x', b: null },
+    ];
+    const { errors } = assertProblem(await upload(name, { table, data }), 422, 'invalid-data');
+    assert.deepEqual(errors, [
+      {
+        pointer: '/data/2/id',
+        row: 3,
+        column: 'id',
+        value: '1',
+        code: 'not-unique',
+        detail: 'must be unique: also in row 1',
+      },
+      {
+        pointer: '/data/3/a',
+        row: 4,
+        column: 'a, b',
+        value: 'x, z',
+        code: 'not-unique',
+        detail: 'must be unique: also in row 2',
+      },
+    ]);
+    await assertNoTable(name);
+  });
+
+  test('keys that the table has already, and those repeated beside them', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['id', 'integer']),
+      constraints: { primary_key: { name: '', columns: ['id'] } },
+    };
+    await upload(name, { table, data: [{ id: 1 }, { id: 2 }] });
+    const { errors } = assertProblem(
+      await upload(name, { data: [{ id: 3 }, { id: 2 }, { id: 3 }] }, '?if_exists=append'),
+      422,
+      'invalid-data',
+    );
+    assert.deepEqual(
+      errors.map(({ row, value, code, detail }) => [row, value, code, detail]),
+      [
+        [2, '2', 'not-unique', 'must be unique: the table already has it'],
+        [3, '3', 'not-unique', 'must be unique: also in row 1'],
+      ],
+    );
+    assert.equal((await rowsOf(name)).length, 2);
+  });
+
+  const references = {
+    columns: columns(['id', 'integer'], ['country', 'text']),
+    constraints: {
+      foreign_keys: [{ name: '', column: 'country', reference_table: 'countries', reference_column: 'code' }],
+    },
+  };
+  const foreigners = [
+    { id: 1, country: 'de' },
+    { id: 2, country: 'xx' },
+    { id: 3, country: null },
+    { id: 4, country: 'yy' },
+  ];
+  for (const kind of ['a new table', 'a table that stands']) {
+    test(`references without a match name the value and the row (${kind})`, async () => {
+      const name = nextTable();
+      if (kind !== 'a new table') await upload(name, { table: references });
+      const answer = await upload(name, { table: references, data: foreigners }, '?if_exists=append');
+      const { errors } = assertProblem(answer, 422, 'invalid-data');
+      assert.deepEqual(places(errors), [
+        { pointer: '/data/1/country', row: 2, column: 'country', value: 'xx', code: 'no-such-reference' },
+        { pointer: '/data/3/country', row: 4, column: 'country', value: 'yy', code: 'no-such-reference' },
+      ]);
+      assert.match(errors[0]!.detail, /public\.countries \(code\)/);
+    });
+  }
+
+  test('of the cells and of the keys come together', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['id', 'integer'], ['country', 'text'], ['day', 'date']),
+      constraints: { ...references.constraints, primary_key: { name: '', columns: ['id'] } },
+    };
+    const data = [
+      { id: 1, country: 'de', day: 'soon' },
+      { id: 2, country: 'xx', day: null },
+      { id: 2, country: 'fr', day: null },
+    ];
+    for (const query of ['', '?if_exists=append']) {
+      if (query !== '') await upload(name, { table });
+      const { errors } = assertProblem(await upload(name, { table, data }, query), 422, 'invalid-data');
+      assert.deepEqual(
+        errors.map(({ row, column, code }) => [row, column, code]),
+        [
+          [1, 'day', 'not-a-date'],
+          [2, 'country', 'no-such-reference'],
+          [3, 'id', 'not-unique'],
+        ],
+      );
+    }
+  });
+
+  test('of CHECKs and domains on a table made by SQL', async () => {
+    await service.rows(`CREATE TABLE checked (
+      a positive, low integer, high integer, tags positive[], CONSTRAINT in_order CHECK (low < high))`);
+    const data = [
+      { a: 1, low: 1, high: 2 },
+      { a: -1, low: 1, high: 2 },
+      { a: 2, low: 3, high: 2 },
+      { a: null, low: null, high: 2 },
+    ];
+    const { errors } = assertProblem(
+      await upload('checked', { data }, '?if_exists=append'),
+      422,
+      'invalid-data',
+    );
+    assert.deepEqual(
+      errors.map(({ row, column, value, code }) => [row, column, value, code]),
+      [
+        [2, 'a', '-1', 'check-violation'],
+        [3, 'low, high', '3, 2', 'check-violation'],
+      ],
+    );
+    assert.match(errors[1]!.detail, /"in_order"/);
+    assert.deepEqual(await rowsOf('checked'), []);
+  });
+
+  test('of a domain in a definition', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['a', 'positive'], ['b', 'text']) };
+    const { errors } = assertProblem(
+      await upload(name, { table, data: [{ a: 1, b: 'x' }, { a: 0 }, { a: -2 }] }),
+      422,
+      'invalid-data',
+    );
+    assert.deepEqual(
+      errors.map(({ row, column, value }) => [row, column, value]),
+      [
+        [2, 'a', '0'],
+        [3, 'a', '-2'],
+      ],
+    );
+    await assertNoTable(name);
+  });
+
+  test('that a trigger raises are told in its words, with the row', async () => {
+    await service.rows('CREATE TABLE triggered (a integer)');
+    await service.rows(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN IF NEW.a = 3 THEN RAISE EXCEPTION 'three is taken'; END IF; RETURN NEW; END $$`);
+    await service.rows('CREATE TRIGGER t BEFORE INSERT ON triggered FOR EACH ROW EXECUTE FUNCTION refuse()');
+    const answer = await upload('triggered', { data: [{ a: 1 }, { a: 2 }, { a: 3 }] }, '?if_exists=append');
+    const { detail, errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.match(detail + JSON.stringify(errors), /three is taken/);
+    assert.deepEqual(await rowsOf('triggered'), []);
+  });
+
+  test('beyond a hundred are counted, and a hundred listed', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['a', 'integer'], ['b', 'integer']) };
+    const data = Array.from({ length: 1500 }, (_, n) => ({ a: n % 2 ? n : 'x', b: n % 3 ? n : true }));
+    const {
+      detail,
+      errors,
+      error_count: count,
+    } = assertProblem(await upload(name, { table, data }), 422, 'invalid-data');
+    assert.equal(errors.length, 100);
+    assert.equal(count, 750 + 500);
+    assert.match(detail, /1250/);
+    assert.deepEqual(errors.at(-1)!.row, Math.max(...errors.map((error) => error.row!)));
+    await assertNoTable(name);
+  });
+
+  test('beyond a hundred of one key are counted', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['a', 'integer']),
+      constraints: { primary_key: { name: '', columns: ['a'] } },
+    };
+    const data = Array.from({ length: 1000 }, (_, n) => ({ a: n % 10 }));
+    const { errors, error_count: count } = assertProblem(
+      await upload(name, { table, data }),
+      422,
+      'invalid-data',
+    );
+    assert.equal(errors.length, 100);
+    assert.equal(count, 990);
+  });
+
+  test('show long values shortened', async () => {
+    const table = { columns: columns(['a', 'integer']) };
+    const answer = await upload(nextTable(), { table, data: [{ a: 'é'.repeat(100_000) }] });
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.equal(errors[0]!.value, `${'é'.repeat(99)}…`);
+  });
+});
+
+suite('bodies that are no upload', () => {
+  const texts: [string, string, number, RegExp][] = [
+    ['not JSON', '{"data": [{"a": 1}, {"a": nul}]}', 400, /Byte 29/],
+    ['cut off', '{"data": [{"a": 1}', 400, /ends at byte 18/],
+    ['empty', '', 400, /empty/],
+    ['followed by text', '{"data": [{"a": 1}]} {}', 400, /Byte 21/],
+    ['with a number that is none', '{"data": [{"a": 01}]}', 400, /Byte 17/],
+    ['with bytes that are no UTF-8', '', 400, /Byte 15/],
+  ];
+  for (const [title, text, status, place] of texts) {
+    test(`${title}: ${status}`, async () => {
+      const body = title.includes('UTF-8')
+        ? Buffer.from('{"data":[{"a":"\xff"}]}', 'latin1')
+        : Buffer.from(text);
+      const answer = await service.request('POST', '/table/broken/upload/json', {
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      const { detail } = assertProblem(answer, status, 'invalid-json');
+      assert.match(detail, place);
+      await assertNoTable('broken');
+    });
+  }
+
+  const misfits: [string, unknown, string][] = [
+    ['an unknown member', { rows: [{ a: 1 }] }, '/rows'],
+    ['data no array', { data: { a: 1 } }, '/data'],
+    ['an array', [{ a: 1 }], ''],
+    ['null', null, ''],
+  ];
+  for (const [title, body, pointer] of misfits) {
+    test(`${title}: 422`, async () => {
+      const { errors } = assertProblem(await upload('broken', body), 422, 'invalid-data');
+      assert.deepEqual(
+        errors.map((error) => error.pointer),
+        [pointer],
+      );
+    });
+  }
+
+  test('a member twice: 422', async () => {
+    assertProblem(await uploadText('broken', '{"data":[{"a":1}],"data":[]}'), 422, 'invalid-data');
+  });
+
+  test('a fault behind a hundred thousand rows rolls all of them back', async () => {
+    const table = { columns: columns(['a', 'integer']) };
+    const rows = '{"a":1},'.repeat(100_000);
+    const answer = await uploadText('broken', `{"table":${JSON.stringify(table)},"data":[${rows}{"a":1}`);
+    assertProblem(answer, 400, 'invalid-json');
+    await assertNoTable('broken');
+  });
+});
