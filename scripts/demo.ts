@@ -1,0 +1,169 @@
+/**
+ * `npm run demo`: the three operations on the files of examples/, against the service on a PostgreSQL of its own, which is
+ * thrown away at the end. Shows each request, its answer and the rows.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import pg from 'pg';
+import { readConfig } from '../src/config.ts';
+import { allScopes, signDevToken } from '../src/dev-token.ts';
+import { startEmbeddedPostgres } from '../src/postgres/embedded.ts';
+import { startService } from '../src/service.ts';
+import { shownJson, shownTable } from './demo/shown.ts';
+
+interface Operation {
+  title: string;
+  table: string;
+  /** Behind the table's path. */
+  path: string;
+  file: string;
+  /** How the file is sent. */
+  as: 'json' | 'form';
+}
+
+const operations: Operation[] = [
+  { title: 'Create Table', table: 'customers', path: '', file: 'examples/definition.json', as: 'json' },
+  {
+    title: 'Upload Table From Json',
+    table: 'shipments',
+    path: '/upload/json',
+    file: 'examples/rows.json',
+    as: 'json',
+  },
+  {
+    title: 'Upload Table From Excel',
+    table: 'orders',
+    path: '/upload/excel',
+    file: 'examples/orders.xlsx',
+    as: 'form',
+  },
+];
+
+interface Demo {
+  url: string;
+  token: string;
+  database: pg.Client;
+  signal: AbortSignal;
+}
+
+const shownRows = 5;
+const terminalWidth = Math.max(process.stdout.columns ?? 120, 60);
+
+/** What was started, to be ended in the opposite order whatever happens. */
+const endings: (() => Promise<unknown>)[] = [];
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  // A Ctrl-C may arrive more than once: from the terminal and from npm. The cleaning up goes on.
+  process.on(signal, () => interrupted.abort(new Error('interrupted')));
+}
+
+try {
+  const demo = await start(interrupted.signal);
+  for (const [index, operation] of operations.entries()) await perform(demo, operation, index + 1);
+  say('\nThat was the service. "npm start" starts one whose data stays.');
+} catch (error) {
+  process.stderr.write(`The demo failed: ${(error as Error).message}\n`);
+  process.exitCode = interrupted.signal.aborted ? 130 : 1;
+} finally {
+  for (const end of endings.reverse()) await end();
+}
+
+async function start(signal: AbortSignal): Promise<Demo> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablewright-demo-'));
+  endings.push(() => removeFolder(folder));
+  // Where root starts this, another user runs PostgreSQL and must be able to pass.
+  await chmod(folder, 0o711);
+  const dataDir = join(folder, 'data');
+  endings.push(() => removeClusterOf(dataDir));
+
+  const quiet = { info: () => {}, warn: () => {} };
+  const postgres = await startEmbeddedPostgres({ dataDir, log: quiet, durable: false });
+  endings.push(() => postgres.stop());
+  signal.throwIfAborted();
+
+  const secret = randomBytes(32).toString('base64url');
+  const config = readConfig({
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    DATA_DIR: dataDir,
+    DATABASE_URL: postgres.url,
+    TOKEN_SECRET: secret,
+  });
+  const service = await startService(config);
+  endings.push(() => service.stop());
+  signal.throwIfAborted();
+
+  const database = new pg.Client(postgres.url);
+  await database.connect();
+  endings.push(() => database.end());
+  const tokens = { secret: Buffer.from(secret), issuer: undefined, audience: undefined };
+  const token = await signDevToken(tokens, { scope: allScopes, ttlSeconds: 600 });
+  say(`The service is up at ${service.url}, on a PostgreSQL that is thrown away at the end.`);
+  return { url: service.url, token, database, signal };
+}
+
+/** @throws Error where the service does not create the table */
+async function perform(demo: Demo, operation: Operation, number: number): Promise<void> {
+  const { title, table, path, file, as } = operation;
+  const url = `${demo.url}/api/v1/table/${table}${path}`;
+  say(`\n${number}. ${title}: ${file}\n`);
+  say(`$ curl -H "Authorization: Bearer $TOKEN" ${curlBody(as, file)} ${url}\n`);
+
+  const content = await readFile(file);
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${demo.token}`,
+      ...(as === 'json' && { 'content-type': 'application/json' }),
+    },
+    body: as === 'json' ? new Uint8Array(content) : formOf(content),
+    signal: demo.signal,
+  });
+  say(`${answer.status} ${answer.statusText}`);
+  say(shownJson(await answer.json()));
+  if (answer.status !== 201) throw new Error(`${title} was answered with ${answer.status}, not with 201.`);
+  say(`\nThe rows in PostgreSQL (SELECT * FROM ${table}):\n`);
+  say(await rowsOf(demo.database, table));
+}
+
+function curlBody(as: Operation['as'], file: string): string {
+  return as === 'json' ? `-H "Content-Type: application/json" --data-binary @${file}` : `-F file=@${file}`;
+}
+
+function formOf(content: Buffer): FormData {
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(content)]), 'workbook');
+  return form;
+}
+
+async function rowsOf(database: pg.Client, table: string): Promise<string> {
+  const quoted = pg.escapeIdentifier(table);
+  const count = await database.query<[string]>({ text: `SELECT count(*) FROM ${quoted}`, rowMode: 'array' });
+  const asText = { getTypeParser: () => (value: string) => value };
+  const { fields, rows } = await database.query<(string | null)[]>({
+    text: `SELECT * FROM ${quoted} LIMIT ${shownRows}`,
+    rowMode: 'array',
+    types: asText,
+  });
+  const names = fields.map((field) => field.name);
+  return shownTable(names, rows, Number(count.rows[0]![0]), terminalWidth);
+}
+
+/** The cluster is elsewhere where the user that runs it cannot reach the folder. */
+async function removeClusterOf(dataDir: string): Promise<void> {
+  const cluster = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
+  if (cluster !== undefined) await removeFolder(dirname(cluster));
+}
+
+function removeFolder(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,92 @@
+/** `npm run demo`, as the process that a person starts. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { shownJson, shownTable } from '../scripts/demo/shown.ts';
+
+const root = join(import.meta.dirname, '..');
+
+let folder: string;
+let temporary: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-demo-test-'));
+  temporary = join(folder, 'tmp');
+  await mkdir(temporary);
+  await chmod(folder, 0o711);
+  await chmod(temporary, 0o711);
+});
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+function runDemo(cwd: string): ChildProcess {
+  return spawn(process.execPath, [join(root, 'scripts', 'demo.ts')], {
+    cwd,
+    env: { PATH: process.env.PATH, TMPDIR: temporary },
+    stdio: 'pipe',
+  });
+}
+
+test('performs the three operations, shows requests, answers and rows, and leaves nothing', async () => {
+  const child = runDemo(root);
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    once(child, 'exit'),
+  ]);
+  assert.equal(errors, '');
+  assert.equal(code, 0);
+  assert.equal(
+    output.match(/^\$ curl .*--data-binary @examples\/|^\$ curl .*-F file=@examples\//gm)?.length,
+    3,
+  );
+  assert.equal(output.match(/^201 Created$/gm)?.length, 3);
+  assert.match(output, /"name": "customers"/);
+  assert.match(output, /"rows": 20\b/);
+  assert.match(output, /^ {2}shipment +│ reference +│ city/m);
+  assert.match(output, /^ {2}\(5 of 300 rows; \d+ more columns\)$/m);
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('an interrupt ends it and leaves nothing, also one that comes twice', async () => {
+  const child = runDemo(root);
+  const exited = once(child, 'exit');
+  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
+    if (String(chunk).includes('The service is up')) break;
+  }
+  child.stdout!.resume();
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  assert.deepEqual(await exited, [130, null]);
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('a failure is told, leaves nothing and ends with an exit code', async () => {
+  const child = runDemo(folder);
+  const [errors, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit'), text(child.stdout!)]);
+  assert.match(errors, /^The demo failed: .*definition\.json/);
+  assert.equal(code, 1);
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('JSON is shown on one line where it fits, and says what it left out', () => {
+  assert.equal(shownJson({ a: [1, null], b: {} }), '{ "a": [1, null], "b": {} }');
+  const long = Array.from({ length: 6 }, () => 'x'.repeat(40));
+  assert.equal(shownJson(long), `[\n${`  "${long[0]}",\n`.repeat(4)}  … 2 more\n]`);
+});
+
+test('a table shows the columns that fit and says what it left out', () => {
+  const rows = [
+    ['1', 'Łódź', 'x'],
+    ['22', null, 'y'],
+  ];
+  assert.equal(
+    shownTable(['id', 'city', 'remark'], rows, 7, 14),
+    ['  id │ city', '  ───┼─────', '  1  │ Łódź', '  22 │', '  (2 of 7 rows; 1 more columns)'].join('\n'),
+  );
+});
