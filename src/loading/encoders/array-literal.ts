@@ -10,11 +10,18 @@ import {
   RAGGED_ARRAY,
   TOO_MANY_DIMENSIONS,
 } from '../cell-problems.ts';
-import { closeDimension, counts, finishArray, openArray, openDimension, shape } from './array-shape.ts';
+import {
+  closeDimension,
+  counts,
+  type EncodeElement,
+  finishArray,
+  openArray,
+  openDimension,
+  shape,
+} from './array-shape.ts';
 import { isSpace, isWord } from './characters.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
-import { encodeScalar } from './encode-scalar.ts';
 import * as codes from './type-codes.ts';
 
 const QUOTE = 0x22;
@@ -34,6 +41,7 @@ export function encodeArrayLiteral(
   bytes: Buffer,
   start: number,
   end: number,
+  encode: EncodeElement,
 ): number {
   at = start;
   stop = end;
@@ -66,7 +74,7 @@ export function encodeArrayLiteral(
     } else {
       if (depth !== dimensions) return RAGGED_ARRAY;
       counts[depth - 1]!++;
-      const problem = encodeElement(out, elementEncoder, bytes);
+      const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }
     // After an element or an array: the end of its array, or a comma and another one.
@@ -97,7 +105,12 @@ function countDimensions(bytes: Buffer): number {
   return dimensions;
 }
 
-function encodeElement(out: CopyBuffer, encoder: ColumnEncoder, bytes: Buffer): number {
+function encodeElement(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  encode: EncodeElement,
+): number {
   element.rewind();
   element.ensure(stop - at);
   const isQuoted = bytes[at] === QUOTE;
@@ -110,7 +123,7 @@ function encodeElement(out: CopyBuffer, encoder: ColumnEncoder, bytes: Buffer): 
     out.int32(-1);
     return 0;
   }
-  return encodeScalar(out, encoder, STRING, element.bytes, 0, element.position);
+  return encode(out, encoder, STRING, element.bytes, 0, element.position);
 }
 
 function readQuoted(bytes: Buffer): boolean {

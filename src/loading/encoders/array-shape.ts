@@ -1,5 +1,16 @@
 /** The dimensions of the array being written, and its header, which can only be filled in at the end. */
+import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+
+/** `encodeCell` */
+export type EncodeElement = (
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+) => number;
 
 /** MAXDIM of array.h. */
 const MOST_DIMENSIONS = 6;

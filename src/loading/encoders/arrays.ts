@@ -8,10 +8,17 @@
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_AN_ARRAY, NULL_ELEMENT, RAGGED_ARRAY, TOO_MANY_DIMENSIONS } from '../cell-problems.ts';
 import { encodeArrayLiteral } from './array-literal.ts';
-import { closeDimension, counts, finishArray, openArray, openDimension, shape } from './array-shape.ts';
+import {
+  closeDimension,
+  counts,
+  type EncodeElement,
+  finishArray,
+  openArray,
+  openDimension,
+  shape,
+} from './array-shape.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
-import { encodeScalar } from './encode-scalar.ts';
 import { appendUnescaped, isJsonSpace, nestedEnd, scalarEnd, stringEnd } from './json-text.ts';
 import * as codes from './type-codes.ts';
 
@@ -24,7 +31,7 @@ const OPENING_BRACE = 0x7b;
 /** Strings of elements, unescaped. */
 const unescaped = new CopyBuffer(4096);
 
-/** Writes an array. Else as `encodeCell`. */
+/** Writes an array. @param encode `encodeCell`, for the elements: to import it here would close a circle */
 export function encodeArray(
   out: CopyBuffer,
   encoder: ColumnEncoder,
@@ -32,8 +39,9 @@ export function encodeArray(
   bytes: Buffer,
   start: number,
   end: number,
+  encode: EncodeElement,
 ): number {
-  if (kind === STRING) return encodeArrayLiteral(out, encoder, bytes, start, end);
+  if (kind === STRING) return encodeArrayLiteral(out, encoder, bytes, start, end, encode);
   if (kind !== ARRAY) return NOT_AN_ARRAY;
   const element = encoder.element!;
   const takesArrays = element.code === codes.PLAIN_JSON || element.code === codes.JSONB;
@@ -55,7 +63,7 @@ export function encodeArray(
       if (depth !== dimensions || (byte === OPENING_BRACKET && !takesArrays)) return RAGGED_ARRAY;
       counts[depth - 1]!++;
       const next = elementEnd(bytes, at, end);
-      const problem = encodeElement(out, element, bytes, at, next);
+      const problem = encodeElement(out, element, bytes, at, next, encode);
       if (problem !== 0) return problem;
       at = next;
     }
@@ -88,6 +96,7 @@ function encodeElement(
   bytes: Buffer,
   start: number,
   end: number,
+  encode: EncodeElement,
 ): number {
   switch (bytes[start]) {
     case 0x6e: // null
@@ -97,20 +106,20 @@ function encodeElement(
       out.int32(-1);
       return 0;
     case 0x74:
-      return encodeScalar(out, element, TRUE, bytes, start, end);
+      return encode(out, element, TRUE, bytes, start, end);
     case 0x66:
-      return encodeScalar(out, element, FALSE, bytes, start, end);
+      return encode(out, element, FALSE, bytes, start, end);
     case OPENING_BRACE:
-      return encodeScalar(out, element, OBJECT, bytes, start, end);
+      return encode(out, element, OBJECT, bytes, start, end);
     case OPENING_BRACKET:
-      return encodeScalar(out, element, ARRAY, bytes, start, end);
+      return encode(out, element, ARRAY, bytes, start, end);
     case QUOTE:
-      if (!hasEscape(bytes, start, end)) return encodeScalar(out, element, STRING, bytes, start + 1, end - 1);
+      if (!hasEscape(bytes, start, end)) return encode(out, element, STRING, bytes, start + 1, end - 1);
       unescaped.rewind();
       appendUnescaped(unescaped, bytes, start + 1, end - 1);
-      return encodeScalar(out, element, STRING, unescaped.bytes, 0, unescaped.position);
+      return encode(out, element, STRING, unescaped.bytes, 0, unescaped.position);
     default:
-      return encodeScalar(out, element, NUMBER, bytes, start, end);
+      return encode(out, element, NUMBER, bytes, start, end);
   }
 }
 

@@ -8,6 +8,11 @@ export class CopyBuffer {
   bytes: Buffer;
   position: number;
   #view: DataView;
+  #source: Buffer | undefined;
+  #sourceView: DataView | undefined;
+  #otherSource: Buffer | undefined;
+  #otherView: DataView | undefined;
+  #newSource: Buffer | undefined;
 
   constructor(initialBytes = 65_536) {
     this.bytes = Buffer.allocUnsafeSlow(initialBytes);
@@ -57,15 +62,50 @@ export class CopyBuffer {
 
   /** Copies source[start, end). The room must be there. */
   appendRange(source: Buffer, start: number, end: number): void {
-    const bytes = this.bytes;
-    let position = this.position;
     if (end - start > SHORT_RANGE_BYTES) {
-      source.copy(bytes, position, start, end);
-      this.position = position + end - start;
+      source.copy(this.bytes, this.position, start, end);
+      this.position += end - start;
       return;
     }
+    const bytes = this.bytes;
+    let position = this.position;
     for (let at = start; at < end; at++) bytes[position++] = source[at]!;
     this.position = position;
+  }
+
+  /**
+   * Copies source[start, end) as `appendRange` does, with room for one byte more, and answers whether it holds a NUL.
+   */
+  appendText(source: Buffer, start: number, end: number): boolean {
+    const bytes = this.bytes;
+    let position = this.position;
+    this.position = position + end - start;
+    if (end - start > SHORT_TEXT_BYTES) {
+      source.copy(bytes, position, start, end);
+      // A NUL put behind the copy stops the search there, so that no view has to be made for it.
+      bytes[this.position] = 0;
+      return bytes.indexOf(0, position) !== this.position;
+    }
+    let at = start;
+    let zeros = 0; // not 0 once a word held a byte that is 0
+    let least = 0; // below 0 once a byte was
+    const from = this.#viewOfSource(source);
+    if (from !== undefined) {
+      const to = this.#view;
+      for (; at + 4 <= end; at += 4) {
+        const word = from.getInt32(at);
+        // The known trick: a borrow reaches the highest bit of a byte that is 0 and of no other first.
+        zeros |= (word - 0x01010101) & ~word & 0x80808080;
+        to.setInt32(position, word);
+        position += 4;
+      }
+    }
+    for (; at < end; at++) {
+      const byte = source[at]!;
+      least |= byte - 1;
+      bytes[position++] = byte;
+    }
+    return zeros !== 0 || least < 0;
   }
 
   /** Takes back everything from `position` on: a row or a field that turned out to be a problem. */
@@ -82,6 +122,24 @@ export class CopyBuffer {
     return filled;
   }
 
+  /**
+   * A view of the source, to read four bytes at once. Views are kept of two sources, since cells come from the chunk
+   * that is read and from the buffer of unescaped texts in turn; another one gets its view when it comes twice.
+   */
+  #viewOfSource(source: Buffer): DataView | undefined {
+    if (source === this.#source) return this.#sourceView;
+    if (source === this.#otherSource) return this.#otherView;
+    if (source !== this.#newSource) {
+      this.#newSource = source;
+      return undefined;
+    }
+    this.#otherSource = this.#source;
+    this.#otherView = this.#sourceView;
+    this.#source = source;
+    this.#sourceView = viewOf(source);
+    return this.#sourceView;
+  }
+
   #grow(count: number): void {
     let size = this.bytes.length * 2;
     while (size - this.position < count) size *= 2;
@@ -94,6 +152,7 @@ export class CopyBuffer {
 
 /** Up to here a loop is cheaper than the call of `copy` (measured). */
 const SHORT_RANGE_BYTES = 48;
+const SHORT_TEXT_BYTES = 160;
 
 function viewOf(bytes: Buffer): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

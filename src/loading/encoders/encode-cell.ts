@@ -1,22 +1,31 @@
 import * as cell from '../../sources/cell-kind.ts';
 import {
   MOMENT_NOT_ALLOWED,
+  NESTED_VALUE,
   NOT_A_DATE,
+  NOT_A_LABEL,
   NOT_A_TIME,
   NOT_A_TIMESTAMP,
   NOT_AN_INTERVAL,
   OUT_OF_RANGE,
 } from '../cell-problems.ts';
 import { encodeArray } from './arrays.ts';
+import { encodeBool } from './booleans.ts';
+import { encodeBytea } from './bytea.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
-import { writeDate, writeTime, writeTimestamp } from './dates.ts';
-import { encodeScalar } from './encode-scalar.ts';
-import { writeInterval } from './intervals.ts';
+import { encodeDate, encodeTime, encodeTimestamp, writeDate, writeTime, writeTimestamp } from './dates.ts';
+import { encodeEnum } from './enum-labels.ts';
+import { encodeFloat4, encodeFloat8 } from './floats.ts';
+import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
+import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
 import { formatMoment, momentText } from './moment-text.ts';
+import { encodeAddress, encodeMacAddress } from './network.ts';
+import { encodeNumeric } from './numeric.ts';
 import { encodeName, encodeText } from './text.ts';
 import * as codes from './type-codes.ts';
+import { encodeUuid } from './uuid.ts';
 
 /**
  * Writes one field of a binary COPY row: its length and its value, -1 for NULL (COPY, "Binary Format").
@@ -37,8 +46,62 @@ export function encodeCell(
     out.int32(-1);
     return 0;
   }
-  if (encoder.code === codes.ARRAY) return encodeArray(out, encoder, kind, bytes, start, end);
-  return encodeScalar(out, encoder, kind, bytes, start, end);
+  if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
+  switch (encoder.code) {
+    // The common types first: the comparisons are made one after the other.
+    case codes.TEXT:
+      return encodeText(out, encoder.maxLength, kind, bytes, start, end);
+    case codes.INT4:
+      return encodeInt4(out, kind, bytes, start, end);
+    case codes.INT8:
+      return encodeInt8(out, kind, bytes, start, end);
+    case codes.NUMERIC:
+      return encodeNumeric(out, encoder, kind, bytes, start, end);
+    case codes.TIMESTAMPTZ:
+      return encodeTimestamp(out, true, kind, bytes, start, end);
+    case codes.TIMESTAMP:
+      return encodeTimestamp(out, false, kind, bytes, start, end);
+    case codes.DATE:
+      return encodeDate(out, kind, bytes, start, end);
+    case codes.BOOL:
+      return encodeBool(out, kind, bytes, start, end);
+    case codes.UUID:
+      return encodeUuid(out, kind, bytes, start, end);
+    case codes.FLOAT8:
+      return encodeFloat8(out, kind, bytes, start, end);
+    case codes.ENUM:
+      if (kind !== cell.STRING && kind !== cell.NUMBER) return NOT_A_LABEL;
+      return encodeEnum(out, encoder.labels!, bytes, start, end);
+    case codes.PLAIN_JSON:
+    case codes.JSONB:
+      return encodeJson(out, encoder, kind, bytes, start, end);
+    case codes.INT2:
+      return encodeInt2(out, kind, bytes, start, end);
+    case codes.FLOAT4:
+      return encodeFloat4(out, kind, bytes, start, end);
+    case codes.TIME:
+      return encodeTime(out, false, kind, bytes, start, end);
+    case codes.TIMETZ:
+      return encodeTime(out, true, kind, bytes, start, end);
+    case codes.INTERVAL:
+      return encodeInterval(out, encoder.precision, kind, bytes, start, end);
+    case codes.ARRAY:
+      return encodeArray(out, encoder, kind, bytes, start, end, encodeCell);
+    case codes.BYTEA:
+      return encodeBytea(out, kind, bytes, start, end);
+    case codes.INET:
+      return encodeAddress(out, false, kind, bytes, start, end);
+    case codes.CIDR:
+      return encodeAddress(out, true, kind, bytes, start, end);
+    case codes.MACADDR:
+      return encodeMacAddress(out, kind, bytes, start, end);
+    case codes.NAME:
+      return encodeName(out, kind, bytes, start, end);
+    case codes.OID:
+      return encodeOid(out, kind, bytes, start, end);
+    default:
+      throw new Error(`no type has the code ${encoder.code}`);
+  }
 }
 
 /**
@@ -86,4 +149,14 @@ export function encodeMoment(
     default:
       return MOMENT_NOT_ALLOWED;
   }
+}
+
+function takesNested(code: number): boolean {
+  return (
+    code === codes.PLAIN_JSON ||
+    code === codes.JSONB ||
+    code === codes.TEXT ||
+    code === codes.NAME ||
+    code === codes.ARRAY
+  );
 }

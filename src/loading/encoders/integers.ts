@@ -34,8 +34,7 @@ export function encodeInt4(out: CopyBuffer, kind: number, bytes: Buffer, start: 
     if (value < -0x80000000 || value > 0x7fffffff) return OUT_OF_RANGE;
   }
   out.ensure(8);
-  out.int32(4);
-  out.int32(value);
+  out.int64(4, value); // the length and the value
   return 0;
 }
 
@@ -46,8 +45,7 @@ export function encodeOid(out: CopyBuffer, kind: number, bytes: Buffer, start: n
   const value = longAsDouble();
   if (value < 0 || value > 0xffffffff) return OUT_OF_RANGE;
   out.ensure(8);
-  out.int32(4);
-  out.int32(value | 0);
+  out.int64(4, value);
   return 0;
 }
 

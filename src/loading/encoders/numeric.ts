@@ -40,6 +40,7 @@ export function encodeNumeric(
   end: number,
 ): number {
   if (kind !== NUMBER && kind !== STRING) return NOT_A_NUMBER;
+  if (encodeSmall(out, encoder, bytes, start, end)) return 0;
   let at = start;
   let sign = POSITIVE;
   if (bytes[at] === MINUS && at < end) {
@@ -70,6 +71,70 @@ export function encodeNumeric(
   }
   writeDigits(out, sign, bytes, wholeStart, wholeEnd, fractionStart, fractionEnd);
   return 0;
+}
+
+/**
+ * The common case without a loop over groups: at most eight digits, a point and four more, and room for them under
+ * numeric(p,s). False, and nothing written, for everything else.
+ */
+function encodeSmall(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): boolean {
+  const isNegative = bytes[start] === MINUS;
+  const wholeStart = isNegative ? start + 1 : start;
+  if (end - start > 14) return false;
+  let whole = 0;
+  let at = wholeStart;
+  for (; at < end; at++) {
+    const digit = bytes[at]! - ZERO;
+    if (digit < 0 || digit > 9) break;
+    whole = whole * 10 + digit;
+  }
+  const wholeDigits = at - wholeStart;
+  if (wholeDigits === 0 || wholeDigits > 8) return false;
+  let fraction = 0;
+  let scale = 0;
+  if (at < end) {
+    if (bytes[at] !== POINT) return false;
+    scale = end - ++at;
+    if (scale > 4) return false;
+    for (; at < end; at++) {
+      const digit = bytes[at]! - ZERO;
+      if (digit < 0 || digit > 9) return false;
+      fraction = fraction * 10 + digit;
+    }
+    for (let missing = scale; missing < 4; missing++) fraction *= 10;
+  }
+  if (encoder.precision >= 0 && (scale > encoder.scale || wholeDigits > encoder.precision - encoder.scale))
+    return false;
+  const high = (whole / 10_000) | 0;
+  const low = whole - high * 10_000;
+  writeSmall(out, isNegative ? NEGATIVE : POSITIVE, scale, high, low, fraction);
+  return true;
+}
+
+/** Writes high · 10⁸ + low · 10⁴ + fraction, all over 10⁴, without groups of 0 at either end. */
+function writeSmall(
+  out: CopyBuffer,
+  sign: number,
+  scale: number,
+  high: number,
+  low: number,
+  fraction: number,
+): void {
+  const first = high !== 0 ? 0 : low !== 0 ? 1 : 2;
+  const last = fraction !== 0 ? 2 : low !== 0 ? 1 : 0;
+  const groups = Math.max(0, last - first + 1);
+  const isZero = groups === 0;
+  out.ensure(18);
+  out.int64(8 + groups * 2, (groups << 16) | (isZero ? 0 : (1 - first) & 0xffff));
+  out.int32(((isZero ? POSITIVE : sign) << 16) | scale);
+  for (let group = first; group <= last; group++)
+    out.int16(group === 0 ? high : group === 1 ? low : fraction);
 }
 
 /** How many fraction digits decide the value stored: the scale's and one to round by. */

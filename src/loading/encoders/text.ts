@@ -32,36 +32,12 @@ export function encodeName(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   return encodeText(out, -1, kind, bytes, start, end);
 }
 
-/** Up to here a loop that copies and looks for NUL at once is cheaper than `copy` and `indexOf` (measured). */
-const SHORT_TEXT_BYTES = 96;
-
 function encodeBytes(out: CopyBuffer, maxLength: number, bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   if (maxLength >= 0 && length > maxLength && isTooLong(maxLength, bytes, start, end)) return TOO_LONG;
   out.ensure(length + 5);
   out.int32(length);
-  if (length > SHORT_TEXT_BYTES) return appendLong(out, bytes, start, end);
-  const target = out.bytes;
-  let position = out.position;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte === 0) return NUL_CHARACTER;
-    target[position++] = byte;
-  }
-  out.position = position;
-  return 0;
-}
-
-/** A NUL put behind the copy stops the search there, so that no view has to be made for it. */
-function appendLong(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
-  const target = out.bytes;
-  const position = out.position;
-  const stop = position + end - start;
-  bytes.copy(target, position, start, end);
-  target[stop] = 0;
-  if (target.indexOf(0, position) !== stop) return NUL_CHARACTER;
-  out.position = stop;
-  return 0;
+  return out.appendText(bytes, start, end) ? NUL_CHARACTER : 0;
 }
 
 /** Characters are code points; what is over the limit may be spaces (`varchar_input`). */
