@@ -46,7 +46,7 @@ function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | 
     case 'domain': {
       // A domain over an array has an encoder as a column, not as an element: arrays nest no further.
       const base = type.base === undefined ? undefined : columnEncoder(type.base);
-      return base && { ...base, oid: type.oid, notNull: type.domainNotNull === true };
+      return base && encoder({ ...base, oid: type.oid, notNull: type.domainNotNull === true });
     }
     case 'base':
       return baseEncoder(type.oid, typmod);
@@ -83,7 +83,7 @@ function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number })
     maxLength: fields.maxLength ?? -1,
     precision: fields.precision ?? -1,
     scale: fields.scale ?? 0,
-    notNull: false,
+    notNull: fields.notNull ?? false,
     element: fields.element,
     labels: fields.labels,
   };

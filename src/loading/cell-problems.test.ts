@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as cellKind from '../sources/cell-kind.ts';
+import type { ColumnType } from '../tables/load-column.ts';
+import * as problems from './cell-problems.ts';
+
+const numbers = Object.values(problems).filter((value) => typeof value === 'number');
+const { describeCellProblem } = problems;
+
+test('every problem has a number, a code and words of its own', () => {
+  assert.equal(new Set(numbers).size, numbers.length);
+  const described = numbers.map((number) => describeCellProblem(number));
+  assert.equal(new Set(described.map(({ code }) => code)).size, numbers.length);
+  for (const { code, detail } of described) {
+    assert.match(code, /^[a-z]+(-[a-z]+)*$/);
+    assert.ok(detail.length > 10);
+  }
+  assert.throws(() => describeCellProblem(99));
+});
+
+test("a source's faults keep their numbers", () => {
+  assert.equal(problems.REPEATED_KEY, cellKind.REPEATED_KEY);
+  assert.equal(problems.ROW_NOT_AN_OBJECT, cellKind.ROW_NOT_AN_OBJECT);
+  assert.equal(problems.ERROR_CELL, cellKind.ERROR_CELL);
+  assert.equal(problems.FORMULA_WITHOUT_VALUE, cellKind.FORMULA_WITHOUT_VALUE);
+  assert.equal(problems.SERIAL_OUT_OF_RANGE, cellKind.SERIAL_OUT_OF_RANGE);
+  assert.equal(problems.UNREADABLE_CELL, cellKind.UNREADABLE_CELL);
+});
+
+test('the type that refuses the value is named with its limit', () => {
+  const varchar: ColumnType = { oid: 1043, name: 'character varying(20)', typmod: 24, kind: 'base' };
+  const domain: ColumnType = { oid: 9, name: 'code', typmod: -1, kind: 'domain', base: varchar };
+  const element: ColumnType = { oid: 1043, name: 'character varying', typmod: -1, kind: 'base' };
+  const array: ColumnType = {
+    oid: 1015,
+    name: 'character varying(20)[]',
+    typmod: 24,
+    kind: 'array',
+    element,
+  };
+  for (const type of [varchar, domain, array]) {
+    assert.equal(describeCellProblem(problems.TOO_LONG, type).detail, 'too long for character varying(20)');
+  }
+});
+
+test('some labels of an enum are listed, the rest counted', () => {
+  const mood = (labels: string[]): ColumnType => ({ oid: 9, name: 'mood', typmod: -1, kind: 'enum', labels });
+  assert.equal(
+    describeCellProblem(problems.NOT_A_LABEL, mood(['sad', 'ok'])).detail,
+    "not a value of mood: expected 'sad', 'ok'",
+  );
+  assert.match(
+    describeCellProblem(problems.NOT_A_LABEL, mood([...'abcdefgh'])).detail,
+    /'a', 'b', 'c', 'd', 'e' or one of 3 more$/,
+  );
+});
