@@ -182,6 +182,7 @@ const invalidValues: Buffer[] = [
   text`"\uD800\u0041"`,
   text`"\uD800\uD800"`,
   text`"\uDC00\uD800"`,
+  text`"\uDC00\uDC00"`,
   text`"\uD800\uDBFF\uDC00"`,
   text`"\uD834\uDd"`,
   text`"\uD834\u"`,

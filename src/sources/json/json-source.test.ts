@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Spool } from '../spool.ts';
 import { CollectingSink, testLimits } from './collecting-sink.ts';
 import { jsonSource } from './json-source.ts';
@@ -37,6 +38,27 @@ test('an incomplete body is refused at its end', async () => {
     jsonSource(spool, testLimits).read(new CollectingSink(), never),
     /invalid-json: The body ends/,
   );
+  await spool.close();
+});
+
+test('nothing is pushed while the sink drains', async () => {
+  const spool = await spoolOf(body, 1000);
+  let isDraining = false;
+  let drains = 0;
+  class SlowSink extends CollectingSink {
+    override beginRow(row: number): void {
+      assert.equal(isDraining, false);
+      super.beginRow(row);
+    }
+    override async drain(): Promise<void> {
+      isDraining = true;
+      drains++;
+      await nextTurn();
+      isDraining = false;
+    }
+  }
+  await jsonSource(spool, testLimits).read(new SlowSink(), never);
+  assert.ok(drains > 1);
   await spool.close();
 });
 
