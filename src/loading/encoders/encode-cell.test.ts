@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import * as cell from '../../sources/cell-kind.ts';
 import type { ColumnType } from '../../tables/load-column.ts';
 import * as problems from '../cell-problems.ts';
@@ -119,6 +120,27 @@ test('objects and arrays go into json and text alone, arrays also into arrays', 
   assert.equal(encode(ints, cell.NUMBER, '1'), problems.NOT_AN_ARRAY);
   assert.equal(encode(ints, cell.ARRAY, '[[1],[2,3]]'), problems.RAGGED_ARRAY);
   assert.equal(encode(ints, cell.ARRAY, '[[[[[[[1]]]]]]]'), problems.TOO_MANY_DIMENSIONS);
+});
+
+test('the strings of an array are unescaped as JSON.parse unescapes them', () => {
+  const texts: ColumnType = { oid: 1009, name: 'text[]', typmod: -1, kind: 'array', element: text };
+  const escaped = (value: string) =>
+    value.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const check = (json: string) => {
+    const expected = Buffer.from(JSON.parse(json)[0]);
+    // Dimensions, flag, element type, size, lower bound; then the only element.
+    const header = `00000001${'0'.repeat(8)}00000019${'00000001'.repeat(2)}`;
+    const length = expected.length.toString(16).padStart(8, '0');
+    assert.equal(encode(texts, cell.ARRAY, json), header + length + expected.toString('hex'));
+  };
+  check('["\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83d\\ude00€😀"]');
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 8 }), (value) => {
+      const storable = value.replaceAll('\0', '');
+      check(JSON.stringify([storable]));
+      check(`[ "${escaped(storable)}" ]`);
+    }),
+  );
 });
 
 test('U+0000 is found wherever a text holds it', () => {
