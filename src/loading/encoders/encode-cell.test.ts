@@ -125,7 +125,7 @@ test('objects and arrays go into json and text alone, arrays also into arrays', 
 test('the strings of an array are unescaped as JSON.parse unescapes them', () => {
   const texts: ColumnType = { oid: 1009, name: 'text[]', typmod: -1, kind: 'array', element: text };
   const escaped = (value: string) =>
-    value.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    value.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   const check = (json: string) => {
     const expected = Buffer.from(JSON.parse(json)[0]);
     // Dimensions, flag, element type, size, lower bound; then the only element.
