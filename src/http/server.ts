@@ -47,10 +47,17 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
     clientErrorHandler: answerUnparsable,
     forceCloseConnections: 'idle',
+    // Fastify's own answer would be no problem document; the routes say `shutting-down`.
+    return503OnClosing: false,
   });
 
   app.server.headersTimeout = headersTimeoutMs;
   app.decorateReply('problemCode', null);
+  const methodsByPath = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method, schema }) => {
+    if (schema?.hide) return;
+    methodsByPath.set(url, new Set(methodsByPath.get(url)).union(new Set([method].flat())));
+  });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     refuseOtherThanJson(request.headers.accept, request.url);
@@ -100,7 +107,27 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     uploadJsonRoute(api, context);
     uploadExcelRoute(api, context);
   });
+  refuseOtherMethods(app, new Map(methodsByPath));
   return app;
+}
+
+/** RFC 9110 section 15.5.6: what a path knows is told to whoever tries something else. */
+function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set<string>>): void {
+  for (const [url, methods] of methodsByPath) {
+    const allow = [...methods].sort().join(', ');
+    app.route({
+      url,
+      method: app.supportedMethods.filter((method) => !methods.has(method)),
+      schema: { hide: true },
+      // Before the body is looked at: whatever it is, the method is what must change.
+      onRequest: async () => {
+        throw new AppError('method-not-allowed', `The methods of this path: ${allow}.`, {
+          headers: { allow },
+        });
+      },
+      handler: () => {},
+    });
+  }
 }
 
 /** RFC 9110 section 12.5.1: a client that names media types must name JSON or a wildcard over it. */
