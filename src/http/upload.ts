@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
-import { type IfExists, loadTable } from '../loading/load-table.ts';
+import { type IfExists, loadTable, type OnConflict } from '../loading/load-table.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
@@ -25,6 +25,12 @@ export const uploadParameters = {
     default: 'fail',
     description:
       'What to do with columns of the data that the table lacks. `fail`: 422, all are named. `ignore`: leave them out. `add`: add them to the table, their types inferred.',
+  }),
+  on_conflict: Type.String({
+    enum: ['fail', 'skip', 'update'],
+    default: 'fail',
+    description:
+      'What to do with a row whose key (primary key, else the first unique constraint) another row has, in the table or earlier in the upload. `fail`: 422, both rows are named. `skip`: the first one stays. `update`: the later one wins; what it does not bring stays as it is.',
   }),
   dry_run: Type.Boolean({
     default: false,
@@ -111,6 +117,7 @@ export async function answerUpload(
         name,
         ifExists: query.if_exists as IfExists,
         extraColumns: query.extra_columns as 'fail' | 'ignore' | 'add',
+        onConflict: query.on_conflict as OnConflict,
         dryRun: query.dry_run,
         signal,
         requireCreation: () => requireScope(grants, 'table:create'),
@@ -119,8 +126,8 @@ export async function answerUpload(
     );
     const load = {
       rows: loaded.rows,
-      skipped: 0,
-      updated: 0,
+      skipped: loaded.skipped,
+      updated: loaded.updated,
       warnings: loaded.warnings,
       duration_ms: Math.round(performance.now() - startedAt),
       ...(query.dry_run && { dry_run: true }),

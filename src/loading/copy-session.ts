@@ -24,6 +24,15 @@ interface KeptRows {
   end: number;
 }
 
+export interface CopySessionOptions {
+  /** Keeps every row. */
+  tee?: Spool | undefined;
+  /** Rows begin with a field for this column. */
+  leadingColumn?: string;
+  /** Runs before each COPY. */
+  beforeCopy?: (columns: readonly number[]) => Promise<void>;
+}
+
 export class CopySession implements RowOutput {
   /** PostgreSQL's refusal of a row, where there is a tee; without one it is thrown. */
   refusal: Error | undefined;
@@ -34,17 +43,21 @@ export class CopySession implements RowOutput {
   readonly #relation: string;
   readonly #columnNames: string[];
   readonly #tee: Spool | undefined;
+  readonly #leadingColumn: string | undefined;
+  readonly #beforeCopy: ((columns: readonly number[]) => Promise<void>) | undefined;
   readonly #kept: KeptRows[] = [];
   #writer: CopyWriter | undefined;
   #columns: readonly number[] = [];
   #rowsOfWriter = 0;
 
   /** @param relation quoted */
-  constructor(client: ClientBase, relation: string, columnNames: string[], tee?: Spool) {
+  constructor(client: ClientBase, relation: string, columnNames: string[], options: CopySessionOptions = {}) {
     this.#client = client;
     this.#relation = relation;
     this.#columnNames = columnNames;
-    this.#tee = tee;
+    this.#tee = options.tee;
+    this.#leadingColumn = options.leadingColumn;
+    this.#beforeCopy = options.beforeCopy;
   }
 
   /** @throws PostgreSQL's error where it refuses and nothing is kept */
@@ -91,7 +104,9 @@ export class CopySession implements RowOutput {
 
   async #begin(columns: readonly number[]): Promise<void> {
     await this.#end();
+    await this.#beforeCopy?.(columns);
     const names = columns.map((column) => quoteIdentifier(this.#columnNames[column]!));
+    if (this.#leadingColumn !== undefined) names.unshift(quoteIdentifier(this.#leadingColumn));
     this.#writer = copyFrom(
       this.#client,
       `COPY ${this.#relation} (${names.join(', ')}) FROM STDIN (FORMAT binary)`,

@@ -6,8 +6,8 @@
  * problem is taken back, the scan goes on.
  *
  * Missing cells: a column of the shape gets its fill (NULL, or the default where that is the same for all rows of a
- * transaction). A *volatile* default (a sequence) must come from PostgreSQL row by row, so a row without that
- * column goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
+ * transaction). A *volatile* default (a sequence) must come from PostgreSQL row by row: such a column has no fill, and a
+ * row without it goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
 import { NULL } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
@@ -24,8 +24,8 @@ import { RowNumbers } from './row-numbers.ts';
 export interface TargetColumn {
   column: LoadColumn;
   encoder: ColumnEncoder;
-  /** The encoded field of a missing cell: NULL or a stable default. Unused for volatile defaults. */
-  fill: Buffer;
+  /** The encoded field of a missing cell: NULL or a stable default. undefined: the row must leave the column out. */
+  fill: Buffer | undefined;
 }
 
 /** Takes encoded rows. `columns` are indexes into the target columns; the buffer is used again afterwards. */
@@ -39,6 +39,8 @@ export interface EncodingOptions {
   locate: LocateCell;
   problems: Problems;
   output: RowOutput;
+  /** Every row begins with its number, as an `integer`. */
+  sendsRowNumbers: boolean;
   maxRows: number;
   onTooManyRows: () => never;
 }
@@ -63,13 +65,14 @@ export class EncodingSink implements CellSink {
 
   readonly #options: EncodingOptions;
   readonly #problems: Problems;
+  readonly #sendsRowNumbers: boolean;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
   readonly #required: number[] = [];
-  readonly #isVolatile: boolean[];
-  /** Volatile or required: a row without the column goes the slow way, where it is placed or refused. */
+  readonly #mustLeaveOut: boolean[];
+  /** To be left out, or required: a row without the column goes the slow way, where it is placed or refused. */
   readonly #cannotFill: boolean[];
-  readonly #fills: Buffer[];
+  readonly #fills: (Buffer | undefined)[];
   readonly #names: string[] = [];
   readonly #targetOf: number[] = [];
   readonly #sourceOf: Int32Array;
@@ -98,14 +101,17 @@ export class EncodingSink implements CellSink {
     const { targets } = options;
     this.#options = options;
     this.#problems = options.problems;
+    this.#sendsRowNumbers = options.sendsRowNumbers;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
     this.#isNullable = targets.map((target) => target.column.isNullable);
-    this.#isVolatile = targets.map((target) => target.column.default === 'volatile');
+    this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
     targets.forEach(({ column }, index) => {
       if (!column.isNullable && column.default === 'none') this.#required.push(index);
     });
-    this.#cannotFill = targets.map((_, index) => this.#isVolatile[index]! || this.#required.includes(index));
+    this.#cannotFill = targets.map(
+      (_, index) => this.#mustLeaveOut[index]! || this.#required.includes(index),
+    );
     this.#sourceOf = new Int32Array(targets.length).fill(-1);
     this.#seenIn = new Int32Array(targets.length);
     this.#fieldStart = new Int32Array(targets.length);
@@ -135,8 +141,7 @@ export class EncodingSink implements CellSink {
     this.#isRefused = false;
     const out = this.#out;
     this.#rowStart = out.position;
-    out.ensure(2);
-    out.int16(this.#shape.columns.length);
+    this.#beginTuple(out, this.#shape);
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -244,6 +249,17 @@ export class EncodingSink implements CellSink {
     out.rewind();
   }
 
+  #beginTuple(out: CopyBuffer, shape: Shape): void {
+    out.ensure(10);
+    if (!this.#sendsRowNumbers) {
+      out.int16(shape.columns.length);
+      return;
+    }
+    out.int16(shape.columns.length + 1);
+    out.int32(4);
+    out.int32(this.#row);
+  }
+
   #countRow(): void {
     this.loaded += 1;
     if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
@@ -303,8 +319,7 @@ export class EncodingSink implements CellSink {
     const shape = this.#shapes.find((candidate) => this.#fits(candidate)) ?? this.#addShape();
     const into = shape === sourceShape ? this.#scratch : shape.out;
     if (into === this.#scratch) into.rewind();
-    into.ensure(2);
-    into.int16(shape.columns.length);
+    this.#beginTuple(into, shape);
     for (const target of shape.columns) {
       if (this.#seenIn[target] === this.#stamp) {
         appendBytes(into, source.bytes, this.#fieldStart[target]!, this.#fieldEnd[target]!);
@@ -325,7 +340,7 @@ export class EncodingSink implements CellSink {
       const isSeen = this.#seenIn[target] === this.#stamp;
       const isInShape = shape.positionOf[target]! >= 0;
       if (isSeen && !isInShape) return false;
-      if (!isSeen && isInShape && this.#isVolatile[target]) return false;
+      if (!isSeen && isInShape && this.#mustLeaveOut[target]) return false;
     }
     return true;
   }
@@ -339,7 +354,7 @@ export class EncodingSink implements CellSink {
     seen.sort((a, b) => this.#fieldStart[a]! - this.#fieldStart[b]!);
     const fillable = this.#shapes
       .flatMap((shape) => shape.columns)
-      .filter((target) => !this.#isVolatile[target] && !seen.includes(target));
+      .filter((target) => !this.#mustLeaveOut[target] && !seen.includes(target));
     const columns = [...seen, ...new Set(fillable)];
     // COPY needs a column; a row without any takes one that can be filled, where there is one.
     const anyFillable = this.#cannotFill.indexOf(false);

@@ -83,6 +83,8 @@ function reasonOf(rule: RowRule, violation: Violation, places: RowPlaces): Pick<
         code: 'no-such-reference',
         detail: `has no match in ${rule.referencedSchema}.${rule.referencedTable} (${rule.referencedColumns.join(', ')})`,
       };
+    case 'input':
+      return { code: 'invalid-input', detail: `not a value that PostgreSQL reads as ${rule.type}` };
     case 'check':
       return {
         code: 'check-violation',

@@ -11,6 +11,7 @@ import type { TableDescription } from '../tables/definition.ts';
 import { describeTable, tableStands } from '../tables/describe-table.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
+import type { ConflictRule } from '../tables/staging.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
 import { type InferredColumn, TypeInference } from './infer-types.ts';
 import type { LoadInput } from './load-input.ts';
@@ -21,12 +22,15 @@ import { Problems } from './problems.ts';
 import { openStandingTable } from './standing-table.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
+export type OnConflict = 'fail' | 'skip' | 'update';
 
 export interface LoadRequest {
   schema: string;
   name: string;
   ifExists: IfExists;
   extraColumns: ExtraColumns;
+  /** What happens to a row whose key another row has. */
+  onConflict: OnConflict;
   /** Everything is done and checked, then rolled back. */
   dryRun: boolean;
   signal: AbortSignal;
@@ -44,7 +48,10 @@ export interface LoadResult {
   /** Created or replaced, in contrast to: rows were added to a table that stood. */
   isNew: boolean;
   table: TableDescription;
+  /** Rows added. */
   rows: number;
+  skipped: number;
+  updated: number;
   warnings: SourceWarning[];
 }
 
@@ -82,12 +89,12 @@ export async function loadTable(
         )
       : await openStanding(client, request, input, inferred, problems);
     const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
-    const rows = await fill(client, context, request, input, target, matcher, problems);
+    const counts = await fill(client, context, request, input, target, matcher, problems);
     if (!isNew) await refuseDisagreement(client, request, input);
     return {
       isNew,
       table: await describeTable(client, schema, name),
-      rows,
+      ...counts,
       warnings: [...input.warnings, ...ignoredColumns(matcher)],
     };
   });
@@ -172,19 +179,36 @@ function fill(
   target: LoadTarget,
   matcher: ColumnMatcher,
   problems: Problems,
-): Promise<number> {
-  const { relation, columns, keepRows } = target;
+): Promise<{ rows: number; skipped: number; updated: number }> {
+  const { relation, columns, isBare, keepRows } = target;
+  const conflict = conflictRule(request, target);
+  const { maxRows } = context.limits;
+  const statementTimeoutMs = context.transaction.statementTimeoutMs ?? 0;
+  const { signal } = request;
   const options = {
     relation,
     columns,
+    isBare,
     matcher,
     keepRows,
-    maxRows: context.limits.maxRows,
-    signal: request.signal,
+    conflict,
+    maxRows,
+    statementTimeoutMs,
+    signal,
   };
   return loadRows(client, input, problems, options, async (rows) => {
     await target.finish(rows);
-    return rows.count;
+    return { rows: rows.inserted, skipped: rows.skipped, updated: rows.updated };
+  });
+}
+
+/** @throws AppError `invalid-parameter` where there is no key that rows could have in common */
+function conflictRule({ onConflict }: LoadRequest, { key }: LoadTarget): ConflictRule | undefined {
+  if (onConflict === 'fail') return undefined;
+  if (key) return { action: onConflict, key };
+  const detail = `on_conflict=${onConflict} needs a primary key or a unique constraint, and the table has none.`;
+  throw new AppError('invalid-parameter', detail, {
+    errors: [{ column: 'on_conflict', code: 'no-key', detail }],
   });
 }
 

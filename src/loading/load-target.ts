@@ -6,8 +6,12 @@ export interface LoadTarget {
   /** Quoted. */
   relation: string;
   columns: LoadColumn[];
+  /** It is empty, and its keys come after the rows. */
+  isBare: boolean;
   /** PostgreSQL may refuse a row while it is copied. */
   keepRows: boolean;
+  /** The columns of the primary key, else of the first unique constraint; undefined: it has none. */
+  key: string[] | undefined;
   /**
    * What is to be done after the rows.
    *

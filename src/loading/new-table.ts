@@ -5,14 +5,13 @@ import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { quoteQualified } from '../postgres/sql.ts';
 import { isRefusalOfData } from '../postgres/sqlstate.ts';
-import { addConstraints, createBareTable } from '../tables/ddl.ts';
 import { tableExists } from '../tables/create-table.ts';
+import { addConstraints, createBareTable } from '../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
-import { findViolations, refusedRow } from './find-violations.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
 
@@ -38,19 +37,16 @@ export async function openNewTable(
   return {
     relation,
     columns,
+    isBare: true,
     keepRows: columns.some(isDomain),
+    key: (table.primaryKey ?? table.unique[0])?.columns,
     finish: async (rows) => {
       if (rows.refusal) {
-        await rows.explainRefusal(undefined, [
-          ...(await readRowRules(client, schema, name)),
-          ...rulesOf(table),
-        ]);
+        const rules = [...(await readRowRules(client, schema, name)), ...rulesOf(table)];
+        await rows.explain(rows.refusal, undefined, rules);
       } else {
-        await addKeys(client, table, name, replaces, async (refusal) => {
-          const before = problems.count;
-          await findViolations(client, relation, undefined, rulesOf(table), rows.places, problems);
-          if (problems.count === before) problems.add(refusedRow(refusal, 0, rows.places));
-        });
+        const refusal = await addKeys(client, table, name, replaces);
+        if (refusal) await rows.explain(refusal, undefined, rulesOf(table));
       }
       problems.throwIfAny();
       if (replaces) await swapTable(client, table, name, lockTimeoutMs);
@@ -58,23 +54,23 @@ export async function openNewTable(
   };
 }
 
-/** Adds keys and references; what PostgreSQL refuses is undone and told to `explain`. */
+/** Adds keys and references; what PostgreSQL refuses is undone and answered. */
 async function addKeys(
   client: ClientBase,
   table: PreparedTable,
   name: string,
   replaces: boolean,
-  explain: (refusal: Error) => Promise<void>,
-): Promise<void> {
+): Promise<Error | undefined> {
   const statement = addConstraints(table, name, replaces ? 'chosen' : 'as defined');
-  if (!statement) return;
+  if (!statement) return undefined;
   await client.query('SAVEPOINT "keys"');
   try {
     await client.query(statement);
+    return undefined;
   } catch (error) {
-    if (!(error instanceof Error) || !isRefusalOfData(error)) throw error;
+    if (!isRefusalOfData(error)) throw error;
     await client.query('ROLLBACK TO SAVEPOINT "keys"');
-    await explain(error);
+    return error;
   }
 }
 
@@ -87,7 +83,13 @@ function rulesOf(table: PreparedTable): RowRule[] {
   const keys = [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique];
   return [
     ...keys.map((key): RowRule => {
-      return { kind: 'unique', name: key.name ?? '', columns: key.columns, nullsNotDistinct: false };
+      return {
+        kind: 'unique',
+        name: key.name ?? '',
+        columns: key.columns,
+        isPrimary: key === table.primaryKey,
+        nullsNotDistinct: false,
+      };
     }),
     ...table.foreignKeys.map((key): RowRule => {
       return {

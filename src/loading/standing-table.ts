@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
-import { readRowRules } from '../tables/row-constraints.ts';
+import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
 import type { InferredColumn } from './infer-types.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
@@ -39,13 +39,20 @@ export async function openStandingTable(
   return {
     relation,
     columns,
+    isBare: false,
     // Any row may be refused by a rule, or by a trigger; without either the kept rows would be for nothing.
     keepRows: rules.length > 0,
+    key: keyOf(rules),
     finish: async (rows) => {
-      await rows.explainRefusal({ quoted: relation, schema, name }, rules);
+      if (rows.refusal) await rows.explain(rows.refusal, { quoted: relation, schema, name }, rules);
       problems.throwIfAny();
       // What is deferred to the commit would fail there, where it can no longer be told from a lost connection.
       await client.query('SET CONSTRAINTS ALL IMMEDIATE');
     },
   };
+}
+
+function keyOf(rules: RowRule[]): string[] | undefined {
+  const keys = rules.filter((rule) => rule.kind === 'unique');
+  return (keys.find((key) => key.isPrimary) ?? keys[0])?.columns;
 }

@@ -9,23 +9,36 @@ import type { TargetColumn } from './encoding-sink.ts';
 
 const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
-/** @param relation quoted; the table that the columns are of */
+/**
+ * @param relation quoted; the table that the columns are of
+ * @param fillsMissing false: a row leaves out what it does not bring, whatever the default
+ */
 export async function targetColumns(
   client: ClientBase,
   relation: string,
   columns: LoadColumn[],
+  fillsMissing: boolean,
 ): Promise<TargetColumn[]> {
-  const defaulted = columns.filter((column) => column.default === 'stable' && !column.isGenerated);
+  const targets = columns.map((column) => ({ column, encoder: columnEncoder(column.type) }));
+  const isFilled = (target: (typeof targets)[number], byDefault: LoadColumn['default']) =>
+    fillsMissing && target.encoder !== undefined && target.column.default === byDefault;
+  const defaulted = targets.filter((target) => isFilled(target, 'stable') && !target.column.isGenerated);
   const values = await readDefaultValues(
     client,
     relation,
-    defaulted.map((column) => column.id),
+    defaulted.map(({ column }) => column.id),
   );
-  return columns.map((column) => ({
-    column,
-    encoder: columnEncoder(column.type) ?? textEncoder,
-    fill: fieldOf(values.get(column.id) ?? null),
-  }));
+  return targets.map((target) => {
+    const { column, encoder = textEncoder } = target;
+    if (isFilled(target, 'none')) return { column, encoder, fill: nullField };
+    const value = values.get(column.id);
+    return { column, encoder, fill: value === undefined ? undefined : fieldOf(value) };
+  });
+}
+
+/** A type without a binary encoder: its values travel as text, through the staging table. */
+export function isStagedAsText(column: LoadColumn): boolean {
+  return columnEncoder(column.type) === undefined;
 }
 
 /** A field of binary COPY: its length, then the value as the type's send function writes it. */

@@ -8,6 +8,7 @@ export interface UniqueRule {
   kind: 'unique';
   name: string;
   columns: string[];
+  isPrimary: boolean;
   nullsNotDistinct: boolean;
 }
 
@@ -29,9 +30,17 @@ export interface CheckRule {
   isDomain: boolean;
 }
 
-export type RowRule = UniqueRule | ForeignKeyRule | CheckRule;
+/** Of a column that is staged as text: its values must be valid input of the type. */
+export interface InputRule {
+  kind: 'input';
+  columns: string[];
+  /** As `format_type` writes it. */
+  type: string;
+}
 
-/** The rules of a table that stands: unique indexes (keys among them), foreign keys, checks and its domains' checks. */
+export type RowRule = UniqueRule | ForeignKeyRule | CheckRule | InputRule;
+
+/** In the order in which they were made: the rules of a table that stands, unique indexes (keys among them), foreign keys, checks and its domains' checks. */
 export async function readRowRules(client: ClientBase, schema: string, name: string): Promise<RowRule[]> {
   const { rows } = await client.query<{ rule: RowRule }>(rowRules, [quoteQualified(schema, name)]);
   return rows.map((row) => row.rule);
@@ -54,7 +63,7 @@ SELECT jsonb_build_object(
                 FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                 WHERE k.position <= i.indnkeyatts),
-    'nullsNotDistinct', i.indnullsnotdistinct) AS rule
+    'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct) AS rule, c.oid AS place
 FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL
 UNION ALL
@@ -66,7 +75,7 @@ SELECT jsonb_build_object(
     'referencedSchema', n.nspname, 'referencedTable', r.relname,
     'referencedColumns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
                           FROM unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
-                          JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum))
+                          JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum)), f.oid
 FROM pg_constraint f JOIN target ON f.conrelid = target.oid
 JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
 WHERE f.contype = 'f' AND f.conparentid = 0
@@ -75,10 +84,11 @@ SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'isDomain', false,
     'columns', coalesce((SELECT jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
                 WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
-    'expression', pg_get_expr(k.conbin, k.conrelid))
+    'expression', pg_get_expr(k.conbin, k.conrelid)), k.oid
 FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c'
 UNION ALL
 SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'isDomain', true,
-    'columns', jsonb_build_array(d.column_name), 'expression', pg_get_expr(k.conbin, 0))
-FROM domains d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c'`;
+    'columns', jsonb_build_array(d.column_name), 'expression', pg_get_expr(k.conbin, 0)), k.oid
+FROM domains d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c'
+ORDER BY place`;

@@ -3,7 +3,7 @@
  * so that the order of `ctid` is the order in which its rows were sent: that is what gives each its ordinal.
  */
 import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
-import type { CheckRule, ForeignKeyRule, RowRule, UniqueRule } from './row-constraints.ts';
+import type { CheckRule, ForeignKeyRule, InputRule, RowRule, UniqueRule } from './row-constraints.ts';
 
 export interface Violation {
   /** 0-based place of the row in the order in which the rows were sent. */
@@ -46,6 +46,9 @@ export function violationQueries(
       }
       case 'check':
         queries.push({ rule, statement: failedChecks(relation, rule, limit) });
+        break;
+      case 'input':
+        queries.push({ rule, statement: invalidInputs(relation, rule, limit) });
     }
   }
   return queries;
@@ -121,6 +124,15 @@ function failedChecks(relation: string, rule: CheckRule, limit: number): Stateme
   return {
     text: `SELECT ${answer('s', 'NULL::int', value)} FROM ${source}
 WHERE NOT (${rule.expression}) ORDER BY 1 LIMIT ${limit}`,
+  };
+}
+
+function invalidInputs(relation: string, rule: InputRule, limit: number): Statement {
+  const column = `s.${quoteIdentifier(rule.columns[0]!)}`;
+  return {
+    text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(relation)} s
+WHERE ${column} IS NOT NULL AND NOT pg_input_is_valid(${column}, $1) ORDER BY 1 LIMIT ${limit}`,
+    values: [rule.type],
   };
 }
 

@@ -1,0 +1,237 @@
+/**
+ * `on_conflict`, and the types that go through the staging table.
+ */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { startTestService, type TestService } from './support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const items = {
+  columns: [
+    { name: 'sku', type: 'text', is_nullable: false },
+    { name: 'name', type: 'text' },
+    { name: 'stock', type: 'integer', default: '7' },
+  ],
+  constraints: { primary_key: { name: '', columns: ['sku'] } },
+};
+
+beforeEach(async () => {
+  await service.database.pool.query('DROP TABLE IF EXISTS items');
+});
+
+const load = (data: unknown[], query: string) => service.post(`/table/items/upload/json?${query}`, { data });
+const loadNew = (data: unknown[], query: string) =>
+  service.post(`/table/items/upload/json?${query}`, { table: items, data });
+const stored = () => service.rows('SELECT * FROM items ORDER BY sku');
+
+test('skip keeps what is there and the first of the upload, and counts the others', async () => {
+  await loadNew([{ sku: 'a', name: 'old', stock: 1 }], '');
+  const answer = await load(
+    [
+      { sku: 'a', name: 'new' },
+      { sku: 'b', name: 'first' },
+      { sku: 'b', name: 'second' },
+    ],
+    'if_exists=append&on_conflict=skip',
+  );
+  assert.equal(answer.status, 200);
+  const { rows, skipped, updated } = answer.body.load;
+  assert.deepEqual({ rows, skipped, updated }, { rows: 1, skipped: 2, updated: 0 });
+  assert.deepEqual(await stored(), [
+    { sku: 'a', name: 'old', stock: 1 },
+    { sku: 'b', name: 'first', stock: 7 },
+  ]);
+});
+
+test('update takes the last of the upload and leaves alone what a row does not bring', async () => {
+  await loadNew(
+    [
+      { sku: 'a', name: 'old', stock: 1 },
+      { sku: 'b', name: 'old', stock: 2 },
+    ],
+    '',
+  );
+  const answer = await load(
+    [
+      { sku: 'a', name: 'new' },
+      { sku: 'b', stock: 20 },
+      { stock: 3, sku: 'c', name: 'x' },
+      { sku: 'c', name: 'y' },
+    ],
+    'if_exists=append&on_conflict=update',
+  );
+  assert.equal(answer.status, 200);
+  const { rows, skipped, updated } = answer.body.load;
+  assert.deepEqual({ rows, skipped, updated }, { rows: 1, skipped: 0, updated: 3 });
+  assert.deepEqual(await stored(), [
+    { sku: 'a', name: 'new', stock: 1 },
+    { sku: 'b', name: 'old', stock: 20 },
+    { sku: 'c', name: 'y', stock: 7 },
+  ]);
+});
+
+for (const [query, name] of [
+  ['on_conflict=skip', 'first'],
+  ['on_conflict=update', 'second'],
+  ['if_exists=replace&on_conflict=update', 'second'],
+]) {
+  test(`within one upload into a new table, ${query} leaves one row of a key`, async () => {
+    const answer = await loadNew(
+      [
+        { sku: 'a', name: 'first' },
+        { sku: 'a', name: 'second' },
+      ],
+      query!,
+    );
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.equal(answer.body.load.rows, 1);
+    assert.deepEqual(await stored(), [{ sku: 'a', name, stock: 7 }]);
+  });
+}
+
+test('rows whose key holds NULL are in nobody’s way', async () => {
+  const table = {
+    columns: [{ name: 'k', type: 'text' }],
+    constraints: { unique: [{ name: '', columns: ['k'] }] },
+  };
+  const data = [{ k: null }, { k: null }, { k: 'x' }, { k: 'x' }];
+  const answer = await service.post('/table/items/upload/json?on_conflict=skip', { table, data });
+  assert.equal(answer.body.load.rows, 3);
+  assert.equal(answer.body.load.skipped, 1);
+});
+
+test('another unique constraint is still a problem, and names the rows', async () => {
+  const table = {
+    ...items,
+    constraints: { ...items.constraints, unique: [{ name: '', columns: ['name'] }] },
+  };
+  await service.post('/table/items/upload/json', { table, data: [{ sku: 'a', name: 'taken' }] });
+  const answer = await load(
+    [
+      { sku: 'a', name: 'other' },
+      { sku: 'b', name: 'taken' },
+      { sku: 'c', name: 'n' },
+      { sku: 'd', name: 'n' },
+    ],
+    'if_exists=append&on_conflict=skip',
+  );
+  assert.equal(answer.status, 422);
+  assert.deepEqual(
+    answer.body.errors.map(({ row, column, code, detail }: Record<string, string>) => [
+      row,
+      column,
+      code,
+      detail,
+    ]),
+    [
+      [2, 'name', 'not-unique', 'must be unique: the table already has it'],
+      [4, 'name', 'not-unique', 'must be unique: also in row 3'],
+    ],
+  );
+  assert.deepEqual(await stored(), [{ sku: 'a', name: 'taken', stock: 7 }]);
+});
+
+test('without a key there is nothing to go by', async () => {
+  const answer = await service.post('/table/items/upload/json?on_conflict=skip', {
+    table: { columns: [{ name: 'a', type: 'text' }] },
+    data: [{ a: 'x' }],
+  });
+  assert.equal(answer.status, 422);
+  assert.equal(answer.body.code, 'invalid-parameter');
+  assert.match(answer.body.detail, /primary key or a unique constraint/);
+  assert.deepEqual(await service.rows("SELECT to_regclass('items') AS found"), [{ found: null }]);
+});
+
+test('a dry run counts and changes nothing', async () => {
+  await loadNew([{ sku: 'a', name: 'old' }], '');
+  const answer = await load([{ sku: 'a', name: 'new' }], 'if_exists=append&on_conflict=update&dry_run=true');
+  assert.equal(answer.status, 200);
+  assert.equal(answer.body.load.updated, 1);
+  assert.deepEqual(await stored(), [{ sku: 'a', name: 'old', stock: 7 }]);
+});
+
+test('identity columns take numbers of their own where a row brings none', async () => {
+  const table = {
+    columns: [
+      { name: 'id', type: 'serial' },
+      { name: 'k', type: 'text' },
+      { name: 'v', type: 'integer' },
+    ],
+    constraints: { primary_key: { name: '', columns: ['id'] } },
+  };
+  await service.post('/table/items/upload/json', {
+    table,
+    data: [
+      { k: 'a', v: 1 },
+      { k: 'b', v: 2 },
+    ],
+  });
+  const answer = await load(
+    [{ id: 1, v: 10 }, { k: 'c' }, { k: 'd', v: 4 }],
+    'if_exists=append&on_conflict=update',
+  );
+  assert.deepEqual([answer.body.load.rows, answer.body.load.updated], [2, 1], JSON.stringify(answer.body));
+  assert.deepEqual(await service.rows('SELECT k, v FROM items ORDER BY k'), [
+    { k: 'a', v: 10 },
+    { k: 'b', v: 2 },
+    { k: 'c', v: null },
+    { k: 'd', v: 4 },
+  ]);
+});
+
+test('types without a binary encoder are loaded through their text form', async () => {
+  const table = {
+    columns: [
+      { name: 'at', type: 'point' },
+      { name: 'span', type: 'int4range', default: '[1,2)' },
+      { name: 'words', type: 'tsvector' },
+      { name: 'price', type: 'money' },
+    ],
+  };
+  const data = [
+    { at: '(1,2)', words: 'a b', price: '12.50' },
+    { at: null, span: '[3,9)', price: 3 },
+  ];
+  const answer = await service.post('/table/items/upload/json', { table, data });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.equal(answer.body.load.rows, 2);
+  assert.deepEqual(
+    await service.rows(
+      'SELECT "at"::text, span::text, words::text, price::numeric::text FROM items ORDER BY span',
+    ),
+    [
+      { at: '(1,2)', span: '[1,2)', words: "'a' 'b'", price: '12.50' },
+      { at: null, span: '[3,9)', words: null, price: '3.00' },
+    ],
+  );
+});
+
+test('what such a type refuses is a problem that names its row', async () => {
+  const table = {
+    columns: [
+      { name: 'n', type: 'integer' },
+      { name: 'at', type: 'point' },
+    ],
+  };
+  const data = [
+    { n: 1, at: '(1,2)' },
+    { n: 'x', at: '(1,2)' },
+    { n: 3, at: 'nowhere' },
+    { n: 4, at: 'here' },
+  ];
+  const answer = await service.post('/table/items/upload/json', { table, data });
+  assert.equal(answer.status, 422);
+  assert.deepEqual(
+    answer.body.errors.map(({ row, column, value }: Record<string, string>) => [row, column, value]),
+    [
+      [2, 'n', 'x'],
+      [3, 'at', 'nowhere'],
+      [4, 'at', 'here'],
+    ],
+  );
+});
