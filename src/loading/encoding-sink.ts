@@ -104,10 +104,10 @@ export class EncodingSink implements CellSink {
     this.#sendsRowNumbers = options.sendsRowNumbers;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
-    this.#isNullable = targets.map((target) => target.column.isNullable);
+    this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
     this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
     targets.forEach(({ column }, index) => {
-      if (!column.isNullable && column.default === 'none') this.#required.push(index);
+      if (!this.#isNullable[index] && column.default === 'none') this.#required.push(index);
     });
     this.#cannotFill = targets.map(
       (_, index) => this.#mustLeaveOut[index]! || this.#required.includes(index),
