@@ -193,7 +193,7 @@ test('constraints among each other and the columns', () => {
           { name: '', columns: ['c1', 'c2'] },
           { name: 'x', columns: [] },
           { name: 't', columns: ['c3'] },
-          { name: 'same', columns: [1] },
+          { name: 'same', columns: [1, ''] },
           { columns: columns.slice(0, 33).map(({ name }) => name) },
         ],
         foreign_keys: [
@@ -208,6 +208,7 @@ test('constraints among each other and the columns', () => {
     [
       '/table/constraints/unique/3/columns missing',
       '/table/constraints/unique/5/columns/0 wrong-type',
+      '/table/constraints/unique/5/columns/1 missing',
       '/table/constraints/foreign_keys/4 mixed-reference',
       '/table/constraints/primary_key/columns/1 unknown-column',
       '/table/constraints/primary_key/columns/2 repeated-column',

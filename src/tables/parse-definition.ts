@@ -187,13 +187,11 @@ function parseKey(value: unknown, pointer: string, report: Report): KeyDefinitio
     return undefined;
   }
   const columns = entries.map((entry, index) => {
-    if (typeof entry === 'string') return entry;
-    report(
-      `${pointer}/columns/${index}`,
-      'wrong-type',
-      `must be a column's name, not ${jsonType(entry)}`,
-      entry,
-    );
+    const at = `${pointer}/columns/${index}`;
+    if (typeof entry !== 'string')
+      report(at, 'wrong-type', `must be a column's name, not ${jsonType(entry)}`, entry);
+    else if (entry === '') report(at, 'missing', 'the name of a column is missing');
+    else return entry;
     return '';
   });
   return { pointer, name, columns };
