@@ -47,8 +47,12 @@ const Loaded = Type.Object(
     table: TableDescriptionSchema,
     load: Type.Object({
       rows: Type.Integer({ description: 'Rows loaded.' }),
-      skipped: Type.Integer({ description: 'Rows left out. Always 0 today.' }),
-      updated: Type.Integer({ description: 'Rows that changed one that was there. Always 0 today.' }),
+      skipped: Type.Integer({
+        description: 'Rows left out because another has their key (`on_conflict=skip`).',
+      }),
+      updated: Type.Integer({
+        description: 'Rows that changed the one with their key (`on_conflict=update`).',
+      }),
       warnings: Type.Array(
         Type.Object({
           code: Type.String({ description: 'Stable, kebab-case.', examples: ['ignored-column'] }),

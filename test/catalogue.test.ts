@@ -1,0 +1,139 @@
+/**
+ * The error catalogue, docs/errors.md, the OpenAPI document and the running service say the same.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type ErrorCode, errorCatalogue } from '../src/errors.ts';
+import { provocations, startServiceForErrors, unprovoked } from './support/provoke-errors.ts';
+import type { TestService } from './support/service.ts';
+
+const root = join(import.meta.dirname, '..');
+const codes = Object.keys(errorCatalogue) as ErrorCode[];
+const documentation = readFileSync(join(root, 'docs', 'errors.md'), 'utf8');
+const sections = new Map(
+  documentation
+    .split(/^(?=## )/m)
+    .slice(1)
+    .map((section) => [/^## (.*)$/m.exec(section)![1]!, section]),
+);
+
+let service: TestService;
+
+before(async () => {
+  service = await startServiceForErrors();
+});
+
+// The last provocation ends it.
+after(() => service.stop().catch(() => {}));
+
+test('every code has its section in docs/errors.md, in the order of the catalogue', () => {
+  assert.deepEqual([...sections.keys()], codes);
+});
+
+test('each section states status and title, what to do, and an example of that shape', () => {
+  for (const code of codes) {
+    const { status, title } = errorCatalogue[code];
+    const section = sections.get(code)!;
+    assert(section.includes(`\n**${status}: ${title}.** `), `${code}: no "**${status}: ${title}.**"`);
+    assert.match(section, /^\*\*What to do:\*\* \S/m, code);
+    const example = exampleOf(code);
+    assert.equal(example.type, `/docs/errors/${code}`);
+    assert.equal(example.title, title);
+    assert.equal(example.status, status);
+    assert.equal(example.code, code);
+    assert.match(example.instance, /^urn:uuid:[\da-f-]{36}$/);
+    assert(example.detail.length > 0);
+  }
+});
+
+test('the overview lists every code under its status', () => {
+  const listed = [...documentation.matchAll(/^\| (\d{3}) \| (.*) \|$/gm)].flatMap(([, status, links]) =>
+    [...links!.matchAll(/\[`([\w-]+)`\]\(#\1\)/g)].map((link) => [link[1], Number(status)]),
+  );
+  assert.deepEqual(
+    listed,
+    codes.map((code) => [code, errorCatalogue[code].status]),
+  );
+});
+
+test('the codes within `errors` are documented, and those documented exist', () => {
+  const found = new Set<string>();
+  let source = '';
+  for (const file of globSync('src/**/*.ts', { cwd: root }).filter((name) => !name.endsWith('.test.ts'))) {
+    const text = readFileSync(join(root, file), 'utf8');
+    source += text;
+    if (/[\\/]spreadsheet[\\/]header-names\.ts$/.test(file)) continue;
+    for (const match of text.matchAll(codeOfProblem)) found.add(match[1]!);
+    if (file.endsWith('cell-problems.ts')) {
+      for (const match of text.matchAll(/\[\s*'([a-z]+(?:-[a-z]+)+)',/g)) found.add(match[1]!);
+    }
+  }
+  const documented = ['dependent-objects', 'invalid-parameter', 'invalid-definition', 'invalid-data']
+    .map((code) => sections.get(code)!.split('```')[0]!)
+    .join('\n');
+  const undocumented = [...found].filter(
+    (code) => !(code in errorCatalogue) && !warnings.includes(code) && !documented.includes(`\`${code}\``),
+  );
+  assert.deepEqual(undocumented, []);
+  const rows = [...documented.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell]) => cell!.match(/[\w-]+/g)!);
+  assert.deepEqual(
+    rows.filter((code) => !source.includes(`'${code}'`)),
+    [],
+  );
+});
+
+test('the OpenAPI document enumerates the codes and states each under its own status only', async () => {
+  const { body: document } = await service.get('/openapi.json');
+  assert.deepEqual(document.components.schemas.ProblemDocument.properties.code.enum, codes);
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path as object));
+  for (const { operationId, responses } of operations) {
+    for (const [status, { description }] of Object.entries<{ description: string }>(responses)) {
+      for (const [, code] of description.matchAll(/\/docs\/errors\/([\w-]+)/g)) {
+        assert.equal(errorCatalogue[code as ErrorCode].status, Number(status), `${operationId}: ${code}`);
+      }
+    }
+  }
+});
+
+test('/docs/errors/{code} serves the section', async () => {
+  for (const code of codes) {
+    const answer = await service.get(`/docs/errors/${code}`, { token: null });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('content-type'), 'text/markdown; charset=utf-8');
+    assert.equal(answer.body, sections.get(code));
+  }
+  assert.equal((await service.get('/docs/errors/nothing')).body.code, 'path-not-found');
+});
+
+test('every code comes about in one way at least', () => {
+  assert.deepEqual([...Object.keys(provocations), ...unprovoked].sort(), codes.toSorted());
+});
+
+for (const [code, { request, send }] of Object.entries(provocations)) {
+  test(`${code}: the service answers what docs/errors.md shows`, async () => {
+    const { status, headers, body } = await send(service);
+    assert.equal(status, errorCatalogue[code as ErrorCode].status);
+    assert.match(headers.get('content-type')!, /^application\/problem\+json/);
+    assert.deepEqual({ ...body, instance: '' }, { ...exampleOf(code), instance: '' });
+    const [line, sent] = request.split('\n\n');
+    const section = sections.get(code)!;
+    assert(section.includes(`Example: \`${/^\S+ [^\s,]+/.exec(line!)![0]}\``), `the request is not: ${line}`);
+    if (sent !== undefined) assert(section.includes(`\n${sent}\n`), `the body is not: ${sent}`);
+    if (status === 503) assert.match(headers.get('retry-after')!, /^\d+$/);
+    if (status === 401) assert.match(headers.get('www-authenticate')!, /^Bearer /);
+  });
+}
+
+/** Of warnings, not of problems. */
+const warnings = ['ignored-column', 'blank-header', 'repeated-header'];
+
+const codeOfProblem =
+  /(?:\bcode: |\breport\([^,]+,\s*|\brefuse\(\s*|\bpartFault\(\s*[^,]+,\s*|\binvalidBody\([^,]+,\s*)'([a-z]+(?:-[a-z]+)+)'/g;
+
+/** The last block of a section: the answer. */
+function exampleOf(code: string) {
+  const blocks = [...sections.get(code)!.matchAll(/```json\n(.*?)\n```/gs)];
+  return JSON.parse(blocks.at(-1)![1]!);
+}

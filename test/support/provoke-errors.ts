@@ -1,0 +1,236 @@
+/**
+ * How each error of the catalogue comes about in the running service: docs/errors.md shows these requests and answers.
+ */
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { ErrorCode } from '../../src/errors.ts';
+import { startTestService, type TestAnswer, type TestService } from './service.ts';
+
+export interface Provocation {
+  /** The request, as docs/errors.md shows it. */
+  request: string;
+  send(service: TestService): Promise<Pick<TestAnswer, 'status' | 'headers' | 'body'>>;
+}
+
+/** Low enough to be reached within a test. */
+const limits = { MAX_ROWS: '100', LOCK_TIMEOUT_MS: '200', BODY_IDLE_TIMEOUT_MS: '1000' };
+
+/** A service with tables for the provocations. */
+export async function startServiceForErrors(): Promise<TestService> {
+  const service = await startTestService(limits);
+  await service.rows(`
+    CREATE TABLE orders (number text NOT NULL PRIMARY KEY, quantity integer NOT NULL, ordered_on date);
+    INSERT INTO orders VALUES ('000417', 1, '2026-11-21');
+    CREATE TABLE reported (number text);
+    CREATE VIEW report AS SELECT number FROM reported;
+    CREATE TABLE failing (sqlstate text);
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'as the row asks' USING ERRCODE = NEW.sqlstate; END $$;
+    CREATE TRIGGER fail BEFORE INSERT ON failing FOR EACH ROW EXECUTE FUNCTION fail()`);
+  return service;
+}
+
+/** What cannot be brought about here: a full disk. */
+export const unprovoked: ErrorCode[] = ['storage-full'];
+
+export const provocations: Partial<Record<ErrorCode, Provocation>> = {
+  'invalid-json': json('/table/new/upload/json', '{"data": [{"number": "000417",}]}'),
+  'invalid-multipart': {
+    request: 'POST /api/v1/table/new/upload/excel, its body cut off',
+    send: (service) =>
+      service.request('POST', '/table/new/upload/excel', {
+        headers: { 'content-type': 'multipart/form-data; boundary=part' },
+        body: '--part\r\nContent-Disposition: form-data; name="file"; filename="a.xlsx"\r\n\r\nPK',
+      }),
+  },
+  'invalid-file': workbook(Buffer.from('PK\x03\x04 and then nothing of a zip archive'), 'of a file cut off'),
+  'invalid-request': {
+    request: 'GET /api/v1/table/%E0%A4%A',
+    send: (service) => service.get('/table/%E0%A4%A'),
+  },
+  'missing-token': {
+    request: 'GET /api/v1/table/orders, without an Authorization header',
+    send: (service) => service.get('/table/orders', { token: null }),
+  },
+  'invalid-token': {
+    request: 'GET /api/v1/table/orders, with a token that ended yesterday',
+    send: async (service) =>
+      service.get('/table/orders', { token: await service.token({ ttlSeconds: -86_400 }) }),
+  },
+  'insufficient-scope': {
+    request: 'POST /api/v1/table/new, with a token of the scope table:read',
+    send: async (service) =>
+      service.post('/table/new', definition, { token: await service.token({ scope: 'table:read' }) }),
+  },
+  'schema-forbidden': {
+    request: 'GET /api/v1/table/orders, with a token of the schemas sales_*',
+    send: async (service) =>
+      service.get('/table/orders', { token: await service.token({ schemas: ['sales_*'] }) }),
+  },
+  'permission-denied': {
+    request: 'GET /api/v1/table/orders, with a token of the role reporting, which does not exist',
+    send: async (service) =>
+      service.get('/table/orders', { token: await service.token({ role: 'reporting' }) }),
+  },
+  'path-not-found': {
+    request: 'GET /api/v2/table/orders',
+    send: (service) => service.get('/api/v2/table/orders'),
+  },
+  'schema-not-found': {
+    request: 'GET /api/v1/table/orders?schema=sales',
+    send: (service) => service.get('/table/orders?schema=sales'),
+  },
+  'table-not-found': {
+    request: 'GET /api/v1/table/order',
+    send: (service) => service.get('/table/order'),
+  },
+  'method-not-allowed': {
+    request: 'DELETE /api/v1/table/orders',
+    send: (service) => service.request('DELETE', '/table/orders'),
+  },
+  'not-acceptable': {
+    request: 'GET /api/v1/table/orders, with Accept: text/csv',
+    send: (service) => service.get('/table/orders', { headers: { accept: 'text/csv' } }),
+  },
+  'request-timeout': {
+    request: 'POST /api/v1/table/new/upload/json, its body standing still, with BODY_IDLE_TIMEOUT_MS=1000',
+    send: sendStalled,
+  },
+  'table-exists': {
+    request: 'POST /api/v1/table/orders',
+    send: (service) => service.post('/table/orders', definition),
+  },
+  'dependent-objects': json('/table/reported/upload/json?if_exists=replace', '{"data": [{"number": "1"}]}'),
+  'write-conflict': {
+    request:
+      'POST /api/v1/table/failing/upload/json?if_exists=append, into a table whose trigger fails with SQLSTATE 40P01',
+    send: (service) => failWith(service, '40P01'),
+  },
+  'limit-exceeded': {
+    request: 'POST /api/v1/table/new/upload/json, of 101 rows, with MAX_ROWS=100',
+    send: (service) =>
+      service.post('/table/new/upload/json', { data: Array.from({ length: 101 }, () => ({ number: '1' })) }),
+  },
+  'unsupported-media-type': {
+    request: 'POST /api/v1/table/new/upload/json, with Content-Type: text/csv',
+    send: (service) =>
+      service.request('POST', '/table/new/upload/json', {
+        headers: { 'content-type': 'text/csv' },
+        body: 'number\n000417\n',
+      }),
+  },
+  'invalid-parameter': {
+    request: 'GET /api/v1/table/orders?schma=sales',
+    send: (service) => service.get('/table/orders?schma=sales'),
+  },
+  'invalid-definition': json(
+    '/table/new',
+    '{"table": {"columns": [{"name": "id", "type": "bigsreial"}, {"name": "amount", "type": "numeric(12,2)", "default": "none"}]}}',
+  ),
+  'invalid-data': json(
+    '/table/orders/upload/json?if_exists=append',
+    '{"data": [{"number": "000424", "quantity": "two"}, {"number": "000431", "ordered_on": "2026-02-30"}, {"number": "000417", "quantity": 3}]}',
+  ),
+  'nothing-to-load': json('/table/new/upload/json', '{"data": []}'),
+  'unsupported-file': workbook(Buffer.from('%PDF-1.7\n'), 'of a PDF'),
+  'headers-too-large': {
+    request: 'GET /api/v1/table/orders, with 20 KiB of headers',
+    send: (service) => service.get('/table/orders', { headers: { 'x-long': 'x'.repeat(20_480) } }),
+  },
+  'internal-error': {
+    request:
+      'POST /api/v1/table/failing/upload/json?if_exists=append, into a table whose trigger fails with SQLSTATE XX000',
+    send: (service) => failWith(service, 'XX000'),
+  },
+  'database-busy': {
+    request:
+      'POST /api/v1/table/orders/upload/json?if_exists=append, while another session had locked the table',
+    send: sendToLockedTable,
+  },
+  // These two end the service's database and the service.
+  'database-unavailable': {
+    request: 'GET /readyz, after the database was dropped',
+    send: sendWithoutDatabase,
+  },
+  'shutting-down': {
+    request: 'GET /readyz, while the service stops',
+    send: sendWhileStopping,
+  },
+};
+
+const definition = { table: { columns: [{ name: 'number', type: 'text' }] } };
+
+function json(path: string, body: string): Provocation {
+  return {
+    request: `POST /api/v1${path}\n\n${body}`,
+    send: (service) =>
+      service.request('POST', path, { headers: { 'content-type': 'application/json' }, body }),
+  };
+}
+
+function workbook(file: Buffer, what: string): Provocation {
+  return {
+    request: `POST /api/v1/table/new/upload/excel, ${what}`,
+    send: (service) => service.upload('/table/new/upload/excel', file),
+  };
+}
+
+/** What comes of an error of PostgreSQL in the middle of an upload. */
+function failWith(service: TestService, sqlstate: string): Promise<TestAnswer> {
+  return service.post('/table/failing/upload/json?if_exists=append', { data: [{ sqlstate }] });
+}
+
+async function sendStalled(service: TestService) {
+  const request = httpRequest(new URL('/api/v1/table/new/upload/json', service.url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
+  });
+  request.on('error', () => {});
+  request.write('{"data": [');
+  const [response] = await once(request, 'response');
+  const body = JSON.parse(await text(response));
+  request.destroy();
+  return { status: response.statusCode, headers: new Headers(response.headers), body };
+}
+
+async function sendToLockedTable(service: TestService): Promise<TestAnswer> {
+  const client = await service.database.pool.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE orders');
+    return await service.post('/table/orders/upload/json?if_exists=append', {
+      data: [{ number: '000424', quantity: 1 }],
+    });
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+}
+
+async function sendWithoutDatabase(service: TestService): Promise<TestAnswer> {
+  const name = new URL(service.database.url).pathname.slice(1);
+  const server = new pg.Client(process.env.TEST_DATABASE_URL);
+  await server.connect();
+  await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
+  await server.end();
+  return service.get('/readyz');
+}
+
+/** A request that is on its way when the service stops. */
+async function sendWhileStopping(service: TestService) {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.write('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
+  await sleep(100);
+  const stopped = service.stop();
+  await sleep(100);
+  socket.write('Connection: close\r\n\r\n');
+  const [head, body] = (await text(socket)).split('\r\n\r\n') as [string, string];
+  await stopped;
+  const [statusLine, ...fields] = head.split('\r\n') as [string, ...string[]];
+  const headers = new Headers(fields.map((field) => field.split(/: (.*)/, 2) as [string, string]));
+  return { status: Number(statusLine.split(' ')[1]), headers, body: JSON.parse(body) };
+}
