@@ -1,0 +1,246 @@
+/**
+ * The OpenAPI document is whole, says what the service does, and its reference page loads nothing from elsewhere.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import Schema from 'typebox/schema';
+import { startTestService, type TestService } from './support/service.ts';
+
+const examples = join(import.meta.dirname, '..', 'examples');
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  required: boolean;
+  description: string;
+  schema: { type: string; enum?: string[]; default?: unknown };
+}
+
+let service: TestService;
+// biome-ignore lint/suspicious/noExplicitAny: a document whose shape is what is tested
+let document: any;
+let operations: { method: string; path: string; operation: Operation }[];
+
+before(async () => {
+  service = await startTestService();
+  document = (await service.get('/openapi.json', { token: null })).body;
+  operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+});
+
+after(() => service.stop());
+
+test('the document says what it describes', () => {
+  assert.match(document.openapi, /^3\.1\.\d$/);
+  for (const name of ['title', 'version', 'description', 'license', 'contact'])
+    assert(document.info[name], name);
+  assert(document.servers.length > 0);
+  for (const name of ['MAX_BODY_BYTES', 'MAX_ROWS', 'MAX_CELL_BYTES']) {
+    assert.match(document.info.description, new RegExp(`\`${name}\`: [\\d,]+$`, 'm'));
+  }
+});
+
+test('the operations of the contract are there', () => {
+  assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'get /api/v1/table/{table_name}',
+    'get /healthz',
+    'get /readyz',
+    'post /api/v1/table/{table_name}',
+    'post /api/v1/table/{table_name}/upload/excel',
+    'post /api/v1/table/{table_name}/upload/json',
+  ]);
+});
+
+test('each operation has an id of its own, words, a tag, its security and its answers', () => {
+  const tags = document.tags.map((tag: { name: string }) => tag.name);
+  for (const { path, operation } of operations) {
+    const { operationId, responses } = operation;
+    assert.match(operationId, /^[a-z][A-Za-z]+$/);
+    assert(operation.summary && operation.description, operationId);
+    assert(operation.tags.length > 0 && operation.tags.every((tag) => tags.includes(tag)), operationId);
+    assert.deepEqual(operation.security, path.startsWith('/api/') ? [{ bearer: [] }] : [], operationId);
+    assert(
+      Object.keys(responses).some((status) => status.startsWith('2')),
+      operationId,
+    );
+    for (const [status, { description, content = {} }] of Object.entries(responses)) {
+      assert(description, `${operationId} ${status}`);
+      const type = status.startsWith('2') ? 'application/json' : 'application/problem+json';
+      assert.deepEqual(Object.keys(content), [type], `${operationId} ${status}`);
+    }
+  }
+  assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
+  assert.equal(document.components.securitySchemes.bearer.scheme, 'bearer');
+});
+
+test('each parameter is described; those of the path are declared, those with a default may be left out', () => {
+  for (const { path, operation } of operations) {
+    const parameters = operation.parameters ?? [];
+    const inPath = parameters.filter((parameter) => parameter.in === 'path');
+    assert.deepEqual(
+      inPath.map((parameter) => parameter.name),
+      [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]),
+    );
+    assert(inPath.every((parameter) => parameter.required));
+    for (const { name, description, required, schema } of parameters) {
+      assert(description, `${operation.operationId}: ${name}`);
+      if (schema.default !== undefined) assert.equal(required, false, `${operation.operationId}: ${name}`);
+    }
+    assert.equal(new Set(parameters.map((parameter) => parameter.name)).size, parameters.length);
+  }
+});
+
+test('the parameters of the contract have its values and defaults', () => {
+  const parametersOf = (id: string) =>
+    Object.fromEntries(
+      operations
+        .find(({ operation }) => operation.operationId === id)!
+        .operation.parameters!.map(({ name, schema }) => [name, schema]),
+    );
+  assert.deepEqual(parametersOf('createTable').if_not_exists, { type: 'boolean', default: false });
+  for (const id of ['uploadTableFromJson', 'uploadTableFromExcel']) {
+    const { schema, if_exists } = parametersOf(id);
+    assert.deepEqual(schema, { type: 'string', default: 'public' });
+    assert.deepEqual(if_exists, {
+      type: 'string',
+      enum: ['fail', 'append', 'truncate', 'replace'],
+      default: 'fail',
+    });
+  }
+});
+
+test('every reference leads somewhere, and every named schema is referred to', () => {
+  const used = new Set<string>();
+  eachObject(document, (value) => {
+    if (typeof value.$ref !== 'string') return;
+    used.add(value.$ref);
+    assert(resolve(value.$ref), value.$ref);
+  });
+  const named = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+  assert.deepEqual(
+    named.filter((reference) => !used.has(reference)),
+    [],
+  );
+});
+
+test('every example and every default fits its schema', () => {
+  let count = 0;
+  eachObject({ paths: document.paths, schemas: document.components.schemas }, (value) => {
+    if (!('type' in value || 'anyOf' in value)) return;
+    const samples = [...(Array.isArray(value.examples) ? value.examples : [])];
+    if (value.default !== undefined) samples.push(value.default);
+    for (const sample of samples) {
+      count += 1;
+      assert.deepEqual(faults(value, sample), [], JSON.stringify({ sample, schema: value }));
+    }
+  });
+  assert(count > 20);
+});
+
+test('the files of examples/ fit the schemas of the requests', () => {
+  for (const [id, file] of [
+    ['createTable', 'definition.json'],
+    ['uploadTableFromJson', 'rows.json'],
+  ]) {
+    const { operation } = operations.find(({ operation }) => operation.operationId === id)!;
+    const { schema } = operation.requestBody!.content['application/json']!;
+    assert.deepEqual(faults(schema, JSON.parse(readFileSync(join(examples, file!), 'utf8'))), [], file);
+  }
+});
+
+test('what the service answers fits the schemas of the answers', async () => {
+  const definition = JSON.parse(readFileSync(join(examples, 'definition.json'), 'utf8'));
+  const rows = JSON.parse(readFileSync(join(examples, 'rows.json'), 'utf8'));
+  const path = '/api/v1/table/{table_name}';
+  const answers = [
+    ['post', path, await service.post('/table/customers', definition)],
+    ['post', path, await service.post('/table/customers?if_not_exists=true', definition)],
+    ['post', path, await service.post('/table/customers', definition)],
+    ['post', path, await service.post('/table/other', { table: { columns: [{}] } })],
+    ['get', path, await service.get('/table/customers')],
+    ['get', path, await service.get('/table/nothing')],
+    ['get', path, await service.get('/table/customers', { token: null })],
+    ['post', `${path}/upload/json`, await service.post('/table/shipments/upload/json', rows)],
+    [
+      'post',
+      `${path}/upload/json`,
+      await service.post('/table/shipments/upload/json?if_exists=append', rows),
+    ],
+    ['post', `${path}/upload/json`, await service.post('/table/shipments/upload/json', { data: [1] })],
+    [
+      'post',
+      `${path}/upload/excel`,
+      await service.upload('/table/orders/upload/excel', readFileSync(join(examples, 'orders.xlsx'))),
+    ],
+    ['get', '/healthz', await service.get('/healthz')],
+    ['get', '/readyz', await service.get('/readyz')],
+  ] as const;
+  const statuses = answers.map(([, , answer]) => answer.status);
+  assert.deepEqual(statuses, [201, 200, 409, 422, 200, 404, 401, 201, 200, 409, 201, 200, 200]);
+  for (const [method, where, { status, headers, body }] of answers) {
+    const documented = document.paths[where][method].responses[status];
+    const type = headers.get('content-type')!.split(';')[0]!;
+    assert(documented?.content[type], `${method} ${where}: ${status} ${type} is not documented`);
+    assert.deepEqual(faults(documented.content[type].schema, body), [], `${method} ${where}: ${status}`);
+    for (const header of Object.keys(documented.headers ?? {})) {
+      if (status !== 503) assert(headers.has(header), `${method} ${where}: ${status} without ${header}`);
+    }
+  }
+});
+
+test('the reference page and all that it loads come from the service', async () => {
+  const page = await service.get('/docs', { token: null });
+  assert.equal(page.status, 200);
+  const links = [...page.body.matchAll(/\b(?:src|href)="([^"]+)"/g)].map((match: string[]) => match[1]!);
+  assert(links.length >= 5);
+  for (const link of links) {
+    assert.match(link, /^\/docs\/static\//);
+    const asset = await service.get(link, { token: null });
+    assert.equal(asset.status, 200, link);
+    if (link.endsWith('.css')) {
+      for (const [, url] of asset.body.matchAll(/url\(\s*["']?([^)]{0,60})/g))
+        assert.match(url, /^data:/, link);
+      assert.doesNotMatch(asset.body, /@import/);
+    }
+  }
+  const policy = page.headers.get('content-security-policy')!;
+  assert.match(policy, /default-src 'self'/);
+  assert.doesNotMatch(policy, /https?:|\.io|upgrade-insecure-requests/);
+});
+
+/** What is wrong with a value under a schema of the document. */
+function faults(schema: object, value: unknown): string[] {
+  // The document's components travel along, for the references into them.
+  const whole = { allOf: [schema], components: document.components };
+  const [isValid, errors] = Schema.Errors(whole, value);
+  return isValid ? [] : errors.map((error) => `${error.instancePath}: ${error.message}`);
+}
+
+function resolve(reference: string): unknown {
+  const [root, ...path] = reference.split('/');
+  assert.equal(root, '#');
+  return path.reduce<Record<string, unknown> | undefined>(
+    (value, name) => value?.[name] as Record<string, unknown> | undefined,
+    document,
+  );
+}
+
+function eachObject(value: unknown, visit: (value: Record<string, unknown>) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) visit(value as Record<string, unknown>);
+  for (const child of Object.values(value)) eachObject(child, visit);
+}
