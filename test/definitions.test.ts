@@ -181,6 +181,7 @@ test('a default does what the rule says', async () => {
   assert.match((await defaultOf('positive', '0'))!, /^422 .*"is positive"/);
   assert.match((await defaultOf('codes', 'long!'))!, /^422 .*too long/);
   assert.match((await defaultOf('jsonb', '{'))!, /^422/);
+  assert.match((await defaultOf('jsonb', '['.repeat(100_000)))!, /^422 .*too deeply nested/);
   assert.match((await defaultOf('mood', 'glad'))!, /^422/);
   assert.match((await defaultOf('int', "'x'::nosuch"))!, /^422 there is no type/);
   assert.match((await defaultOf('boolean', "'1'::integer"))!, /^422 .*does not go into/);

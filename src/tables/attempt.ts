@@ -52,7 +52,10 @@ export async function findFaults<Item, Row>(
   }
 }
 
-/** SQLSTATE classes (PostgreSQL, appendix A) of what a value or a name can cause: data, integrity, syntax, access. */
+/**
+ * SQLSTATE classes (PostgreSQL, appendix A) of what a value or a name can cause: data, integrity, syntax, access, and
+ * limits such as the depth of a JSON text.
+ */
 function isStatementFault(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && /^(0A|22|23|38|39|42|44|P0)/.test(error.code ?? '');
+  return error instanceof DatabaseError && /^(0A|22|23|38|39|42|44|54|P0)/.test(error.code ?? '');
 }

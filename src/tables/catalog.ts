@@ -257,6 +257,7 @@ export interface TableFacts {
 }
 
 /**
+ * A default names no column, so `pg_get_expr` need not be told of any: told of 1,600 it takes 10 s on PostgreSQL 15.
  * Foreign keys come in the order of their first columns, because the order of their making follows from the names of
  * what they refer to (ddl.ts). The schema `pg_temp` is the session's own temporary one.
  *
@@ -278,7 +279,8 @@ SELECT json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
       'typeOid', a.atttypid::bigint, 'typmod', a.atttypmod,
       'category', b.typcategory, 'base', format_type(b.oid, NULL), 'notNull', a.attnotnull,
-      'default', pg_get_expr(d.adbin, d.adrelid), 'identity', a.attidentity, 'generated', a.attgenerated,
+      'default', pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
+      'identity', a.attidentity, 'generated', a.attgenerated,
       'ownsSequence', d.oid IS NOT NULL AND EXISTS (
         SELECT FROM pg_catalog.pg_depend owned
         JOIN pg_catalog.pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid

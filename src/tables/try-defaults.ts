@@ -134,6 +134,9 @@ function reasonOf(trial: DefaultTrial, error: DatabaseError): string {
     case '42P01':
     case '42704':
       return 'names an object that does not exist';
+    case '54000':
+    case '54001':
+      return `is too large or too deeply nested for the type ${type}`;
     case '42501':
       return 'needs a right that the role does not have';
     default:
