@@ -15,11 +15,13 @@ import {
   TIME,
   TRUE,
 } from '../cell-kind.ts';
-import type { CellSink } from '../cell-sink.ts';
+import type { CellLocation, CellSink } from '../cell-sink.ts';
 import type { SourceWarning } from '../row-source.ts';
-import type { CellRange } from './cell-address.ts';
+import { type CellRange, cellAddress, parseRange, rowAddress, wholeSheet } from './cell-address.ts';
+import { quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns } from './header-names.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
+import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 import { dayMicroseconds } from './xlsx/serial-date.ts';
 
 export interface SheetRowsOptions {
@@ -29,6 +31,29 @@ export interface SheetRowsOptions {
   columnNames: 'exact' | 'snake_case';
   cellErrors: 'problem' | 'null';
   limits: SpreadsheetLimits;
+}
+
+/** @throws AppError `invalid-parameter` where the range is none or the header row lies outside of it */
+export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
+  const range = options.range === undefined ? wholeSheet : parseRange(options.range);
+  if (range === undefined) {
+    throw new AppError(
+      'invalid-parameter',
+      `The range must be like B3:F200, B:F or B3:F, not ${quote(options.range!)}.`,
+    );
+  }
+  const { headerRow, columnNames, cellErrors } = options;
+  if (headerRow !== undefined && (headerRow < range.firstRow || headerRow > range.lastRow)) {
+    throw new AppError('invalid-parameter', `Header row ${headerRow} is outside of the range that is read.`);
+  }
+  return {
+    range,
+    // Within a range the header is the range's first row, blank or not.
+    headerRow: headerRow ?? (range.hasFirstRow ? range.firstRow : undefined),
+    columnNames,
+    cellErrors,
+    limits,
+  };
 }
 
 /** What a row is for. */
@@ -142,6 +167,15 @@ export class SheetRows {
     if (this.#names === undefined && this.#options.headerRow !== undefined) {
       this.#closeHeader(this.#options.headerRow);
     }
+  }
+
+  /** The place of a cell of the sink in the sheet of this name; `column` is -1 for a whole row. */
+  locate(sheet: string, row: number, column: number): CellLocation {
+    const sheetRow = row + this.headerRow;
+    const sheetColumn = this.sheetColumns[column];
+    const cell =
+      sheetColumn === undefined ? rowAddress(sheet, sheetRow) : cellAddress(sheet, sheetRow, sheetColumn);
+    return { sheet, cell };
   }
 
   #isHeaderCell(column: number): boolean {

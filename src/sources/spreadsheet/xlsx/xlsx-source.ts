@@ -3,14 +3,14 @@
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
-import { cellAddress, parseRange, rowAddress, wholeSheet } from '../cell-address.ts';
+import { chooseSheet, quote } from '../choose-sheet.ts';
 import type { RandomAccessFile } from '../random-access-file.ts';
-import { SheetRows, type SheetRowsOptions } from '../sheet-rows.ts';
+import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
 import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
 import { SheetScanner } from './sheet-scanner.ts';
-import { readWorkbook, type Workbook, type WorkbookSheet } from './workbook.ts';
+import { readWorkbook, type Workbook } from './workbook.ts';
 import { decodeXml } from './xml-text.ts';
 import { openZipContainer, type ZipContainer, type ZipPart } from './zip-container.ts';
 
@@ -26,35 +26,10 @@ export async function openXlsx(
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
 ): Promise<SpreadsheetSource> {
-  const range = options.range === undefined ? wholeSheet : parseRange(options.range);
-  if (range === undefined) {
-    throw new AppError(
-      'invalid-parameter',
-      `The range must be like B3:F200, B:F or B3:F, not ${quote(options.range!)}.`,
-    );
-  }
-  if (
-    options.headerRow !== undefined &&
-    (options.headerRow < range.firstRow || options.headerRow > range.lastRow)
-  ) {
-    throw new AppError(
-      'invalid-parameter',
-      `Header row ${options.headerRow} is outside of the range that is read.`,
-    );
-  }
+  const rowsOptions = toRowsOptions(options, limits);
   const container = await openZipContainer(file, limits);
   const workbook = await readWorkbook(container);
-  const sheet = chooseSheet(workbook.sheets, options.sheet);
-  const { columnNames, cellErrors } = options;
-  // Within a range the header is the range's first row, blank or not.
-  const headerRow = options.headerRow ?? (range.hasFirstRow ? range.firstRow : undefined);
-  return new XlsxSource(container, workbook, sheet, {
-    range,
-    headerRow,
-    columnNames,
-    cellErrors,
-    limits,
-  });
+  return new XlsxSource(container, workbook, options.sheet, rowsOptions);
 }
 
 class XlsxSource implements SpreadsheetSource {
@@ -70,7 +45,18 @@ class XlsxSource implements SpreadsheetSource {
   #strings: SharedStrings | undefined;
   #rows: SheetRows | undefined;
 
-  constructor(container: ZipContainer, workbook: Workbook, sheet: WorkbookSheet, options: SheetRowsOptions) {
+  constructor(
+    container: ZipContainer,
+    workbook: Workbook,
+    wantedSheet: string | undefined,
+    options: SheetRowsOptions,
+  ) {
+    this.sheets = workbook.sheets.map(({ name, visibility, kind }) => ({
+      name,
+      visibility,
+      hasCells: kind === 'worksheet',
+    }));
+    const sheet = workbook.sheets[chooseSheet(this.sheets, wantedSheet)]!;
     if (sheet.part === undefined) {
       throw new AppError('invalid-file', `The file does not hold the part of sheet ${quote(sheet.name)}.`);
     }
@@ -79,11 +65,6 @@ class XlsxSource implements SpreadsheetSource {
     this.#part = sheet.part;
     this.#options = options;
     this.sheet = sheet.name;
-    this.sheets = workbook.sheets.map(({ name, visibility, kind }) => ({
-      name,
-      visibility,
-      hasCells: kind === 'worksheet',
-    }));
   }
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
@@ -109,14 +90,7 @@ class XlsxSource implements SpreadsheetSource {
   }
 
   locate = (row: number, column: number): CellLocation => {
-    const rows = this.#rows;
-    const sheetRow = row + (rows?.headerRow ?? 0);
-    const sheetColumn = rows?.sheetColumns[column];
-    const cell =
-      sheetColumn === undefined
-        ? rowAddress(this.sheet, sheetRow)
-        : cellAddress(this.sheet, sheetRow, sheetColumn);
-    return { sheet: this.sheet, cell };
+    return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
   };
 
   async #readStrings(signal: AbortSignal): Promise<SharedStrings> {
@@ -146,42 +120,4 @@ async function* slices(
     }
   }
   signal.throwIfAborted();
-}
-
-function chooseSheet(sheets: WorkbookSheet[], wanted: string | undefined): WorkbookSheet {
-  const worksheets = sheets.filter((sheet) => sheet.kind === 'worksheet');
-  if (worksheets.length === 0) {
-    throw new AppError('unsupported-file', 'The workbook has no worksheet, so there are no rows to read.');
-  }
-  if (wanted === undefined) {
-    return worksheets.find((sheet) => sheet.visibility === 'visible') ?? worksheets[0]!;
-  }
-  const chosen =
-    sheets.find((sheet) => sheet.name === wanted) ??
-    sheets.find((sheet) => sheet.name.toLowerCase() === wanted.toLowerCase()) ??
-    (/^\d{1,6}$/.test(wanted) ? sheets[Number(wanted) - 1] : undefined);
-  if (chosen === undefined) {
-    throw new AppError(
-      'invalid-parameter',
-      `There is no sheet ${quote(wanted)}. The sheets are: ${listNames(sheets)}.`,
-    );
-  }
-  if (chosen.kind !== 'worksheet') {
-    throw new AppError(
-      'invalid-parameter',
-      `Sheet ${quote(chosen.name)} has no cells. Those that have: ${listNames(worksheets)}.`,
-    );
-  }
-  return chosen;
-}
-
-const namesListed = 50;
-
-function listNames(sheets: WorkbookSheet[]): string {
-  const names = sheets.slice(0, namesListed).map((sheet) => quote(sheet.name));
-  return names.join(', ') + (sheets.length > namesListed ? `, and ${sheets.length - namesListed} more` : '');
-}
-
-function quote(name: string): string {
-  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }

@@ -1,0 +1,55 @@
+/** Which sheet of a workbook is read: the one asked for, or the first that a person would see. */
+
+import { AppError } from '../../errors.ts';
+import type { SheetSummary } from './spreadsheet-options.ts';
+
+/**
+ * @param wanted a name, to the letter or else ignoring case, or a 1-based number; undefined: the first visible sheet
+ * @returns the index of the sheet
+ * @throws AppError `unsupported-file` where there is no worksheet, `invalid-parameter`
+ */
+export function chooseSheet(sheets: SheetSummary[], wanted: string | undefined): number {
+  if (!sheets.some((sheet) => sheet.hasCells)) {
+    throw new AppError('unsupported-file', 'The workbook has no worksheet, so there are no rows to read.');
+  }
+  if (wanted === undefined) {
+    const visible = sheets.findIndex((sheet) => sheet.hasCells && sheet.visibility === 'visible');
+    return visible >= 0 ? visible : sheets.findIndex((sheet) => sheet.hasCells);
+  }
+  const chosen = findSheet(sheets, wanted);
+  const sheet = sheets[chosen];
+  if (sheet === undefined) {
+    throw new AppError(
+      'invalid-parameter',
+      `There is no sheet ${quote(wanted)}. The sheets are: ${listNames(sheets)}.`,
+    );
+  }
+  if (!sheet.hasCells) {
+    const worksheets = sheets.filter(({ hasCells }) => hasCells);
+    throw new AppError(
+      'invalid-parameter',
+      `Sheet ${quote(sheet.name)} has no cells. Those that have: ${listNames(worksheets)}.`,
+    );
+  }
+  return chosen;
+}
+
+function findSheet(sheets: SheetSummary[], wanted: string): number {
+  const exact = sheets.findIndex((sheet) => sheet.name === wanted);
+  if (exact >= 0) return exact;
+  const loose = sheets.findIndex((sheet) => sheet.name.toLowerCase() === wanted.toLowerCase());
+  if (loose >= 0) return loose;
+  return /^\d{1,6}$/.test(wanted) ? Number(wanted) - 1 : -1;
+}
+
+const namesListed = 50;
+
+function listNames(sheets: SheetSummary[]): string {
+  const names = sheets.slice(0, namesListed).map((sheet) => quote(sheet.name));
+  return names.join(', ') + (sheets.length > namesListed ? `, and ${sheets.length - namesListed} more` : '');
+}
+
+/** A sheet's name in a message. */
+export function quote(name: string): string {
+  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+}

@@ -1,0 +1,289 @@
+/**
+ * Records and fields of delimited text (RFC 4180) from UTF-8 bytes in slices that are cut anywhere.
+ *
+ * Lenient where programs agree on what is meant: a record ends with CR, LF or CRLF, the last one with or without; quotes
+ * within a field that does not begin with one are text (`6" pipe`); blanks between a closing quote and the delimiter are no
+ * part of the value. Any other text behind a closing quote is a fault of the cell: most often a quote within
+ * a quoted field was not doubled, and the commas that follow it have been taken for delimiters already. To
+ * guess would put values into wrong columns in silence; the fault names the place, and the scan goes on.
+ *
+ * An empty field is no cell, quoted or not: what writes `""` for an empty text writes it for NULL just as well.
+ */
+
+import { AppError } from '../../../errors.ts';
+import { UNREADABLE_CELL } from '../../cell-kind.ts';
+import { columnLetters, maxSheetColumn } from '../cell-address.ts';
+import { limitExceeded } from '../spreadsheet-limits.ts';
+import { textKind } from './text-kind.ts';
+
+/** What takes the cells: `SheetRows`. Columns count from 0, records from 1. */
+export interface RecordSink {
+  beginRow(record: number): void;
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
+  endRow(): void;
+}
+
+export const CR = 0x0d;
+export const LF = 0x0a;
+export const QUOTE = 0x22;
+const TAB = 0x09;
+const SPACE = 0x20;
+
+/** Between fields nothing is held; the others say what of a field stands in `#held`. */
+const RECORD_START = 0;
+/** As `RECORD_START`; a LF that comes now belongs to the CR before. */
+const AFTER_CR = 1;
+const FIELD_START = 2;
+const UNQUOTED = 3;
+const QUOTED = 4;
+/** A quote within a quoted field: it is doubled, or closes the field. */
+const QUOTE_SEEN = 5;
+/** Behind the closing quote. */
+const CLOSED = 6;
+const UNREADABLE = 7;
+
+const quoteBytes = Buffer.of(QUOTE);
+const initialHeldBytes = 1024;
+
+export class CsvScanner {
+  readonly #sink: RecordSink;
+  readonly #delimiter: number;
+  readonly #maxCellBytes: number;
+  /** By byte: 1 where an unquoted field ends with it. */
+  readonly #ends = new Uint8Array(256);
+
+  #state = RECORD_START;
+  #record = 0;
+  #column = 0;
+  #recordBytes = 0;
+  /** The parts of a field that did not lie whole in one slice, or that has text behind its closing quote. */
+  #held = Buffer.allocUnsafe(initialHeldBytes);
+  #heldEnd = 0;
+  /** Where the value ended in `#held` when its quote was closed. */
+  #closedEnd = 0;
+
+  /** @param delimiter an ASCII byte, neither a quote nor a line end */
+  constructor(sink: RecordSink, delimiter: number, maxCellBytes: number) {
+    this.#sink = sink;
+    this.#delimiter = delimiter;
+    this.#maxCellBytes = maxCellBytes;
+    for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
+  }
+
+  /** Within `endRow`: the column of the record's last field. */
+  get column(): number {
+    return this.#column;
+  }
+
+  /** Some bytes of the record that is not yet at its end; grows by whole slices. */
+  get recordBytes(): number {
+    return this.#recordBytes;
+  }
+
+  /**
+   * Takes a slice of the text: valid UTF-8 as a whole. Quotes are undoubled in place, so the slice is used up.
+   *
+   * @throws AppError `limit-exceeded`
+   */
+  push(bytes: Buffer): void {
+    this.#recordBytes += bytes.length;
+    let at = 0;
+    if (this.#state > FIELD_START) {
+      at = this.#collect(bytes, 0);
+      if (at === bytes.length) return;
+      this.#endHeld();
+      at = this.#endField(bytes, at);
+    } else if (this.#state === AFTER_CR && bytes.length > 0) {
+      this.#state = RECORD_START;
+      if (bytes[0] === LF) at = 1;
+    }
+    this.#scan(bytes, at);
+  }
+
+  /** @throws AppError `invalid-file` where a quote was never closed, `limit-exceeded` */
+  finish(): void {
+    if (this.#state === QUOTED) {
+      throw new AppError(
+        'invalid-file',
+        `The quote that opens the field in record ${this.#record}, column ${columnLetters(this.#column + 1)}, is never closed.`,
+      );
+    }
+    if (this.#state > FIELD_START) this.#endHeld();
+    if (this.#state === FIELD_START) this.#sink.endRow();
+    this.#state = RECORD_START;
+  }
+
+  /** The hot loop: fields that lie whole in the slice, passed on where they stand. */
+  #scan(bytes: Buffer, from: number): void {
+    const ends = this.#ends;
+    const end = bytes.length;
+    let at = from;
+    while (at < end) {
+      const start = at;
+      if (this.#state === RECORD_START) this.#beginRecord();
+      let cellStart = start;
+      let cellEnd: number;
+      if (bytes[start] !== QUOTE) {
+        while (at < end && ends[bytes[at]!] === 0) at++;
+        cellEnd = at;
+      } else {
+        cellStart++;
+        at = closingQuote(bytes, cellStart);
+        cellEnd = at;
+        // Below 0 the field has doubled quotes.
+        if (at < 0) {
+          at = ~at;
+          cellEnd = at < end - 1 && ends[bytes[at + 1]!] !== 0 ? undouble(bytes, cellStart, at) : at;
+        }
+        at++;
+      }
+      if (at >= end || ends[bytes[at]!] === 0) {
+        at = this.#collect(bytes, start);
+        if (at === end) return;
+        this.#endHeld();
+      } else if (cellEnd > cellStart) {
+        this.#cell(bytes, cellStart, cellEnd);
+      }
+      at = this.#endField(bytes, at);
+    }
+  }
+
+  #beginRecord(): void {
+    this.#state = FIELD_START;
+    this.#column = 0;
+    this.#sink.beginRow(++this.#record);
+  }
+
+  /** @param at where the delimiter or the line end stands. @returns where the next field begins */
+  #endField(bytes: Buffer, at: number): number {
+    const byte = bytes[at]!;
+    if (byte === this.#delimiter) {
+      this.#column++;
+      return at + 1;
+    }
+    this.#sink.endRow();
+    this.#state = RECORD_START;
+    this.#recordBytes = 0;
+    if (byte === LF) return at + 1;
+    if (at + 1 === bytes.length) this.#state = AFTER_CR;
+    return bytes[at + 1] === LF && at + 1 < bytes.length ? at + 2 : at + 1;
+  }
+
+  #cell(bytes: Buffer, start: number, end: number): void {
+    if (end - start > this.#maxCellBytes) throw this.#cellTooLong();
+    if (this.#column >= maxSheetColumn) {
+      throw limitExceeded(`Record ${this.#record} has too many columns`, maxSheetColumn, 'columns');
+    }
+    this.#sink.cell(this.#column, textKind(bytes, start, end), bytes, start, end);
+  }
+
+  /**
+   * Goes on with a field, run by run, and holds what belongs to it.
+   *
+   * @returns where the byte that ends the field stands; `bytes.length`: the field may go on in the next slice
+   */
+  #collect(bytes: Buffer, from: number): number {
+    const end = bytes.length;
+    let at = from;
+    while (at < end) {
+      switch (this.#state) {
+        case FIELD_START:
+          this.#state = bytes[at] === QUOTE ? QUOTED : UNQUOTED;
+          if (this.#state === QUOTED) at++;
+          break;
+        case QUOTED: {
+          const quote = bytes.indexOf(QUOTE, at);
+          this.#hold(bytes, at, quote < 0 ? end : quote);
+          at = quote < 0 ? end : quote + 1;
+          if (quote >= 0) this.#state = QUOTE_SEEN;
+          break;
+        }
+        case QUOTE_SEEN:
+          this.#state = bytes[at] === QUOTE ? QUOTED : CLOSED;
+          this.#closedEnd = this.#heldEnd;
+          this.#hold(quoteBytes, 0, 1);
+          if (this.#state === QUOTED) at++;
+          break;
+        case CLOSED:
+          if (this.#ends[bytes[at]!] !== 0) return at;
+          if (bytes[at] !== SPACE && bytes[at] !== TAB) this.#state = UNREADABLE;
+          else this.#hold(bytes, at, ++at);
+          break;
+        default: {
+          const start = at;
+          while (at < end && this.#ends[bytes[at]!] === 0) at++;
+          this.#hold(bytes, start, at);
+          if (at < end) return at;
+        }
+      }
+    }
+    return end;
+  }
+
+  /** Passes the held field on; the next one may begin. */
+  #endHeld(): void {
+    const held = this.#held;
+    if (this.#state === UNREADABLE) {
+      this.#sink.fault(this.#column, UNREADABLE_CELL, held, 0, this.#heldEnd);
+    } else {
+      const end = this.#state === CLOSED ? this.#closedEnd : this.#heldEnd;
+      if (end > 0) this.#cell(held, 0, end);
+    }
+    this.#heldEnd = 0;
+    this.#state = FIELD_START;
+  }
+
+  #hold(bytes: Buffer, start: number, end: number): void {
+    const needed = this.#heldEnd + end - start;
+    // A closing quote may stand behind a field of the full length.
+    if (needed > this.#maxCellBytes + 1) throw this.#cellTooLong();
+    if (needed > this.#held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#held.length));
+      this.#held.copy(larger, 0, 0, this.#heldEnd);
+      this.#held = larger;
+    }
+    bytes.copy(this.#held, this.#heldEnd, start, end);
+    this.#heldEnd = needed;
+  }
+
+  #cellTooLong(): AppError {
+    const place = `record ${this.#record}, column ${columnLetters(this.#column + 1)}`;
+    const isQuoted = this.#state >= QUOTED;
+    return limitExceeded(
+      `The field in ${place} is too long${isQuoted ? ' (is its quote ever closed?)' : ''}`,
+      this.#maxCellBytes,
+      'bytes',
+    );
+  }
+}
+
+/**
+ * Finds the quote that closes a quoted field.
+ *
+ * @param from behind the opening quote
+ * @returns where it stands; its complement (`~`) where quotes before it are doubled; `bytes.length` or more where it
+ *   cannot be told in this slice
+ */
+function closingQuote(bytes: Buffer, from: number): number {
+  const end = bytes.length;
+  let at = from;
+  while (at < end && bytes[at] !== QUOTE) at++;
+  if (at + 1 >= end || bytes[at + 1] !== QUOTE) return at;
+  do {
+    at += 2;
+    while (at < end && bytes[at] !== QUOTE) at++;
+  } while (at + 1 < end && bytes[at + 1] === QUOTE);
+  return ~at;
+}
+
+/** @returns the new end of the text */
+function undouble(bytes: Buffer, start: number, end: number): number {
+  let to = start;
+  for (let from = start; from < end; from++) {
+    const byte = bytes[from]!;
+    bytes[to++] = byte;
+    if (byte === QUOTE) from++;
+  }
+  return to;
+}

@@ -1,0 +1,57 @@
+/**
+ * What a text looks like, for a format whose cells have no types.
+ *
+ * Only what every column type takes back to the same text is told as more than a string: nothing is lost where the
+ * column turns out to be `text`. So `007`, `+49 30`, `1.234,56`, `.5`, ` 1 ` and `TRUE` are strings, and so is `1e5`,
+ * which is an article number more often than 100000. Quotes do not matter: programs quote numbers as they like.
+ */
+
+import { FALSE, NUMBER, STRING, TRUE } from '../../cell-kind.ts';
+
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const SMALL_F = 0x66;
+const SMALL_T = 0x74;
+
+/** @returns `NUMBER`, `TRUE`, `FALSE` or `STRING` of cell-kind.ts; the text is not empty */
+export function textKind(bytes: Buffer, start: number, end: number): number {
+  const first = bytes[start]!;
+  if (first <= NINE) {
+    return first >= MINUS && first !== POINT && isPlainNumber(bytes, start, end) ? NUMBER : STRING;
+  }
+  if (first === SMALL_T) return isRestOfTrue(bytes, start, end) ? TRUE : STRING;
+  if (first === SMALL_F) return isRestOfFalse(bytes, start, end) ? FALSE : STRING;
+  return STRING;
+}
+
+/** The grammar of a JSON number (RFC 8259 section 6) without its exponent. */
+function isPlainNumber(bytes: Buffer, start: number, end: number): boolean {
+  let at = bytes[start] === MINUS ? start + 1 : start;
+  const firstDigit = at;
+  while (at < end && bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;
+  const digits = at - firstDigit;
+  if (digits === 0 || (digits > 1 && bytes[firstDigit] === ZERO)) return false;
+  if (at === end) return true;
+  if (bytes[at] !== POINT || at + 1 === end) return false;
+  at++;
+  while (at < end && bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;
+  return at === end;
+}
+
+function isRestOfTrue(bytes: Buffer, start: number, end: number): boolean {
+  return (
+    end - start === 4 && bytes[start + 1] === 0x72 && bytes[start + 2] === 0x75 && bytes[start + 3] === 0x65
+  );
+}
+
+function isRestOfFalse(bytes: Buffer, start: number, end: number): boolean {
+  return (
+    end - start === 5 &&
+    bytes[start + 1] === 0x61 &&
+    bytes[start + 2] === 0x6c &&
+    bytes[start + 3] === 0x73 &&
+    bytes[start + 4] === 0x65
+  );
+}
