@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- json [shape …]`: side by side with psql and others, on one server, in turn, several rounds.
+ * `npm run bench -- create`, `npm run bench -- json [shape …]`: side by side with psql and others, on one server, in turn, several rounds.
  */
+import { benchCreate } from './create.ts';
 import { benchJson } from './json.ts';
 
-const benches: Record<string, (words: string[]) => Promise<void>> = { json: benchJson };
+const benches: Record<string, (words: string[]) => Promise<void>> = { create: benchCreate, json: benchJson };
 
 const [name = '', ...words] = process.argv.slice(2);
 const bench = benches[name];

@@ -4,7 +4,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { request } from 'node:http';
+import { type Agent, type ClientRequest, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -29,6 +29,8 @@ export interface BenchService {
   url: string;
   /** Sends a file as the body; fails on any answer but a 2xx. */
   upload(path: string, file: string, contentType: string): Promise<void>;
+  /** Sends a small JSON body; fails on any answer but a 2xx. */
+  post(path: string, body: string, agent: Agent): Promise<void>;
   /** The process's peak memory so far, in MiB (Linux). */
   peakMib(): Promise<number>;
   stop(): Promise<void>;
@@ -78,6 +80,7 @@ export async function startBenchService(server: BenchServer, script = 'src/main.
   return {
     url,
     upload: (path, file, contentType) => sendFile(new URL(path, url), file, contentType, token),
+    post: (path, body, agent) => sendText(new URL(path, url), body, token, agent),
     peakMib: async () => {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
       return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
@@ -110,7 +113,23 @@ async function sendFile(url: URL, file: string, contentType: string, token: stri
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': contentType, 'content-length': size },
   });
-  const answered = new Promise<void>((resolve, reject) => {
+  const answered = success(sending);
+  await Promise.all([pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), sending), answered]);
+}
+
+async function sendText(url: URL, body: string, token: string, agent: Agent): Promise<void> {
+  const sending = request(url, {
+    method: 'POST',
+    agent,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+  });
+  const answered = success(sending);
+  sending.end(body);
+  await answered;
+}
+
+function success(sending: ClientRequest): Promise<void> {
+  return new Promise((resolve, reject) => {
     sending.on('error', reject);
     sending.on('response', async (response) => {
       let text = '';
@@ -119,5 +138,4 @@ async function sendFile(url: URL, file: string, contentType: string, token: stri
       else reject(new Error(`${response.statusCode}: ${text.slice(0, 1000)}`));
     });
   });
-  await Promise.all([pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), sending), answered]);
 }

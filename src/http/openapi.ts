@@ -101,7 +101,7 @@ function nameSchemas(value: unknown, schemas: Record<string, unknown>): void {
   }
 }
 
-const LocatedProblem = Type.Object(
+export const LocatedProblem = Type.Object(
   {
     pointer: Type.Optional(
       Type.String({ description: 'JSON Pointer (RFC 6901) into the request, for JSON.' }),
@@ -163,14 +163,19 @@ function headersOf(status: number): object {
 }
 
 /** What every endpoint behind a token can answer. */
-export const tableErrors: ErrorCode[] = [
+export const tokenErrors: ErrorCode[] = [
   'missing-token',
   'invalid-token',
   'insufficient-scope',
+  'not-acceptable',
+];
+
+/** What every endpoint of a table can answer. */
+export const tableErrors: ErrorCode[] = [
+  ...tokenErrors,
   'schema-forbidden',
   'permission-denied',
   'schema-not-found',
-  'not-acceptable',
   'invalid-parameter',
   'database-busy',
 ];

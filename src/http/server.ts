@@ -26,6 +26,7 @@ import { createTableRoute } from './routes/create-table.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
 import { errorDocumentationRoute } from './routes/error-documentation.ts';
 import { healthRoutes } from './routes/health.ts';
+import { inspectExcelRoute } from './routes/inspect-excel.ts';
 import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
 
@@ -106,6 +107,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     describeTableRoute(api, context);
     uploadJsonRoute(api, context);
     uploadExcelRoute(api, context);
+    inspectExcelRoute(api, context);
   });
   refuseOtherMethods(app, new Map(methodsByPath));
   return app;

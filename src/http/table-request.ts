@@ -23,18 +23,42 @@ export const schemaParameter = Type.String({
   examples: ['public'],
 });
 
-export interface TableRequest {
+export interface TableRequest extends AdmittedRequest {
   schema: string;
   name: string;
-  grants: Grants;
-  /** Aborted when the client goes away or the service stops: what is under way is rolled back. */
-  signal: AbortSignal;
   /** For this request's transactions. */
   transaction: TransactionOptions;
 }
 
+export interface AdmittedRequest {
+  grants: Grants;
+  /** Aborted when the client goes away or the service stops: what is under way is rolled back. */
+  signal: AbortSignal;
+}
+
 /**
- * Lets a request in: token, scope, names.
+ * Lets a request in: readiness, token, scope.
+ *
+ * @throws AppError 401, 403, `shutting-down`
+ */
+export async function admitRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  scope: Scope,
+): Promise<AdmittedRequest> {
+  if (!context.isReady()) {
+    throw new AppError('shutting-down', 'The service is starting or stopping.', {
+      headers: { 'retry-after': '5' },
+    });
+  }
+  const grants = await authenticate(request.headers.authorization, context.tokens);
+  requireScope(grants, scope);
+  return { grants, signal: abortSignalOf(reply, context.stopping) };
+}
+
+/**
+ * Lets a request for a table in: as above, and the names.
  *
  * @throws AppError 401, 403, `invalid-parameter`, `shutting-down`
  */
@@ -45,13 +69,7 @@ export async function admitTableRequest(
   schema: string,
   scope: Scope,
 ): Promise<TableRequest> {
-  if (!context.isReady()) {
-    throw new AppError('shutting-down', 'The service is starting or stopping.', {
-      headers: { 'retry-after': '5' },
-    });
-  }
-  const grants = await authenticate(request.headers.authorization, context.tokens);
-  requireScope(grants, scope);
+  const { grants, signal } = await admitRequest(request, reply, context, scope);
   const { table_name: name } = request.params as { table_name: string };
   refuseUnfitName('table_name', name);
   refuseUnfitName('schema', schema);
@@ -59,7 +77,6 @@ export async function admitTableRequest(
     throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
   }
   requireSchema(grants, schema);
-  const signal = abortSignalOf(reply, context.stopping);
   const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
   return {
     schema,

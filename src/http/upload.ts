@@ -42,6 +42,15 @@ export const uploadParameters = {
 const uploadQuery = Type.Object(uploadParameters);
 export type UploadQuery = Static<typeof uploadQuery>;
 
+export const Warnings = Type.Array(
+  Type.Object({
+    code: Type.String({ description: 'Stable, kebab-case.', examples: ['ignored-column'] }),
+    detail: Type.String(),
+    column: Type.Optional(Type.String()),
+  }),
+  { description: 'What was decided without being told: named or renamed columns, columns left out.' },
+);
+
 const Loaded = Type.Object(
   {
     table: TableDescriptionSchema,
@@ -53,14 +62,7 @@ const Loaded = Type.Object(
       updated: Type.Integer({
         description: 'Rows that changed the one with their key (`on_conflict=update`).',
       }),
-      warnings: Type.Array(
-        Type.Object({
-          code: Type.String({ description: 'Stable, kebab-case.', examples: ['ignored-column'] }),
-          detail: Type.String(),
-          column: Type.Optional(Type.String()),
-        }),
-        { description: 'What was decided without being told: named or renamed columns, columns left out.' },
-      ),
+      warnings: Warnings,
       duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
       dry_run: Type.Optional(Type.Boolean({ description: 'true: nothing was changed.' })),
     }),

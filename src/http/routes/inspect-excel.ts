@@ -1,0 +1,84 @@
+/**
+ * `POST /api/v1/inspect/excel`: what a spreadsheet holds, before it is loaded. Nothing is written.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { inspectSpreadsheet } from '../../loading/inspect-spreadsheet.ts';
+import type { HttpContext } from '../context.ts';
+import { LocatedProblem, problemResponses, tokenErrors } from '../openapi.ts';
+import { queryParser } from '../query.ts';
+import { filePart, spreadsheetErrors, spreadsheetParameters, withSpreadsheet } from '../spreadsheet.ts';
+import { admitRequest } from '../table-request.ts';
+import { Warnings } from '../upload.ts';
+
+const Query = Type.Object(spreadsheetParameters);
+
+const Body = Type.Object({ file: filePart }, { title: 'ExcelInspection' });
+
+const Inspected = Type.Object(
+  {
+    sheets: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        visibility: Type.String({ enum: ['visible', 'hidden', 'veryHidden'] }),
+        rows: Type.Integer({ description: 'Rows below the header that have a value.' }),
+        columns: Type.Integer(),
+      }),
+    ),
+    sheet: Type.Object(
+      {
+        name: Type.String(),
+        header: Type.Array(Type.String()),
+        definition: Type.Object(
+          { columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) },
+          {
+            description: 'As it would be inferred from all rows; it can be sent as `table`, changed or not.',
+          },
+        ),
+        rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Null()])), {
+          description: 'The first 20 rows as text; null is a blank cell.',
+        }),
+        errors: Type.Array(LocatedProblem, { maxItems: 100, description: 'Cells that a load would refuse.' }),
+        error_count: Type.Integer(),
+        warnings: Warnings,
+      },
+      { description: 'The chosen sheet.' },
+    ),
+  },
+  { title: 'InspectedSpreadsheet' },
+);
+
+export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.post(
+    '/api/v1/inspect/excel',
+    {
+      schema: {
+        operationId: 'inspectExcel',
+        tags: ['tables'],
+        summary: 'Inspect Excel',
+        description:
+          'Answers what a spreadsheet holds: its sheets, and of the chosen one the header, the inferred definition and the first rows. Nothing is written. Needs the scope `table:load`.',
+        security: [{ bearer: [] }],
+        querystring: Query,
+        body: { content: { 'multipart/form-data': { schema: Body } } },
+        response: {
+          200: { description: 'What it holds.', content: { 'application/json': { schema: Inspected } } },
+          ...problemResponses(...tokenErrors, ...spreadsheetErrors),
+        },
+      },
+    },
+    async (request, reply) => {
+      const query = parseQuery(request.query);
+      const { signal } = await admitRequest(request, reply, context, 'table:load');
+      return withSpreadsheet(request, context, query, async ({ source, openSheet }) => {
+        const { sheets, sheet } = await inspectSpreadsheet(source, openSheet, context.config.limits, signal);
+        const { errorCount, ...shown } = sheet;
+        return {
+          sheets: sheets.map(({ name, visibility, rows, columns }) => ({ name, visibility, rows, columns })),
+          sheet: { ...shown, error_count: errorCount },
+        };
+      });
+    },
+  );
+}

@@ -1,0 +1,100 @@
+/**
+ * What the endpoints that take a spreadsheet share: its parameters, its parts, and the way from them to a source.
+ */
+import type { FastifyRequest } from 'fastify';
+import Type, { type Static } from 'typebox';
+import type { ErrorCode } from '../errors.ts';
+import { Spool } from '../sources/spool.ts';
+import {
+  openSpreadsheet,
+  type SpreadsheetOptions,
+  type SpreadsheetSource,
+} from '../sources/spreadsheet/spreadsheet-source.ts';
+import type { HttpContext } from './context.ts';
+import { parseDefinitionBody } from './definition-body.ts';
+import { readSpreadsheetUpload } from './multipart.ts';
+import { readBody } from './request-body.ts';
+
+export const spreadsheetParameters = {
+  sheet: Type.Optional(
+    Type.String({ description: 'Name or 1-based number of the sheet. Default: the first visible one.' }),
+  ),
+  header_row: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'The row with the column names. Default: the first that has a value.',
+    }),
+  ),
+  range: Type.Optional(Type.String({ description: 'Only these cells, as in `B3:F200`. Default: all.' })),
+  column_names: Type.String({
+    enum: ['exact', 'snake_case'],
+    default: 'exact',
+    description: '`exact`: the header text, trimmed. `snake_case`: lower case with underscores.',
+  }),
+  cell_errors: Type.String({
+    enum: ['fail', 'null'],
+    default: 'fail',
+    description: 'What error cells (`#N/A`) and formulas without a stored result are: a problem, or NULL.',
+  }),
+};
+
+const spreadsheetQuery = Type.Object(spreadsheetParameters);
+export type SpreadsheetQuery = Static<typeof spreadsheetQuery>;
+
+export const filePart = Type.String({
+  contentMediaType: 'application/octet-stream',
+  description: 'The spreadsheet, known by its content; the name does not matter.',
+});
+
+export const spreadsheetErrors: ErrorCode[] = [
+  'request-timeout',
+  'limit-exceeded',
+  'unsupported-media-type',
+  'invalid-parameter',
+  'invalid-multipart',
+  'invalid-json',
+  'invalid-definition',
+  'invalid-file',
+  'unsupported-file',
+];
+
+export interface OpenedSpreadsheet {
+  source: SpreadsheetSource;
+  /** The same file with another sheet chosen. */
+  openSheet: (sheet: string) => Promise<SpreadsheetSource>;
+  spool: Spool;
+  /** The value of `table` in the part `body`; undefined: none. */
+  definition: unknown;
+}
+
+/** Receives both parts and opens the file for `use`; the file is gone afterwards, whatever happens. */
+export async function withSpreadsheet<Result>(
+  request: FastifyRequest,
+  context: HttpContext,
+  query: SpreadsheetQuery,
+  use: (opened: OpenedSpreadsheet) => Promise<Result>,
+): Promise<Result> {
+  const { limits } = context.config;
+  const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+  try {
+    const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' });
+    const { body } = await readSpreadsheetUpload(request.headers, chunks, spool, limits.maxDefinitionBytes);
+    const definition = body && parseDefinitionBody(body, limits);
+    const options = optionsOf(query);
+    const open = (sheet: Pick<SpreadsheetOptions, 'sheet'>) =>
+      openSpreadsheet(spool, { ...options, ...sheet }, { ...limits, maxRatio: limits.maxUnpackRatio });
+    return await use({ source: await open({}), openSheet: (sheet) => open({ sheet }), spool, definition });
+  } finally {
+    await spool.close();
+  }
+}
+
+function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
+  return {
+    ...(query.sheet !== undefined && { sheet: query.sheet }),
+    ...(query.header_row !== undefined && { headerRow: query.header_row }),
+    ...(query.range !== undefined && { range: query.range }),
+    columnNames: query.column_names as SpreadsheetOptions['columnNames'],
+    cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
+  };
+}

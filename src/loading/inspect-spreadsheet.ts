@@ -1,0 +1,130 @@
+/**
+ * What a workbook holds, before it is loaded: its sheets with their sizes, and of the chosen sheet the header, the
+ * definition that would be inferred, the first rows as text, and the warnings.
+ */
+import type { Problem } from '../errors.ts';
+import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
+import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
+import type { SheetSummary, SpreadsheetSource } from '../sources/spreadsheet/spreadsheet-source.ts';
+import { describeCellProblem } from './cell-problems.ts';
+import { formatMoment, momentText } from './encoders/moment-text.ts';
+import { TypeInference } from './infer-types.ts';
+import { maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
+
+/** So many rows are shown. */
+const shownRows = 20;
+
+export interface Inspection {
+  sheets: (SheetSummary & SheetSize)[];
+  sheet: {
+    name: string;
+    header: string[];
+    definition: { columns: { name: string; type: string }[] };
+    /** Each with a text per column; null: a blank cell. */
+    rows: (string | null)[][];
+    /** Cells that a load would refuse. */
+    errors: Problem[];
+    errorCount: number;
+    warnings: SourceWarning[];
+  };
+}
+
+interface SheetSize {
+  /** Rows below the header that have a value. */
+  rows: number;
+  columns: number;
+}
+
+/** @param openSheet opens the file anew with another sheet chosen */
+export async function inspectSpreadsheet(
+  chosen: SpreadsheetSource,
+  openSheet: (name: string) => Promise<SpreadsheetSource>,
+  limits: { maxColumns: number; maxRows: number },
+  signal: AbortSignal,
+): Promise<Inspection> {
+  const preview = new Preview(limits, chosen.locate);
+  await chosen.read(preview, signal);
+  const sheets: Inspection['sheets'] = [];
+  for (const summary of chosen.sheets) {
+    sheets.push({ ...summary, ...(await sizeOf(summary)) });
+  }
+  return { sheets, sheet: { name: chosen.sheet, ...preview.result(), warnings: chosen.warnings } };
+
+  async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
+    if (!summary.hasCells) return { rows: 0, columns: 0 };
+    if (summary.name === chosen.sheet) return preview.size;
+    const counter = new TypeInference(limits, () => {});
+    await (await openSheet(summary.name)).read(counter, signal);
+    return { rows: counter.rowCount, columns: counter.columns().length };
+  }
+}
+
+/** Infers the types of all rows and keeps the first ones as text. */
+class Preview implements CellSink {
+  readonly #inference: TypeInference;
+  readonly #locate: LocateCell;
+  readonly #rows: (string | null)[][] = [];
+  readonly #errors: Problem[] = [];
+  #errorCount = 0;
+  #row: (string | null)[] | undefined;
+
+  constructor(limits: { maxColumns: number; maxRows: number }, locate: LocateCell) {
+    this.#locate = locate;
+    this.#inference = new TypeInference(limits, (row, column, name, fault, bytes, start, end) => {
+      this.#errorCount += 1;
+      if (this.#errors.length === maxListedProblems) return;
+      const place = { ...this.#locate(row, column, name), row, column: name };
+      this.#errors.push({ ...place, value: shortenBytes(bytes, start, end), ...describeCellProblem(fault) });
+    });
+  }
+
+  get size(): SheetSize {
+    return { rows: this.#inference.rowCount, columns: this.#inference.columns().length };
+  }
+
+  result(): Omit<Inspection['sheet'], 'name' | 'warnings'> {
+    const columns = this.#inference.columns().map(({ name, type }) => ({ name, type }));
+    const header = columns.map(({ name }) => name);
+    const rows = this.#rows.map((row) => header.map((_, column) => row[column] ?? null));
+    return { header, definition: { columns }, rows, errors: this.#errors, errorCount: this.#errorCount };
+  }
+
+  column(column: number, name: string): void {
+    this.#inference.column(column, name);
+  }
+
+  beginRow(row: number): void {
+    this.#inference.beginRow(row);
+    this.#row = this.#rows.length < shownRows ? [] : undefined;
+    if (this.#row) this.#rows.push(this.#row);
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.cell(column, kind, bytes, start, end);
+    if (!this.#row || kind === NULL) return;
+    if (kind === TRUE || kind === FALSE) this.#row[column] = String(kind === TRUE);
+    else this.#row[column] = shortenBytes(bytes, start, end);
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#inference.moment(column, kind, days, microseconds);
+    if (!this.#row) return;
+    this.#row[column] = shortenValue(
+      momentText.toString('latin1', 0, formatMoment(kind, days, microseconds)),
+    );
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.fault(column, fault, bytes, start, end);
+    if (this.#row && column >= 0) this.#row[column] = shortenBytes(bytes, start, end);
+  }
+
+  endRow(): void {
+    this.#inference.endRow();
+  }
+
+  drain(): undefined {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * `POST /api/v1/inspect/excel`
+ */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { startTestService, type TestService } from './support/service.ts';
+
+let service: TestService;
+let orders: Buffer;
+before(async () => {
+  service = await startTestService();
+  orders = await readFile(new URL('../examples/orders.xlsx', import.meta.url));
+});
+after(() => service.stop());
+
+const inspect = (query = '') => service.upload(`/api/v1/inspect/excel${query}`, orders);
+
+test('tells the sheets with their sizes and visibility', async () => {
+  const { status, body } = await inspect();
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(
+    body.sheets.map(({ name, visibility }: Record<string, string>) => [name, visibility]),
+    [
+      ['Orders', 'visible'],
+      ['Summary', 'visible'],
+      ['Discounts', 'hidden'],
+    ],
+  );
+  assert.equal(body.sheets[0].rows, 300);
+  assert.equal(body.sheets[0].columns, body.sheet.header.length);
+  assert.ok(body.sheets[2].rows > 0);
+});
+
+test('tells header, definition, the first rows as text, and writes nothing', async () => {
+  const { body } = await inspect();
+  const { sheet } = body;
+  assert.equal(sheet.name, 'Orders');
+  assert.equal(sheet.header[0], 'Order no');
+  assert.equal(sheet.rows.length, 20);
+  assert.ok(sheet.rows.every((row: unknown[]) => row.length === sheet.header.length));
+  assert.match(sheet.rows[0][0], /^0\d+$/);
+  const types = Object.fromEntries(
+    sheet.definition.columns.map(({ name, type }: Record<string, string>) => [name, type]),
+  );
+  assert.equal(types['Ordered on'], 'date');
+  assert.equal(types['Article code'], 'text');
+  assert.equal(sheet.error_count, 0);
+  assert.deepEqual(
+    await service.rows("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"),
+    [],
+  );
+});
+
+test('its definition loads the same sheet', async () => {
+  const { body } = await inspect();
+  const loaded = await service.upload('/table/orders/upload/excel', orders, { table: body.sheet.definition });
+  assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
+  assert.equal(loaded.body.load.rows, 300);
+});
+
+test('another sheet, another range, other names', async () => {
+  const hidden = await inspect('?sheet=Discounts');
+  assert.equal(hidden.body.sheet.name, 'Discounts');
+  const part = await inspect('?range=A1:B11&column_names=snake_case');
+  assert.deepEqual(part.body.sheet.header.length, 2);
+  assert.equal(part.body.sheet.header[0], 'order_no');
+  assert.equal(part.body.sheets[0].rows, 10);
+  const unknown = await inspect('?sheet=Nowhere');
+  assert.equal(unknown.status, 422);
+  assert.match(unknown.body.detail, /Orders/);
+});
+
+test('needs the scope table:load', async () => {
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(orders)]), 'orders.xlsx');
+  const token = await service.token({ scope: 'table:read' });
+  const answer = await service.request('POST', '/api/v1/inspect/excel', { token, body: form });
+  assert.equal(answer.status, 403);
+});
