@@ -20,14 +20,20 @@ export interface BodyLimits {
 export async function* readBody(request: FastifyRequest, limits: BodyLimits): AsyncGenerator<Buffer> {
   const stated = Number(request.headers['content-length'] ?? 0);
   if (stated > limits.maxBodyBytes) throw tooLarge(limits);
-  const chunks = request.raw[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  // Left before the end, the request must stay as it is: what follows is still to be read, to answer over it.
+  const chunks = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
   let received = 0;
-  for (;;) {
-    const chunk = await nextChunk(request, chunks, limits.bodyIdleTimeoutMs);
-    if (chunk === undefined) return;
-    received += chunk.length;
-    if (received > limits.maxBodyBytes) throw tooLarge(limits);
-    yield chunk;
+  try {
+    for (;;) {
+      const chunk = await nextChunk(request, chunks, limits.bodyIdleTimeoutMs);
+      if (chunk === undefined) return;
+      received += chunk.length;
+      if (received > limits.maxBodyBytes) throw tooLarge(limits);
+      yield chunk;
+    }
+  } finally {
+    // Not waited for: while a chunk is awaited, which may never come, an iterator does not end.
+    chunks.return?.().catch(() => {});
   }
 }
 

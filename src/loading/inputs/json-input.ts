@@ -67,6 +67,10 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
       await readOn(sink, signal, (chunk) => spool.write(chunk));
       kept = jsonSource(spool, limits);
     },
-    close: () => spool.close(),
+    async close() {
+      // Not waited for: a chunk that is awaited may never come.
+      chunks.return(undefined).catch(() => {});
+      await spool.close();
+    },
   };
 }
