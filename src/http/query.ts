@@ -16,7 +16,7 @@ export function queryParser<Schema extends TObject>(schema: Schema): QueryParser
   const validator = Compile(schema);
   return (query) => {
     const given = query as Record<string, unknown>;
-    const unknown = Object.keys(given).filter((name) => !(name in schema.properties));
+    const unknown = Object.keys(given).filter((name) => !Object.hasOwn(schema.properties, name));
     const problems = unknown.map((name) => unknownParameter(name, Object.keys(schema.properties)));
     const values: Record<string, unknown> = {};
     for (const [name, property] of Object.entries(schema.properties)) {
