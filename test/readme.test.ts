@@ -1,0 +1,108 @@
+/**
+ * What the README says is so: its requests get the answers that it shows, and its settings are those of config.ts.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { shownJson } from '../scripts/demo/shown.ts';
+import { settings } from '../src/config.ts';
+import { errorCatalogue } from '../src/errors.ts';
+import { startTestService, type TestService } from './support/service.ts';
+import { sendByFetch, sendExample, shellExamples } from './support/shell-examples.ts';
+
+const root = join(import.meta.dirname, '..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const examples = shellExamples(readme);
+const secret = 'a secret for the README, of more than 32 bytes';
+
+let service: TestService;
+let token: string;
+
+before(async () => {
+  service = await startTestService({ TOKEN_SECRET: secret });
+  token = await printedToken();
+});
+
+after(() => service.stop());
+
+/** By the README's own command, with the settings of the service. */
+async function printedToken(): Promise<string> {
+  const command = /^TOKEN=\$\((npm run -s token)\)$/m.exec(readme)?.[1];
+  assert(command !== undefined);
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TOKEN_SECRET: secret },
+  });
+  return stdout.trim();
+}
+
+test('there is an example of each operation, and one of bad cells', () => {
+  const paths = examples.map(({ command }) => /api\/v1(\/[^'"\s]*)/.exec(command)?.[1]);
+  assert.deepEqual(paths, [
+    '/table/customers',
+    '/table/shipments/upload/json',
+    '/table/orders/upload/excel',
+    '/table/shipments/upload/json?if_exists=append',
+    '/table/customers',
+  ]);
+  assert(examples.filter(({ shown }) => shown !== undefined).length >= 4);
+});
+
+for (const [index, { command, shown }] of examples.entries()) {
+  test(`example ${index + 1} is answered as it is shown`, async () => {
+    const { status, body } = await sendExample(command, service.url, token, root);
+    if (shown === undefined) assert.equal(status, 200);
+    else assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(shown));
+  });
+}
+
+test('the examples are understood without curl, too', async () => {
+  const command = examples[3]!.command.replaceAll('http://127.0.0.1:8080', service.url);
+  const { status, body } = await sendByFetch(command, token, root);
+  assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(examples[3]!.shown!));
+});
+
+/** Times and ids differ from one answer to the next. */
+function withoutChance(shown: string): string {
+  return shown
+    .replace(/^(\d{3}) [A-Z][a-z A-Z]*\n/, '$1 ')
+    .replace(/"duration_ms": \d+/, '"duration_ms": 0')
+    .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:');
+}
+
+test('the settings of README.md and docs/limits.md are those of config.ts, with their defaults', () => {
+  const limits = readFileSync(join(root, 'docs', 'limits.md'), 'utf8');
+  const rows = [...`${readme}\n${limits}`.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`|none|–) \|/gm)];
+  const documented = rows.map(([, name, byDefault]) => [name, byDefault?.replaceAll(',', '')]);
+  const expected = Object.entries(settings).map(([name, setting]) => [name, setting.default]);
+  assert.deepEqual(documented.toSorted(), expected.toSorted());
+});
+
+test('the errors at a glance are those of the catalogue', () => {
+  const glance = /^## Errors$(.*?)^## /ms.exec(readme)![1]!;
+  for (const [, status, cell] of glance.matchAll(/^\| (\d{3}) \| (.*?) \|/gm)) {
+    for (const [, code] of cell!.matchAll(/`([\w-]+)`/g)) {
+      assert.equal(errorCatalogue[code as keyof typeof errorCatalogue]?.status, Number(status), code);
+    }
+  }
+  for (const code of Object.keys(errorCatalogue)) assert(glance.includes(`\`${code}\``), code);
+});
+
+test('the npm scripts that are named exist, and every one is named', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const words = `${readme}\n${readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')}`;
+  const named = [...words.matchAll(/npm (?:run (?:-s )?(\w+)|(start|test))\b/g)].map(
+    (match) => match[1] ?? match[2],
+  );
+  assert.deepEqual([...new Set(named)].sort(), Object.keys(scripts).sort());
+});
+
+test('links within the repository lead to files', () => {
+  for (const file of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
+    const links = readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!https?:|#|\/)([^)#\s]+)/g);
+    for (const [, link] of links) assert(existsSync(join(root, dirname(file), link!)), `${file}: ${link}`);
+  }
+});

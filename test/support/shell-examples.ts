@@ -1,0 +1,99 @@
+/**
+ * The requests that a document shows as shell blocks, each with the answer that stands below it.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+export interface ShellExample {
+  /** One `curl` command. */
+  command: string;
+  /** The status line and the answer, as they are shown; undefined: none is. */
+  shown: string | undefined;
+}
+
+export interface HttpAnswer {
+  status: number;
+  body: string;
+}
+
+/** Where the document says that the service is. */
+const shownUrl = 'http://127.0.0.1:8080';
+
+export function shellExamples(markdown: string): ShellExample[] {
+  return [...markdown.matchAll(/^```sh\n(curl .*?)\n```\n(?:\n```text\n(.*?)\n```)?/gms)].map((match) => ({
+    command: match[1]!,
+    shown: match[2],
+  }));
+}
+
+/** Sends a command's request to the service at `url`: by curl itself where the machine has it. */
+export function sendExample(
+  command: string,
+  url: string,
+  token: string,
+  folder: string,
+): Promise<HttpAnswer> {
+  const here = command.replaceAll(shownUrl, url);
+  const hasCurl = spawnSync('curl', ['--version']).status === 0;
+  return hasCurl ? sendByCurl(here, token, folder) : sendByFetch(here, token, folder);
+}
+
+async function sendByCurl(command: string, token: string, folder: string): Promise<HttpAnswer> {
+  const script = `curl() { command curl -sS -w '\\n%{http_code}' "$@"; }\n${command}\n`;
+  const child = spawn('sh', ['-c', script], { cwd: folder, env: { PATH: process.env.PATH, TOKEN: token } });
+  child.stdin.end();
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const end = output.lastIndexOf('\n');
+  if (end < 0) throw new Error(`${command}\n${errors}`);
+  return { status: Number(output.slice(end + 1)), body: output.slice(0, end) };
+}
+
+/** Knows the options of curl that the documents use. */
+export async function sendByFetch(command: string, token: string, folder: string): Promise<HttpAnswer> {
+  const headers = new Headers();
+  let body: string | FormData | undefined;
+  let url: string | undefined;
+  const words = shellWords(command, token).slice(1);
+  while (words.length > 0) {
+    const word = words.shift()!;
+    if (word === '-H') {
+      const [name, value] = words.shift()!.split(/: (.*)/, 2);
+      headers.set(name!, value!);
+    } else if (word === '--data-binary') {
+      const value = words.shift()!;
+      body = value.startsWith('@') ? await readFile(join(folder, value.slice(1)), 'utf8') : value;
+    } else if (word === '-F') {
+      const [name, value] = words.shift()!.split(/=(.*)/s, 2);
+      if (!(body instanceof FormData)) body = new FormData();
+      if (value!.startsWith('@')) {
+        const content = await readFile(join(folder, value!.slice(1)));
+        body.append(name!, new Blob([new Uint8Array(content)]), value!.slice(1));
+      } else {
+        body.append(name!, value!);
+      }
+    } else if (/^https?:/.test(word)) {
+      url = word;
+    } else {
+      throw new Error(`curl ${word}: not known here`);
+    }
+  }
+  const answer = await fetch(url!, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers,
+    ...(body !== undefined && { body }),
+  });
+  return { status: answer.status, body: await answer.text() };
+}
+
+/** Splits a command as a shell does: quotes, backslashes at a line's end, `$TOKEN` outside of single quotes. */
+function shellWords(command: string, token: string): string[] {
+  const pattern = /'([^']*)'|"((?:[^"\\]|\\.)*)"|([^\s'"\\]+)|(\\\n|\s+)/g;
+  const words = [''];
+  for (const [, single, double, bare, space] of command.matchAll(pattern)) {
+    if (space !== undefined) words.push('');
+    else words[words.length - 1] += single ?? (double ?? bare)!.replaceAll('$TOKEN', token);
+  }
+  return words.filter((word) => word !== '');
+}
