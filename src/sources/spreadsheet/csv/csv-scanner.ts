@@ -12,7 +12,7 @@
 
 import { AppError } from '../../../errors.ts';
 import { UNREADABLE_CELL } from '../../cell-kind.ts';
-import { columnLetters, maxSheetColumn } from '../cell-address.ts';
+import { columnLetters } from '../cell-address.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { textKind } from './text-kind.ts';
 
@@ -24,7 +24,7 @@ export interface RecordSink {
   endRow(): void;
 }
 
-export const CR = 0x0d;
+const CR = 0x0d;
 export const LF = 0x0a;
 export const QUOTE = 0x22;
 const TAB = 0x09;
@@ -50,6 +50,7 @@ export class CsvScanner {
   readonly #sink: RecordSink;
   readonly #delimiter: number;
   readonly #maxCellBytes: number;
+  readonly #maxColumns: number;
   /** By byte: 1 where an unquoted field ends with it. */
   readonly #ends = new Uint8Array(256);
 
@@ -64,10 +65,11 @@ export class CsvScanner {
   #closedEnd = 0;
 
   /** @param delimiter an ASCII byte, neither a quote nor a line end */
-  constructor(sink: RecordSink, delimiter: number, maxCellBytes: number) {
+  constructor(sink: RecordSink, delimiter: number, limits: { maxCellBytes: number; maxColumns: number }) {
     this.#sink = sink;
     this.#delimiter = delimiter;
-    this.#maxCellBytes = maxCellBytes;
+    this.#maxCellBytes = limits.maxCellBytes;
+    this.#maxColumns = limits.maxColumns;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
 
@@ -172,8 +174,8 @@ export class CsvScanner {
 
   #cell(bytes: Buffer, start: number, end: number): void {
     if (end - start > this.#maxCellBytes) throw this.#cellTooLong();
-    if (this.#column >= maxSheetColumn) {
-      throw limitExceeded(`Record ${this.#record} has too many columns`, maxSheetColumn, 'columns');
+    if (this.#column >= this.#maxColumns) {
+      throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
     }
     this.#sink.cell(this.#column, textKind(bytes, start, end), bytes, start, end);
   }
@@ -249,7 +251,7 @@ export class CsvScanner {
 
   #cellTooLong(): AppError {
     const place = `record ${this.#record}, column ${columnLetters(this.#column + 1)}`;
-    const isQuoted = this.#state >= QUOTED;
+    const isQuoted = this.#state === QUOTED || this.#state === QUOTE_SEEN;
     return limitExceeded(
       `The field in ${place} is too long${isQuoted ? ' (is its quote ever closed?)' : ''}`,
       this.#maxCellBytes,

@@ -1,0 +1,176 @@
+/** A text file of delimited fields (.csv, .tsv) as rows. */
+
+import { AppError } from '../../../errors.ts';
+import type { CellLocation, CellSink } from '../../cell-sink.ts';
+import type { SourceWarning } from '../../row-source.ts';
+import { type CellRange, columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { type RandomAccessFile, readRange } from '../random-access-file.ts';
+import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
+import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import { CsvScanner } from './csv-scanner.ts';
+import { type DelimiterFound, findDelimiter } from './delimiter.ts';
+import { fileChunks } from './file-chunks.ts';
+import {
+  findNonUtf8,
+  readTextStart,
+  type TextEncoding,
+  type TextStart,
+  textDecoder,
+} from './text-encoding.ts';
+
+/** What delimiter and encoding are told from. */
+const headBytes = 64 * 1024;
+
+/** @throws AppError as `openSpreadsheet` */
+export async function openCsv(
+  file: RandomAccessFile,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+): Promise<SpreadsheetSource> {
+  if (options.sheet !== undefined && options.sheet !== '1') {
+    throw new AppError(
+      'invalid-parameter',
+      'The file is a text file (CSV) and has no sheets: leave `sheet` out.',
+    );
+  }
+  const rowsOptions = toRowsOptions(options, limits);
+  const head = await readRange(file, 0, headBytes);
+  const start = readTextStart(head);
+  const text = textDecoder(start.encoding ?? 'utf-8').decode(head.subarray(start.markBytes));
+  refuseNul(text);
+  return new CsvSource(file, start, findDelimiter(text, head.length === file.size), {
+    ...rowsOptions,
+    range: openEnd(rowsOptions.range),
+  });
+}
+
+/** A text may go on where a sheet must end. */
+function openEnd(range: CellRange): CellRange {
+  return range.lastRow < maxSheetRow ? range : { ...range, lastRow: Number.MAX_SAFE_INTEGER };
+}
+
+/** A NUL that comes later is a problem of its cell, which has an address. */
+function refuseNul(text: Buffer): void {
+  if (!text.includes(0)) return;
+  throw new AppError(
+    'unsupported-file',
+    'The file begins like text and holds NUL characters, which no text does: it is of no kind that is known.',
+  );
+}
+
+class CsvSource implements SpreadsheetSource {
+  readonly nameMatching = 'loose';
+  readonly sheets: SheetSummary[] = [];
+  readonly sheet = '';
+  readonly warnings: SourceWarning[] = [];
+
+  readonly #file: RandomAccessFile;
+  readonly #start: TextStart;
+  readonly #delimiter: DelimiterFound;
+  readonly #options: SheetRowsOptions;
+  #encoding: TextEncoding | undefined;
+  #rows: SheetRows | undefined;
+
+  constructor(
+    file: RandomAccessFile,
+    start: TextStart,
+    delimiter: DelimiterFound,
+    options: SheetRowsOptions,
+  ) {
+    this.#file = file;
+    this.#start = start;
+    this.#delimiter = delimiter;
+    this.#options = options;
+  }
+
+  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#encoding ??= await findEncoding(this.#file, this.#start, signal);
+    const { maxCellBytes } = this.#options.limits;
+    const rows = new SheetRows(sink, this.#options);
+    this.#rows = rows;
+    const scanner = new CsvScanner(rows, this.#delimiter.delimiter, {
+      maxCellBytes,
+      maxColumns: maxSheetColumn,
+    });
+    const decoder = textDecoder(this.#encoding);
+    let skipped = 0;
+    for await (const chunk of fileChunks(this.#file, this.#start.markBytes, signal)) {
+      const text = decoder.decode(chunk);
+      const skip = Math.min(text.length, this.#delimiter.lineBytes - skipped);
+      skipped += skip;
+      scanner.push(text.subarray(skip));
+      // The names are held all at once, and each of them may be as long as a cell.
+      if (rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
+        throw limitExceeded('The record with the column names is too long', maxCellBytes, 'bytes');
+      }
+      const wait = sink.drain();
+      if (wait !== undefined) await wait;
+    }
+    decoder.finish();
+    scanner.finish();
+    rows.finish();
+    this.warnings.splice(0, this.warnings.length, ...this.#readingWarnings(), ...rows.warnings);
+  }
+
+  /** As a spreadsheet program would show the file: records are its rows, and there is no sheet to name. */
+  locate = (row: number, column: number): CellLocation => {
+    const record = row + (this.#rows?.headerRow ?? 0);
+    const sheetColumn = this.#rows?.sheetColumns[column];
+    const cell = sheetColumn === undefined ? `${record}:${record}` : `${columnLetters(sheetColumn)}${record}`;
+    return { cell };
+  };
+
+  #readingWarnings(): SourceWarning[] {
+    const { delimiter } = this.#delimiter;
+    const warnings: SourceWarning[] = [];
+    if (delimiter !== COMMA) {
+      warnings.push({
+        code: 'delimiter',
+        detail: `The file was read as fields that are parted by ${nameOf(delimiter)}.`,
+      });
+    }
+    if (this.#encoding !== 'utf-8') {
+      warnings.push({
+        code: 'encoding',
+        detail: `The file was read as ${encodingNames[this.#encoding!]}; where letters are wrong, save it as UTF-8.`,
+      });
+    }
+    return warnings;
+  }
+}
+
+const COMMA = 0x2c;
+const SEMICOLON = 0x3b;
+const TAB = 0x09;
+const SPACE = 0x20;
+
+function nameOf(delimiter: number): string {
+  if (delimiter === SEMICOLON) return 'semicolons';
+  if (delimiter === TAB) return 'tabs';
+  return delimiter === SPACE ? 'spaces' : `"${String.fromCharCode(delimiter)}"`;
+}
+
+const encodingNames: Record<TextEncoding, string> = {
+  'utf-8': 'UTF-8',
+  'windows-1252': 'Windows-1252 (Western European), since it is not valid UTF-8',
+  'utf-16le': 'UTF-16',
+  'utf-16be': 'UTF-16',
+};
+
+/** Looks at the whole file where its beginning does not tell: one byte decides between UTF-8 and Windows-1252. */
+async function findEncoding(
+  file: RandomAccessFile,
+  { encoding, markBytes }: TextStart,
+  signal: AbortSignal,
+): Promise<TextEncoding> {
+  if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
+  const fault = await findNonUtf8(fileChunks(file, markBytes, signal));
+  if (fault < 0) return 'utf-8';
+  if (encoding === undefined) return 'windows-1252';
+  throw new AppError(
+    'invalid-file',
+    `The file begins with the mark of UTF-8 and is not UTF-8 at byte ${markBytes + fault}.`,
+  );
+}

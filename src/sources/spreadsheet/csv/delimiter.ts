@@ -1,0 +1,84 @@
+/** Which byte parts the fields of a text, told from its first records. */
+
+import { CsvScanner, LF, QUOTE } from './csv-scanner.ts';
+
+export interface DelimiterFound {
+  /** An ASCII byte. */
+  delimiter: number;
+  /** Of a first line `sep=;`, which is no record. */
+  lineBytes: number;
+}
+
+/** In the order in which a tie is decided. */
+const candidates = [',', ';', '\t'].map((character) => character.charCodeAt(0));
+
+const lineEnd = Buffer.of(LF);
+
+/**
+ * Excel's own word for it, a first line `sep=;`, decides. Else it is the candidate that gives the most records one and the
+ * same number of fields, at least two of them; then the one with more fields; then the comma.
+ *
+ * @param head the text's first bytes, in UTF-8
+ * @param isWhole these are all
+ */
+export function findDelimiter(head: Buffer, isWhole: boolean): DelimiterFound {
+  const stated = /^(?:sep=([!-~\t ])|"sep=([!-~\t ])")(?:\r\n?|\n|$)/i.exec(head.toString('latin1', 0, 16));
+  const character = stated?.[1] ?? stated?.[2];
+  if (character !== undefined && character.charCodeAt(0) !== QUOTE) {
+    return { delimiter: character.charCodeAt(0), lineBytes: stated![0].length };
+  }
+  let best = { delimiter: candidates[0]!, agreement: 0, fields: 0 };
+  for (const delimiter of candidates) {
+    const { agreement, fields } = agreeingRecords(fieldCounts(head, delimiter, isWhole));
+    if (agreement > best.agreement || (agreement === best.agreement && fields > best.fields)) {
+      best = { delimiter, agreement, fields };
+    }
+  }
+  return { delimiter: best.delimiter, lineBytes: 0 };
+}
+
+/** Per record that is not blank; 0 where the delimiter leaves text behind a closing quote. */
+function fieldCounts(head: Buffer, delimiter: number, isWhole: boolean): number[] {
+  const counts: number[] = [];
+  let hasValue = false;
+  let isAtFault = false;
+  const scanner = new CsvScanner(
+    {
+      beginRow: () => {
+        hasValue = false;
+        isAtFault = false;
+      },
+      cell: () => {
+        hasValue = true;
+      },
+      fault: () => {
+        isAtFault = true;
+      },
+      endRow: () => {
+        if (isAtFault) counts.push(0);
+        else if (hasValue) counts.push(scanner.column + 1);
+      },
+    },
+    delimiter,
+    { maxCellBytes: Number.POSITIVE_INFINITY, maxColumns: Number.POSITIVE_INFINITY },
+  );
+  // A copy: scanning uses the bytes up.
+  scanner.push(Buffer.from(head));
+  // A record that the end of the head cuts says nothing, unless there is no other.
+  if (isWhole || counts.length === 0) scanner.push(lineEnd);
+  return counts;
+}
+
+/** The most records with one number of fields, as a share of all. */
+function agreeingRecords(counts: number[]): { agreement: number; fields: number } {
+  const byFields = new Map<number, number>();
+  for (const fields of counts) if (fields > 1) byFields.set(fields, (byFields.get(fields) ?? 0) + 1);
+  let best = { agreement: 0, fields: 0 };
+  for (const [fields, records] of byFields) {
+    const agreement = records / counts.length;
+    if (agreement > best.agreement || (agreement === best.agreement && fields > best.fields)) {
+      best = { agreement, fields };
+    }
+  }
+  return best;
+}

@@ -1,0 +1,41 @@
+import type { RandomAccessFile } from '../random-access-file.ts';
+
+const chunkBytes = 64 * 1024;
+
+/** The event loop gets its turn after this long at the latest, since chunks that are in memory do not wait for it. */
+const maxTurnMs = 10;
+
+/**
+ * One pass over a file from `start` to its end, with a turn for the event loop when it is due; ends with the signal's
+ * reason. A chunk is valid only until the next is asked for, and may be written to.
+ */
+export async function* fileChunks(
+  file: RandomAccessFile,
+  start: number,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  let current = Buffer.allocUnsafe(chunkBytes);
+  let ahead = Buffer.allocUnsafe(chunkBytes);
+  let position = start;
+  let turnStart = performance.now();
+  // The disk works on the next chunk while the consumer is at the one before.
+  let reading = file.read(ahead, position);
+  try {
+    for (;;) {
+      const length = await reading;
+      signal.throwIfAborted();
+      if (length === 0) return;
+      [current, ahead] = [ahead, current];
+      position += length;
+      reading = file.read(ahead, position);
+      // It is awaited only after the yield; a failure before that is not unhandled.
+      reading.catch(() => {});
+      yield current.subarray(0, length);
+      if (performance.now() - turnStart < maxTurnMs) continue;
+      await new Promise(setImmediate);
+      turnStart = performance.now();
+    }
+  } finally {
+    await reading.catch(() => {});
+  }
+}

@@ -1,0 +1,193 @@
+/** The encoding of a plain text file, and its bytes as UTF-8. */
+
+import { AppError } from '../../../errors.ts';
+import { Utf8Checker } from '../../json/utf8-checker.ts';
+
+export type TextEncoding = 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be';
+
+/** What the first bytes tell. */
+export interface TextStart {
+  /** undefined: UTF-8 or Windows-1252; only all of the bytes can tell. */
+  encoding: TextEncoding | undefined;
+  /** Of the byte order mark. */
+  markBytes: number;
+}
+
+export function readTextStart(head: Buffer): TextStart {
+  if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return { encoding: 'utf-8', markBytes: 3 };
+  if (head[0] === 0xff && head[1] === 0xfe) return { encoding: 'utf-16le', markBytes: 2 };
+  if (head[0] === 0xfe && head[1] === 0xff) return { encoding: 'utf-16be', markBytes: 2 };
+  return { encoding: findUnmarkedUtf16(head), markBytes: 0 };
+}
+
+/** UTF-16 needs this share of its units to be below U+0100, so that a stray NUL does not pass for it. */
+const minNarrowShare = 1 / 8;
+
+/**
+ * UTF-16 without its mark: the upper half of its delimiters, digits and line ends is NUL, always on the same side, and no
+ * unit is a character that text does not have.
+ */
+function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
+  const units = head.length >> 1;
+  let evenNuls = 0;
+  let oddNuls = 0;
+  for (let at = 0; at < units * 2; at += 2) {
+    if (head[at] === 0) evenNuls++;
+    if (head[at + 1] === 0) oddNuls++;
+  }
+  if (evenNuls > 0 === oddNuls > 0 || evenNuls + oddNuls < units * minNarrowShare) return undefined;
+  const isLittleEndian = oddNuls > 0;
+  for (let at = 0; at < units * 2; at += 2) {
+    const unit = isLittleEndian ? head.readUInt16LE(at) : head.readUInt16BE(at);
+    if (unit >= 0xfffe || (unit < 0x20 && (unit < 0x09 || unit > 0x0d))) return undefined;
+  }
+  return isLittleEndian ? 'utf-16le' : 'utf-16be';
+}
+
+/** @returns the position of the first byte that is not UTF-8 (RFC 3629), or the end of a text that ends too soon; -1: none */
+export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<number> {
+  const checker = new Utf8Checker();
+  let position = 0;
+  for await (const chunk of chunks) {
+    const at = checker.check(chunk, 0);
+    if (at >= 0) return position + at;
+    position += chunk.length;
+  }
+  // An ASCII byte is at fault where a sequence had to go on.
+  return checker.check(Buffer.of(0x0a), 0) < 0 ? -1 : position;
+}
+
+/** Turns chunks that are cut anywhere into UTF-8. */
+export interface TextDecoder {
+  /** What comes back is valid until the next call. @throws AppError `invalid-file` */
+  decode(chunk: Buffer): Buffer;
+  /** @throws AppError `invalid-file` where the text ends within a character */
+  finish(): void;
+}
+
+/** UTF-8 is passed on as it is: `findNonUtf8` has seen it. */
+export function textDecoder(encoding: TextEncoding): TextDecoder {
+  if (encoding === 'utf-8') return { decode: (chunk) => chunk, finish: () => {} };
+  if (encoding === 'windows-1252') return new Windows1252Decoder();
+  return new Utf16Decoder(encoding === 'utf-16le');
+}
+
+/** The bytes 80 to 9F as the WHATWG Encoding Standard maps them; the five unassigned ones are C1 controls. */
+const upperHalf =
+  '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
+  '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
+
+const windows1252 = Uint16Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x80 && byte < 0xa0 ? upperHalf.charCodeAt(byte - 0x80) : byte,
+);
+
+class Windows1252Decoder implements TextDecoder {
+  #out = Buffer.alloc(0);
+
+  decode(chunk: Buffer): Buffer {
+    if (this.#out.length < chunk.length * 3) this.#out = Buffer.allocUnsafe(chunk.length * 3);
+    const out = this.#out;
+    let to = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at]!;
+      if (byte < 0x80) out[to++] = byte;
+      else to = writeUnit(out, to, windows1252[byte]!);
+    }
+    return out.subarray(0, to);
+  }
+
+  finish(): void {}
+}
+
+class Utf16Decoder implements TextDecoder {
+  readonly #isLittleEndian: boolean;
+  #out = Buffer.alloc(0);
+  #position = 0;
+  /** The first byte of a unit that the end of a chunk cut; -1: none. */
+  #cutByte = -1;
+  /** The first half of a pair; 0: none. */
+  #highSurrogate = 0;
+
+  constructor(isLittleEndian: boolean) {
+    this.#isLittleEndian = isLittleEndian;
+  }
+
+  decode(chunk: Buffer): Buffer {
+    // A unit takes at most three bytes, and one more unit may have been begun before.
+    if (this.#out.length < chunk.length * 2 + 4) this.#out = Buffer.allocUnsafe(chunk.length * 2 + 4);
+    const out = this.#out;
+    const isLittleEndian = this.#isLittleEndian;
+    const end = chunk.length;
+    let to = 0;
+    let at = 0;
+    if (this.#cutByte >= 0 && end > 0) {
+      const first = this.#cutByte;
+      const second = chunk[at++]!;
+      to = this.#write(to, isLittleEndian ? first | (second << 8) : (first << 8) | second, at);
+      this.#cutByte = -1;
+    }
+    for (; at + 1 < end; at += 2) {
+      const first = chunk[at]!;
+      const second = chunk[at + 1]!;
+      const unit = isLittleEndian ? first | (second << 8) : (first << 8) | second;
+      if (unit < 0x80 && this.#highSurrogate === 0) out[to++] = unit;
+      else to = this.#write(to, unit, at + 2);
+    }
+    if (at < end) this.#cutByte = chunk[at]!;
+    this.#position += end;
+    return out.subarray(0, to);
+  }
+
+  finish(): void {
+    if (this.#cutByte >= 0 || this.#highSurrogate !== 0) throw notUtf16(this.#position);
+  }
+
+  /** @param end of the unit, within the chunk */
+  #write(to: number, unit: number, end: number): number {
+    const isLow = unit >= 0xdc00 && unit <= 0xdfff;
+    const high = this.#highSurrogate;
+    if (isLow !== (high !== 0)) throw notUtf16(this.#position + end - 2);
+    if (isLow) {
+      this.#highSurrogate = 0;
+      return writePair(this.#out, to, high, unit);
+    }
+    if (unit >= 0xd800 && unit <= 0xdbff) {
+      this.#highSurrogate = unit;
+      return to;
+    }
+    return writeUnit(this.#out, to, unit);
+  }
+}
+
+function notUtf16(position: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The file is in UTF-16 up to byte ${position}, and what stands there is no character of it.`,
+  );
+}
+
+/** @param unit no half of a surrogate pair */
+function writeUnit(out: Buffer, to: number, unit: number): number {
+  if (unit < 0x80) {
+    out[to] = unit;
+    return to + 1;
+  }
+  if (unit < 0x800) {
+    out[to] = 0xc0 | (unit >> 6);
+    out[to + 1] = 0x80 | (unit & 0x3f);
+    return to + 2;
+  }
+  out[to] = 0xe0 | (unit >> 12);
+  out[to + 1] = 0x80 | ((unit >> 6) & 0x3f);
+  out[to + 2] = 0x80 | (unit & 0x3f);
+  return to + 3;
+}
+
+function writePair(out: Buffer, to: number, high: number, low: number): number {
+  const point = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+  out[to] = 0xf0 | (point >> 18);
+  out[to + 1] = 0x80 | ((point >> 12) & 0x3f);
+  out[to + 2] = 0x80 | ((point >> 6) & 0x3f);
+  out[to + 3] = 0x80 | (point & 0x3f);
+  return to + 4;
+}
