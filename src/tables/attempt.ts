@@ -3,23 +3,17 @@ import type { ClientBase, QueryResult } from 'pg';
 import { DatabaseError } from 'pg';
 import type { Statement } from '../postgres/sql.ts';
 
-export type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
+type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
 
 /**
  * Runs one SELECT under a savepoint, in one round trip where it succeeds. Only values that are quoted into the text are
  * possible: several statements in one message cannot bind any (PostgreSQL 55.2.2.1).
  *
- * @param before runs ahead of the savepoint, so that its locks outlive a failure
  * @throws every error that is not the fault of the statement's own values: lock and statement timeouts, a lost
  *   connection, a shutdown
  */
-export async function attempt<Row>(
-  client: ClientBase,
-  statement: Statement,
-  before?: Statement,
-): Promise<Attempt<Row>> {
+async function attempt<Row>(client: ClientBase, statement: Statement): Promise<Attempt<Row>> {
   const parts = ['SAVEPOINT tablewright', statement.text, 'RELEASE SAVEPOINT tablewright'];
-  if (before !== undefined) parts.unshift(before.text);
   try {
     const results = (await client.query(parts.join(';\n'))) as unknown as QueryResult[];
     return { row: results.at(-2)!.rows[0] as Row };
@@ -56,6 +50,6 @@ export async function findFaults<Item, Row>(
  * SQLSTATE classes (PostgreSQL, appendix A) of what a value or a name can cause: data, integrity, syntax, access, and
  * limits such as the depth of a JSON text.
  */
-function isStatementFault(error: unknown): error is DatabaseError {
+export function isStatementFault(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && /^(0A|22|23|38|39|42|44|54|P0)/.test(error.code ?? '');
 }

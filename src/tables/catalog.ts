@@ -1,6 +1,5 @@
 /** Every question that the tables ask of PostgreSQL's catalogue, as pure functions. */
 import type { Statement } from '../postgres/sql.ts';
-import { quoteLiteral } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
 import type { CatalogFunction, FunctionName } from './defaults.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
@@ -9,13 +8,29 @@ import type { ColumnType, LoadColumn } from './load-column.ts';
 export interface LookUpRequest {
   schema: string;
   table: string;
-  types: { lookup: string; alias: string | undefined; array: boolean }[];
+  types: TypeRequest[];
   functions: FunctionName[];
-  /** In the input syntax of `regclass`. */
-  sequences: string[];
+  sequences: RelationName[];
   targets: { schema: string; table: string }[];
   /** Names wanted for indexes. */
   indexNames: string[];
+}
+
+export interface TypeRequest {
+  /** See `TypeName`: these go to `to_regtype`, and are SQL's or our own words. */
+  spelling: string | undefined;
+  alias: string | undefined;
+  schema: string | undefined;
+  name: string | undefined;
+  array: boolean;
+  /** Whether it is to be looked whether the type can be a key. */
+  isKey: boolean;
+}
+
+export interface RelationName {
+  /** Undefined: by the search path. */
+  schema: string | undefined;
+  name: string;
 }
 
 export interface LookUpResult {
@@ -48,12 +63,12 @@ export interface TakenName {
 
 /** The type at the end of a chain of domains, for the `pg_type` row `type`. */
 const baseType = (type: string) => `
-  (WITH RECURSIVE chain AS (
-     SELECT ${type}.oid, ${type}.typtype, ${type}.typbasetype
+  CASE ${type}.typtype WHEN 'd' THEN (WITH RECURSIVE chain AS (
+     SELECT ${type}.typbasetype AS oid
      UNION ALL
-     SELECT next.oid, next.typtype, next.typbasetype
-     FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.typbasetype WHERE chain.typtype = 'd')
-   SELECT oid FROM chain WHERE typtype <> 'd')`;
+     SELECT next.typbasetype FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
+   SELECT chain.oid FROM chain JOIN pg_catalog.pg_type last ON last.oid = chain.oid WHERE last.typtype <> 'd')
+  ELSE ${type}.oid END`;
 
 /** An array in the narrow sense: not `int2vector` and its kind, which only look like one. */
 const isArray = (type: string) =>
@@ -74,15 +89,21 @@ const types = `
     'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE b.oid END::bigint,
     'category', CASE WHEN w.is_array THEN 'A' ELSE b.typcategory END,
     'display', format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
-    'isOrdered', CASE WHEN b.typcategory = 'A' THEN ${isOrdered('e')} ELSE ${isOrdered('b')} END,
-    'mayUse', has_type_privilege(t.oid, 'USAGE')) END ORDER BY w.position)
-  FROM (SELECT position, (item->>'array')::boolean AS is_array,
-          coalesce(to_regtype(item->>'lookup'), to_regtype(item->>'alias'))::oid AS oid
+    'isOrdered', CASE WHEN NOT w.is_key THEN true
+      WHEN b.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = b.typelem)
+      ELSE ${isOrdered('b')} END,
+    'mayUse', has_type_privilege(t.oid, 'USAGE') AND has_schema_privilege(n.oid, 'USAGE')) END ORDER BY w.position)
+  FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
+          CASE WHEN item->>'spelling' IS NOT NULL THEN to_regtype(item->>'spelling')::oid
+          ELSE coalesce(
+            (SELECT y.oid FROM pg_catalog.pg_type y WHERE y.typname = item->>'name' AND CASE
+               WHEN item->>'schema' IS NULL THEN pg_type_is_visible(y.oid)
+               ELSE y.typnamespace = (SELECT z.oid FROM pg_catalog.pg_namespace z WHERE z.nspname = item->>'schema') END),
+            to_regtype(item->>'alias')::oid) END AS oid
         FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w
   LEFT JOIN pg_catalog.pg_type t ON t.oid = w.oid
   LEFT JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-  LEFT JOIN pg_catalog.pg_type b ON b.oid = ${baseType('t')}
-  LEFT JOIN pg_catalog.pg_type e ON e.oid = b.typelem`;
+  LEFT JOIN pg_catalog.pg_type b ON b.oid = ${baseType('t')}`;
 
 const functions = `
   SELECT json_agg((
@@ -94,12 +115,14 @@ const functions = `
   FROM request, json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`;
 
 const sequences = `
-  SELECT json_agg(CASE WHEN c.oid IS NULL THEN NULL ELSE json_build_object(
-    'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
-    'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE')) END ORDER BY x.position)
-  FROM request, json_array_elements_text(r->'sequences') WITH ORDINALITY AS x(item, position)
-  LEFT JOIN pg_catalog.pg_class c ON c.oid = to_regclass(x.item)
-  LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`;
+  SELECT json_agg((
+    SELECT json_build_object('schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
+      'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND has_schema_privilege(n.oid, 'USAGE'))
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = x.item->>'name'
+      AND CASE WHEN x.item->>'schema' IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = x.item->>'schema' END)
+    ORDER BY x.position)
+  FROM request, json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`;
 
 const targets = `
   SELECT json_agg(CASE WHEN c.oid IS NULL THEN NULL ELSE json_build_object(
@@ -107,7 +130,7 @@ const targets = `
     'columns', (
       SELECT coalesce(json_agg(json_build_object(
         'name', a.attname, 'baseOid', ${baseType('t')}::bigint, 'type', format_type(a.atttypid, a.atttypmod),
-        'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES'))), '[]')
+        'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES') AND has_schema_privilege(n.oid, 'USAGE'))), '[]')
       FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
       WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
     'keys', (
@@ -125,13 +148,14 @@ const targets = `
     AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
 
 /**
- * Everything that a definition mentions, in one statement. `to_regtype` and `to_regclass` raise on a syntax error or a
- * modifier that its type refuses; the caller stands on a savepoint.
+ * Everything that a definition mentions: one row `found` of the shape `LookUpResult`. Nothing that a caller can write
+ * makes it fail, so it needs no savepoint. Prepared once per connection: planning it takes twice as long as running it.
  */
-export function lookUpDefinition(request: LookUpRequest): Statement {
+export function lookUpDefinition(request: LookUpRequest): Statement & { name: string } {
   return {
+    name: 'tablewright look-up',
     text: `
-WITH request AS (SELECT ${quoteLiteral(JSON.stringify(request))}::json AS r),
+WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
 SELECT json_build_object(
   'schema', (SELECT json_build_object('mayCreate', has_schema_privilege(oid, 'CREATE')) FROM here),
@@ -151,16 +175,19 @@ SELECT json_build_object(
     JOIN pg_catalog.pg_class c ON c.relnamespace = here.oid AND c.relname = x.name
     LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid)
 ) AS found`,
+    values: [JSON.stringify(request)],
   };
 }
 
 /**
- * Keeps two creations of one table apart until the transaction ends: the second waits here, holding nothing that the
- * first may want, and then sees the first one's table. The key is hashed; a collision only makes a stranger wait.
+ * Keeps two loads of one table to be made apart until the transaction ends: the second waits here, holding nothing that
+ * the first may want. The key is hashed; a collision only makes a stranger wait.
  */
 export function lockTableName(schema: string, table: string): Statement {
-  const name = quoteLiteral(JSON.stringify([schema, table]));
-  return { text: `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${name}, 7446))` };
+  return {
+    text: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7446))',
+    values: [JSON.stringify([schema, table])],
+  };
 }
 
 /** Names of types that a misspelt one may have meant, as the connection's search path sees them. */
@@ -265,12 +292,13 @@ export interface TableFacts {
  * action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL's own text tells what the
  * catalogues of its versions tell in different columns.
  */
-export function describeRelation(schema: string, name: string): Statement {
+export function describeRelation(schema: string, name: string): Statement & { name: string } {
   const columnNames = (attnums: string, table: string) => `
     (SELECT json_agg(a.attname ORDER BY member.position)
      FROM unnest(${attnums}) WITH ORDINALITY AS member(attnum, position)
      JOIN pg_catalog.pg_attribute a ON a.attrelid = ${table} AND a.attnum = member.attnum)`;
   return {
+    name: 'tablewright describe',
     text: `
 SELECT json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind,

@@ -2,44 +2,51 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTypeName, serialBase } from './column-types.ts';
 
-test('the grammar of types, written anew from its tokens', () => {
+test('the grammar of types', () => {
   const expected: [string, string, string, boolean][] = [
     ['text', 'text', '', false],
-    ['VARCHAR ( 20 )', 'varchar(20)', '(20)', false],
-    ['character varying(20)[]', 'character varying(20)', '(20)', true],
-    ['char', 'character', '(1)', false],
-    ['national character varying(3)', 'character varying(3)', '(3)', false],
-    ['"char"', '"char"', '', false],
-    ['bit', 'bit', '(1)', false],
-    ['bit varying', 'bit varying', '', false],
-    ['double precision', 'double precision', '', false],
-    ['float(30)', 'float(30)', '', false],
-    ['numeric(5,-2)', 'numeric(5,-2)', '(5,-2)', false],
-    ['timestamp(3) with time zone', 'timestamp(3) with time zone', '(3)', false],
-    ['time without time zone', 'time without time zone', '', false],
-    ['interval', 'interval', '', false],
-    ['interval(3)', 'interval(3)', '(32767,3)', false],
-    ['interval day to second(3)', 'interval day to second(3)', '(7176,3)', false],
-    ['interval year', 'interval year', '(4)', false],
-    ['integer[][3]', 'integer', '', true],
-    ['int ARRAY [4]', 'int', '', true],
-    ['Public."My Type"(1)', '"public"."My Type"(1)', '(1)', false],
-    ['geometry(Point, 4326)', "geometry('point',4326)", "('point',4326)", false],
+    ['INTEGER', '<integer>', '', false],
+    ['VARCHAR ( 20 )', '<varchar>', '(20)', false],
+    ['character varying(20)[]', '<character varying>', '(20)', true],
+    ['char', '<character>', '(1)', false],
+    ['national character varying(3)', '<character varying>', '(3)', false],
+    ['"char"', 'char', '', false],
+    ['"integer"', 'integer', '', false],
+    ['bit', '<bit>', '(1)', false],
+    ['bit varying', '<bit varying>', '', false],
+    ['double precision', '<double precision>', '', false],
+    ['float', '<float>', '', false],
+    ['float(24)', '<real>', '', false],
+    ['float(25)', '<float>', '', false],
+    ['float(54)', '<float>', '(54)', false],
+    ['numeric(5,-2)', '<numeric>', '(5,-2)', false],
+    ['timestamp(3) with time zone', '<timestamp with time zone>', '(3)', false],
+    ['time without time zone', '<time without time zone>', '', false],
+    ['timestamptz(2)', 'timestamptz', '(2)', false],
+    ['interval', '<interval>', '', false],
+    ['interval(3)', '<interval>', '(32767,3)', false],
+    ['interval day to second(3)', '<interval>', '(7176,3)', false],
+    ['interval year', '<interval>', '(4)', false],
+    ['integer[][3]', '<integer>', '', true],
+    ['int ARRAY [4]', '<int>', '', true],
+    ['Public."My Type"(1)', 'public.My Type', '(1)', false],
+    ['geometry(Point, 4326)', 'geometry', "('point',4326)", false],
   ];
-  for (const [text, lookup, modifiers, isArray] of expected) {
+  for (const [text, name, modifiers, isArray] of expected) {
     const type = parseTypeName(text);
-    assert.deepEqual([type?.lookup, type?.modifiers, type?.isArray], [lookup, modifiers, isArray], text);
+    const read = type?.spelling ? `<${type.spelling}>` : [type?.schema, type?.name].filter(Boolean).join('.');
+    assert.deepEqual([read, type?.modifiers, type?.isArray], [name, modifiers, isArray], text);
   }
 });
 
 test('aliases stand in only where PostgreSQL does not know the name, and only with a length that they can have', () => {
-  assert.equal(parseTypeName('String')?.aliasLookup, 'text');
-  assert.equal(parseTypeName('string(20)')?.aliasLookup, 'varchar(20)');
-  assert.equal(parseTypeName('double')?.aliasLookup, 'double precision');
-  assert.equal(parseTypeName('number(10,2)[]')?.aliasLookup, 'numeric(10,2)');
-  assert.equal(parseTypeName('blob(20)')?.aliasLookup, undefined);
-  assert.equal(parseTypeName('"string"')?.aliasLookup, undefined);
-  assert.equal(parseTypeName('constructor')?.aliasLookup, undefined);
+  assert.equal(parseTypeName('String')?.alias, 'text');
+  assert.equal(parseTypeName('string(20)')?.alias, 'varchar');
+  assert.equal(parseTypeName('double')?.alias, 'double precision');
+  assert.equal(parseTypeName('number(10,2)[]')?.alias, 'numeric');
+  assert.equal(parseTypeName('blob(20)')?.alias, undefined);
+  assert.equal(parseTypeName('"string"')?.alias, undefined);
+  assert.equal(parseTypeName('constructor')?.alias, undefined);
 });
 
 test('what is no name of a type', () => {
@@ -70,7 +77,10 @@ test('what is no name of a type', () => {
     'text[-1]',
     'pg_class.relname%type',
     'timestamp with zone',
-    'interval second to day to hour',
+    'interval second to day',
+    'interval day to day',
+    'interval(3)(4)',
+    'interval day(3)',
     "'text'",
     '1',
     'text $$',

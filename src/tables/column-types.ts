@@ -3,20 +3,26 @@
  * there are, PostgreSQL says. Into DDL goes the name that its catalogue gave back, qualified and quoted, so that it
  * means the same under every search path, with the modifiers written anew from their tokens.
  */
-import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
+import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { maxIdentifierBytes } from './identifiers.ts';
 import { TokenReader, tokenize } from './sql-tokens.ts';
 
 /** A type's name taken apart. */
 export interface TypeName {
-  /** For `to_regtype`: the name with its modifiers and without its array brackets. */
-  lookup: string;
-  /** For `to_regtype`, where it does not know `lookup`: what the friendly alias stands for. */
-  aliasLookup: string | undefined;
+  /** One of SQL's own spellings (`integer`, `timestamp with time zone`), for `to_regtype`; otherwise a name follows. */
+  spelling: string | undefined;
+  schema: string | undefined;
+  /** `pg_type.typname` of the type, or of an array's elements. */
+  name: string | undefined;
+  /** What the friendly alias stands for, for `to_regtype`, where no type has the name. */
+  alias: string | undefined;
   /** In SQL, with its parentheses: `(12,2)`; '' where there are none. */
   modifiers: string;
   isArray: boolean;
 }
+
+/** Single words that PostgreSQL's grammar makes types of, whatever the search path (gram.y, `SimpleTypename`). */
+const spellings = new Set('int integer smallint bigint real decimal dec numeric boolean varchar'.split(' '));
 
 /** The names that PostgreSQL does not know, and what they stand for without and with a length. */
 const aliases: Record<string, { plain: string; withModifiers?: string }> = {
@@ -97,11 +103,12 @@ function readBaseName(reader: TokenReader): BaseName | undefined {
   const first = reader.next();
   if (first?.kind !== 'word' && first?.kind !== 'quoted') return undefined;
   if (Buffer.byteLength(first.text) > maxIdentifierBytes) return undefined;
-  const isQualified = reader.peek()?.kind === 'symbol' && reader.peek()?.text === '.';
-  if (first.kind === 'quoted' || isQualified) return readQualified(reader, first.kind, first.text);
+  if (reader.symbol('.')) return readQualified(reader, first.text);
+  if (first.kind === 'quoted') return withModifiers(reader, { name: first.text });
   switch (first.text) {
     case 'double':
-      return reader.word('precision') ? plain('double precision') : withModifiers(reader, 'double');
+      if (reader.word('precision')) return withModifiers(reader, { spelling: 'double precision' });
+      return readSingleWord(reader, 'double');
     case 'national':
       if (!reader.word('character') && !reader.word('char')) return undefined;
       return readCharacter(reader);
@@ -111,67 +118,63 @@ function readBaseName(reader: TokenReader): BaseName | undefined {
       return readCharacter(reader);
     case 'bit':
       return reader.word('varying')
-        ? withModifiers(reader, 'bit varying')
-        : withModifiers(reader, 'bit', '(1)');
-    case 'float': {
-      // The number chooses between two types and is no modifier of them.
-      const type = withModifiers(reader, 'float');
-      return type && { ...type, modifiers: '' };
-    }
+        ? withModifiers(reader, { spelling: 'bit varying' })
+        : withModifiers(reader, { spelling: 'bit' }, '(1)');
+    case 'float':
+      return readFloat(reader);
     case 'time':
     case 'timestamp':
       return readTime(reader, first.text);
     case 'interval':
       return readInterval(reader);
     default:
-      return withModifiers(reader, first.text);
+      return readSingleWord(reader, first.text);
   }
 }
 
-function plain(lookup: string): BaseName {
-  return { lookup, aliasLookup: undefined, modifiers: '' };
+/** @param absent the modifiers that SQL means where none are written */
+function withModifiers(reader: TokenReader, name: Partial<BaseName>, absent = ''): BaseName | undefined {
+  const modifiers = readModifiers(reader);
+  return modifiers === undefined
+    ? undefined
+    : { ...noName, ...name, modifiers: modifiers === '' ? absent : modifiers };
 }
 
-function readQualified(reader: TokenReader, firstKind: string, first: string): BaseName | undefined {
-  let name = firstKind === 'quoted' ? quoteIdentifier(first) : first;
-  if (reader.symbol('.')) {
-    const second = reader.next();
-    if (second?.kind !== 'word' && second?.kind !== 'quoted') return undefined;
-    if (Buffer.byteLength(second.text) > maxIdentifierBytes) return undefined;
-    name = quoteQualified(first, second.text);
-  }
-  const modifiers = readModifiers(reader);
-  return modifiers === undefined ? undefined : { ...plain(`${name}${modifiers}`), modifiers };
+const noName = { spelling: undefined, schema: undefined, name: undefined, alias: undefined };
+
+function readQualified(reader: TokenReader, schema: string): BaseName | undefined {
+  const name = reader.kind('word') ?? reader.kind('quoted');
+  if (name === undefined || Buffer.byteLength(name) > maxIdentifierBytes) return undefined;
+  return withModifiers(reader, { schema, name });
 }
 
-function withModifiers(reader: TokenReader, name: string, absent = ''): BaseName | undefined {
-  const modifiers = readModifiers(reader);
-  if (modifiers === undefined) return undefined;
-  const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-  const aliased = modifiers === '' ? alias?.plain : alias?.withModifiers;
-  return {
-    lookup: `${name}${modifiers}`,
-    aliasLookup: aliased === undefined ? undefined : `${aliased}${modifiers}`,
-    modifiers: modifiers === '' ? absent : modifiers,
-  };
+function readSingleWord(reader: TokenReader, word: string): BaseName | undefined {
+  const type = withModifiers(reader, spellings.has(word) ? { spelling: word } : { name: word });
+  const alias = Object.hasOwn(aliases, word) ? aliases[word] : undefined;
+  if (type !== undefined) type.alias = type.modifiers === '' ? alias?.plain : alias?.withModifiers;
+  return type;
 }
 
 function readCharacter(reader: TokenReader): BaseName | undefined {
   return reader.word('varying')
-    ? withModifiers(reader, 'character varying')
-    : withModifiers(reader, 'character', '(1)');
+    ? withModifiers(reader, { spelling: 'character varying' })
+    : withModifiers(reader, { spelling: 'character' }, '(1)');
+}
+
+/** The number chooses between two types and is no modifier of them (PostgreSQL 8.1.3). */
+function readFloat(reader: TokenReader): BaseName | undefined {
+  const type = withModifiers(reader, { spelling: 'float' });
+  const digits = /^\((\d+)\)$/.exec(type?.modifiers ?? '')?.[1];
+  if (type === undefined || digits === undefined || Number(digits) < 1 || Number(digits) > 53) return type;
+  return { ...type, spelling: Number(digits) <= 24 ? 'real' : 'float', modifiers: '' };
 }
 
 function readTime(reader: TokenReader, name: string): BaseName | undefined {
-  const modifiers = readModifiers(reader);
-  if (modifiers === undefined) return undefined;
-  let zone = '';
+  const type = withModifiers(reader, { spelling: name });
   const zoned = reader.word('with') ? 'with' : reader.word('without') ? 'without' : undefined;
-  if (zoned !== undefined) {
-    if (!reader.word('time') || !reader.word('zone')) return undefined;
-    zone = ` ${zoned} time zone`;
-  }
-  return { ...plain(`${name}${modifiers}${zone}`), modifiers };
+  if (type === undefined || zoned === undefined) return type;
+  if (!reader.word('time') || !reader.word('zone')) return undefined;
+  return { ...type, spelling: `${name} ${zoned} time zone` };
 }
 
 /** Bits of the fields in an interval's modifier (PostgreSQL, src/include/utils/datetime.h). */
@@ -181,24 +184,23 @@ const allIntervalFields = 0x7fff;
 
 function readInterval(reader: TokenReader): BaseName | undefined {
   const from = readIntervalField(reader);
-  if (from === undefined) {
-    const precision = readModifiers(reader);
-    if (precision === undefined) return undefined;
-    const modifiers = precision === '' ? '' : `(${allIntervalFields},${precision.slice(1)}`;
-    return { ...plain(`interval${precision}`), modifiers };
-  }
   let to = from;
-  if (reader.word('to')) {
-    const last = readIntervalField(reader);
-    if (last === undefined) return undefined;
-    to = last;
+  if (from !== undefined && reader.word('to')) {
+    to = readIntervalField(reader);
+    if (to === undefined || intervalFields.indexOf(to) <= intervalFields.indexOf(from)) return undefined;
   }
-  const precision = to === 'second' ? readModifiers(reader) : '';
+  const takesPrecision = to === undefined || to === 'second';
+  const precision = takesPrecision ? readModifiers(reader) : '';
   if (precision === undefined) return undefined;
-  const fields = intervalFields.slice(intervalFields.indexOf(from), intervalFields.indexOf(to) + 1);
-  const mask = fields.reduce((bits, field) => bits | (1 << intervalBits[field]!), 0);
-  const lookup = `interval ${from === to ? from : `${from} to ${to}`}${precision}`;
-  return { ...plain(lookup), modifiers: precision === '' ? `(${mask})` : `(${mask},${precision.slice(1)}` };
+  const type = { ...noName, spelling: 'interval', modifiers: '' };
+  if (from === undefined && precision === '') return type;
+  const fields = intervalFields.slice(
+    intervalFields.indexOf(from ?? 'year'),
+    intervalFields.indexOf(to ?? 'year') + 1,
+  );
+  const bits = fields.reduce((mask, field) => mask | (1 << intervalBits[field]!), 0);
+  const mask = from === undefined ? allIntervalFields : bits;
+  return { ...type, modifiers: precision === '' ? `(${mask})` : `(${mask},${precision.slice(1)}` };
 }
 
 function readIntervalField(reader: TokenReader): string | undefined {

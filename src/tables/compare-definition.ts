@@ -9,8 +9,9 @@ import type { ColumnDescription, KeyDefinition, TableDescription } from './defin
 import { describeTable, readTable, toDescription } from './describe-table.ts';
 import { shorten } from './identifiers.ts';
 import type { PrepareOptions } from './prepare-table.ts';
-import { resolveTable } from './prepare-table.ts';
+import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
+import { resolveDefinition } from './resolve-definition.ts';
 
 /** What a difference may be: all of them, or those that keep rows made for the definition from fitting the table. */
 export type Strictness = 'same' | 'fits';
@@ -22,7 +23,7 @@ export type Strictness = 'same' | 'fits';
  * @throws AppError whatever `prepareTable` throws
  */
 export async function compareWithStanding(client: ClientBase, options: PrepareOptions): Promise<Problem[]> {
-  const prepared = await resolveTable(client, options);
+  const prepared = await checkDefinition(client, await resolveDefinition(client, options));
   const standing = await describeTable(client, options.schema, options.name, options.extraFunctions);
   return compareDefinition(client, prepared, standing, 'fits', options.extraFunctions);
 }

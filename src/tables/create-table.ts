@@ -1,15 +1,17 @@
 /** Creates a table from a definition, or tells where the one that stands differs from it. */
-import type { ClientBase } from 'pg';
-import { DatabaseError } from 'pg';
+import type { ClientBase, DatabaseError } from 'pg';
 import { AppError } from '../errors.ts';
+import { isStatementFault } from './attempt.ts';
 import { findRelation } from './catalog.ts';
 import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { describeTable, isTable } from './describe-table.ts';
-import type { PrepareOptions } from './prepare-table.ts';
-import { prepareTable } from './prepare-table.ts';
-import type { PreparedTable, StandingObject } from './prepared-table.ts';
+import { checkDefinition } from './prepare-table.ts';
+import type { StandingObject } from './prepared-table.ts';
+import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
+import { resolveDefinition } from './resolve-definition.ts';
+import { trialStatement } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {
   /** Leave a table that stands as it is, and tell where it differs. */
@@ -23,21 +25,25 @@ export interface CreateResult {
 }
 
 /**
- * Checks the definition and creates the table. Must run inside a transaction (READ COMMITTED): four round trips.
+ * Checks the definition and creates the table. Must run inside a transaction (READ COMMITTED): three round trips, with
+ * BEGIN and COMMIT five. Takes no lock but PostgreSQL's own: whoever comes second waits for the first one's name.
  *
  * @throws AppError `table-exists`, and whatever `prepareTable` throws
  */
 export async function createTable(client: ClientBase, options: CreateOptions): Promise<CreateResult> {
   const { schema, name, ifNotExists, extraFunctions } = options;
-  const prepared = await prepareTable(client, options);
-  const standing = prepared.standing ?? (await tryCreate(client, prepared));
+  const resolved = await resolveDefinition(client, options);
+  const { table, problems } = resolved;
+  let { standing } = table;
+  if (standing !== undefined || problems.length > 0) await checkDefinition(client, resolved);
+  standing ??= await tryCreate(client, resolved);
   if (standing === undefined) {
     return { table: await describeTable(client, schema, name, extraFunctions), differences: undefined };
   }
   if (!ifNotExists || !isTable(standing.kind)) throw tableExists(schema, name, standing);
-  const table = await describeTable(client, schema, name, extraFunctions);
-  const differences = await compareDefinition(client, prepared, table, 'same', extraFunctions);
-  return { table, differences: differences.map((difference) => difference.detail) };
+  const description = await describeTable(client, schema, name, extraFunctions);
+  const differences = await compareDefinition(client, table, description, 'same', extraFunctions);
+  return { table: description, differences: differences.map((difference) => difference.detail) };
 }
 
 export function tableExists(schema: string, name: string, standing: StandingObject): AppError {
@@ -59,24 +65,41 @@ const kinds: Record<string, string> = {
   type: 'A type',
 };
 
+/** A name that PostgreSQL chose may be taken at the same moment by another creation, which then is committed. */
+const maxTries = 3;
+
 /**
- * Creates the table unless somebody else (who does not take our lock on its name) was faster; then what stands there.
+ * Tries the defaults and creates the table, in one round trip.
+ *
+ * @returns what stands there, where somebody else was faster
+ * @throws AppError `invalid-definition` where a trial fails
  */
-async function tryCreate(client: ClientBase, table: PreparedTable): Promise<StandingObject | undefined> {
-  const statement = ddl.createWholeTable(table, table.name);
-  try {
-    await client.query(`SAVEPOINT tablewright; ${statement.text}; RELEASE SAVEPOINT tablewright`);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || !isNameClash(error)) throw error;
-    await client.query('ROLLBACK TO SAVEPOINT tablewright; RELEASE SAVEPOINT tablewright');
-    const standing = await client.query<StandingObject>(findRelation(table.schema, table.name));
-    if (standing.rows[0] !== undefined) return standing.rows[0];
-    throw new AppError(
-      'invalid-definition',
-      'The name of a constraint is taken in the schema; leave it empty to have one chosen.',
-      { cause: error },
-    );
+async function tryCreate(
+  client: ClientBase,
+  resolved: ResolvedDefinition,
+): Promise<StandingObject | undefined> {
+  const { table, trials } = resolved;
+  const statements = ['SAVEPOINT tablewright', ddl.createWholeTable(table, table.name).text];
+  if (trials.length > 0) statements.splice(1, 0, trialStatement(trials).text);
+  statements.push('RELEASE SAVEPOINT tablewright');
+  for (let tries = 1; ; tries++) {
+    try {
+      await client.query(statements.join(';\n'));
+      return undefined;
+    } catch (error) {
+      if (!isStatementFault(error)) throw error;
+      await client.query('ROLLBACK TO SAVEPOINT tablewright; RELEASE SAVEPOINT tablewright');
+      if (!isNameClash(error)) {
+        await checkDefinition(client, resolved);
+        throw error;
+      }
+      const { rows } = await client.query<StandingObject>(findRelation(table.schema, table.name));
+      if (rows[0] !== undefined) return rows[0];
+      if (tries === maxTries) {
+        const detail = 'The name of a constraint is taken in the schema; leave it empty to have one chosen.';
+        throw new AppError('invalid-definition', detail, { cause: error });
+      }
+    }
   }
 }
 

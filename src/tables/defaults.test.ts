@@ -6,7 +6,7 @@ import type { Names } from './defaults.ts';
 import { describeDefault, expressionSql, parseDefault, takesNumbers } from './defaults.ts';
 
 const names: Names = {
-  type: (type) => `<${type.lookup}>`,
+  type: (type) => `<${type.spelling ?? type.name}${type.modifiers}>`,
   function: ({ schema, name }) => ({ schema: schema ?? 'found', name }),
   sequence: (text) => quoteQualified('found', text),
 };
@@ -25,7 +25,7 @@ test('step 1: SQL literals', () => {
   assert.equal(read("'1' :: numeric(5, 2)[]"), "CAST('1' AS <numeric(5,2)>)");
   assert.equal(read("'\\'::text"), "CAST(E'\\\\' AS <text>)");
   assert.equal(read("B'101'"), "B'101'");
-  assert.equal(read('B\'101\'::"bit"'), 'CAST(B\'101\' AS <"bit">)');
+  assert.equal(read('B\'101\'::"bit"'), "CAST(B'101' AS <bit>)");
 });
 
 test('step 2: allowed calls and keywords', () => {

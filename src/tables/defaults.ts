@@ -173,7 +173,11 @@ function withCast(
   const cast = readTypeName(reader);
   if (cast === undefined) return undefined;
   // PostgreSQL's name for a literal that nothing gave a type: written so in arguments of any type.
-  return cast.lookup === 'unknown' ? literal : { ...literal, cast };
+  return isType(cast, 'unknown') ? literal : { ...literal, cast };
+}
+
+function isType(type: TypeName, name: string): boolean {
+  return type.name === name && (type.schema === undefined || type.schema === 'pg_catalog') && !type.isArray;
 }
 
 function readCall(
@@ -239,7 +243,7 @@ export function sequenceOf(expression: Expression): string | undefined {
   }
   const [argument] = expression.arguments;
   if (expression.arguments.length !== 1 || argument?.kind !== 'string') return undefined;
-  return argument.cast === undefined || argument.cast.lookup === 'regclass' ? argument.text : undefined;
+  return argument.cast === undefined || isType(argument.cast, 'regclass') ? argument.text : undefined;
 }
 
 /** Whether evaluating the expression moves a sequence on. */

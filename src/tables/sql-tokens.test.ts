@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { tokenize } from './sql-tokens.ts';
+import { parseRelationName, tokenize } from './sql-tokens.ts';
 
 function texts(text: string): string | undefined {
   return tokenize(text)
@@ -71,4 +71,12 @@ test('any text ends, in time that grows with its length alone', () => {
     tokenize(piece.repeat(2_000_000));
   assert.equal(tokenize(`'${"x''".repeat(2_000_000)}'`)?.[0]?.text.length, 4_000_000);
   assert.ok(performance.now() - started < 5000);
+});
+
+test('names of relations, as regclass reads them', () => {
+  const name = (text: string) => Object.values(parseRelationName(text) ?? {});
+  assert.deepEqual(name('Seq'), [undefined, 'seq']);
+  assert.deepEqual(name(' "A ""b""" . C '), ['A "b"', 'c']);
+  for (const text of ['', 'a.b.c', 'a b', 'a.', '16400', "'a'", 'a()', 'a,b'])
+    assert.deepEqual(name(text), [], text);
 });

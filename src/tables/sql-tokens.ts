@@ -119,6 +119,18 @@ export class TokenReader {
   }
 }
 
+/** A relation's name as `regclass` reads it (PostgreSQL 8.19): `seq`, `"Seq"`, `schema.seq`. */
+export function parseRelationName(text: string): { schema: string | undefined; name: string } | undefined {
+  const tokens = tokenize(text) ?? [];
+  const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
+  const [first, dot, second] = tokens;
+  if (tokens.length === 1 && isName(first)) return { schema: undefined, name: first!.text };
+  if (tokens.length === 3 && isName(first) && dot!.text === '.' && dot!.kind === 'symbol' && isName(second)) {
+    return { schema: first!.text, name: second!.text };
+  }
+  return undefined;
+}
+
 /** Only ASCII is folded: what PostgreSQL does in a UTF-8 database. */
 function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -1,10 +1,10 @@
 /** Says in our words why PostgreSQL refuses a type. */
-import type { ClientBase, DatabaseError } from 'pg';
+import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { listTypeNames } from './catalog.ts';
 import type { TypeName } from './column-types.ts';
 import { friendlyTypeNames } from './column-types.ts';
-import { didYouMean } from './identifiers.ts';
+import { didYouMean, shorten } from './identifiers.ts';
 
 /** The limits of the built-in types (PostgreSQL 8.1.2, 8.3, 8.5, 8.10), for those that wrote past them. */
 const modifierRules: [RegExp, string][] = [
@@ -15,19 +15,16 @@ const modifierRules: [RegExp, string][] = [
   [/^(time|interval)/, 'the precision must be 0 to 6'],
 ];
 
-export function explainTypeError(
-  error: DatabaseError,
-  name: TypeName,
-  shown: string,
-): { code: string; detail: string } {
-  if (error.code === '42501') return { code: 'permission-denied', detail: `the role may not use "${shown}"` };
-  const lookup = name.aliasLookup ?? name.lookup;
-  const hasParentheses = lookup.includes('(');
-  if (!hasParentheses) return { code: 'unknown-type', detail: '' };
-  const rule = modifierRules.find(([pattern]) => pattern.test(lookup))?.[1];
+/** The problem of a type that refuses what stands in its parentheses. */
+export function explainModifiers(column: { pointer: string; typeName: TypeName; typeText: string }): Problem {
+  const { spelling, name, alias } = column.typeName;
+  const rule = modifierRules.find(([pattern]) => pattern.test(spelling ?? alias ?? name ?? ''))?.[1];
+  const value = shorten(column.typeText);
   return {
+    pointer: `${column.pointer}/type`,
     code: 'invalid-type-modifier',
-    detail: `"${shown}": ${rule ?? 'the type does not take this in parentheses'}`,
+    detail: `"${value}": ${rule ?? 'the type does not take this in parentheses'}`,
+    value,
   };
 }
 

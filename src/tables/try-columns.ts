@@ -1,68 +1,92 @@
 /**
- * Tries every default against its column's type, with its modifiers, before anything is made: one statement for all of
- * them, and halves of it where that fails. Sequences are not moved on.
+ * Tries every column's modifiers and default, before anything is made: one statement for all of them, and halves of it
+ * where that fails. Sequences are not moved on.
  */
 import type { ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../errors.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteLiteral } from '../postgres/sql.ts';
 import { findFaults } from './attempt.ts';
-import type { CatalogType } from './column-types.ts';
+import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 import { takesNumbers } from './defaults.ts';
 import { shorten } from './identifiers.ts';
+import { explainModifiers } from './type-faults.ts';
 
-interface Trial {
+export interface ColumnTrial {
+  /** JSON Pointer of the column. */
   pointer: string;
-  /** As the caller wrote it. */
-  text: string;
   type: CatalogType;
+  typeName: TypeName;
   /** As the caller wrote it. */
   typeText: string;
   typeSql: string;
+  default?: DefaultTrial;
 }
 
-export type DefaultTrial =
-  | (Trial & { literal: string; hint: string; expression?: undefined })
-  | (Trial & { expression: Expression; sql: string; literal?: undefined });
+interface DefaultTrial {
+  /** As the caller wrote it. */
+  text: string;
+  sql: string;
+  /** For literal text. */
+  literal?: string;
+  /** What to tell where the literal is refused. */
+  hint?: string;
+  /** For everything else. */
+  expression?: Expression;
+}
 
-/** Adds a problem for every default that its column cannot take. */
-export async function tryDefaults(
+/** Adds a problem for every column whose type refuses its modifiers or its default. */
+export async function tryColumns(
   client: ClientBase,
-  trials: DefaultTrial[],
+  trials: ColumnTrial[],
   problems: Problem[],
 ): Promise<void> {
-  const refuse = (trial: DefaultTrial, detail: string) =>
-    problems.push({ pointer: trial.pointer, code: 'invalid-default', detail, value: shorten(trial.text) });
-  await findFaults<DefaultTrial, { misfits: number[] | null }>(
-    client,
-    trials,
-    trialStatement,
-    (tried, row) => {
-      for (const position of row.misfits ?? []) refuse(tried[position]!, notAssignable(tried[position]!));
-    },
-    (trial, error) => refuse(trial, explain(trial, error)),
-  );
+  const both: ColumnTrial[] = [];
+  const refuse = (trial: ColumnTrial, error: DatabaseError) => {
+    if (trial.default === undefined) problems.push(explainModifiers(trial));
+    else if (trial.typeName.modifiers === '')
+      problems.push(invalidDefault(trial, explain(trial, trial.default, error)));
+    else both.push(trial);
+  };
+  const checkAssignments = (tried: ColumnTrial[], row: { misfits: number[] | null }) => {
+    for (const position of row.misfits ?? []) {
+      const trial = tried[position]!;
+      problems.push(invalidDefault(trial, notAssignable(trial, trial.default!)));
+    }
+  };
+  await findFaults(client, trials, trialStatement, checkAssignments, refuse);
+
+  // Either the modifiers or the default: with faulty modifiers no default can be judged.
+  for (const trial of both) {
+    const { default: tried, ...withoutDefault } = trial;
+    const before = problems.length;
+    await findFaults(client, [withoutDefault], trialStatement, checkAssignments, refuse);
+    if (problems.length > before) continue;
+    await findFaults(client, [trial], trialStatement, checkAssignments, (_, error) =>
+      problems.push(invalidDefault(trial, explain(trial, tried!, error))),
+    );
+  }
 }
 
 /**
  * `json_to_record` hands each text to its type's input function together with the modifier, as storing it does: a cast
  * would cut an overlong text short instead. Values of JSON types it would take for JSON strings, so those are cast.
  */
-function trialStatement(trials: DefaultTrial[]): Statement {
+export function trialStatement(trials: ColumnTrial[]): Statement {
   const texts: Record<string, string> = {};
   const record: string[] = [];
   const values: string[] = [];
   const sources: string[] = [];
-  for (const [index, trial] of trials.entries()) {
-    if (trial.expression !== undefined) {
-      sources.push(sourceRow(index, trial.sql, trial.type));
-      if (!takesNumbers(trial.expression)) values.push(valueCheck(trial.sql, trial.type, trial.typeSql));
-    } else if (isJson(trial.type)) {
-      values.push(`CAST(${quoteLiteral(trial.literal)} AS ${trial.typeSql}) IS NULL`);
+  for (const [index, { type, typeSql, default: tried }] of trials.entries()) {
+    if (tried?.expression !== undefined) {
+      sources.push(sourceRow(index, tried.sql, type));
+      if (!takesNumbers(tried.expression)) values.push(valueCheck(tried.sql, type, typeSql));
+    } else if (tried === undefined || isJson(type)) {
+      values.push(`CAST(${tried?.sql ?? 'NULL'} AS ${typeSql}) IS NULL`);
     } else {
-      texts[index] = trial.literal;
-      record.push(`"${index}" ${trial.typeSql}`);
+      texts[index] = tried.literal!;
+      record.push(`"${index}" ${typeSql}`);
     }
   }
   const columns = [`${sources.length === 0 ? 'NULL' : misfits(sources)} AS misfits`];
@@ -104,19 +128,25 @@ function valueCheck(sql: string, type: CatalogType, typeSqlText: string): string
   return `(SELECT count(*) = 0 FROM json_to_record(json_build_object('v', CAST(${sql} AS text))) AS r(v ${typeSqlText}))`;
 }
 
-function notAssignable(trial: DefaultTrial): string {
-  return `"${shorten(trial.text)}" gives a value that does not go into a column of type ${shorten(trial.typeText)}`;
+function invalidDefault(trial: ColumnTrial, detail: string): Problem {
+  return {
+    pointer: `${trial.pointer}/default`,
+    code: 'invalid-default',
+    detail,
+    value: shorten(trial.default!.text),
+  };
 }
 
-function explain(trial: DefaultTrial, error: DatabaseError): string {
-  const shown = `"${shorten(trial.text)}"`;
-  const reason = reasonOf(trial, error);
-  if (trial.expression === undefined && trial.hint !== '') return `${shown} ${reason}. ${trial.hint}`;
-  return `${shown} ${reason}`;
+function notAssignable(trial: ColumnTrial, tried: DefaultTrial): string {
+  return `"${shorten(tried.text)}" gives a value that does not go into a column of type ${shorten(trial.typeText)}`;
 }
 
-function reasonOf(trial: DefaultTrial, error: DatabaseError): string {
-  const type = shorten(trial.typeText);
+function explain(trial: ColumnTrial, tried: DefaultTrial, error: DatabaseError): string {
+  const told = `"${shorten(tried.text)}" ${reasonOf(shorten(trial.typeText), error)}`;
+  return tried.hint ? `${told}. ${tried.hint}` : told;
+}
+
+function reasonOf(type: string, error: DatabaseError): string {
   switch (error.code) {
     case '22001':
     case '22026':

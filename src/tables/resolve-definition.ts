@@ -1,0 +1,347 @@
+/**
+ * Looks up everything that a definition mentions, in one round trip, and turns it into what can be created. Whatever is
+ * found wrong on the way is collected; what only PostgreSQL can say by trying is left to `try-columns.ts`.
+ */
+import type { ClientBase } from 'pg';
+import type { Problem } from '../errors.ts';
+import { AppError } from '../errors.ts';
+import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
+import type { LookUpRequest, LookUpResult, RelationName, TypeRequest } from './catalog.ts';
+import { lookUpDefinition } from './catalog.ts';
+import { checkKeyTypes, checkReferences } from './check-keys.ts';
+import { checkStructure } from './check-structure.ts';
+import type { CatalogType, TypeName } from './column-types.ts';
+import { parseTypeName, serialBase, typeSql } from './column-types.ts';
+import type { CatalogFunction, FunctionName, Mentions, Names, ParsedDefault } from './defaults.ts';
+import { expressionSql, isBuiltIn, mentionsOf, parseDefault } from './defaults.ts';
+import type { TableDefinition } from './definition.ts';
+import { columnPointer } from './definition.ts';
+import { identifierFault, isSystemSchema, shorten } from './identifiers.ts';
+import { parseDefinition } from './parse-definition.ts';
+import type { PreparedColumn, PreparedTable } from './prepared-table.ts';
+import { parseRelationName } from './sql-tokens.ts';
+import type { ColumnTrial } from './try-columns.ts';
+import { explainUnknownTypes } from './type-faults.ts';
+
+export interface PrepareOptions {
+  schema: string;
+  /** The table's name as the caller knows it; it may be made under another one (`ddl.ts`). */
+  name: string;
+  /** The request's `table`: JSON of any shape. */
+  table: unknown;
+  /** Functions that defaults may call beside the built-in ones: `name` or `schema.name`. */
+  extraFunctions?: readonly string[];
+}
+
+export interface ResolvedDefinition {
+  /** Can be made where there are no problems and the trials succeed. */
+  table: PreparedTable;
+  trials: ColumnTrial[];
+  problems: Problem[];
+}
+
+/**
+ * @throws AppError `invalid-parameter` (a name that cannot be one), `schema-forbidden`, `schema-not-found`,
+ *   `permission-denied`
+ */
+export async function resolveDefinition(
+  client: ClientBase,
+  options: PrepareOptions,
+): Promise<ResolvedDefinition> {
+  const { schema, name, extraFunctions = [] } = options;
+  checkTableName(schema, name);
+  const { definition, problems } = parseDefinition(options.table);
+  problems.push(...checkStructure(name, definition));
+  const drafts = definition.columns.map((column, index) =>
+    draftColumn(column, columnPointer(index), extraFunctions, problems),
+  );
+  const request = requestOf(schema, name, definition, drafts);
+  const found = await lookUp(client, request);
+  if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
+  if (!found.schema.mayCreate && found.standing === null) {
+    throw new AppError('permission-denied', `The role may not create tables in the schema "${schema}".`);
+  }
+  const resolver = new Resolver(request, found, problems);
+  const keyColumns = definition.primaryKey?.columns ?? [];
+  const columns = drafts
+    .map((draft) => resolver.column(draft, keyColumns.includes(draft.column.name)))
+    .filter((column) => column !== undefined);
+  await explainUnknownTypes(client, resolver.unknownTypes);
+  checkTakenNames(definition, found, problems);
+  checkKeyTypes(definition, columns, problems);
+  const foreignKeys = definition.foreignKeys.map((key) => ({
+    ...key,
+    isSelf: key.schema === schema && key.table === name,
+  }));
+  await checkReferences(client, foreignKeys, definition, columns, request.targets, found.targets, problems);
+  const { primaryKey, unique } = definition;
+  const standing = found.standing ?? undefined;
+  return {
+    table: { schema, name, columns, primaryKey, unique, foreignKeys, standing },
+    trials: resolver.trials,
+    problems,
+  };
+}
+
+/** @throws AppError `invalid-parameter`, `schema-forbidden` */
+export function checkTableName(schema: string, name: string): void {
+  for (const [what, value] of [
+    ['schema', schema],
+    ['table_name', name],
+  ] as const) {
+    const fault = identifierFault(value);
+    if (fault !== undefined) throw new AppError('invalid-parameter', `${what} ${fault}.`);
+  }
+  if (isSystemSchema(schema)) {
+    throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
+  }
+}
+
+/** A column whose texts are parsed and whose names are not looked up yet. */
+interface ColumnDraft {
+  pointer: string;
+  column: TableDefinition['columns'][number];
+  type: TypeName | undefined;
+  isSerial: boolean;
+  default: ParsedDefault | undefined;
+}
+
+function draftColumn(
+  column: TableDefinition['columns'][number],
+  pointer: string,
+  extraFunctions: readonly string[],
+  problems: Problem[],
+): ColumnDraft {
+  const serial = serialBase(column.type);
+  const type = column.type === '' ? undefined : parseTypeName(serial ?? column.type);
+  if (type === undefined && column.type !== '') {
+    const value = shorten(column.type);
+    const detail = `"${value}" is not the name of a type: write one as PostgreSQL does, such as text, varchar(20) or integer[]`;
+    problems.push({ pointer: `${pointer}/type`, code: 'unknown-type', detail, value });
+  }
+  if (column.identityAlways && serial === undefined && column.type !== '') {
+    const detail = 'only serial, bigserial and smallserial columns have an identity';
+    problems.push({ pointer: `${pointer}/identity`, code: 'not-supported', detail });
+  }
+  if (serial !== undefined && column.default !== undefined) {
+    const detail = `a ${column.type} column numbers itself; its default must be null`;
+    problems.push({
+      pointer: `${pointer}/default`,
+      code: 'invalid-default',
+      detail,
+      value: shorten(column.default),
+    });
+  }
+  const hasDefault = serial === undefined && column.default !== undefined;
+  return {
+    pointer,
+    column,
+    type,
+    isSerial: serial !== undefined,
+    default: hasDefault ? parseDefault(column.default!, extraFunctions) : undefined,
+  };
+}
+
+function requestOf(
+  schema: string,
+  table: string,
+  definition: TableDefinition,
+  drafts: ColumnDraft[],
+): LookUpRequest {
+  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
+  const keyColumns = new Set(keys.flatMap((key) => key.columns));
+  const mentions: Mentions = { types: [], functions: [], sequences: [] };
+  const types = new Map<string, TypeRequest>();
+  for (const { type, column, default: parsed } of drafts) {
+    if (type !== undefined) addType(types, type, keyColumns.has(column.name));
+    if (parsed?.kind === 'expression') mentionsOf(parsed.expression, mentions);
+  }
+  for (const type of mentions.types) addType(types, type, false);
+  const targets = definition.foreignKeys
+    .filter((key) => key.table !== '' && !(key.schema === schema && key.table === table))
+    .map((key) => ({ schema: key.schema, table: key.table }));
+  return {
+    schema,
+    table,
+    types: [...types.values()],
+    functions: distinct(mentions.functions.map(functionRequest)),
+    sequences: distinct(mentions.sequences.map(parseRelationName).filter((name) => name !== undefined)),
+    targets: distinct(targets),
+    indexNames: keys.flatMap((key) => key.name ?? []),
+  };
+}
+
+function addType(types: Map<string, TypeRequest>, type: TypeName, isKey: boolean): void {
+  const key = typeKey(type);
+  const known = types.get(key);
+  if (known !== undefined) known.isKey ||= isKey;
+  else {
+    const { spelling, alias, schema, name, isArray: array } = type;
+    types.set(key, { spelling, alias, schema, name, array, isKey });
+  }
+}
+
+/** Under which a type was asked for: all that makes it another one. */
+function typeKey({ spelling, alias, schema, name, isArray }: TypeName): string {
+  return JSON.stringify([spelling, alias, schema, name, isArray]);
+}
+
+function functionRequest(name: FunctionName): FunctionName {
+  return isBuiltIn(name) ? { schema: 'pg_catalog', name: name.name } : name;
+}
+
+function distinct<T>(values: T[]): T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+}
+
+async function lookUp(client: ClientBase, request: LookUpRequest): Promise<LookUpResult> {
+  const { rows } = await client.query<{ found: LookUpResult }>(lookUpDefinition(request));
+  const { found } = rows[0]!;
+  // `json_agg` of nothing is null.
+  const { types, functions, sequences, targets } = found;
+  return {
+    ...found,
+    types: types ?? [],
+    functions: functions ?? [],
+    sequences: sequences ?? [],
+    targets: targets ?? [],
+  };
+}
+
+/** Turns drafts into columns with what was looked up, and tells what was not found. */
+class Resolver implements Names {
+  readonly trials: ColumnTrial[] = [];
+  /** Problems to be explained further, with the names of types there are. */
+  readonly unknownTypes: Problem[] = [];
+  private readonly types: Map<string, CatalogType | null>;
+  private readonly functions: Map<string, CatalogFunction | null>;
+  private readonly sequences: Map<string, LookUpResult['sequences'][number]>;
+  private readonly problems: Problem[];
+
+  constructor(request: LookUpRequest, found: LookUpResult, problems: Problem[]) {
+    this.problems = problems;
+    this.types = byKey(request.types, found.types, (type) =>
+      typeKey({ ...type, isArray: type.array, modifiers: '' }),
+    );
+    this.functions = byKey(request.functions, found.functions, JSON.stringify);
+    this.sequences = byKey(request.sequences, found.sequences, JSON.stringify);
+  }
+
+  /** Undefined where the column's type is faulty. */
+  column(draft: ColumnDraft, isInPrimaryKey: boolean): PreparedColumn | undefined {
+    const { column, pointer } = draft;
+    const type = draft.type && this.checkedType(draft.type, column.type, `${pointer}/type`);
+    const defaultIsKnown =
+      draft.default === undefined || this.checkMentions(draft.default, column.default!, `${pointer}/default`);
+    if (type === undefined) return undefined;
+    const sql = typeSql(draft.type!, type);
+    const prepared: PreparedColumn = {
+      name: column.name,
+      typeText: column.type,
+      typeSql: sql,
+      type,
+      isNullable: column.isNullable && !draft.isSerial && !isInPrimaryKey,
+      identity: draft.isSerial ? (column.identityAlways ? 'always' : 'by default') : 'none',
+      defaultSql: undefined,
+    };
+    const trial: ColumnTrial = { pointer, type, typeName: draft.type!, typeText: column.type, typeSql: sql };
+    if (draft.default !== undefined && defaultIsKnown) {
+      trial.default = this.defaultTrial(draft.default, column.default!);
+      prepared.defaultSql = trial.default.sql;
+    }
+    if (trial.default !== undefined || draft.type!.modifiers !== '') this.trials.push(trial);
+    return prepared;
+  }
+
+  type(type: TypeName): string {
+    return typeSql(type, this.types.get(typeKey(type))!);
+  }
+
+  function(name: FunctionName): CatalogFunction {
+    return this.functions.get(JSON.stringify(functionRequest(name)))!;
+  }
+
+  sequence(text: string): string {
+    const { schema, name } = this.findSequence(text)!;
+    return quoteQualified(schema, name);
+  }
+
+  private defaultTrial(parsed: ParsedDefault, text: string): NonNullable<ColumnTrial['default']> {
+    if (parsed.kind === 'literal') {
+      return { text, sql: quoteLiteral(parsed.text), literal: parsed.text, hint: parsed.hint };
+    }
+    return { text, sql: expressionSql(parsed.expression, this), expression: parsed.expression };
+  }
+
+  private checkedType(name: TypeName, text: string, pointer: string): CatalogType | undefined {
+    const value = shorten(text);
+    const refuse = (code: string, detail: string) => {
+      const problem: Problem = { pointer, code, detail, value };
+      this.problems.push(problem);
+      if (code === 'unknown-type') this.unknownTypes.push(problem);
+      return undefined;
+    };
+    const type = this.types.get(typeKey(name));
+    if (type === null || type === undefined) return refuse('unknown-type', `there is no type "${value}".`);
+    if (type.kind === 'p')
+      return refuse('unsupported-type', `"${value}" is a pseudo-type: no column can have it`);
+    if (!type.mayUse) return refuse('permission-denied', `the role may not use the type "${value}"`);
+    return type;
+  }
+
+  private checkMentions(parsed: ParsedDefault, text: string, pointer: string): boolean {
+    if (parsed.kind === 'literal') return true;
+    const before = this.problems.length;
+    const refuse = (code: string, detail: string) =>
+      this.problems.push({ pointer, code, detail, value: shorten(text) });
+    const mentions: Mentions = { types: [], functions: [], sequences: [] };
+    mentionsOf(parsed.expression, mentions);
+    for (const type of mentions.types) this.checkedType(type, type.name ?? type.spelling!, pointer);
+    for (const name of mentions.functions) {
+      if (this.function(name) === null) {
+        refuse('unknown-function', `the connected PostgreSQL has no function ${name.name}()`);
+      }
+    }
+    for (const sequence of mentions.sequences) {
+      const fault = this.sequenceFault(sequence);
+      if (fault !== undefined) refuse('unknown-sequence', fault);
+    }
+    if (mentions.functions.filter((name) => name.name === 'nextval').length > mentions.sequences.length) {
+      refuse('invalid-default', "nextval takes the name of a sequence in quotes: nextval('orders_id_seq')");
+    }
+    return this.problems.length === before;
+  }
+
+  private findSequence(text: string): LookUpResult['sequences'][number] {
+    const name: RelationName | undefined = parseRelationName(text);
+    return this.sequences.get(JSON.stringify(name)) ?? null;
+  }
+
+  private sequenceFault(text: string): string | undefined {
+    const shown = shorten(text);
+    const sequence = this.findSequence(text);
+    if (sequence === null) return `there is no sequence "${shown}"`;
+    if (sequence.kind !== 'S') return `"${shown}" is not a sequence`;
+    return sequence.mayUse ? undefined : `the role may not use the sequence "${shown}"`;
+  }
+}
+
+/** What was asked for and what was found stand in the same order. */
+function byKey<Asked, Found>(
+  asked: Asked[],
+  found: Found[],
+  toKey: (asked: Asked) => string,
+): Map<string, Found> {
+  return new Map(asked.map((entry, index) => [toKey(entry), found[index]!]));
+}
+
+/** An index shares its names with all relations of the schema. What the standing table owns may go with it. */
+function checkTakenNames(definition: TableDefinition, found: LookUpResult, problems: Problem[]): void {
+  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
+  for (const { name, pointer } of keys) {
+    const taken = found.taken.find((entry) => entry.name === name);
+    if (taken === undefined || (taken.owner !== null && taken.owner === found.standing?.oid)) continue;
+    const detail = `the name "${name}" is taken by another object of the schema; leave it empty to have one chosen`;
+    problems.push({ pointer: `${pointer}/name`, code: 'name-taken', detail, value: name! });
+  }
+}
