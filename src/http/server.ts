@@ -48,6 +48,8 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
     clientErrorHandler: answerUnparsable,
     forceCloseConnections: 'idle',
+    // Node's own answer would be no problem document; `refuseMissingHost` gives one.
+    http: { requireHostHeader: false },
     // Fastify's own answer would be no problem document; the routes say `shutting-down`.
     return503OnClosing: false,
   });
@@ -61,6 +63,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
+    refuseMissingHost(request);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
   app.addHook('onResponse', async (request, reply) => {
@@ -83,12 +86,8 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     if (request.raw.complete) sendProblem(error, request, reply);
     else sendProblemOverUnreadBody(error, request, reply);
   });
-  app.setNotFoundHandler((request, reply) => {
-    sendProblem(
-      new AppError('path-not-found', `There is nothing at ${request.url.split('?')[0]}.`),
-      request,
-      reply,
-    );
+  app.setNotFoundHandler(async (request) => {
+    throw new AppError('path-not-found', `There is nothing at ${request.url.split('?')[0]}.`);
   });
 
   // The routes check queries and bodies themselves, with the schemas that are shown here: every fault in one answer.
@@ -100,17 +99,37 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   healthRoutes(app, context);
   errorDocumentationRoute(app);
   await app.register(async (api) => {
-    const passThrough = async (_request: unknown, payload: unknown) => payload;
-    api.addContentTypeParser('application/json', passThrough);
-    api.addContentTypeParser('multipart/form-data', passThrough);
+    acceptBodies(api, 'application/json');
     createTableRoute(api, context);
     describeTableRoute(api, context);
     uploadJsonRoute(api, context);
+  });
+  await app.register(async (api) => {
+    acceptBodies(api, 'multipart/form-data');
     uploadExcelRoute(api, context);
     inspectExcelRoute(api, context);
   });
   refuseOtherMethods(app, new Map(methodsByPath));
   return app;
+}
+
+/** Bodies of this type reach the routes as they are, as a stream; all others are refused. */
+function acceptBodies(api: FastifyInstance, contentType: string): void {
+  api.addContentTypeParser(contentType, async (_request: unknown, payload: unknown) => payload);
+  api.addHook('preParsing', async (request) => {
+    const encoding = request.headers['content-encoding'];
+    if (encoding === undefined || encoding === 'identity') return;
+    // RFC 9110 section 12.5.3: a 415 for this reason names the encodings that would do.
+    throw new AppError('unsupported-media-type', 'Send the body as it is, without a Content-Encoding.', {
+      headers: { 'accept-encoding': 'identity' },
+    });
+  });
+}
+
+/** RFC 9112 section 3.2. */
+function refuseMissingHost({ headers, raw }: FastifyRequest): void {
+  if (headers.host !== undefined || raw.httpVersion === '1.0') return;
+  throw new AppError('invalid-request', 'The request has no Host header.');
 }
 
 /** RFC 9110 section 15.5.6: what a path knows is told to whoever tries something else. */
