@@ -59,6 +59,8 @@ export interface LimitsConfig {
   maxCellBytes: number;
   /** Of a workbook's shared strings, which are held in memory. */
   maxSharedStringBytes: number;
+  /** Of an .xls or .xlsb file, which is read whole by a process of its own. */
+  maxLegacyFileBytes: number;
   /** Levels of arrays and objects within a JSON value. */
   maxJsonDepth: number;
   /** Open at the same time. */
@@ -129,6 +131,7 @@ export const settings = {
   MAX_ROWS: integer(100_000_000, 1, Number.MAX_SAFE_INTEGER),
   MAX_CELL_BYTES: integer(16 * MIB, KIB, 256 * MIB),
   MAX_SHARED_STRING_BYTES: integer(256 * MIB, KIB, 4 * GIB),
+  MAX_LEGACY_FILE_BYTES: integer(50 * MIB, KIB, 512 * MIB),
   MAX_JSON_DEPTH: integer(128, 1, 1000),
   MAX_UPLOADS: integer(8, 1, 1000),
   BODY_IDLE_TIMEOUT_MS: integer(30_000, 1000, DAY_MS),
@@ -175,6 +178,7 @@ export function readConfig(environment: Environment): Config {
       maxRows: number('MAX_ROWS'),
       maxCellBytes: number('MAX_CELL_BYTES'),
       maxSharedStringBytes: number('MAX_SHARED_STRING_BYTES'),
+      maxLegacyFileBytes: number('MAX_LEGACY_FILE_BYTES'),
       maxJsonDepth: number('MAX_JSON_DEPTH'),
       maxUploads: number('MAX_UPLOADS'),
       bodyIdleTimeoutMs: number('BODY_IDLE_TIMEOUT_MS'),

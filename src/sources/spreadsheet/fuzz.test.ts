@@ -14,6 +14,7 @@ const limits = {
   maxColumns: 100,
   maxCellBytes: 10_000,
   maxSharedStringBytes: 100_000,
+  maxLegacyFileBytes: 10_000_000,
 };
 
 const spec = {

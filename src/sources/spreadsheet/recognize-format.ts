@@ -1,12 +1,15 @@
 /** Tells what kind of file an upload is by its first bytes; its name says nothing reliable. */
 
+import { readTextStart } from './csv/text-encoding.ts';
+
 export type SpreadsheetFormat =
-  | 'xlsx'
+  | 'zip'
   | 'compound-file'
+  | 'biff'
   | 'excel-xml'
   | 'html'
   | 'pdf'
-  | 'text'
+  | 'csv'
   | 'empty'
   | 'unknown';
 
@@ -14,11 +17,15 @@ export type SpreadsheetFormat =
 export const recognizedBytes = 512;
 
 const signatures: [bytes: number[], format: SpreadsheetFormat][] = [
-  [[0x50, 0x4b, 0x03, 0x04], 'xlsx'],
+  [[0x50, 0x4b, 0x03, 0x04], 'zip'],
   // A zip without any entry, and one that is cut into volumes.
-  [[0x50, 0x4b, 0x05, 0x06], 'xlsx'],
-  [[0x50, 0x4b, 0x07, 0x08], 'xlsx'],
+  [[0x50, 0x4b, 0x05, 0x06], 'zip'],
+  [[0x50, 0x4b, 0x07, 0x08], 'zip'],
   [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], 'compound-file'],
+  // The records of Excel 2 to 4, which have no container around them: BOF, by version (MS-XLS 2.4.21).
+  [[0x09, 0x00, 0x04, 0x00], 'biff'],
+  [[0x09, 0x02, 0x06, 0x00], 'biff'],
+  [[0x09, 0x04, 0x06, 0x00], 'biff'],
   [[0x25, 0x50, 0x44, 0x46], 'pdf'],
 ];
 
@@ -31,14 +38,12 @@ export function recognizeFormat(head: Buffer): SpreadsheetFormat {
   const start = head.toString('latin1').replace(/^(ï»¿)?\s+|^ï»¿/, '');
   if (/^<\?xml/i.test(start)) return 'excel-xml';
   if (/^<(!doctype html|html|table|head|meta)/i.test(start)) return 'html';
-  return isText(head) ? 'text' : 'unknown';
+  return isText(head) ? 'csv' : 'unknown';
 }
 
-/** UTF-16 with its mark, or bytes without any that text does not have. */
+/** UTF-16, or bytes without any that text does not have. */
 function isText(head: Buffer): boolean {
-  const mark = head.length >= 2 ? head.readUInt16BE(0) : 0;
-  if (mark === 0xfffe || mark === 0xfeff) return true;
-  return head.every(
-    (byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === 0x0c,
-  );
+  const encoding = readTextStart(head).encoding;
+  if (encoding === 'utf-16le' || encoding === 'utf-16be') return true;
+  return head.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }

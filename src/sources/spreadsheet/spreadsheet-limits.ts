@@ -13,6 +13,8 @@ export interface SpreadsheetLimits {
   maxCellBytes: number;
   /** Memory that the shared strings of the workbook take. */
   maxSharedStringBytes: number;
+  /** Of a file in one of the formats that are not read as a stream (.xls, .xlsb). */
+  maxLegacyFileBytes: number;
 }
 
 /** The one wording of a limit passed: what, and the limit's value. */

@@ -10,6 +10,7 @@ const limits = {
   maxColumns: 100,
   maxCellBytes: 1000,
   maxSharedStringBytes: 10_000,
+  maxLegacyFileBytes: 10_000_000,
 };
 
 function read(xml: string, chunkSize = xml.length): string[] {

@@ -16,6 +16,7 @@ const limits = {
   maxColumns: 100,
   maxCellBytes: 2_000_000,
   maxSharedStringBytes: 10_000,
+  maxLegacyFileBytes: 10_000_000,
 };
 
 const sharedTexts = ['zero', '', 'two & more', 'drei'];

@@ -29,9 +29,8 @@ const mainNamespaces = [
   'http://purl.oclc.org/ooxml/spreadsheetml/main',
 ];
 
-/** @throws AppError `unsupported-file` where the package is something else, `invalid-file` */
-export async function readWorkbook(container: ZipContainer): Promise<Workbook> {
-  const part = await findWorkbookPart(container);
+/** @throws AppError `unsupported-file` where the part is something else, `invalid-file` */
+export async function readWorkbook(container: ZipContainer, part: ZipPart): Promise<Workbook> {
   const found = await readSheets(container, part);
   const relationships = await readRelationships(container, part.name);
   const byType = (type: string): ZipPart | undefined => {
@@ -49,7 +48,12 @@ export async function readWorkbook(container: ZipContainer): Promise<Workbook> {
   };
 }
 
-async function findWorkbookPart(container: ZipContainer): Promise<ZipPart> {
+/**
+ * The part that the package is about: a workbook, in XML or binary (.xlsb).
+ *
+ * @throws AppError `unsupported-file` where the package is something else, `invalid-file`
+ */
+export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart> {
   const relationships = await readRelationships(container, '');
   for (const related of relationships.values()) {
     if (related.type !== 'officeDocument') continue;
@@ -61,19 +65,18 @@ async function findWorkbookPart(container: ZipContainer): Promise<ZipPart> {
     if (foreign !== undefined) throw notAWorkbook(foreign[1]);
     return part;
   }
-  const names = container.partNames();
-  throw notAWorkbook(names.includes('content.xml') ? 'an OpenDocument file' : 'a zip file of another kind');
+  throw notAWorkbook('a zip file of another kind');
 }
 
 /** Named by the part's extension and folder, which is enough to tell the person what the file is. */
 const foreignFormats: [pattern: RegExp, name: string][] = [
-  [/\.bin$/i, 'a binary workbook (.xlsb)'],
   [/^word\//i, 'a Word document'],
   [/^ppt\//i, 'a PowerPoint presentation'],
   [/^visio\//i, 'a Visio drawing'],
 ];
 
-function notAWorkbook(what: string): AppError {
+/** The refusal of a file that is named as `what`. */
+export function notAWorkbook(what: string): AppError {
   return new AppError(
     'unsupported-file',
     `The file is ${what}, not an Excel workbook. Save it as .xlsx and send that.`,

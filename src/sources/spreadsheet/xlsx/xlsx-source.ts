@@ -4,7 +4,6 @@ import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
-import type { RandomAccessFile } from '../random-access-file.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
@@ -12,7 +11,7 @@ import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
 import { SheetScanner } from './sheet-scanner.ts';
 import { readWorkbook, type Workbook } from './workbook.ts';
 import { decodeXml } from './xml-text.ts';
-import { openZipContainer, type ZipContainer, type ZipPart } from './zip-container.ts';
+import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 /** Some 0.3 ms of scanning; between two slices the sink may stop us and the caller may give up. */
 const sliceBytes = 64 * 1024;
@@ -20,15 +19,18 @@ const sliceBytes = 64 * 1024;
 /** The event loop gets its turn after this long at the latest, since slices that are at hand do not wait for it. */
 const maxTurnMs = 10;
 
-/** @throws AppError as `openSpreadsheet` */
+/**
+ * @param part the part of the workbook
+ * @throws AppError as `openSpreadsheet`
+ */
 export async function openXlsx(
-  file: RandomAccessFile,
+  container: ZipContainer,
+  part: ZipPart,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
 ): Promise<SpreadsheetSource> {
   const rowsOptions = toRowsOptions(options, limits);
-  const container = await openZipContainer(file, limits);
-  const workbook = await readWorkbook(container);
+  const workbook = await readWorkbook(container, part);
   return new XlsxSource(container, workbook, options.sheet, rowsOptions);
 }
 

@@ -14,6 +14,7 @@ const limits: SpreadsheetLimits = {
   maxColumns: 1,
   maxCellBytes: 1,
   maxSharedStringBytes: 1,
+  maxLegacyFileBytes: 10_000_000,
 };
 
 async function readAll(zip: Buffer, name: string): Promise<Buffer> {

@@ -1,0 +1,154 @@
+/**
+ * What the reader process sends back over its output: frames, and in them blocks of cells.
+ *
+ * A frame is its kind (1 byte), the length of its content (4 bytes, little endian) and the content. A block is a
+ * run of records: a row begins, then its cells. Numbers go as the shortest text of the double that the file has,
+ * which is what the rules for cells ask for.
+ */
+
+/** Frames, in this order: `SHEETS`, then after the answer `FORMATS`, `CELLS` (any number), `END`. */
+export const SHEETS = 1;
+export const FORMATS = 2;
+export const CELLS = 3;
+export const END = 4;
+/** Instead of any other: why the file cannot be read. The content is a `ReaderFault`. */
+export const FAILED = 5;
+
+export const frameHeadBytes = 5;
+
+/** Records of a block. */
+export const ROW = 0;
+export const NUMBER_CELL = 1;
+export const STRING_CELL = 2;
+export const ERROR_TEXT_CELL = 3;
+export const TRUE_CELL = 4;
+export const FALSE_CELL = 5;
+export const NO_RESULT_CELL = 6;
+
+/** Content of `SHEETS`. */
+export interface ReportedSheet {
+  name: string;
+  /** 0 visible, 1 hidden, 2 very hidden (MS-XLS 2.4.28 `hsState`). */
+  hidden: number;
+  hasCells: boolean;
+  /** Of a sheet of a package: which relationship of the workbook part it is. */
+  relationshipId?: string;
+}
+
+/** Content of `FORMATS`: the number formats by the index that cells name. */
+export interface ReportedFormats {
+  is1904: boolean;
+  meanings: number[];
+  masks: string[];
+}
+
+/** `broken`: anything that the library cannot make sense of. */
+export type ReaderFault = 'encrypted' | 'word-document' | 'presentation' | 'no-workbook' | 'broken';
+
+/** A block is sent once it is this long. */
+const blockBytes = 64 * 1024;
+
+/** The longest text of a double, `-2.2250738585072014e-308`. */
+const maxNumberBytes = 24;
+
+export class BlockWriter {
+  #bytes: Buffer = Buffer.allocUnsafe(2 * blockBytes);
+  #length = 0;
+
+  get isFull(): boolean {
+    return this.#length >= blockBytes;
+  }
+
+  /** @param row 1-based */
+  row(row: number): void {
+    this.#reserve(5);
+    this.#byte(ROW);
+    this.#length = this.#bytes.writeUInt32LE(row, this.#length);
+  }
+
+  /** @param column from 0 */
+  flag(column: number, kind: number): void {
+    this.#reserve(5);
+    this.#byte(kind);
+    this.#length = this.#bytes.writeUInt32LE(column, this.#length);
+  }
+
+  number(column: number, format: number, value: number): void {
+    this.flag(column, NUMBER_CELL);
+    this.#reserve(3 + maxNumberBytes);
+    this.#length = this.#bytes.writeUInt16LE(format, this.#length);
+    const text = String(value);
+    this.#byte(text.length);
+    this.#length += this.#bytes.write(text, this.#length, 'latin1');
+  }
+
+  /** @param kind `STRING_CELL` or `ERROR_TEXT_CELL` */
+  text(column: number, kind: number, text: string): void {
+    this.flag(column, kind);
+    const length = Buffer.byteLength(text);
+    this.#reserve(4 + length);
+    this.#length = this.#bytes.writeUInt32LE(length, this.#length);
+    this.#length += this.#bytes.write(text, this.#length, 'utf8');
+  }
+
+  /** The block so far, valid until the next record. */
+  take(): Buffer {
+    const block = this.#bytes.subarray(0, this.#length);
+    this.#bytes = Buffer.allocUnsafe(2 * blockBytes);
+    this.#length = 0;
+    return block;
+  }
+
+  #byte(value: number): void {
+    this.#bytes[this.#length++] = value;
+  }
+
+  #reserve(length: number): void {
+    if (this.#length + length <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#length + length));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+}
+
+/** Takes the records of a block; the bytes are valid only during the call. */
+export interface BlockTarget {
+  row(row: number): void;
+  number(column: number, format: number, bytes: Buffer, start: number, end: number): void;
+  /** A `STRING_CELL` or `ERROR_TEXT_CELL` with its bytes, or a kind without any. */
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
+}
+
+/** @returns false where the bytes are no block: what comes from the reader is not trusted */
+export function readBlock(block: Buffer, target: BlockTarget): boolean {
+  const { length } = block;
+  let at = 0;
+  while (at < length) {
+    if (at + 5 > length) return false;
+    const kind = block[at]!;
+    const index = block.readUInt32LE(at + 1);
+    at += 5;
+    if (kind === ROW) {
+      target.row(index);
+    } else if (kind === NUMBER_CELL) {
+      if (at + 3 > length) return false;
+      const start = at + 3;
+      const end = start + block[at + 2]!;
+      if (end > length) return false;
+      target.number(index, block.readUInt16LE(at), block, start, end);
+      at = end;
+    } else if (kind === STRING_CELL || kind === ERROR_TEXT_CELL) {
+      if (at + 4 > length) return false;
+      const start = at + 4;
+      const end = start + block.readUInt32LE(at);
+      if (end > length) return false;
+      target.cell(index, kind, block, start, end);
+      at = end;
+    } else if (kind <= NO_RESULT_CELL) {
+      target.cell(index, kind, block, at, at);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}

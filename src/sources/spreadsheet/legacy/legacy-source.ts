@@ -1,0 +1,246 @@
+/**
+ * One sheet of an .xls or .xlsb workbook as rows: read by a library in a process of its own, and from there on by
+ * the same rules as .xlsx.
+ */
+
+import { AppError } from '../../../errors.ts';
+import * as kinds from '../../cell-kind.ts';
+import type { CellLocation, CellSink } from '../../cell-sink.ts';
+import type { SourceWarning } from '../../row-source.ts';
+import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { chooseSheet } from '../choose-sheet.ts';
+import type { RandomAccessFile } from '../random-access-file.ts';
+import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
+import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import { CellValues } from '../xlsx/cell-values.ts';
+import { SharedStrings } from '../xlsx/shared-strings.ts';
+import type { Styles } from '../xlsx/styles.ts';
+import * as blocks from './cell-blocks.ts';
+import { type ReaderBounds, ReaderRun } from './run-reader.ts';
+
+/** Measured: a workbook of 50 MB takes some 300 MB and 5 s. */
+const defaultBounds: ReaderBounds = { maxHeapMib: 768, maxResidentMib: 1280, maxWaitMs: 60_000 };
+
+/** Cells up to this much are kept for the next pass, which for most workbooks saves reading them again. */
+const keptBytes = 4 * 1024 * 1024;
+
+/** Behind the largest cell: the rest of a block, and the lists of sheets and formats. */
+const frameBytes = 8 * 1024 * 1024;
+
+/** Whether the sheet of a package's relationship has cells. */
+export type HasCells = (relationshipId: string) => boolean;
+
+/**
+ * @param hasCells asked for the sheets of an .xlsb; an .xls says it itself
+ * @throws AppError as `openSpreadsheet`
+ */
+export async function openLegacy(
+  file: RandomAccessFile,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  hasCells: HasCells = () => true,
+  bounds: ReaderBounds = defaultBounds,
+): Promise<SpreadsheetSource> {
+  const rowsOptions = toRowsOptions(options, limits);
+  if (file.size > limits.maxLegacyFileBytes) {
+    throw limitExceeded(
+      'A workbook in an older format (.xls, .xlsb) of this size is not read. Save it as .xlsx, which is read as a stream',
+      limits.maxLegacyFileBytes,
+      'bytes',
+    );
+  }
+  const maxFrameBytes = frameBytes + limits.maxCellBytes;
+  const startRun = (signal: AbortSignal) => new ReaderRun(file, maxFrameBytes, bounds, signal);
+  const run = startRun(new AbortController().signal);
+  try {
+    const sheets = await readSheets(run, hasCells);
+    const index = chooseSheet(sheets, options.sheet);
+    run.chooseSheet(index);
+    const styles = await readFormats(run);
+    const kept = await keepCells(run);
+    return new LegacySource(startRun, sheets, index, styles, kept, rowsOptions);
+  } finally {
+    await run.stop();
+  }
+}
+
+interface SheetFormats extends Styles {
+  is1904: boolean;
+}
+
+async function readSheets(run: ReaderRun, hasCells: HasCells): Promise<SheetSummary[]> {
+  const reported = await readJson<blocks.ReportedSheet[]>(run, blocks.SHEETS);
+  const visibilities = ['visible', 'hidden', 'veryHidden'] as const;
+  return reported.map((sheet) => ({
+    name: sheet.name,
+    visibility: visibilities[sheet.hidden] ?? 'visible',
+    hasCells: sheet.relationshipId === undefined ? sheet.hasCells : hasCells(sheet.relationshipId),
+  }));
+}
+
+async function readFormats(run: ReaderRun): Promise<SheetFormats> {
+  const { is1904, meanings, masks } = await readJson<blocks.ReportedFormats>(run, blocks.FORMATS);
+  return {
+    is1904,
+    meanings: Uint8Array.from(meanings),
+    masks: masks.map((mask) => (mask === '' ? undefined : Buffer.from(mask))),
+  };
+}
+
+async function readJson<T>(run: ReaderRun, kind: number): Promise<T> {
+  const frame = await run.nextFrame();
+  if (frame.kind !== kind) throw unreadable();
+  return JSON.parse(frame.content.toString('utf8')) as T;
+}
+
+/** All cells of the sheet; undefined where they are too many to be kept. */
+async function keepCells(run: ReaderRun): Promise<Buffer[] | undefined> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { kind, content } = await run.nextFrame();
+    if (kind === blocks.END) return kept;
+    bytes += content.length;
+    if (bytes > keptBytes) return undefined;
+    kept.push(content);
+  }
+}
+
+class LegacySource implements SpreadsheetSource {
+  readonly nameMatching = 'loose';
+  readonly sheets: SheetSummary[];
+  readonly sheet: string;
+  readonly warnings: SourceWarning[] = [];
+
+  readonly #startRun: (signal: AbortSignal) => ReaderRun;
+  readonly #index: number;
+  readonly #formats: SheetFormats;
+  readonly #kept: Buffer[] | undefined;
+  readonly #options: SheetRowsOptions;
+  #rows: SheetRows | undefined;
+
+  constructor(
+    startRun: (signal: AbortSignal) => ReaderRun,
+    sheets: SheetSummary[],
+    index: number,
+    formats: SheetFormats,
+    kept: Buffer[] | undefined,
+    options: SheetRowsOptions,
+  ) {
+    this.#startRun = startRun;
+    this.sheets = sheets;
+    this.#index = index;
+    this.#formats = formats;
+    this.#kept = kept;
+    this.#options = options;
+    this.sheet = sheets[index]!.name;
+  }
+
+  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const rows = new SheetRows(sink, this.#options);
+    this.#rows = rows;
+    const cells = new BlockCells(rows, this.#formats, this.#options.limits.maxCellBytes);
+    for await (const block of this.#blocks(signal)) {
+      if (!blocks.readBlock(block, cells)) throw unreadable();
+      const wait = sink.drain();
+      if (wait !== undefined) await wait;
+      else await new Promise(setImmediate);
+      signal.throwIfAborted();
+    }
+    cells.finish();
+    rows.finish();
+    this.warnings.splice(0, this.warnings.length, ...rows.warnings);
+  }
+
+  locate = (row: number, column: number): CellLocation => {
+    return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
+  };
+
+  async *#blocks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
+    if (this.#kept !== undefined) {
+      yield* this.#kept;
+      return;
+    }
+    const run = this.#startRun(signal);
+    try {
+      await run.nextFrame();
+      run.chooseSheet(this.#index);
+      await run.nextFrame();
+      for (;;) {
+        const { kind, content } = await run.nextFrame();
+        if (kind === blocks.END) return;
+        yield content;
+      }
+    } finally {
+      await run.stop();
+    }
+  }
+}
+
+/** The records of the blocks → rows and cells. */
+class BlockCells implements blocks.BlockTarget {
+  readonly #rows: SheetRows;
+  readonly #values: CellValues;
+  readonly #maxCellBytes: number;
+  #isInRow = false;
+
+  constructor(rows: SheetRows, formats: SheetFormats, maxCellBytes: number) {
+    this.#rows = rows;
+    this.#values = new CellValues(rows, formats, new SharedStrings(0), formats.is1904);
+    this.#maxCellBytes = maxCellBytes;
+  }
+
+  row(row: number): void {
+    this.finish();
+    if (row < 1 || row > maxSheetRow) throw unreadable();
+    this.#isInRow = true;
+    this.#rows.beginRow(row);
+  }
+
+  number(column: number, format: number, bytes: Buffer, start: number, end: number): void {
+    this.#checkColumn(column);
+    this.#values.number(column, format, bytes, start, end);
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#checkColumn(column);
+    switch (kind) {
+      case blocks.STRING_CELL:
+        if (end - start > this.#maxCellBytes) {
+          throw limitExceeded('The text of a cell is too long', this.#maxCellBytes, 'bytes');
+        }
+        this.#rows.cell(column, kinds.STRING, bytes, start, end);
+        break;
+      case blocks.TRUE_CELL:
+        this.#rows.cell(column, kinds.TRUE, bytes, start, end);
+        break;
+      case blocks.FALSE_CELL:
+        this.#rows.cell(column, kinds.FALSE, bytes, start, end);
+        break;
+      case blocks.ERROR_TEXT_CELL:
+        this.#rows.fault(column, kinds.ERROR_CELL, bytes, start, end);
+        break;
+      default:
+        this.#rows.fault(column, kinds.FORMULA_WITHOUT_VALUE, bytes, start, end);
+    }
+  }
+
+  /** Ends the row at hand. */
+  finish(): void {
+    if (this.#isInRow) this.#rows.endRow();
+    this.#isInRow = false;
+  }
+
+  #checkColumn(column: number): void {
+    if (!this.#isInRow || column >= maxSheetColumn) throw unreadable();
+  }
+}
+
+function unreadable(): AppError {
+  return new AppError(
+    'invalid-file',
+    'The workbook has cells outside of a sheet. Open it in a spreadsheet program and save it as .xlsx.',
+  );
+}

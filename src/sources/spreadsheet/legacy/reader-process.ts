@@ -1,0 +1,275 @@
+/**
+ * The process that reads one workbook of the older formats (.xls, .xlsb) and ends: `reader-process.ts <bytes>`.
+ *
+ * The library holds the whole workbook in memory and may loop or grow at a crafted file, so it never runs inside of
+ * the service; run-reader.ts sets this process its bounds. Standard input has the file, `<bytes>` long, and then
+ * the index of the sheet to read (4 bytes, little endian); standard output takes the frames of cell-blocks.ts.
+ */
+
+import process from 'node:process';
+import * as library from '@e965/xlsx';
+import {
+  type CellObject,
+  CFB,
+  type ParsingOptions,
+  read,
+  SSF,
+  type WorkBook,
+  type WorkSheet,
+} from '@e965/xlsx';
+import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
+import { builtInFormat, type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
+import * as blocks from './cell-blocks.ts';
+
+/** Exported, but missing in the library's types. */
+const { parse_xlscfb } = library as unknown as {
+  parse_xlscfb(container: unknown, options: ParsingOptions): WorkBook;
+};
+
+const ZIP = 0x50;
+const OLE = 0xd0;
+
+/** Numbers as the file has them, with the codes of their formats; nothing that only shows how a cell looks. */
+const parsing: ParsingOptions = {
+  type: 'buffer',
+  dense: true,
+  cellDates: false,
+  cellNF: true,
+  cellText: false,
+  cellHTML: false,
+  cellFormula: false,
+};
+
+async function run(): Promise<void> {
+  const size = Number(process.argv[2]);
+  const input = process.stdin[Symbol.asyncIterator]();
+  const { bytes: file, rest } = await readBytes(input, size, Buffer.alloc(0));
+  try {
+    const workbook = openWorkbook(file);
+    await send(blocks.SHEETS, JSON.stringify(workbook.sheets));
+    const answer = await readBytes(input, 4, rest);
+    await sendSheet(workbook.readSheet(answer.bytes.readUInt32LE()));
+    await send(blocks.END, '');
+  } catch (error) {
+    process.stderr.write(String(error));
+    await send(blocks.FAILED, error instanceof Fault ? error.message : 'broken');
+  }
+  // Standard input is still open, and nothing that the library left behind shall keep the process.
+  process.exit(0);
+}
+
+/** The message is a `ReaderFault`. */
+class Fault extends Error {
+  declare readonly message: blocks.ReaderFault;
+
+  constructor(fault: blocks.ReaderFault) {
+    super(fault);
+  }
+}
+
+interface OpenedWorkbook {
+  sheets: blocks.ReportedSheet[];
+  readSheet(index: number): ReadSheet;
+}
+
+interface ReadSheet {
+  sheet: WorkSheet | undefined;
+  is1904: boolean;
+}
+
+function openWorkbook(file: Buffer): OpenedWorkbook {
+  if (file[0] === ZIP) return openBinaryPackage(file);
+  library.set_cptable(codepages);
+  markBuiltInFormats();
+  const workbook = withPasswordFault(() =>
+    file[0] === OLE ? readCompoundFile(file) : (read(file, parsing) as WorkBook),
+  );
+  const hidden = new Map(workbook.Workbook?.Sheets?.map(({ name, Hidden }) => [name, Hidden ?? 0]));
+  const typeOf = (name: string): string | undefined => workbook.Sheets[name]?.['!type'];
+  return {
+    sheets: workbook.SheetNames.map((name) => ({
+      name,
+      hidden: hidden.get(name) ?? 0,
+      hasCells: typeOf(name) !== 'chart' && typeOf(name) !== 'dialog',
+    })),
+    readSheet: (index) => ({
+      sheet: workbook.Sheets[workbook.SheetNames[index]!],
+      is1904: workbook.Workbook?.WBProps?.date1904 === true,
+    }),
+  };
+}
+
+function readCompoundFile(file: Buffer): WorkBook {
+  const container = CFB.read(file, { type: 'buffer' });
+  const has = (stream: string): boolean => CFB.find(container, stream) !== null;
+  if (has('EncryptedPackage')) throw new Fault('encrypted');
+  if (!has('/Workbook') && !has('/Book')) {
+    if (has('WordDocument')) throw new Fault('word-document');
+    if (has('PowerPoint Document')) throw new Fault('presentation');
+    throw new Fault('no-workbook');
+  }
+  return parse_xlscfb(container, parsing);
+}
+
+/** The sheets first, and then the one chosen alone: the others are neither needed nor allowed to fail. */
+function openBinaryPackage(file: Buffer): OpenedWorkbook {
+  const outline = withPasswordFault(() => read(file, { ...parsing, sheets: -1 }) as WorkBook);
+  const is1904 = outline.Workbook?.WBProps?.date1904 === true;
+  const listed = (outline.Workbook?.Sheets ?? []) as { name: string; Hidden?: number; strRelID?: string }[];
+  return {
+    sheets: listed.map(({ name, Hidden = 0, strRelID = '' }) => ({
+      name,
+      hidden: Hidden,
+      hasCells: true,
+      relationshipId: strRelID,
+    })),
+    readSheet: (index) => {
+      const { Sheets } = read(file, { ...parsing, sheets: index }) as WorkBook;
+      return { sheet: Sheets[listed[index]!.name], is1904 };
+    },
+  };
+}
+
+function withPasswordFault<T>(readIt: () => T): T {
+  try {
+    return readIt();
+  } catch (error) {
+    if (/password|encrypt/i.test(String(error))) throw new Fault('encrypted');
+    throw error;
+  }
+}
+
+const builtInMark = 'built-in format ';
+
+/** Formats of East Asian locales have an id alone, which the library drops: their code becomes the id. */
+function markBuiltInFormats(): void {
+  const codes = SSF.get_table() as Record<number, string>;
+  for (let id = 0; id < 100; id++) codes[id] ??= `${builtInMark}${id}`;
+}
+
+function numberFormat(code: string): NumberFormat {
+  return code.startsWith(builtInMark)
+    ? builtInFormat(Number(code.slice(builtInMark.length)))
+    : parseFormatCode(code);
+}
+
+/** The library leaves a sheet out whose part it cannot read, which must not look like an empty one. */
+async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
+  const rows = sheet?.['!data'];
+  if (rows === undefined) throw new Fault('broken');
+  // Keys and not indices: rows that are not there cost nothing, whatever number a row claims to have.
+  const rowIndices = Object.keys(rows).map(Number);
+  const formatIndices = await sendFormats(rows, rowIndices, is1904);
+  const writer = new blocks.BlockWriter();
+  for (const rowIndex of rowIndices) {
+    let isBegun = false;
+    rows[rowIndex]!.forEach((cell, column) => {
+      if (!hasValue(cell)) return;
+      if (!isBegun) writer.row(rowIndex + 1);
+      isBegun = true;
+      writeCell(writer, cell, column, formatIndices);
+    });
+    if (writer.isFull) await send(blocks.CELLS, writer.take());
+  }
+  await send(blocks.CELLS, writer.take());
+}
+
+async function sendFormats(
+  rows: CellObject[][],
+  rowIndices: number[],
+  is1904: boolean,
+): Promise<Map<string, number>> {
+  const indices = new Map<string, number>([['General', 0]]);
+  for (const rowIndex of rowIndices) {
+    rows[rowIndex]!.forEach((cell) => {
+      const code = cell?.z as string | undefined;
+      if (code !== undefined && indices.size <= maxFormats && !indices.has(code))
+        indices.set(code, indices.size);
+    });
+  }
+  const formats = [...indices.keys()].map(numberFormat);
+  const report: blocks.ReportedFormats = {
+    is1904,
+    meanings: formats.map(({ meaning }) => meaning),
+    masks: formats.map(({ mask }) => mask),
+  };
+  await send(blocks.FORMATS, JSON.stringify(report));
+  return indices;
+}
+
+/** Excel's own limit is 65,490 styles; an index has 16 bits. */
+const maxFormats = 65_000;
+
+function hasValue(cell: CellObject | undefined): cell is CellObject {
+  return cell !== undefined && cell !== null && cell.t !== 'z' && cell.v !== '';
+}
+
+function writeCell(
+  writer: blocks.BlockWriter,
+  cell: CellObject,
+  column: number,
+  formatIndices: Map<string, number>,
+): void {
+  const { t: type, v: value } = cell;
+  if (type === 'n' && typeof value === 'number') {
+    writer.number(column, formatIndices.get((cell.z ?? 'General') as string) ?? 0, value);
+  } else if (type === 's' && value !== undefined) {
+    writer.text(column, blocks.STRING_CELL, String(value));
+  } else if (type === 'b') {
+    writer.flag(column, value ? blocks.TRUE_CELL : blocks.FALSE_CELL);
+  } else if (type === 'e') {
+    writer.text(column, blocks.ERROR_TEXT_CELL, errorTexts[Number(value)] ?? '#ERROR');
+  } else {
+    writer.flag(column, blocks.NO_RESULT_CELL);
+  }
+}
+
+/** MS-XLS 2.5.10. */
+const errorTexts: Record<number, string> = {
+  0: '#NULL!',
+  7: '#DIV/0!',
+  15: '#VALUE!',
+  23: '#REF!',
+  29: '#NAME?',
+  36: '#NUM!',
+  42: '#N/A',
+  43: '#GETTING_DATA',
+};
+
+async function send(kind: number, content: Buffer | string): Promise<void> {
+  const bytes = Buffer.from(content as string);
+  const head = Buffer.alloc(blocks.frameHeadBytes);
+  head[0] = kind;
+  head.writeUInt32LE(bytes.length, 1);
+  await write(head);
+  await write(bytes);
+}
+
+/** Waits until the service has taken the bytes: what it does not want yet is not made. */
+function write(bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** The next `length` bytes of the input. @param rest what of it has been read already */
+async function readBytes(
+  input: AsyncIterator<Buffer>,
+  length: number,
+  rest: Buffer,
+): Promise<{ bytes: Buffer; rest: Buffer }> {
+  const bytes = Buffer.alloc(length);
+  let filled = 0;
+  let chunk = rest;
+  for (;;) {
+    const taken = chunk.copy(bytes, filled);
+    filled += taken;
+    if (filled === length) return { bytes, rest: chunk.subarray(taken) };
+    const next = await input.next();
+    // The service has gone.
+    if (next.done) process.exit(1);
+    chunk = next.value;
+  }
+}
+
+await run();

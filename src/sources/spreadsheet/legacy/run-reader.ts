@@ -1,0 +1,236 @@
+/**
+ * One run of the reader process, within bounds: memory of V8's heap and beyond it, time, and what it may touch.
+ *
+ * Its own process and not a worker, because a worker's limits do not hold for buffers, and because an endless loop
+ * or an exhausted heap must end nothing else.
+ */
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../../../errors.ts';
+import { type RandomAccessFile, readRange } from '../random-access-file.ts';
+import { limitExceeded } from '../spreadsheet-limits.ts';
+import { encrypted } from '../xlsx/zip-container.ts';
+import { FAILED, frameHeadBytes, type ReaderFault } from './cell-blocks.ts';
+
+export interface ReaderBounds {
+  /** Of V8's old generation. */
+  maxHeapMib: number;
+  /** Of all memory of the process. Watched, where the system tells, so it may be passed by a moment's growth. */
+  maxResidentMib: number;
+  /** Spent waiting for the process: not the time that it waits for us. */
+  maxWaitMs: number;
+}
+
+export interface Frame {
+  kind: number;
+  content: Buffer;
+}
+
+const feedBytes = 256 * 1024;
+const watchIntervalMs = 50;
+const maxErrorTextLength = 4096;
+
+const entry = fileURLToPath(new URL('./reader-process.ts', import.meta.url));
+const libraryFolder = dirname(fileURLToPath(import.meta.resolve('@e965/xlsx')));
+const projectFolder = join(import.meta.dirname, '..', '..', '..', '..');
+
+/** To be stopped whatever happens; it ends with the service in any case, since its input does. */
+export class ReaderRun {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #bounds: ReaderBounds;
+  readonly #maxFrameBytes: number;
+  readonly #signal: AbortSignal;
+  readonly #watch: NodeJS.Timeout;
+  readonly #ended: Promise<void>;
+  #rest: Buffer = Buffer.alloc(0);
+  #waitedMs = 0;
+  #errorText = '';
+  /** Why we ended it, or why it could not be started or fed. */
+  #failure: unknown;
+
+  /** @param maxFrameBytes what is larger is not taken */
+  constructor(file: RandomAccessFile, maxFrameBytes: number, bounds: ReaderBounds, signal: AbortSignal) {
+    this.#bounds = bounds;
+    this.#maxFrameBytes = maxFrameBytes;
+    this.#signal = signal;
+    this.#child = spawn(process.execPath, [...flags(bounds), entry, String(file.size)], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // It gets no secret of the service's environment.
+      env: {},
+    });
+    const { stdin, stdout, stderr } = this.#child;
+    this.#chunks = stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    this.#ended = new Promise((resolve) => this.#child.once('close', () => resolve()));
+    this.#child.on('error', (error) => this.#end(error));
+    // It may end before it has read all; why is told by its output.
+    stdin.on('error', () => {});
+    stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errorText = (this.#errorText + text).slice(-maxErrorTextLength);
+    });
+    this.#watch = setInterval(() => this.#checkMemory(), watchIntervalMs);
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#feed(file).catch((error) => this.#end(error));
+  }
+
+  /** Tells the process which sheet to read. */
+  chooseSheet(index: number): void {
+    const answer = Buffer.alloc(4);
+    answer.writeUInt32LE(index);
+    this.#child.stdin.write(answer);
+  }
+
+  /**
+   * The next frame. Its content stays as it is.
+   *
+   * @throws AppError `invalid-file`, `unsupported-file`, `limit-exceeded`; the signal's reason
+   */
+  async nextFrame(): Promise<Frame> {
+    const head = await this.#take(frameHeadBytes);
+    const length = head.readUInt32LE(1);
+    if (length > this.#maxFrameBytes) {
+      throw limitExceeded('The text of a cell is too long', this.#maxFrameBytes, 'bytes');
+    }
+    const frame = { kind: head[0]!, content: await this.#take(length) };
+    if (frame.kind === FAILED) throw this.#faultError(frame.content.toString('latin1') as ReaderFault);
+    return frame;
+  }
+
+  /** Ends the process where it has not ended by itself, and waits for that. */
+  async stop(): Promise<void> {
+    this.#end(new Error('The reader was stopped'));
+    await this.#ended;
+    clearInterval(this.#watch);
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => this.#end(this.#signal.reason);
+
+  #end(reason: unknown): void {
+    this.#failure ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+
+  async #feed(file: RandomAccessFile): Promise<void> {
+    const { stdin } = this.#child;
+    for (let at = 0; at < file.size && stdin.writable; at += feedBytes) {
+      const chunk = await readRange(file, at, feedBytes);
+      if (!stdin.write(chunk)) {
+        await new Promise((resolve) => {
+          stdin.once('drain', resolve);
+          stdin.once('close', resolve);
+        });
+      }
+    }
+  }
+
+  async #take(length: number): Promise<Buffer> {
+    const parts = [this.#rest];
+    let bytes = this.#rest.length;
+    while (bytes < length) {
+      const chunk = await this.#nextChunk();
+      parts.push(chunk);
+      bytes += chunk.length;
+    }
+    const all = parts.length === 1 ? this.#rest : Buffer.concat(parts, bytes);
+    this.#rest = all.subarray(length);
+    return all.subarray(0, length);
+  }
+
+  async #nextChunk(): Promise<Buffer> {
+    this.#signal.throwIfAborted();
+    const startMs = performance.now();
+    const left = this.#bounds.maxWaitMs - this.#waitedMs;
+    const timer = setTimeout(() => this.#end(this.#tooSlow()), left);
+    try {
+      const { done, value } = await this.#chunks.next();
+      if (!done) return value;
+    } catch (error) {
+      this.#failure ??= error;
+    } finally {
+      clearTimeout(timer);
+      this.#waitedMs += performance.now() - startMs;
+    }
+    await this.#ended;
+    throw this.#failure ?? this.#crashError();
+  }
+
+  async #checkMemory(): Promise<void> {
+    const { pid } = this.#child;
+    try {
+      // Where there is no such file (not Linux), V8's own limit must do.
+      const status = await readFile(`/proc/${pid}/status`, 'latin1');
+      const residentMib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
+      if (residentMib > this.#bounds.maxResidentMib) this.#end(tooLarge(this.#bounds.maxResidentMib));
+    } catch {
+      clearInterval(this.#watch);
+    }
+  }
+
+  #tooSlow(): AppError {
+    const { maxWaitMs } = this.#bounds;
+    return limitExceeded(`Reading this workbook takes too long. ${remedy}`, maxWaitMs / 1000, 'seconds');
+  }
+
+  /** It ended without a word. */
+  #crashError(): Error {
+    if (/heap out of memory|allocation failed/i.test(this.#errorText))
+      return tooLarge(this.#bounds.maxHeapMib);
+    const { exitCode, signalCode } = this.#child;
+    const cause = new Error(`The reader ended (${exitCode ?? signalCode}): ${this.#errorText}`);
+    return this.#brokenError(cause);
+  }
+
+  #faultError(fault: ReaderFault): AppError {
+    switch (fault) {
+      case 'encrypted':
+        return encrypted();
+      case 'word-document':
+        return notAWorkbook('a Word document');
+      case 'presentation':
+        return notAWorkbook('a PowerPoint presentation');
+      case 'no-workbook':
+        return notAWorkbook('an Office file of another kind');
+      default:
+        return this.#brokenError(new Error(this.#errorText));
+    }
+  }
+
+  #brokenError(cause: Error): AppError {
+    return new AppError(
+      'invalid-file',
+      'The workbook is broken or holds what cannot be read. Open it in a spreadsheet program and save it as .xlsx.',
+      { cause },
+    );
+  }
+}
+
+const remedy = 'Save it as .xlsx and send that: it is read as a stream';
+
+function tooLarge(limitMib: number): AppError {
+  return limitExceeded(`Reading this workbook takes too much memory. ${remedy}`, limitMib, 'MiB');
+}
+
+function notAWorkbook(what: string): AppError {
+  return new AppError(
+    'unsupported-file',
+    `The file is ${what}, not an Excel workbook. Save it as .xlsx and send that.`,
+  );
+}
+
+/** It may read the code that it runs, and nothing else of this machine; it may write nothing and start nothing. */
+function flags({ maxHeapMib }: ReaderBounds): string[] {
+  return [
+    `--max-old-space-size=${maxHeapMib}`,
+    '--disallow-code-generation-from-strings',
+    '--permission',
+    `--allow-fs-read=${join(projectFolder, 'src', 'sources', '*')}`,
+    `--allow-fs-read=${join(projectFolder, 'package.json')}`,
+    `--allow-fs-read=${join(libraryFolder, '*')}`,
+  ];
+}
