@@ -209,8 +209,8 @@ export class CsvScanner {
           break;
         case CLOSED:
           if (this.#ends[bytes[at]!] !== 0) return at;
-          if (bytes[at] !== SPACE && bytes[at] !== TAB) this.#state = UNREADABLE;
-          else this.#hold(bytes, at, ++at);
+          if (bytes[at] === SPACE || bytes[at] === TAB) at++;
+          else this.#state = UNREADABLE;
           break;
         default: {
           const start = at;

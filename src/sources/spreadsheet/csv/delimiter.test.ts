@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findDelimiter } from './delimiter.ts';
+
+const delimiterOf = (text: string, isWhole = true): string =>
+  String.fromCharCode(findDelimiter(Buffer.from(text), isWhole).delimiter);
+
+const cases: [title: string, text: string, delimiter: string][] = [
+  ['a single column', 'name\nx\ny\n', ','],
+  ['nothing', '', ','],
+  ['commas', 'a,b\n1,2\n', ','],
+  ['semicolons and decimal commas', 'id;price;tax\n1;1,50;0,2\n2;2,50;0,3\n', ';'],
+  ['decimal commas in two columns', 'price;tax\n1,50;0,2\n2,50;0,3\n', ';'],
+  ['tabs around commas', 'name\tcity\nDoe, Jane\tBonn\nRoe, Richard\tKöln\n', '\t'],
+  ['semicolons within fields', 'id,tags\n1,a;b\n2,b;c;d\n3,a;b\n', ','],
+  ['semicolons within quotes', 'id,text\n1,"a;b;c"\n2,"d;e;f"\n3,"g;h;i"', ','],
+  ['all in quotes', '"a;x";"b"\n"1,2";"3"\n"4,5";"6"\n', ';'],
+  ['line breaks within quotes', 'id;text\n1;"a,\nb,\nc,\n"\n2;"d,\ne"\n', ';'],
+  ['a title above the header', 'Report, May\n\nid;name;city\n1;x;y\n2;z;w\n', ';'],
+  ['rows of different lengths', 'a;b;c\n1;2\n1;2;3\n1\n', ';'],
+  ['one record', 'a;b;c,d', ';'],
+  ['a tie', 'a,b;c', ','],
+];
+
+for (const [title, text, delimiter] of cases) {
+  test(title, () => {
+    assert.equal(delimiterOf(text), delimiter);
+    assert.equal(delimiterOf(text.replaceAll('\n', '\r\n')), delimiter);
+  });
+}
+
+test('a record that the head cuts does not count', () => {
+  assert.equal(delimiterOf('a,b;c;d\n1,2;', false), ';');
+  assert.equal(delimiterOf('x;y\n1;2\n3;4,5,6,7', false), ';');
+  assert.equal(delimiterOf('a;b;c', false), ';');
+});
+
+test('the line that says it', () => {
+  const found = (text: string): [string, number] => {
+    const { delimiter, lineBytes } = findDelimiter(Buffer.from(text), true);
+    return [String.fromCharCode(delimiter), lineBytes];
+  };
+  assert.deepEqual(found('sep=;\r\na,b\r\n'), [';', 7]);
+  assert.deepEqual(found('SEP=|\na|b'), ['|', 6]);
+  assert.deepEqual(found('"sep=\t"\n'), ['\t', 8]);
+  assert.deepEqual(found('sep=,'), [',', 5]);
+  assert.deepEqual(found('sep="\na;b'), [';', 0]);
+  assert.deepEqual(found('sep=;;\n1;2;3\n'), [';', 0]);
+  assert.deepEqual(found('sepal,petal\n1,2'), [',', 0]);
+});
+
+test('a long head of nothing but delimiters is read at once', () => {
+  const start = performance.now();
+  delimiterOf(',;\t"'.repeat(16_384));
+  delimiterOf('"'.repeat(65_535));
+  assert.ok(performance.now() - start < 200);
+});

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { findNonUtf8, readTextStart, type TextEncoding, textDecoder } from './text-encoding.ts';
+
+function decode(bytes: Buffer, encoding: TextEncoding, chunkBytes: number): string {
+  const decoder = textDecoder(encoding);
+  const parts: Buffer[] = [];
+  for (const chunk of chunksOf(bytes, chunkBytes)) parts.push(Buffer.from(decoder.decode(chunk)));
+  decoder.finish();
+  return Buffer.concat(parts).toString();
+}
+
+function chunksOf(bytes: Buffer, chunkBytes: number): Buffer[] {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes));
+  return chunks;
+}
+
+test('every byte of Windows-1252 is what the Encoding Standard says', () => {
+  const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+  const expected = new TextDecoder('windows-1252').decode(all);
+  assert.equal(expected[0x80], '€');
+  for (const chunkBytes of [1, 7, 256]) assert.equal(decode(all, 'windows-1252', chunkBytes), expected);
+  // One character at a time, since those without any of 80 to 9F take another way.
+  for (const byte of all) {
+    assert.equal(decode(Buffer.of(byte), 'windows-1252', 1), expected[byte]);
+  }
+});
+
+test('long texts in Windows-1252', () => {
+  const bytes = Buffer.alloc(20_000, 'M\xf6hre, 5 \x80 \xa0\xc2\n', 'latin1');
+  assert.equal(decode(bytes, 'windows-1252', 20_000), new TextDecoder('windows-1252').decode(bytes));
+});
+
+test('any text in UTF-16, at every chunk size', () => {
+  const character = fc.constantFrom(
+    '\0',
+    'a',
+    '\x7f',
+    '\x80',
+    'é',
+    '\u07ff',
+    '\u0800',
+    '漢',
+    '\ud7ff',
+    '\ue000',
+    '\uffff',
+    '😀',
+    '\u{10ffff}',
+  );
+  fc.assert(
+    fc.property(fc.string({ unit: character, maxLength: 12 }), (text) => {
+      const little = Buffer.from(text, 'utf16le');
+      const big = Buffer.from(little).swap16();
+      for (let chunkBytes = 1; chunkBytes <= little.length + 1; chunkBytes++) {
+        assert.equal(decode(little, 'utf-16le', chunkBytes), text);
+        assert.equal(decode(big, 'utf-16be', chunkBytes), text);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('what is not UTF-16 is named by its byte', () => {
+  const wrong: [bytes: string, position: number][] = [
+    ['610000dc', 2],
+    ['00d86100', 2],
+    ['00d800d8', 2],
+    ['61006200d8', 5],
+    ['610000d8', 4],
+  ];
+  for (const [hex, position] of wrong) {
+    for (const chunkBytes of [1, 2, 3, 10]) {
+      assert.throws(() => decode(Buffer.from(hex, 'hex'), 'utf-16le', chunkBytes), {
+        code: 'invalid-file',
+        detail: new RegExp(`byte ${position},`),
+      });
+    }
+  }
+});
+
+test('what is not UTF-8, or ends too soon', async () => {
+  const found = async (hex: string, chunkBytes: number): Promise<number> =>
+    findNonUtf8(asStream(chunksOf(Buffer.from(hex, 'hex'), chunkBytes)));
+  for (const chunkBytes of [1, 2, 3, 10]) {
+    assert.equal(await found('61c3a462', chunkBytes), -1);
+    assert.equal(await found('', chunkBytes), -1);
+    assert.equal(await found('6162e462', chunkBytes), 3);
+    assert.equal(await found('6162c3', chunkBytes), 3);
+    assert.equal(await found('61f09f98', chunkBytes), 4);
+  }
+});
+
+async function* asStream(chunks: Buffer[]): AsyncGenerator<Buffer> {
+  yield* chunks;
+}
+
+test('what the first bytes tell', () => {
+  const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
+  const cases: [bytes: Buffer, encoding: TextEncoding | undefined, markBytes: number][] = [
+    [Buffer.from('a,b\n1,2'), undefined, 0],
+    [Buffer.from('\ufeffa,b'), 'utf-8', 3],
+    [utf16('\ufeffa,b'), 'utf-16le', 2],
+    [utf16('\ufeffa,b').swap16(), 'utf-16be', 2],
+    [utf16('a,b\r\n1,2'), 'utf-16le', 0],
+    [utf16('a,b\r\n1,2').swap16(), 'utf-16be', 0],
+    [utf16('город,число\nМосква,1\nПермь,22\n'), 'utf-16le', 0],
+    // One NUL makes no UTF-16, nor do bytes that would be control characters.
+    [Buffer.from('some text with a NUL\0 in it, and more behind\n'), undefined, 0],
+    [Buffer.from([0x61, 0, 0x01, 0, 0x62, 0, 0x02, 0]), undefined, 0],
+    [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), undefined, 0],
+    [Buffer.alloc(100), undefined, 0],
+    [Buffer.alloc(0), undefined, 0],
+  ];
+  for (const [bytes, encoding, markBytes] of cases) {
+    assert.deepEqual(readTextStart(bytes), { encoding, markBytes }, bytes.toString('latin1'));
+  }
+});
