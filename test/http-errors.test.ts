@@ -1,0 +1,422 @@
+/** What the framework and the parsers refuse by themselves is answered like everything else: as a problem document. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { after, before, suite, test } from 'node:test';
+import { errorCatalogue } from '../src/errors.ts';
+import { assertProblem } from './support/problem.ts';
+import { chunk, openSocket, parseAnswer, rawRequest } from './support/raw-http.ts';
+import { startTestService, type TestService } from './support/service.ts';
+
+let service: TestService;
+let token: string;
+
+before(async () => {
+  service = await startTestService({
+    MAX_BODY_BYTES: '200000',
+    MAX_DEFINITION_BYTES: '5000',
+    BODY_IDLE_TIMEOUT_MS: '1000',
+  });
+  token = await service.token();
+});
+after(() => service.stop());
+
+const json = { 'content-type': 'application/json' };
+const uploads = ['/table/a/upload/json', '/table/a/upload/excel'];
+const table = { columns: [{ name: 'a', type: 'text' }] };
+
+suite('paths', () => {
+  const paths = [
+    '/',
+    '/api',
+    '/api/v1',
+    '/api/v1/table',
+    '/api/v1/tables/a',
+    '/api/v2/table/a',
+    '/api/v1/table/a/upload',
+    '/api/v1/table/a/upload/csv',
+  ];
+  for (const path of paths) {
+    test(`${path}: 404, with and without a body`, async () => {
+      assertProblem(await service.get(path), 404, 'path-not-found');
+      assertProblem(
+        await service.request('POST', path, { headers: json, body: '{}' }),
+        404,
+        'path-not-found',
+      );
+    });
+  }
+
+  test('are found with a slash behind or without their letters’ case: no', async () => {
+    assertProblem(await service.get('/API/v1/table/a'), 404, 'path-not-found');
+    assertProblem(await service.post('/api/v1/table/a/upload/json/', {}), 404, 'path-not-found');
+  });
+
+  test('with a broken percent-encoding: 400', async () => {
+    assertProblem(await rawRequest(service.url, get('/api/v1/table/%E0%A4%A')), 400, 'invalid-request');
+    assertProblem(await rawRequest(service.url, get('/%')), 400, 'invalid-request');
+  });
+
+  test('without a name of a table: 422', async () => {
+    assertProblem(await service.get('/api/v1/table/'), 422, 'invalid-parameter');
+  });
+
+  test('of a thousand bytes are a name that is too long', async () => {
+    assertProblem(await service.get(`/table/${'x'.repeat(1000)}`), 422, 'invalid-parameter');
+    assertProblem(
+      await service.get(`/table/${encodeURIComponent('🙂'.repeat(500))}`),
+      422,
+      'invalid-parameter',
+    );
+  });
+});
+
+suite('methods', () => {
+  const allowed: Record<string, string[]> = {
+    '/api/v1/table/a': ['GET', 'HEAD', 'POST'],
+    '/api/v1/table/a/upload/json': ['POST'],
+    '/api/v1/table/a/upload/excel': ['POST'],
+    '/healthz': ['GET', 'HEAD'],
+    '/readyz': ['GET', 'HEAD'],
+  };
+  for (const [path, methods] of Object.entries(allowed)) {
+    test(`${path} answers ${methods} and refuses the others with 405`, async () => {
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        if (methods.includes(method)) continue;
+        const hasBody = method !== 'GET' && method !== 'OPTIONS';
+        const answer = await service.request(
+          method,
+          path,
+          hasBody ? { headers: json, body: '{}' } : { token: null },
+        );
+        assertProblem(answer, 405, 'method-not-allowed');
+        assert.equal(answer.headers.get('allow'), methods.join(', '));
+      }
+    });
+  }
+});
+
+suite('content', () => {
+  for (const accept of ['text/html', 'text/csv, image/*;q=0.8', 'application/xml']) {
+    test(`that must be ${accept}: 406`, async () => {
+      assertProblem(await service.get('/table/a', { headers: { accept } }), 406, 'not-acceptable');
+    });
+  }
+  for (const accept of [
+    '*/*',
+    'application/*',
+    'application/json;q=0.5, text/html',
+    'application/problem+json',
+    '',
+  ]) {
+    test(`that may be "${accept}" is answered`, async () => {
+      assertProblem(await service.get('/table/a', { headers: { accept } }), 404, 'table-not-found');
+    });
+  }
+
+  for (const path of ['/table/a', '/table/a/upload/json']) {
+    for (const type of [
+      'text/plain',
+      'text/csv',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/xml',
+      'nonsense',
+    ]) {
+      test(`${type} at ${path}: 415`, async () => {
+        const answer = await service.request('POST', path, {
+          headers: { 'content-type': type },
+          body: 'a,b\r\n',
+        });
+        assertProblem(answer, 415, 'unsupported-media-type');
+      });
+    }
+    test(`no type at ${path}: 415`, async () => {
+      assertProblem(
+        await service.request('POST', path, { body: Buffer.from('{}') }),
+        415,
+        'unsupported-media-type',
+      );
+      assertProblem(await service.request('POST', path), 400, 'invalid-json');
+    });
+    test(`JSON with a charset at ${path} is taken`, async () => {
+      const headers = { 'content-type': 'application/json; charset=utf-8' };
+      const answer = await service.request('POST', `${path}?schema=nowhere`, {
+        headers,
+        body: JSON.stringify({ table }),
+      });
+      assertProblem(answer, 404, 'schema-not-found');
+    });
+  }
+  for (const type of [
+    'application/json',
+    'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    'multipart/mixed; boundary=x',
+  ]) {
+    test(`${type} at upload/excel: 415`, async () => {
+      const answer = await service.request('POST', '/table/a/upload/excel', {
+        headers: { 'content-type': type },
+        body: '{}',
+      });
+      assertProblem(answer, 415, 'unsupported-media-type');
+    });
+  }
+  test('in an encoding: 415', async () => {
+    for (const path of uploads) {
+      const headers = {
+        ...(path.endsWith('json') ? json : { 'content-type': 'multipart/form-data; boundary=x' }),
+        'content-encoding': 'gzip',
+      };
+      const answer = await service.request('POST', path, { headers, body: Buffer.from([0x1f, 0x8b, 8, 0]) });
+      assertProblem(answer, 415, 'unsupported-media-type');
+    }
+  });
+});
+
+suite('bodies', () => {
+  test('that are no JSON: 400 with the byte', async () => {
+    for (const path of ['/table/a', '/table/a/upload/json']) {
+      const answer = await service.request('POST', path, { headers: json, body: '{"table": nope}' });
+      assert.match(assertProblem(answer, 400, 'invalid-json').detail, /Byte 11/);
+      const cut = await service.request('POST', path, { headers: json, body: '{"table": {"columns": [' });
+      assert.match(assertProblem(cut, 400, 'invalid-json').detail, /byte 23/);
+    }
+  });
+
+  test('that are nested too deeply: 413', async () => {
+    const answer = await service.request('POST', '/table/a', {
+      headers: json,
+      body: `{"table":${'['.repeat(1000)}`,
+    });
+    assertProblem(answer, 413, 'limit-exceeded');
+  });
+
+  test('over the limit, stated: 413 before they are read', async () => {
+    for (const [path, size, setting] of [
+      ['/table/a', 5001, /5000 bytes \(MAX_DEFINITION_BYTES\)/],
+      ['/table/a/upload/json', 200_001, /200000 bytes \(MAX_BODY_BYTES\)/],
+    ] as const) {
+      const answer = await service.request('POST', path, { headers: json, body: ' '.repeat(size) });
+      assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, setting);
+    }
+  });
+
+  test('over the limit, of unstated size: the client that is sending sees the answer', async () => {
+    const startedAt = performance.now();
+    for (const query of ['', '?extra_columns=add']) {
+      const answer = await sendUntilAnswered(
+        `/table/a/upload/json${query}`,
+        JSON.stringify({ table }).replace(/}$/, ',"data":['),
+        '{"a":"x"},'.repeat(1000),
+      );
+      assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /200000 bytes \(MAX_BODY_BYTES\)/);
+    }
+    const answer = await sendUntilAnswered('/table/a', ' ', ' '.repeat(1000));
+    assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /5000 bytes \(MAX_DEFINITION_BYTES\)/);
+    assert.ok(performance.now() - startedAt < 2000, 'without waiting for what lingers');
+  });
+
+  test('that are refused in the middle let the client that is sending see the answer', async () => {
+    const unknown = { columns: [{ name: 'a', type: 'nonesuch' }] };
+    const start = JSON.stringify({ table: unknown }).replace(/}$/, ',"data":[');
+    const rows = '{"a":"x"},'.repeat(500);
+    assertProblem(await sendUntilAnswered('/table/a/upload/json', start, rows), 422, 'invalid-definition');
+    assertProblem(
+      await sendUntilAnswered(
+        '/table/a/upload/json',
+        `${JSON.stringify({ table }).replace(/}$/, ',"data":[')}!`,
+        rows,
+      ),
+      400,
+      'invalid-json',
+    );
+    assertProblem(await sendUntilAnswered('/table/a/upload/json', '!', rows), 400, 'invalid-json');
+    assertProblem(
+      await sendUntilAnswered('/table/a/upload/json?schema=nowhere', start, rows),
+      404,
+      'schema-not-found',
+    );
+    assertProblem(await sendUntilAnswered('/nowhere', start, rows), 404, 'path-not-found');
+  });
+
+  test('that stand still: 408', async () => {
+    const socket = await openSocket(service.url);
+    socket.write(
+      head('POST', '/api/v1/table/a/upload/json', { ...json, 'transfer-encoding': 'chunked' }) +
+        '5\r\n{"dat\r\n',
+    );
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    assertProblem(parseAnswer(answer.toString()), 408, 'request-timeout');
+  });
+
+  test('shorter than stated: the connection is gone, and the service goes on', async () => {
+    const socket = await openSocket(service.url);
+    socket.end(
+      `${head('POST', '/api/v1/table/a/upload/json', { ...json, 'content-length': '100' })}{"data":[]}`,
+    );
+    socket.resume();
+    assert.equal((await service.get('/healthz')).status, 200);
+  });
+
+  const parts = (text: string) => text.replaceAll('\n', '\r\n');
+  const part = (name: string, file = '') =>
+    `--x\nContent-Disposition: form-data; name="${name}"${file && `; filename="${file}"`}\n\nx\n`;
+  const multiparts: [string, string, number, 'invalid-multipart' | 'invalid-parameter'][] = [
+    ['empty', '', 400, 'invalid-multipart'],
+    ['without its boundary', 'hello', 400, 'invalid-multipart'],
+    ['cut off in a part', part('file', 'a.xlsx'), 400, 'invalid-multipart'],
+    ['cut off in the headers', '--x\nContent-Disposition: form-da', 400, 'invalid-multipart'],
+    ['with a part without a name', '--x\nContent-Type: text/plain\n\nx\n--x--\n', 422, 'invalid-parameter'],
+  ];
+  for (const [title, text, status, code] of multiparts) {
+    test(`multipart ${title}: ${status}`, async () => {
+      const answer = await service.request('POST', '/table/a/upload/excel', {
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
+        body: Buffer.from(parts(text)),
+      });
+      assertProblem(answer, status, code);
+    });
+  }
+  test('multipart without a boundary in its type: 400', async () => {
+    const answer = await service.request('POST', '/table/a/upload/excel', {
+      headers: { 'content-type': 'multipart/form-data' },
+      body: '--x--',
+    });
+    assertProblem(answer, 400, 'invalid-multipart');
+  });
+  test('multipart over the limit: 413', async () => {
+    const answer = await service.upload('/table/a/upload/excel', randomBytes(250_000));
+    assertProblem(answer, 413, 'limit-exceeded');
+    const start = `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
+    const unstated = await sendUntilAnswered(
+      '/table/a/upload/excel',
+      start,
+      'x'.repeat(1000),
+      'multipart/form-data; boundary=x',
+    );
+    assertProblem(unstated, 413, 'limit-exceeded');
+  });
+});
+
+suite('query parameters', () => {
+  const cases: [string, string, string, string[]][] = [
+    ['an unknown one', '/table/a/upload/json', '?dryrun=true', ['unknown-parameter dryrun']],
+    [
+      'a value that is none of the list',
+      '/table/a/upload/json',
+      '?if_exists=drop',
+      ['invalid-parameter if_exists'],
+    ],
+    ['a boolean that is none', '/table/a', '?if_not_exists=yes', ['invalid-parameter if_not_exists']],
+    ['an empty value', '/table/a/upload/json', '?if_exists=', ['invalid-parameter if_exists']],
+    ['one given twice', '/table/a/upload/json', '?schema=a&schema=b', ['invalid-parameter schema']],
+    ['a number that is none', '/table/a/upload/excel', '?header_row=0', ['invalid-parameter header_row']],
+    [
+      'several faults',
+      '/table/a/upload/excel',
+      '?x=1&dry_run=1&if_exists=no',
+      ['unknown-parameter x', 'invalid-parameter if_exists', 'invalid-parameter dry_run'],
+    ],
+    ['a name of Object’s prototype', '/table/a', '?constructor=1', ['unknown-parameter constructor']],
+  ];
+  for (const [title, path, query, expected] of cases) {
+    test(`${title}: 422`, async () => {
+      const isExcel = path.endsWith('excel');
+      const answer = await (isExcel
+        ? service.upload(path + query, Buffer.from(''))
+        : service.post(path + query, {}));
+      const { errors } = assertProblem(answer, 422, 'invalid-parameter');
+      assert.deepEqual(
+        errors.map((error) => `${error.code} ${error.column}`),
+        expected,
+      );
+    });
+  }
+});
+
+suite('what is no HTTP', () => {
+  test('headers that are too large: 431', async () => {
+    const answer = await rawRequest(service.url, head('GET', '/healthz', { 'x-long': 'x'.repeat(20_000) }));
+    assertProblem(answer, 431, 'headers-too-large');
+  });
+  for (const [title, text] of [
+    ['words', 'hello there\r\n\r\n'],
+    ['a header without a colon', 'GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n'],
+    ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['two lengths', 'POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['TLS', Buffer.from('16030100010100', 'hex')],
+  ] as const) {
+    test(`${title}: 400`, async () => {
+      assertProblem(await rawRequest(service.url, Buffer.from(text as string)), 400, 'invalid-request');
+    });
+  }
+  test('a chunk that is none, in the middle of an upload: 400', async () => {
+    const headers = { ...json, 'transfer-encoding': 'chunked' };
+    const request = `${head('POST', '/api/v1/table/a/upload/json', headers)}${chunk('{"data":[{"a":1},')}zz\r\n`;
+    assertProblem(await rawRequest(service.url, request), 400, 'invalid-request');
+    assert.equal((await service.get('/healthz')).status, 200);
+  });
+});
+
+suite('every answer', () => {
+  test('has the id of its request, new for each', async () => {
+    const answers = await Promise.all([
+      service.get('/healthz'),
+      service.get('/nowhere'),
+      service.get('/table/none'),
+    ]);
+    const ids = answers.map((answer) => answer.headers.get('x-request-id'));
+    assert.equal(new Set(ids).size, 3);
+    for (const id of ids) assert.match(id ?? '', /^[0-9a-f-]{36}$/);
+    assert.equal(answers[1]!.body.instance, `urn:uuid:${ids[1]}`);
+    assert.equal(answers[2]!.body.instance, `urn:uuid:${ids[2]}`);
+  });
+
+  test('that is a problem leads to its documentation', async () => {
+    const documented = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8');
+    for (const code of Object.keys(errorCatalogue)) {
+      if (!documented.includes(code)) continue;
+      const answer = await service.get(`/docs/errors/${code}`, { token: null });
+      assert.equal(answer.status, 200, code);
+      assert.match(answer.headers.get('content-type')!, /^text\/markdown/);
+      assert.match(answer.body, new RegExp(code));
+    }
+    assertProblem(await service.get('/docs/errors/nonesuch'), 404, 'path-not-found');
+  });
+});
+
+function get(path: string): string {
+  return head('GET', path, { connection: 'close' });
+}
+
+function head(method: string, path: string, headers: Record<string, string>): string {
+  const lines = Object.entries({ host: 'test', authorization: `Bearer ${token}`, ...headers });
+  return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+}
+
+/** Sends `start`, and then `more` again and again, until the service closes the connection; answers what it said. */
+async function sendUntilAnswered(path: string, start: string, more: string, type = 'application/json') {
+  const socket = await openSocket(service.url);
+  // The service has closed the connection over what is still sent.
+  socket.on('error', () => {});
+  const received: Buffer[] = [];
+  socket.on('data', (data: Buffer) => received.push(data));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const whole = path.startsWith('/table') ? `/api/v1${path}` : path;
+  socket.write(head('POST', whole, { 'content-type': type, 'transfer-encoding': 'chunked' }));
+  socket.write(chunk(start));
+  const again = chunk(more);
+  const send = (): void => {
+    while (socket.writable) {
+      if (!socket.write(again)) {
+        socket.once('drain', send);
+        return;
+      }
+    }
+  };
+  send();
+  await closed;
+  return parseAnswer(Buffer.concat(received).toString());
+}

@@ -1,0 +1,68 @@
+/** Requests that no HTTP client would send: bytes on a socket, and whatever comes back. */
+import { connect, type Socket } from 'node:net';
+import type { TestAnswer } from './service.ts';
+
+/**
+ * Sends the bytes and reads until the service closes the connection.
+ *
+ * @param request whole as it goes over the line; the service must close after it (`Connection: close`, or a fault)
+ */
+export async function rawRequest(url: string, request: string | Buffer): Promise<TestAnswer> {
+  const socket = await openSocket(url);
+  const answer = readToEnd(socket);
+  socket.write(request);
+  return parseAnswer(await answer);
+}
+
+export async function openSocket(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.once('connect', resolve);
+  socket.once('error', reject);
+  await promise;
+  return socket;
+}
+
+async function readToEnd(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Of an answer with Content-Length; a `100 Continue` before it is skipped. */
+export function parseAnswer(text: string): TestAnswer {
+  const final = text.replace(/^HTTP\/1\.1 100 .*\r\n\r\n/, '');
+  const end = final.indexOf('\r\n\r\n');
+  const [statusLine = '', ...headerLines] = final.slice(0, end).split('\r\n');
+  const headers = new Headers();
+  for (const line of headerLines) {
+    const colon = line.indexOf(':');
+    headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  const body = final.slice(end + 4);
+  const isJson = /json/.test(headers.get('content-type') ?? '');
+  return { status: Number(statusLine.split(' ')[1]), headers, body: isJson ? JSON.parse(body) : body };
+}
+
+/** An upload that is begun and goes on as the test wants: the headers of a chunked body, and then chunks. */
+export async function beginUpload(
+  url: string,
+  path: string,
+  token: string,
+  contentType: string,
+): Promise<Socket> {
+  const socket = await openSocket(url);
+  // Whoever breaks connections on purpose hears of it in another way.
+  socket.on('error', () => {});
+  socket.write(
+    `POST /api/v1/table${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${token}\r\n` +
+      `Content-Type: ${contentType}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  return socket;
+}
+
+export function chunk(data: string | Buffer): Buffer {
+  const bytes = Buffer.from(data as string);
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+}
