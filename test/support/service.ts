@@ -9,19 +9,24 @@ import { allScopes, type DevTokenOptions, signDevToken } from '../../src/dev-tok
 import { startService } from '../../src/service.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-const secret = 'a secret for tests, of more than thirty-two bytes';
+/** What tokens are signed with. */
+export const secret = 'a secret for tests, of more than thirty-two bytes';
 
-export interface TestService {
+/** Speaks to a service, with a token with all scopes unless told otherwise. */
+export interface ServiceClient {
   url: string;
-  database: TestDatabase;
   /** A token with all scopes, unless told otherwise. */
   token(options?: Partial<DevTokenOptions>): Promise<string>;
-  /** A request with a token with all scopes; `path` begins behind `/api/v1`, or is a whole path. */
+  /** `path` begins behind `/api/v1` where it begins with `/table`; else it is a whole path. */
   request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>;
   post(path: string, json: unknown, options?: RequestOptions): Promise<TestAnswer>;
   get(path: string, options?: RequestOptions): Promise<TestAnswer>;
   /** A multipart upload of the parts `file` and, where given, `body`. */
   upload(path: string, file: Buffer, body?: unknown): Promise<TestAnswer>;
+}
+
+export interface TestService extends ServiceClient {
+  database: TestDatabase;
   /** The rows of a query in the service's database, as objects. */
   rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
@@ -46,45 +51,57 @@ export interface TestAnswer {
 export async function startTestService(environment: Record<string, string> = {}): Promise<TestService> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-service-'));
-  const config = readConfig({
-    PORT: '0',
-    LOG_LEVEL: 'silent',
-    DATABASE_URL: database.url,
-    TOKEN_SECRET: secret,
-    DATA_DIR: dataDir,
-    ...environment,
-  });
+  const config = readConfig(testEnvironment(database, dataDir, environment));
   const service = await startService(config);
-  const tokenSettings = {
-    secret: Buffer.from(secret),
-    issuer: config.tokens.issuer,
-    audience: config.tokens.audience,
+  return {
+    ...(await serviceClient(service.url, config.tokens)),
+    database,
+    rows: async (sql, values) => (await database.pool.query(sql, values)).rows,
+    stop: async () => {
+      await service.stop();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
   };
-  const token = (options: Partial<DevTokenOptions> = {}) =>
-    signDevToken(tokenSettings, { scope: allScopes, ttlSeconds: 600, ...options });
+}
+
+/** What a service for tests has in its environment, whether it is a process of its own or not. */
+export function testEnvironment(
+  database: TestDatabase,
+  dataDir: string,
+  environment: Record<string, string> = {},
+): Record<string, string> {
+  const settings = { PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url, TOKEN_SECRET: secret };
+  return { ...settings, DATA_DIR: dataDir, ...environment };
+}
+
+/** @param tokens the service's issuer and audience; default: none */
+export async function serviceClient(
+  url: string,
+  tokens: { issuer?: string | undefined; audience?: string | undefined } = {},
+): Promise<ServiceClient> {
+  const settings = { secret: Buffer.from(secret), issuer: tokens.issuer, audience: tokens.audience };
+  const token: ServiceClient['token'] = (options = {}) =>
+    signDevToken(settings, { scope: allScopes, ttlSeconds: 600, ...options });
   const anyToken = await token();
 
-  const request: TestService['request'] = async (method, path, options = {}) => {
-    const answer = await fetch(
-      new URL(path.startsWith('/api') || !path.startsWith('/table') ? path : `/api/v1${path}`, service.url),
-      {
-        method,
-        headers: {
-          ...(options.token !== null && { authorization: `Bearer ${options.token ?? anyToken}` }),
-          ...options.headers,
-        },
-        ...(options.body !== undefined && { body: options.body, duplex: 'half' }),
-        ...(options.signal && { signal: options.signal }),
-      } as RequestInit,
-    );
+  const request: ServiceClient['request'] = async (method, path, options = {}) => {
+    const answer = await fetch(new URL(path.startsWith('/table') ? `/api/v1${path}` : path, url), {
+      method,
+      headers: {
+        ...(options.token !== null && { authorization: `Bearer ${options.token ?? anyToken}` }),
+        ...options.headers,
+      },
+      ...(options.body !== undefined && { body: options.body, duplex: 'half' }),
+      ...(options.signal && { signal: options.signal }),
+    } as RequestInit);
     const text = await answer.text();
     const isJson = /json/.test(answer.headers.get('content-type') ?? '');
     return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text };
   };
 
   return {
-    url: service.url,
-    database,
+    url,
     token,
     request,
     post: (path, json, options = {}) =>
@@ -99,12 +116,6 @@ export async function startTestService(environment: Record<string, string> = {})
       form.append('file', new Blob([new Uint8Array(file)]), 'upload.xlsx');
       if (body !== undefined) form.append('body', JSON.stringify(body));
       return request('POST', path, { body: form });
-    },
-    rows: async (sql, values) => (await database.pool.query(sql, values)).rows,
-    stop: async () => {
-      await service.stop();
-      await database.drop();
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

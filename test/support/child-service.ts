@@ -1,0 +1,64 @@
+/** The service as a process of its own, to be killed, measured and listened to. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestDatabase } from './database.ts';
+import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+
+export interface ChildService extends ServiceClient {
+  child: ChildProcess;
+  /** Everything that it has printed. */
+  output(): string;
+  /** Sends the signal and answers how the process ended: its code, or the signal's name. */
+  end(signal: NodeJS.Signals): Promise<number | string | null>;
+  /** The most memory that it has held so far; undefined where the platform does not tell. */
+  peakMemoryBytes(): number | undefined;
+}
+
+export async function startChildService(
+  database: TestDatabase,
+  environment: Record<string, string> = {},
+): Promise<ChildService> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablewright-child-'));
+  const child = spawn(process.execPath, [main], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      ...testEnvironment(database, folder, { LOG_LEVEL: 'info', ...environment }),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  let output = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    const listen = (chunk: Buffer): void => {
+      output += chunk;
+      const listening = /listening at (http:\/\/[\d.]+:\d+)/.exec(output);
+      if (listening) resolve(listening[1]!);
+    };
+    child.stdout!.on('data', listen);
+    child.stderr!.on('data', listen);
+    ended.then(() => reject(new Error(`the service ended: ${output}`)));
+  });
+  return {
+    ...(await serviceClient(url)),
+    child,
+    output: () => output,
+    end: async (signal) => {
+      child.kill(signal);
+      const [code, killedBy] = await ended;
+      await rm(folder, { recursive: true, force: true });
+      return code ?? killedBy;
+    },
+    peakMemoryBytes: () => {
+      if (process.platform !== 'linux') return undefined;
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) * 1024;
+    },
+  };
+}
