@@ -91,6 +91,7 @@ export class EncodingSink implements CellSink {
 
   #row = 0;
   #stamp = 0;
+  #isInRow = false;
   #rowStart = 0;
   #next = 0;
   #isOrdered = true;
@@ -140,6 +141,7 @@ export class EncodingSink implements CellSink {
     this.#isOrdered = this.#shape.columns.length > 0;
     this.#isRefused = false;
     const out = this.#out;
+    this.#isInRow = true;
     this.#rowStart = out.position;
     this.#beginTuple(out, this.#shape);
   }
@@ -199,6 +201,7 @@ export class EncodingSink implements CellSink {
   }
 
   endRow(): void {
+    this.#isInRow = false;
     if (this.#isOrdered && !this.#isRefused) this.#skipTo(this.#shape.columns.length);
     if (this.#isOrdered && !this.#isRefused && this.#shape.unseenRequired.length === 0) {
       this.#shape.rowNumbers.add(this.#row);
@@ -230,9 +233,7 @@ export class EncodingSink implements CellSink {
 
   /** Hands on what is held: the oldest shape first, so that rows stay in order where a shape took over from another. */
   async finish(): Promise<void> {
-    for (const shape of this.#shapes.toReversed()) {
-      if (shape.out.position > 0) await this.#handOn(shape);
-    }
+    for (const shape of this.#shapes.toReversed()) await this.#handOn(shape);
     // An older shape comes again if a row needs it.
     if (this.#shapes.length > 1) this.#shapes = [this.#shape];
   }
@@ -240,13 +241,27 @@ export class EncodingSink implements CellSink {
   async #handOn(shape: Shape): Promise<void> {
     const { out } = shape;
     const { count } = shape.rowNumbers;
+    // A slice of input may end within a row, which may still be refused or moved to another shape: it stays.
+    const end = this.#isInRow && shape === this.#shape ? this.#rowStart : out.position;
+    if (end === 0) return;
     if (this.#refused > maxRefusedRows) {
       shape.rowNumbers = new RowNumbers();
     } else {
       this.rowNumbers.take(shape.rowNumbers);
-      await this.#options.output.write(shape.columns, out.bytes.subarray(0, out.position), count);
+      await this.#options.output.write(shape.columns, out.bytes.subarray(0, end), count);
     }
-    out.rewind();
+    out.bytes.copyWithin(0, end, out.position);
+    out.rewind(out.position - end);
+    if (shape === this.#shape) this.#moveRow(end);
+  }
+
+  /** The row begun lies `by` bytes further ahead now. */
+  #moveRow(by: number): void {
+    this.#rowStart -= by;
+    for (let target = 0; target < this.#fieldStart.length; target += 1) {
+      this.#fieldStart[target]! -= by;
+      this.#fieldEnd[target]! -= by;
+    }
   }
 
   #beginTuple(out: CopyBuffer, shape: Shape): void {
