@@ -19,6 +19,9 @@ import {
   textDecoder,
 } from './text-encoding.ts';
 
+/** A text is one sheet, which has no name. */
+const theSheet = '';
+
 /** What delimiter and encoding are told from. */
 const headBytes = 64 * 1024;
 
@@ -28,7 +31,7 @@ export async function openCsv(
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
 ): Promise<SpreadsheetSource> {
-  if (options.sheet !== undefined && options.sheet !== '1') {
+  if (options.sheet !== undefined && options.sheet !== theSheet && options.sheet !== '1') {
     throw new AppError(
       'invalid-parameter',
       'The file is a text file (CSV) and has no sheets: leave `sheet` out.',
@@ -37,7 +40,8 @@ export async function openCsv(
   const rowsOptions = toRowsOptions(options, limits);
   const head = await readRange(file, 0, headBytes);
   const start = readTextStart(head);
-  const text = textDecoder(start.encoding ?? 'utf-8').decode(head.subarray(start.markBytes));
+  const { encoding, markBytes } = start;
+  const text = textDecoder(encoding ?? 'utf-8', markBytes).decode(head.subarray(markBytes));
   refuseNul(text);
   return new CsvSource(file, start, findDelimiter(text, head.length === file.size), {
     ...rowsOptions,
@@ -61,8 +65,8 @@ function refuseNul(text: Buffer): void {
 
 class CsvSource implements SpreadsheetSource {
   readonly nameMatching = 'loose';
-  readonly sheets: SheetSummary[] = [];
-  readonly sheet = '';
+  readonly sheets: SheetSummary[] = [{ name: theSheet, visibility: 'visible', hasCells: true }];
+  readonly sheet = theSheet;
   readonly warnings: SourceWarning[] = [];
 
   readonly #file: RandomAccessFile;
@@ -88,15 +92,16 @@ class CsvSource implements SpreadsheetSource {
     signal.throwIfAborted();
     this.#encoding ??= await findEncoding(this.#file, this.#start, signal);
     const { maxCellBytes } = this.#options.limits;
+    const { markBytes } = this.#start;
     const rows = new SheetRows(sink, this.#options);
     this.#rows = rows;
     const scanner = new CsvScanner(rows, this.#delimiter.delimiter, {
       maxCellBytes,
       maxColumns: maxSheetColumn,
     });
-    const decoder = textDecoder(this.#encoding);
+    const decoder = textDecoder(this.#encoding, markBytes);
     let skipped = 0;
-    for await (const chunk of fileChunks(this.#file, this.#start.markBytes, signal)) {
+    for await (const chunk of fileChunks(this.#file, markBytes, signal)) {
       const text = decoder.decode(chunk);
       const skip = Math.min(text.length, this.#delimiter.lineBytes - skipped);
       skipped += skip;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { findNonUtf8, readTextStart, type TextEncoding, textDecoder } from './text-encoding.ts';
 
 function decode(bytes: Buffer, encoding: TextEncoding, chunkBytes: number): string {
-  const decoder = textDecoder(encoding);
+  const decoder = textDecoder(encoding, 0);
   const parts: Buffer[] = [];
   for (const chunk of chunksOf(bytes, chunkBytes)) parts.push(Buffer.from(decoder.decode(chunk)));
   decoder.finish();
@@ -108,6 +108,7 @@ test('what the first bytes tell', () => {
     [utf16('город,число\nМосква,1\nПермь,22\n'), 'utf-16le', 0],
     // One NUL makes no UTF-16, nor do bytes that would be control characters.
     [Buffer.from('some text with a NUL\0 in it, and more behind\n'), undefined, 0],
+    [Buffer.from('a,b\n1,\0\n'), undefined, 0],
     [Buffer.from([0x61, 0, 0x01, 0, 0x62, 0, 0x02, 0]), undefined, 0],
     [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), undefined, 0],
     [Buffer.alloc(100), undefined, 0],

@@ -20,27 +20,28 @@ export function readTextStart(head: Buffer): TextStart {
   return { encoding: findUnmarkedUtf16(head), markBytes: 0 };
 }
 
-/** UTF-16 needs this share of its units to be below U+0100, so that a stray NUL does not pass for it. */
-const minNarrowShare = 1 / 8;
-
 /**
  * UTF-16 without its mark: the upper half of its delimiters, digits and line ends is NUL, always on the same side, and no
- * unit is a character that text does not have.
+ * unit is a character that text does not have. Most units must be below U+2000 (all alphabets are), so that a
+ * stray NUL in another text does not pass for it.
  */
 function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
-  const units = head.length >> 1;
+  const end = head.length & ~1;
   let evenNuls = 0;
   let oddNuls = 0;
-  for (let at = 0; at < units * 2; at += 2) {
+  for (let at = 0; at < end; at += 2) {
     if (head[at] === 0) evenNuls++;
     if (head[at + 1] === 0) oddNuls++;
   }
-  if (evenNuls > 0 === oddNuls > 0 || evenNuls + oddNuls < units * minNarrowShare) return undefined;
+  if (evenNuls > 0 === oddNuls > 0) return undefined;
   const isLittleEndian = oddNuls > 0;
-  for (let at = 0; at < units * 2; at += 2) {
+  let alphabetic = 0;
+  for (let at = 0; at < end; at += 2) {
     const unit = isLittleEndian ? head.readUInt16LE(at) : head.readUInt16BE(at);
     if (unit >= 0xfffe || (unit < 0x20 && (unit < 0x09 || unit > 0x0d))) return undefined;
+    if (unit < 0x2000) alphabetic++;
   }
+  if (alphabetic * 4 < end) return undefined;
   return isLittleEndian ? 'utf-16le' : 'utf-16be';
 }
 
@@ -65,11 +66,15 @@ export interface TextDecoder {
   finish(): void;
 }
 
-/** UTF-8 is passed on as it is: `findNonUtf8` has seen it. */
-export function textDecoder(encoding: TextEncoding): TextDecoder {
+/**
+ * UTF-8 is passed on as it is: `findNonUtf8` has seen it.
+ *
+ * @param position of the first byte, for messages
+ */
+export function textDecoder(encoding: TextEncoding, position: number): TextDecoder {
   if (encoding === 'utf-8') return { decode: (chunk) => chunk, finish: () => {} };
   if (encoding === 'windows-1252') return new Windows1252Decoder();
-  return new Utf16Decoder(encoding === 'utf-16le');
+  return new Utf16Decoder(encoding === 'utf-16le', position);
 }
 
 /** The bytes 80 to 9F as the WHATWG Encoding Standard maps them; the five unassigned ones are C1 controls. */
@@ -127,14 +132,16 @@ function writeMapped(out: Buffer, from: number, block: Buffer): number {
 class Utf16Decoder implements TextDecoder {
   readonly #isLittleEndian: boolean;
   #out = Buffer.alloc(0);
-  #position = 0;
+  /** Of the next chunk. */
+  #position: number;
   /** The first byte of a unit that the end of a chunk cut; -1: none. */
   #cutByte = -1;
   /** The first half of a pair; 0: none. */
   #highSurrogate = 0;
 
-  constructor(isLittleEndian: boolean) {
+  constructor(isLittleEndian: boolean, position: number) {
     this.#isLittleEndian = isLittleEndian;
+    this.#position = position;
   }
 
   decode(chunk: Buffer): Buffer {

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
+import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { AppError } from '../../../errors.ts';
+import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
+
+const limits = {
+  maxUnpackedBytes: 1_000_000,
+  maxRatio: 200,
+  maxRows: 1000,
+  maxColumns: 50,
+  maxCellBytes: 100_000,
+  maxSharedStringBytes: 100_000,
+  maxLegacyFileBytes: 100_000,
+};
+
+type Options = Partial<SpreadsheetOptions>;
+
+function open(content: string | Buffer, options: Options = {}): Promise<SpreadsheetSource> {
+  const file = memoryFile(Buffer.from(content as string));
+  return openSpreadsheet(file, { columnNames: 'exact', cellErrors: 'problem', ...options }, limits);
+}
+
+async function read(
+  content: string | Buffer,
+  options: Options = {},
+): Promise<RecordedRows & { source: SpreadsheetSource }> {
+  const source = await open(content, options);
+  const sink = recordRows();
+  await source.read(sink, new AbortController().signal);
+  return { ...sink, source };
+}
+
+const plainRows = ({ rows }: RecordedRows): [number, Record<string, string>][] =>
+  rows.map(({ row, cells }) => [row, { ...cells }]);
+
+test('cells by what their text looks like', async () => {
+  const result = await read(
+    'id,zip,price,day,ok,loud\r\n1,01234,1.50,2024-02-29,true,TRUE\r\n,,,,,\r\n-2,"","3",,,',
+  );
+  assert.deepEqual(result.columns, ['id', 'zip', 'price', 'day', 'ok', 'loud']);
+  assert.deepEqual(plainRows(result), [
+    [
+      1,
+      {
+        id: 'number 1',
+        zip: 'string 01234',
+        price: 'number 1.50',
+        day: 'string 2024-02-29',
+        ok: 'true',
+        loud: 'string TRUE',
+      },
+    ],
+    [3, { id: 'number -2', price: 'number 3' }],
+  ]);
+  assert.deepEqual(result.source.warnings, []);
+  assert.deepEqual(result.source.locate(3, 2, 'price'), { cell: 'C4' });
+  assert.deepEqual(result.source.locate(3, -1, ''), { cell: '4:4' });
+});
+
+test('a record with line breaks is one row, an empty record a gap', async () => {
+  const result = await read('a,b\n"x\n\ny",1\n\nz,2\n');
+  assert.deepEqual(plainRows(result), [
+    [1, { a: 'string x\n\ny', b: 'number 1' }],
+    [3, { a: 'string z', b: 'number 2' }],
+  ]);
+  assert.deepEqual(result.source.locate(3, 0, 'a'), { cell: 'A4' });
+});
+
+test('header row, range and names are those of every spreadsheet', async () => {
+  const text = '\nReport\nno,First name,x,x,\n0,A,1,2,3\n0,B,4,5,6\n';
+  const second = await read(text, { headerRow: 3, range: 'B:E' });
+  assert.deepEqual(second.columns, ['First name', 'x', 'x_2', 'column_E']);
+  assert.deepEqual(
+    second.source.warnings.map(({ code }) => code),
+    ['repeated-header', 'blank-header'],
+  );
+  const part = await read(text, { range: 'B3:B4', columnNames: 'snake_case' });
+  assert.deepEqual(part.columns, ['first_name']);
+  assert.deepEqual(plainRows(part), [[1, { first_name: 'string A' }]]);
+  assert.deepEqual(part.source.locate(1, 0, ''), { cell: 'B4' });
+  const first = await read(text);
+  assert.deepEqual(first.columns.slice(0, 2), ['Report', 'column_B']);
+});
+
+test('a text goes on where a sheet would end', async () => {
+  const result = await read(`a\n${'\n'.repeat(1_048_600)}last\n`);
+  assert.deepEqual(plainRows(result), [[1_048_601, { a: 'string last' }]]);
+});
+
+const encodings: [title: string, bytes: Buffer, warning: string | undefined][] = [
+  ['UTF-8', Buffer.from('naïve,größe\n漢,1\n'), undefined],
+  ['UTF-8 with its mark', Buffer.from('\ufeffnaïve,größe\n漢,1\n'), undefined],
+  ['UTF-16', Buffer.from('\ufeffnaïve,größe\n漢,1\n', 'utf16le'), 'UTF-16'],
+  ['UTF-16, big end first', Buffer.from('\ufeffnaïve,größe\n漢,1\n', 'utf16le').swap16(), 'UTF-16'],
+  ['UTF-16 without its mark', Buffer.from('naïve,größe\n漢,1\n', 'utf16le'), 'UTF-16'],
+  ['Windows-1252', Buffer.from('na\xefve,gr\xf6\xdfe\n\x80,1\n', 'latin1'), 'Windows-1252'],
+];
+
+for (const [title, bytes, warning] of encodings) {
+  test(title, async () => {
+    const result = await read(bytes);
+    const sign = warning === 'Windows-1252' ? '€' : '漢';
+    assert.deepEqual(plainRows(result), [[1, { naïve: `string ${sign}`, größe: 'number 1' }]]);
+    assert.deepEqual(
+      result.source.warnings.map(({ code }) => code),
+      warning === undefined ? [] : ['encoding'],
+    );
+    if (warning !== undefined) assert.ok(result.source.warnings[0]!.detail.includes(warning));
+  });
+}
+
+test('one byte at the end decides against UTF-8, for all of the file', async () => {
+  const line = 'gr\xc3\xb6\xc3\x9fe,1\n';
+  const bytes = Buffer.from(`a,b\n${line.repeat(20_000)}x\xe9,1\n`, 'latin1');
+  const source = await openSpreadsheet(
+    memoryFile(bytes),
+    { columnNames: 'exact', cellErrors: 'problem' },
+    { ...limits, maxRows: 100_000 },
+  );
+  const sink = recordRows();
+  await source.read(sink, new AbortController().signal);
+  assert.equal(sink.rows[0]!.cells.a, 'string grÃ¶ÃŸe');
+  assert.equal(sink.rows.at(-1)!.cells.a, 'string xé');
+});
+
+test('texts across the borders of what is read at once', async () => {
+  const bytes = Buffer.from(`\ufeffa;b\n${'"größe ""漢""";1\n'.repeat(9000)}`);
+  for (const encoded of [bytes, Buffer.from(bytes.toString(), 'utf16le')]) {
+    const source = await openSpreadsheet(
+      memoryFile(encoded),
+      { columnNames: 'exact', cellErrors: 'problem' },
+      { ...limits, maxRows: 9000 },
+    );
+    for (let pass = 0; pass < 2; pass++) {
+      const sink = recordRows();
+      await source.read(sink, new AbortController().signal);
+      assert.equal(sink.rows.length, 9000);
+      for (const { cells } of sink.rows) {
+        assert.deepEqual({ ...cells }, { a: 'string größe "漢"', b: 'number 1' });
+      }
+      assert.equal(source.warnings[0]!.code, 'delimiter');
+    }
+  }
+});
+
+test('the delimiter is told where it is no comma', async () => {
+  const warningsOf = async (text: string): Promise<string[]> =>
+    (await read(text)).source.warnings.map(({ detail }) => detail);
+  assert.match((await warningsOf('a;b\n1;2\n'))[0]!, /semicolons/);
+  assert.match((await warningsOf('a\tb\n1\t2\n'))[0]!, /tabs/);
+  assert.match((await warningsOf('sep=|\na|b\n1|2\n'))[0]!, /"\|"/);
+  const stated = await read('\ufeffsep=;\r\na;b\r\n1,5;2\r\n');
+  assert.deepEqual(plainRows(stated), [[1, { a: 'string 1,5', b: 'number 2' }]]);
+  // Spreadsheet programs do not show that line.
+  assert.deepEqual(stated.source.locate(1, 0, 'a'), { cell: 'A2' });
+});
+
+test('text behind a closing quote is a fault of its cell', async () => {
+  assert.deepEqual(plainRows(await read('a,b\n"say "hi"",1\n')), [
+    [1, { a: 'fault UNREADABLE_CELL say "hi""', b: 'number 1' }],
+  ]);
+});
+
+test('no rows', async () => {
+  assert.deepEqual((await read('a,b')).columns, ['a', 'b']);
+  for (const text of ['\n\n', '\ufeff', ' \n', ',,\n']) assert.deepEqual((await read(text)).columns, []);
+});
+
+const refused: [title: string, content: string | Buffer, options: Options, code: string, detail: RegExp][] = [
+  ['a sheet', 'a\n1\n', { sheet: 'Data' }, 'invalid-parameter', /no sheets/],
+  ['a second sheet', 'a\n1\n', { sheet: '2' }, 'invalid-parameter', /no sheets/],
+  ['a range that is none', 'a\n1\n', { range: 'x' }, 'invalid-parameter', /range/],
+  ['an open quote', 'a,b\n1,"2\n3\n', {}, 'invalid-file', /record 2, column B/],
+  ['a broken mark', Buffer.from('\xef\xbb\xbfa\n\xe9\n', 'latin1'), {}, 'invalid-file', /UTF-8 at byte 6\./],
+  ['half a character', Buffer.from('\xff\xfea\0\n', 'latin1'), {}, 'invalid-file', /UTF-16 up to byte 5,/],
+  ['NUL at once', 'a,b\n1,\0\n', {}, 'unsupported-file', /known/],
+  ['NUL later', `${'a,b\n'.repeat(1000)}\0`, {}, 'unsupported-file', /NUL/],
+  ['rows', `a\n${'1\n'.repeat(1001)}`, {}, 'limit-exceeded', /1,000 rows/],
+  ['columns', 'x,'.repeat(51), {}, 'limit-exceeded', /50 columns/],
+  ['more columns than a sheet has', `a\n${','.repeat(16_384)}x`, {}, 'limit-exceeded', /16,384 columns/],
+  ['a cell', `a\n${'x'.repeat(100_001)}`, {}, 'limit-exceeded', /100,000 bytes/],
+  ['a header', '"0123456789",'.repeat(16_000), {}, 'limit-exceeded', /column names/],
+];
+
+for (const [title, content, options, code, detail] of refused) {
+  test(`refused: ${title}`, async () => {
+    await assert.rejects(read(content, options), (error) => {
+      assert.ok(error instanceof AppError, String(error));
+      assert.equal(error.code, code, error.detail);
+      assert.match(error.detail, detail);
+      return true;
+    });
+  });
+}
+
+test('the only sheet may be asked for by its number', async () => {
+  assert.deepEqual((await read('a\n1\n', { sheet: '1' })).columns, ['a']);
+});
+
+test('a pass ends with the reason of its signal, and waits for the sink', async () => {
+  const source = await open(`a\n${'1\n'.repeat(900)}`);
+  await assert.rejects(source.read(recordRows(), AbortSignal.abort(new Error('gone'))), /gone/);
+  const controller = new AbortController();
+  const sink = { ...recordRows(), drain: () => Promise.resolve(controller.abort(new Error('left'))) };
+  await assert.rejects(source.read(sink, controller.signal), /left/);
+});
+
+test('the event loop has its turns while a long text is read from memory', async () => {
+  const bytes = Buffer.alloc(40_000_000, 'some text,123,2024-01-15,"quoted ""text"""\n');
+  const file = memoryFile(bytes);
+  const source = await openSpreadsheet(
+    file,
+    { columnNames: 'exact', cellErrors: 'problem' },
+    { ...limits, maxRows: 1e9 },
+  );
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  const idle = { ...recordRows(), column() {}, beginRow() {}, cell() {} };
+  const start = performance.now();
+  await source.read(idle, new AbortController().signal);
+  const elapsed = performance.now() - start;
+  clearInterval(timer);
+  assert.ok(turns >= Math.floor(elapsed / 40), `${turns} turns in ${elapsed} ms`);
+});
+
+test('mutated texts end in an answer', async () => {
+  const text =
+    'sep=;\r\nid;name;note\r\n1;"a ""b"";\r\nc";é\r\n2;;"漢"\r\n;;\r\n3;x;1.5\r\n4;"y";"z"\r\n5;true;2024-01-15\r\n';
+  const originals = [
+    Buffer.from(text),
+    Buffer.from(`\ufeff${text}`, 'utf16le'),
+    Buffer.from(text, 'utf16le'),
+  ];
+  const interesting = Buffer.from('",;\t\r\n \0\xff\xfe\xef\xc3\x8019a=', 'latin1');
+  let state = 1;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  const seen = new Map<string, number>();
+  for (let run = 0; run < 6000; run++) {
+    let mutant = Buffer.from(originals[random(originals.length)]!);
+    if (random(4) === 0) mutant = mutant.subarray(random(mutant.length));
+    for (let changes = 1 + random(4); changes > 0 && mutant.length > 0; changes--) {
+      mutant[random(mutant.length)] = interesting[random(interesting.length)]!;
+    }
+    const outcome = await read(mutant).then(
+      () => 'read',
+      (error: unknown) => {
+        assert.ok(
+          error instanceof AppError,
+          `not an answer: ${error instanceof Error ? error.stack : error}`,
+        );
+        assert.ok(error.status >= 400 && error.status < 500, error.message);
+        return error.code;
+      },
+    );
+    seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+  }
+  for (const outcome of ['read', 'invalid-file', 'unsupported-file']) {
+    assert.ok(seen.get(outcome)! > 50, JSON.stringify([...seen]));
+  }
+});
