@@ -29,7 +29,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     pool,
     drop: async () => {
       await pool.end();
-      await runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      // An autovacuum worker may be at work in it, which only a superuser can end.
+      await runStatement(admin ?? server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
 }
