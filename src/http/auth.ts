@@ -77,7 +77,7 @@ function reasonOf(error: unknown): string {
     return `The access token's claim "${error.claim}" is missing or not the expected one.`;
   }
   if (error instanceof joseErrors.JWSSignatureVerificationFailed) {
-    return 'The access token is signed with another settings.';
+    return 'The access token is signed with another key.';
   }
   if (error instanceof joseErrors.JOSEAlgNotAllowed)
     return 'The access token is signed with another algorithm.';

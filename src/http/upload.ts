@@ -7,7 +7,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
 import { type IfExists, loadTable, type OnConflict } from '../loading/load-table.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
-import { requireScope, type Scope } from './auth.ts';
+import { requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { tableErrors } from './openapi.ts';
 import { schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
@@ -127,6 +127,7 @@ export async function answerUpload(
         dryRun: query.dry_run,
         signal,
         requireCreation: () => requireScope(grants, 'table:create'),
+        admitSchema: (other) => requireSchema(grants, other),
       },
       input,
     );

@@ -36,6 +36,8 @@ export interface LoadRequest {
   signal: AbortSignal;
   /** Throws where the caller may not create a table. */
   requireCreation: () => void;
+  /** Throws where the caller may not refer to the tables of the schema. */
+  admitSchema: (schema: string) => void;
 }
 
 export interface LoadContext {
@@ -127,7 +129,7 @@ function prepare(
   input: LoadInput,
   inferred: TypeInference | undefined,
 ): Promise<PreparedTable> {
-  const { schema, name } = request;
+  const { schema, name, admitSchema } = request;
   const columns = inferred?.columns().map((column) => ({ name: column.name, type: column.type })) ?? [];
   const sent = input.definition;
   const table =
@@ -136,7 +138,7 @@ function prepare(
       : request.extraColumns === 'add'
         ? extendDefinition(sent, columns, input)
         : sent;
-  return prepareTable(client, { schema, name, table });
+  return prepareTable(client, { schema, name, table, admitSchema });
 }
 
 /** The definition sent and the columns that it lacks; one that is not of the right shape is left to the checks. */
@@ -215,8 +217,9 @@ function conflictRule({ onConflict }: LoadRequest, { key }: LoadTarget): Conflic
 /** A definition sent along with rows for a table that stands must agree with it. */
 async function refuseDisagreement(client: ClientBase, request: LoadRequest, input: LoadInput): Promise<void> {
   if (input.definition === undefined) return;
-  const { schema, name } = request;
-  const differences = await compareWithStanding(client, { schema, name, table: input.definition });
+  const { schema, name, admitSchema } = request;
+  const table = input.definition;
+  const differences = await compareWithStanding(client, { schema, name, table, admitSchema });
   if (differences.length === 0) return;
   throw new AppError('invalid-definition', 'The definition sent does not agree with the table that stands.', {
     errors: differences,

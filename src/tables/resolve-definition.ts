@@ -31,6 +31,8 @@ export interface PrepareOptions {
   table: unknown;
   /** Functions that defaults may call beside the built-in ones: `name` or `schema.name`. */
   extraFunctions?: readonly string[];
+  /** Throws where the caller may not refer to the tables of the schema. */
+  admitSchema?: (schema: string) => void;
 }
 
 export interface ResolvedDefinition {
@@ -51,6 +53,7 @@ export async function resolveDefinition(
   const { schema, name, extraFunctions = [] } = options;
   checkTableName(schema, name);
   const { definition, problems } = parseDefinition(options.table);
+  for (const key of definition.foreignKeys) options.admitSchema?.(key.schema);
   problems.push(...checkStructure(name, definition));
   const drafts = definition.columns.map((column, index) =>
     draftColumn(column, columnPointer(index), extraFunctions, problems),

@@ -6,6 +6,7 @@ import Type from 'typebox';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { createTable } from '../../tables/create-table.ts';
 import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
+import { requireSchema } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
 import { readDefinitionBody } from '../definition-body.ts';
 import { problemResponses, tableErrors } from '../openapi.ts';
@@ -107,7 +108,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const { schema, name, transaction } = await admitTableRequest(
+      const { schema, name, grants, transaction } = await admitTableRequest(
         request,
         reply,
         context,
@@ -115,7 +116,13 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         'table:create',
       );
       const definition = await readDefinitionBody(request, context.config.limits);
-      const options = { schema, name, table: definition, ifNotExists: query.if_not_exists };
+      const options = {
+        schema,
+        name,
+        table: definition,
+        ifNotExists: query.if_not_exists,
+        admitSchema: (other: string) => requireSchema(grants, other),
+      };
       const { table, differences } = await inTransaction(context.pool, transaction, (client) =>
         createTable(client, options),
       );
