@@ -109,6 +109,7 @@ test('what the first bytes tell', () => {
     // One NUL makes no UTF-16, nor do bytes that would be control characters.
     [Buffer.from('some text with a NUL\0 in it, and more behind\n'), undefined, 0],
     [Buffer.from('a,b\n1,\0\n'), undefined, 0],
+    [Buffer.from('a,b\n1\0,2\n'), undefined, 0],
     [Buffer.from([0x61, 0, 0x01, 0, 0x62, 0, 0x02, 0]), undefined, 0],
     [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), undefined, 0],
     [Buffer.alloc(100), undefined, 0],

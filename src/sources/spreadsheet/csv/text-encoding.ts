@@ -22,8 +22,8 @@ export function readTextStart(head: Buffer): TextStart {
 
 /**
  * UTF-16 without its mark: the upper half of its delimiters, digits and line ends is NUL, always on the same side, and no
- * unit is a character that text does not have. Most units must be below U+2000 (all alphabets are), so that a
- * stray NUL in another text does not pass for it.
+ * unit is a character that text does not have. Three in four units must be below U+2000 (all alphabets are), so that
+ * a stray NUL in another text does not pass for it.
  */
 function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
   const end = head.length & ~1;
@@ -41,7 +41,7 @@ function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
     if (unit >= 0xfffe || (unit < 0x20 && (unit < 0x09 || unit > 0x0d))) return undefined;
     if (unit < 0x2000) alphabetic++;
   }
-  if (alphabetic * 4 < end) return undefined;
+  if (alphabetic * 8 < end * 3) return undefined;
   return isLittleEndian ? 'utf-16le' : 'utf-16be';
 }
 

@@ -1,0 +1,256 @@
+/** Delimited text through Upload Table From Excel, over HTTP: types from text, definitions, problems with their place. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService({ MAX_CELL_BYTES: '2000', MAX_ROWS: '300000' });
+});
+after(() => service.stop());
+
+let tables = 0;
+const nextTable = () => `csv_${++tables}`;
+
+const upload = (name: string, content: string | Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
+  service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(content as string), body);
+
+const typesOf = (answer: TestAnswer): Record<string, string> =>
+  Object.fromEntries(answer.body.table.columns.map(({ name, type }: Record<string, string>) => [name, type]));
+
+const definition = (...columns: [name: string, type: string, more?: object][]) => ({
+  table: { columns: columns.map(([name, type, more]) => ({ name, type, ...more })) },
+});
+
+suite('without a definition', () => {
+  test('types come from all rows, and every text comes back', async () => {
+    const name = nextTable();
+    const answer = await upload(
+      name,
+      [
+        'id,zip,price,mixed,loud,ok,day,at,big,exponent,blank',
+        '1,01234,1.50,1.50,TRUE,true,2024-02-29,2024-02-29T10:11:12Z,12345678901234567890,1e5,',
+        '2,99999,-20,007,FALSE,false,2024-03-01,2024-03-01T00:00:00+02:00,-1,2,""',
+        '3,00501,,true,x,,,,,,',
+      ].join('\r\n'),
+    );
+    assert.equal(answer.status, 201);
+    assert.deepEqual(typesOf(answer), {
+      id: 'bigint',
+      zip: 'text',
+      price: 'numeric',
+      mixed: 'text',
+      loud: 'text',
+      ok: 'boolean',
+      day: 'date',
+      at: 'timestamp with time zone',
+      big: 'numeric',
+      exponent: 'text',
+      blank: 'text',
+    });
+    const { duration_ms: _, ...load } = answer.body.load;
+    assert.deepEqual(load, { rows: 3, skipped: 0, updated: 0, warnings: [] });
+    const rows = await service.rows(
+      `SELECT id::text, zip, price::text, mixed, loud, ok, day::text, big::text, exponent, blank FROM ${name} ORDER BY id`,
+    );
+    assert.deepEqual(rows.map(Object.values), [
+      ['1', '01234', '1.50', '1.50', 'TRUE', true, '2024-02-29', '12345678901234567890', '1e5', null],
+      ['2', '99999', '-20', '007', 'FALSE', false, '2024-03-01', '-1', '2', null],
+      ['3', '00501', null, 'true', 'x', null, null, null, null, null],
+    ]);
+  });
+
+  test('delimiter and encoding are told where they are not what they should be', async () => {
+    const name = nextTable();
+    const answer = await upload(
+      name,
+      Buffer.from('Stra\xdfe;Betrag\r\nGro\xdfe Gasse;1,50\r\n\x80;2,50\r\n', 'latin1'),
+      '?column_names=snake_case',
+    );
+    assert.equal(answer.status, 201);
+    assert.deepEqual(typesOf(answer), { straße: 'text', betrag: 'text' });
+    assert.deepEqual(
+      answer.body.load.warnings.map(({ code }: { code: string }) => code),
+      ['delimiter', 'encoding'],
+    );
+    assert.deepEqual(await service.rows(`SELECT * FROM ${name} ORDER BY betrag`), [
+      { straße: 'Große Gasse', betrag: '1,50' },
+      { straße: '€', betrag: '2,50' },
+    ]);
+  });
+
+  test('UTF-16 as Excel saves it', async () => {
+    const name = nextTable();
+    const answer = await upload(name, Buffer.from('\ufeffa\tb\r\n漢\t1\r\n', 'utf16le'));
+    assert.equal(answer.status, 201);
+    assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), [{ a: '漢', b: '1' }]);
+  });
+
+  test('header row and range', async () => {
+    const name = nextTable();
+    const answer = await upload(name, 'Title\n\nx,a,b\nx,1,2\nx,3,4\n', '?header_row=3&range=B:C');
+    assert.equal(answer.status, 201);
+    assert.deepEqual(await service.rows(`SELECT * FROM ${name} ORDER BY a`), [
+      { a: '1', b: '2' },
+      { a: '3', b: '4' },
+    ]);
+  });
+});
+
+suite('with a definition', () => {
+  test('every text is read as the type of its column', async () => {
+    const name = nextTable();
+    const table = definition(
+      ['id', 'integer'],
+      ['ok', 'boolean'],
+      ['code', 'varchar(10)'],
+      ['amount', 'numeric(10,2)'],
+      ['ratio', 'double precision'],
+      ['day', 'date'],
+      ['note', 'text', { default: 'none' }],
+    );
+    const answer = await upload(
+      name,
+      ' ID ,Ok,code,amount,ratio,day,note\n1,TRUE,1.50,1e2,.5,2024-02-29,true\n007,no,00,"3",1e-3,"Feb 1, 2024",\n',
+      '',
+      table,
+    );
+    // A date that depends on settings is refused, and told where it stands.
+    assertProblem(answer, 422, 'invalid-data');
+    assert.equal(answer.body.errors[0].cell, 'F3');
+    const mended = await upload(
+      name,
+      ' ID ,Ok,code,amount,ratio,day,note\n1,TRUE,1.50,1e2,.5,2024-02-29,true\n007,no,00,"3",1e-3,2024-02-01,\n',
+      '',
+      table,
+    );
+    assert.equal(mended.status, 201, JSON.stringify(mended.body));
+    assert.deepEqual(
+      await service.rows(`SELECT id, ok, code, amount, ratio, day::text, note FROM ${name} ORDER BY id`),
+      [
+        { id: 1, ok: true, code: '1.50', amount: '100.00', ratio: 0.5, day: '2024-02-29', note: 'true' },
+        { id: 7, ok: false, code: '00', amount: '3.00', ratio: 0.001, day: '2024-02-01', note: 'none' },
+      ],
+    );
+  });
+
+  test('rows are added to a table that stands, and its keys hold', async () => {
+    const name = nextTable();
+    const table = {
+      table: {
+        columns: [
+          { name: 'id', type: 'integer' },
+          { name: 'name', type: 'text' },
+        ],
+        constraints: { primary_key: { name: '', columns: ['id'] } },
+      },
+    };
+    assert.equal((await upload(name, 'id,name\n1,a\n', '', table)).status, 201);
+    const added = await upload(name, 'name;id\nb;2\n\nc;3\n', '?if_exists=append');
+    assert.equal(added.status, 200);
+    assert.equal(added.body.load.rows, 2);
+    const twice = await upload(name, 'id,name\n4,d\n2,e\n', '?if_exists=append');
+    assertProblem(twice, 422, 'invalid-data');
+    assert.equal(twice.body.errors[0].row, 2);
+    assert.equal(twice.body.errors[0].cell, 'A3');
+    const updated = await upload(name, 'id,name\n4,d\n2,e\n', '?if_exists=append&on_conflict=update');
+    assert.equal(updated.body.load.updated, 1);
+    assert.deepEqual(await service.rows(`SELECT id, name FROM ${name} ORDER BY id`), [
+      { id: 1, name: 'a' },
+      { id: 2, name: 'e' },
+      { id: 3, name: 'c' },
+      { id: 4, name: 'd' },
+    ]);
+  });
+
+  test('every problem has its row, its column and its cell', async () => {
+    const name = nextTable();
+    const text = 'id,price\n1,2.5\n\n"x\n",1.234\n3,"say "five""\n4,\n';
+    const table = definition(['id', 'integer'], ['price', 'numeric', { is_nullable: false }]);
+    const answer = await upload(name, text, '', table);
+    assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      answer.body.errors.map(({ row, column, cell, sheet, code, value }: Record<string, unknown>) => [
+        row,
+        column,
+        cell,
+        sheet,
+        code,
+        value,
+      ]),
+      [
+        [3, 'id', 'A4', undefined, 'not-a-whole-number', 'x\n'],
+        [4, 'price', 'B5', undefined, 'unreadable-cell', 'say "five""'],
+        [5, 'price', 'B6', undefined, 'null-not-allowed', undefined],
+      ],
+    );
+    assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
+  });
+
+  test('a NUL is a problem of its cell', async () => {
+    const name = nextTable();
+    const answer = await upload(name, `a,b\n${'some text,1\n'.repeat(6000)}x\0y,2\n`);
+    assertProblem(answer, 422, 'invalid-data');
+    assert.equal(answer.body.errors[0].code, 'nul-character');
+    assert.equal(answer.body.errors[0].cell, 'A6002');
+  });
+});
+
+const refused: [title: string, text: string, query: string, status: number, code: string, detail: RegExp][] =
+  [
+    ['a quote that is never closed', 'a,b\n1,"2\n3,4\n', '', 400, 'invalid-file', /record 2, column B/],
+    ['a sheet', 'a\n1\n', '?sheet=Data', 422, 'invalid-parameter', /no sheets/],
+    ['NUL characters', 'a,b\n1\0,2\n', '', 422, 'unsupported-file', /kind that is known/],
+    [
+      'a long cell',
+      `a\n${'x'.repeat(2001)}\n`,
+      '',
+      413,
+      'limit-exceeded',
+      /record 2, column A .* 2,000 bytes/,
+    ],
+    ['many rows', `a\n${'1\n'.repeat(300_001)}`, '', 413, 'limit-exceeded', /300,?000 rows/],
+    ['nothing but line ends', '\n\n\n', '', 422, 'nothing-to-load', /row/],
+  ];
+
+for (const [title, text, query, status, code, detail] of refused) {
+  test(`refused: ${title}`, async () => {
+    const answer = await upload(nextTable(), text, query);
+    assertProblem(answer, status, code as Parameters<typeof assertProblem>[2]);
+    assert.match(answer.body.detail, detail);
+  });
+}
+
+test('200,000 rows', async () => {
+  const name = nextTable();
+  const lines = ['id,name,price,day'];
+  for (let id = 1; id <= 200_000; id++) lines.push(`${id},"Name, ""${id}""",${id}.25,2024-02-29`);
+  const answer = await upload(name, lines.join('\r\n'));
+  assert.equal(answer.status, 201);
+  assert.equal(answer.body.load.rows, 200_000);
+  assert.deepEqual(
+    await service.rows(`
+      SELECT count(*)::int AS rows, sum(id)::text AS ids, sum(price)::text AS prices,
+             count(*) FILTER (WHERE name = format('Name, "%s"', id) AND day = '2024-02-29')::int AS right
+      FROM ${name}`),
+    [{ rows: 200_000, ids: '20000100000', prices: '20000150000.00', right: 200_000 }],
+  );
+});
+
+test('inspecting shows the one sheet that it is', async () => {
+  const answer = await service.upload('/api/v1/inspect/excel', Buffer.from('a;b\n1;x\n2;\n'));
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.body.sheets, [{ name: '', visibility: 'visible', rows: 2, columns: 2 }]);
+  const { definition: inferred, rows, warnings } = answer.body.sheet;
+  assert.deepEqual(inferred.columns, [
+    { name: 'a', type: 'bigint' },
+    { name: 'b', type: 'text' },
+  ]);
+  assert.deepEqual(rows, [
+    ['1', 'x'],
+    ['2', null],
+  ]);
+  assert.equal(warnings[0].code, 'delimiter');
+});
