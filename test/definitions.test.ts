@@ -1,7 +1,7 @@
 /** Definitions against a real PostgreSQL: what is refused, and why; what stands already; who else creates it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { ClientBase } from 'pg';
+import pg, { type ClientBase } from 'pg';
 import { AppError } from '../src/errors.ts';
 import { inTransaction } from '../src/postgres/transaction.ts';
 import { compareWithStanding } from '../src/tables/compare-definition.ts';
@@ -19,7 +19,6 @@ before(async () => {
     CREATE TYPE mood AS ENUM ('sad', 'ok', 'so ''so''');
     CREATE TYPE other.hidden AS ENUM ('x');
     CREATE TYPE pair AS (a integer, b text);
-    CREATE TYPE shell;
     CREATE DOMAIN positive AS integer CONSTRAINT "is positive" CHECK (value > 0);
     CREATE DOMAIN code AS varchar(3) NOT NULL;
     CREATE DOMAIN codes AS code CHECK (value <> 'bad');
@@ -32,6 +31,11 @@ before(async () => {
     CREATE UNLOGGED TABLE fleeting (id bigint PRIMARY KEY);
     CREATE TABLE other.customers (id bigint PRIMARY KEY);
     CREATE VIEW customer_view AS SELECT * FROM customers`);
+  // A type without a body takes a superuser.
+  const admin = new pg.Client(database.adminUrl ?? database.url);
+  await admin.connect();
+  await admin.query('CREATE TYPE shell');
+  await admin.end();
 });
 
 after(() => database.drop());
