@@ -42,7 +42,7 @@ export interface LookUpResult {
   functions: (CatalogFunction | null)[];
   sequences: ({ schema: string; name: string; kind: string; mayUse: boolean } | null)[];
   targets: (TargetTable | null)[];
-  taken: TakenName[];
+  taken: (TakenName | null)[];
 }
 
 export interface TargetTable {
@@ -50,7 +50,7 @@ export interface TargetTable {
   kind: string;
   /** `pg_class.relpersistence` */
   persistence: string;
-  columns: { name: string; baseOid: number; type: string; mayRefer: boolean }[];
+  columns: { name: string; baseOid: number; isDomain: boolean; type: string; mayRefer: boolean }[];
   /** The column names of every unique key that a foreign key can refer to. */
   keys: string[][];
 }
@@ -74,36 +74,47 @@ const baseType = (type: string) => `
 const isArray = (type: string) =>
   `EXISTS (SELECT FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
 
-/** Whether the `pg_type` row has a default btree operator class, its own or through a binary-compatible type. */
+/** Whether the `pg_type` row has a default btree operator class (access method 403), its own or a compatible type's. */
 const isOrdered = (type: string) => `
-  (${type}.typtype IN ('e', 'r', 'm', 'c') OR EXISTS (
-     SELECT FROM pg_catalog.pg_opclass o JOIN pg_catalog.pg_am m ON m.oid = o.opcmethod
-     WHERE m.amname = 'btree' AND o.opcdefault AND (o.opcintype = ${type}.oid OR EXISTS (
-       SELECT FROM pg_catalog.pg_cast k
-       WHERE k.castsource = ${type}.oid AND k.casttarget = o.opcintype AND k.castmethod = 'b' AND k.castcontext = 'i'))))`;
+  (${type}.typtype IN ('e', 'r', 'm', 'c', 'd')
+   OR EXISTS (SELECT FROM pg_catalog.pg_opclass o
+     WHERE o.opcmethod = 403 AND o.opcdefault AND o.opcintype = ${type}.oid)
+   OR EXISTS (SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_opclass o ON o.opcintype = k.casttarget
+     WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 403 AND o.opcdefault))`;
+
+/** The same of an array: it is its elements that are compared. */
+const isOrderedOrArray = (type: string) => `
+  CASE WHEN ${type}.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem)
+  ELSE ${isOrdered(type)} END`;
+
+/** The `pg_namespace` row of a name in the request. */
+const namespaceOid = (name: string) =>
+  `(SELECT z.oid FROM pg_catalog.pg_namespace z WHERE z.nspname = ${name})`;
+
+// Each entry is found by a subquery of its own: by an index, however many there are and whatever the planner thinks of
+// that, and cheap enough in its eyes not to be compiled (`jit_above_cost`).
 
 const types = `
-  SELECT json_agg(CASE WHEN t.oid IS NULL OR NOT t.typisdefined OR (w.is_array AND t.typarray = 0) THEN NULL ELSE json_build_object(
-    'oid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
-    'schema', n.nspname, 'name', t.typname, 'kind', t.typtype,
-    'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE b.oid END::bigint,
-    'category', CASE WHEN w.is_array THEN 'A' ELSE b.typcategory END,
-    'display', format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
-    'isOrdered', CASE WHEN NOT w.is_key THEN true
-      WHEN b.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = b.typelem)
-      ELSE ${isOrdered('b')} END,
-    'mayUse', has_type_privilege(t.oid, 'USAGE') AND has_schema_privilege(n.oid, 'USAGE')) END ORDER BY w.position)
+  SELECT json_agg((
+    SELECT json_build_object(
+      'oid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
+      'schema', n.nspname, 'name', t.typname,
+      'kind', CASE WHEN w.is_array THEN (SELECT a.typtype FROM pg_catalog.pg_type a WHERE a.oid = t.typarray) ELSE t.typtype END,
+      'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
+      'category', CASE WHEN w.is_array THEN 'A' ELSE t.typcategory END,
+      'display', format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
+      'isOrdered', CASE WHEN w.is_key THEN ${isOrderedOrArray('t')} ELSE true END,
+      'mayUse', has_type_privilege(t.oid, 'USAGE') AND has_schema_privilege(n.oid, 'USAGE'))
+    FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
   FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
           CASE WHEN item->>'spelling' IS NOT NULL THEN to_regtype(item->>'spelling')::oid
           ELSE coalesce(
             (SELECT y.oid FROM pg_catalog.pg_type y WHERE y.typname = item->>'name' AND CASE
                WHEN item->>'schema' IS NULL THEN pg_type_is_visible(y.oid)
-               ELSE y.typnamespace = (SELECT z.oid FROM pg_catalog.pg_namespace z WHERE z.nspname = item->>'schema') END),
+               ELSE y.typnamespace = ${namespaceOid("item->>'schema'")} END),
             to_regtype(item->>'alias')::oid) END AS oid
-        FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w
-  LEFT JOIN pg_catalog.pg_type t ON t.oid = w.oid
-  LEFT JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-  LEFT JOIN pg_catalog.pg_type b ON b.oid = ${baseType('t')}`;
+        FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 
 const functions = `
   SELECT json_agg((
@@ -125,27 +136,37 @@ const sequences = `
   FROM request, json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`;
 
 const targets = `
-  SELECT json_agg(CASE WHEN c.oid IS NULL THEN NULL ELSE json_build_object(
-    'oid', c.oid::bigint, 'kind', c.relkind, 'persistence', c.relpersistence,
-    'columns', (
-      SELECT coalesce(json_agg(json_build_object(
-        'name', a.attname, 'baseOid', ${baseType('t')}::bigint, 'type', format_type(a.atttypid, a.atttypmod),
-        'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES') AND has_schema_privilege(n.oid, 'USAGE'))), '[]')
-      FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-      WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-    'keys', (
-      SELECT coalesce(json_agg((
-        SELECT json_agg(a.attname ORDER BY k.position)
-        FROM unnest(i.indkey::smallint[]) WITH ORDINALITY AS k(attnum, position)
-        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
-        WHERE k.position <= i.indnkeyatts)), '[]')
-      FROM pg_catalog.pg_index i
-      WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
-        AND i.indpred IS NULL AND i.indexprs IS NULL)) END ORDER BY x.position)
-  FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)
-  LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = x.item->>'schema'
-  LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = x.item->>'table'
-    AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
+  SELECT json_agg((
+    SELECT json_build_object(
+      'oid', c.oid::bigint, 'kind', c.relkind, 'persistence', c.relpersistence,
+      'columns', (
+        SELECT coalesce(json_agg(json_build_object(
+          'name', a.attname, 'baseOid', a.atttypid::bigint, 'isDomain', t.typtype = 'd',
+          'type', format_type(a.atttypid, a.atttypmod),
+          'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES')
+            AND has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
+        FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+      'keys', (
+        SELECT coalesce(json_agg((
+          SELECT json_agg(a.attname ORDER BY k.position)
+          FROM unnest(i.indkey::smallint[]) WITH ORDINALITY AS k(attnum, position)
+          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
+          WHERE k.position <= i.indnkeyatts)), '[]')
+        FROM pg_catalog.pg_index i
+        WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
+          AND i.indpred IS NULL AND i.indexprs IS NULL))
+    FROM pg_catalog.pg_class c
+    WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
+      AND c.relkind IN ('r', 'p', 'v', 'm', 'f')) ORDER BY x.position)
+  FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`;
+
+const taken = `
+  SELECT json_agg((
+    SELECT json_build_object('name', c.relname, 'owner', (
+      SELECT i.indrelid::bigint FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid))
+    FROM pg_catalog.pg_class c WHERE c.relname = x.name AND c.relnamespace = (SELECT oid FROM here)))
+  FROM request, json_array_elements_text(r->'indexNames') AS x(name)`;
 
 /**
  * Everything that a definition mentions: one row `found` of the shape `LookUpResult`. Nothing that a caller can write
@@ -169,13 +190,31 @@ SELECT json_build_object(
   'functions', (${functions}),
   'sequences', (${sequences}),
   'targets', (${targets}),
-  'taken', (
-    SELECT coalesce(json_agg(json_build_object('name', c.relname, 'owner', i.indrelid::bigint)), '[]')
-    FROM request CROSS JOIN here CROSS JOIN json_array_elements_text(r->'indexNames') AS x(name)
-    JOIN pg_catalog.pg_class c ON c.relnamespace = here.oid AND c.relname = x.name
-    LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid)
+  'taken', (${taken})
 ) AS found`,
     values: [JSON.stringify(request)],
+  };
+}
+
+export interface DomainBase {
+  baseOid: number;
+  category: string;
+  isOrdered: boolean;
+}
+
+/** What domains are over, at the end of the chain: one row `bases`, by the domain's object identifier. */
+export function findDomainBases(oids: number[]): Statement {
+  return {
+    text: `
+WITH RECURSIVE chain AS (
+  SELECT oid AS domain, typbasetype AS oid FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[]) AND typtype = 'd'
+  UNION ALL
+  SELECT chain.domain, next.typbasetype
+  FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
+SELECT coalesce(json_object_agg(chain.domain::bigint, json_build_object(
+  'baseOid', b.oid::bigint, 'category', b.typcategory, 'isOrdered', ${isOrderedOrArray('b')})), '{}') AS bases
+FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'`,
+    values: [oids],
   };
 }
 

@@ -244,7 +244,7 @@ export interface CatalogType {
   oid: number;
   schema: string;
   name: string;
-  /** `pg_type.typtype` */
+  /** `pg_type.typtype` of the same. */
   kind: string;
   /** Innermost type under a domain; the type itself otherwise. */
   baseOid: number;

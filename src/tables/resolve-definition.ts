@@ -6,8 +6,8 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { AppError } from '../errors.ts';
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import type { LookUpRequest, LookUpResult, RelationName, TypeRequest } from './catalog.ts';
-import { lookUpDefinition } from './catalog.ts';
+import type { DomainBase, LookUpRequest, LookUpResult, RelationName, TypeRequest } from './catalog.ts';
+import { findDomainBases, lookUpDefinition } from './catalog.ts';
 import { checkKeyTypes, checkReferences } from './check-keys.ts';
 import { checkStructure } from './check-structure.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
@@ -201,14 +201,31 @@ async function lookUp(client: ClientBase, request: LookUpRequest): Promise<LookU
   const { rows } = await client.query<{ found: LookUpResult }>(lookUpDefinition(request));
   const { found } = rows[0]!;
   // `json_agg` of nothing is null.
-  const { types, functions, sequences, targets } = found;
-  return {
+  const { types, functions, sequences, targets, taken } = found;
+  const result = {
     ...found,
     types: types ?? [],
     functions: functions ?? [],
     sequences: sequences ?? [],
     targets: targets ?? [],
+    taken: taken ?? [],
   };
+  await resolveDomains(client, result);
+  return result;
+}
+
+/** Puts what domains are over in their place; a round trip where there are any. */
+async function resolveDomains(client: ClientBase, found: LookUpResult): Promise<void> {
+  const domains = found.types.filter((type) => type !== null).filter((type) => type.kind === 'd');
+  const columns = found.targets.flatMap(
+    (target) => target?.columns.filter((column) => column.isDomain) ?? [],
+  );
+  const oids = [...domains, ...columns].map((entry) => entry.baseOid);
+  if (oids.length === 0) return;
+  const { rows } = await client.query<{ bases: Record<string, DomainBase> }>(findDomainBases(oids));
+  const { bases } = rows[0]!;
+  for (const domain of domains) Object.assign(domain, bases[domain.baseOid]);
+  for (const column of columns) column.baseOid = bases[column.baseOid]!.baseOid;
 }
 
 /** Turns drafts into columns with what was looked up, and tells what was not found. */
@@ -342,8 +359,8 @@ function byKey<Asked, Found>(
 function checkTakenNames(definition: TableDefinition, found: LookUpResult, problems: Problem[]): void {
   const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
   for (const { name, pointer } of keys) {
-    const taken = found.taken.find((entry) => entry.name === name);
-    if (taken === undefined || (taken.owner !== null && taken.owner === found.standing?.oid)) continue;
+    const taken = found.taken.find((entry) => entry?.name === name);
+    if (!taken || (taken.owner !== null && taken.owner === found.standing?.oid)) continue;
     const detail = `the name "${name}" is taken by another object of the schema; leave it empty to have one chosen`;
     problems.push({ pointer: `${pointer}/name`, code: 'name-taken', detail, value: name! });
   }
