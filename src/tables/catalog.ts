@@ -311,9 +311,8 @@ export interface TableFacts {
         name: string;
         /** `pg_constraint.contype` */
         kind: string;
-        definition: string;
-        /** It is all that a definition can say of it. */
-        isPlain: boolean;
+        /** In PostgreSQL's words; null where it is plain, so that a definition can say all of it. */
+        definition: string | null;
         columns: string[] | null;
         referenceSchema: string | null;
         referenceTable: string | null;
@@ -328,8 +327,8 @@ export interface TableFacts {
  * what they refer to (ddl.ts). The schema `pg_temp` is the session's own temporary one.
  *
  * A constraint is plain where it is no more than a definition says: not deferrable, valid, of no special match or
- * action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL's own text tells what the
- * catalogues of its versions tell in different columns.
+ * action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. The columns that came with PostgreSQL 18 are
+ * read by way of JSON, because older ones lack them.
  */
 export function describeRelation(schema: string, name: string): Statement & { name: string } {
   const columnNames = (attnums: string, table: string) => `
@@ -361,15 +360,8 @@ SELECT json_build_object(
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
   'constraints', (
     SELECT json_agg(json_build_object(
-      'name', k.conname, 'kind', k.contype, 'definition', pg_get_constraintdef(k.oid),
-      'isPlain', NOT k.condeferrable AND k.convalidated AND CASE
-        WHEN k.contype IN ('p', 'u') THEN
-          pg_get_constraintdef(k.oid) ~ '^(PRIMARY KEY|UNIQUE) \\(' AND i.indnatts = i.indnkeyatts
-          AND pg_get_constraintdef(k.oid) !~ ' WITHOUT OVERLAPS\\)$'
-        WHEN k.contype = 'f' THEN
-          k.confupdtype = 'a' AND k.confdeltype = 'a' AND k.confmatchtype = 's'
-          AND pg_get_constraintdef(k.oid) !~ '( NOT ENFORCED|PERIOD "?[^()]*\\))$'
-        ELSE false END,
+      'name', k.conname, 'kind', k.contype,
+      'definition', CASE WHEN NOT plain.is THEN pg_get_constraintdef(k.oid) END,
       'columns', ${columnNames('k.conkey', 'k.conrelid')},
       'referenceSchema', fn.nspname, 'referenceTable', f.relname,
       'referenceColumns', ${columnNames('k.confkey', 'k.confrelid')})
@@ -378,6 +370,13 @@ SELECT json_build_object(
     LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype IN ('p', 'u')
     LEFT JOIN pg_catalog.pg_class f ON f.oid = k.confrelid
     LEFT JOIN pg_catalog.pg_namespace fn ON fn.oid = f.relnamespace
+    CROSS JOIN LATERAL (SELECT to_jsonb(k) AS facts) AS any_version
+    CROSS JOIN LATERAL (SELECT NOT k.condeferrable AND k.convalidated
+      AND coalesce((facts->>'conenforced')::boolean, true) AND NOT coalesce((facts->>'conperiod')::boolean, false)
+      AND CASE
+        WHEN k.contype IN ('p', 'u') THEN i.indnatts = i.indnkeyatts AND NOT i.indnullsnotdistinct
+        WHEN k.contype = 'f' THEN k.confupdtype = 'a' AND k.confdeltype = 'a' AND k.confmatchtype = 's'
+        ELSE false END AS is) AS plain
     WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x'))) AS found
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.oid = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()

@@ -11,7 +11,7 @@ import { checkDefinition } from './prepare-table.ts';
 import type { StandingObject } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
 import { resolveDefinition } from './resolve-definition.ts';
-import { trialStatement } from './try-columns.ts';
+import { trialBeforeCreation } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {
   /** Leave a table that stands as it is, and tell where it differs. */
@@ -80,7 +80,7 @@ async function tryCreate(
 ): Promise<StandingObject | undefined> {
   const { table, trials } = resolved;
   const statements = ['SAVEPOINT tablewright', ddl.createWholeTable(table, table.name).text];
-  if (trials.length > 0) statements.splice(1, 0, trialStatement(trials).text);
+  if (trials.length > 0) statements.splice(1, 0, trialBeforeCreation(trials).text);
   statements.push('RELEASE SAVEPOINT tablewright');
   for (let tries = 1; ; tries++) {
     try {

@@ -133,7 +133,7 @@ function describeConstraints(facts: NonNullable<TableFacts['constraints']>): Tab
   for (const constraint of facts) {
     const { name, kind, definition } = constraint;
     const columns = constraint.columns ?? [];
-    if (!constraint.isPlain) others.push({ name, definition });
+    if (definition !== null) others.push({ name, definition });
     else if (kind === 'p') constraints.primary_key = { name, columns };
     else if (kind === 'u') constraints.unique.push({ name, columns });
     else {

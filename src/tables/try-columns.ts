@@ -73,14 +73,21 @@ export async function tryColumns(
  * `json_to_record` hands each text to its type's input function together with the modifier, as storing it does: a cast
  * would cut an overlong text short instead. Values of JSON types it would take for JSON strings, so those are cast.
  */
-export function trialStatement(trials: ColumnTrial[]): Statement {
+function trialStatement(trials: ColumnTrial[]): Statement {
+  return { text: `SELECT ${[misfitColumn(trials), ...trialColumns(trials)].join(',\n')}` };
+}
+
+/** The trial alone, for a statement that is followed by the creation, which itself refuses what does not fit. */
+export function trialBeforeCreation(trials: ColumnTrial[]): Statement {
+  return { text: `SELECT ${trialColumns(trials).join(',\n')}` };
+}
+
+function trialColumns(trials: ColumnTrial[]): string[] {
   const texts: Record<string, string> = {};
   const record: string[] = [];
   const values: string[] = [];
-  const sources: string[] = [];
   for (const [index, { type, typeSql, default: tried }] of trials.entries()) {
     if (tried?.expression !== undefined) {
-      sources.push(sourceRow(index, tried.sql, type));
       if (!takesNumbers(tried.expression)) values.push(valueCheck(tried.sql, type, typeSql));
     } else if (tried === undefined || isJson(type)) {
       values.push(`CAST(${tried?.sql ?? 'NULL'} AS ${typeSql}) IS NULL`);
@@ -89,13 +96,20 @@ export function trialStatement(trials: ColumnTrial[]): Statement {
       record.push(`"${index}" ${typeSql}`);
     }
   }
-  const columns = [`${sources.length === 0 ? 'NULL' : misfits(sources)} AS misfits`];
+  const columns: string[] = [];
   if (values.length > 0) columns.push(`ARRAY[${values.join(', ')}]::boolean[] AS tried`);
   if (record.length > 0) {
     const json = quoteLiteral(JSON.stringify(texts));
     columns.push(`(SELECT count(*) FROM json_to_record(${json}::json) AS r(${record.join(', ')})) AS read`);
   }
-  return { text: `SELECT ${columns.join(',\n')}` };
+  return columns;
+}
+
+function misfitColumn(trials: ColumnTrial[]): string {
+  const sources = trials.flatMap(({ type, default: tried }, index) =>
+    tried?.expression === undefined ? [] : sourceRow(index, tried.sql, type),
+  );
+  return `${sources.length === 0 ? 'NULL' : misfits(sources)} AS misfits`;
 }
 
 /** The types json and jsonb, by the object identifiers they have in every PostgreSQL (pg_type.dat). */
