@@ -31,6 +31,7 @@ export const errorCatalogue = {
   'invalid-data': { status: 422, title: 'The data does not fit the table' },
   'nothing-to-load': { status: 422, title: 'Neither a definition nor a row' },
   'unsupported-file': { status: 422, title: 'The file cannot be read as a spreadsheet' },
+  'too-many-uploads': { status: 429, title: 'Too many uploads are under way' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },
   'internal-error': { status: 500, title: 'Something broke on our side' },
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },

@@ -7,6 +7,7 @@ import type { Config, TokenSettings } from './config.ts';
 import { allScopes, resolveTokenSettings, signDevToken } from './dev-token.ts';
 import { AppError } from './errors.ts';
 import { buildServer } from './http/server.ts';
+import { UploadSlots } from './http/upload-slots.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import { createPool } from './postgres/pool.ts';
 
@@ -29,6 +30,7 @@ export async function startService(config: Config): Promise<Service> {
   let isReady = false;
   const tokens = await resolveTokenSettings(config);
   const onExit = (detail: string) => log.error({ detail }, 'the embedded PostgreSQL ended by itself');
+  const uploadSlots = new UploadSlots(config.limits.maxUploads);
   const embedded =
     database.url === undefined
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, log, onExit })
@@ -36,7 +38,7 @@ export async function startService(config: Config): Promise<Service> {
   const pool = createPool({ url: embedded?.url ?? database.url!, poolSize: database.poolSize }, log);
   try {
     const server = await buildServer(
-      { config, pool, tokens, isReady: () => isReady, stopping: stopping.signal },
+      { config, pool, tokens, uploadSlots, isReady: () => isReady, stopping: stopping.signal },
       log,
     );
     await pool.query('SELECT 1');

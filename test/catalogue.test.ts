@@ -121,7 +121,7 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
     const section = sections.get(code)!;
     assert(section.includes(`Example: \`${/^\S+ [^\s,]+/.exec(line!)![0]}\``), `the request is not: ${line}`);
     if (sent !== undefined) assert(section.includes(`\n${sent}\n`), `the body is not: ${sent}`);
-    if (status === 503) assert.match(headers.get('retry-after')!, /^\d+$/);
+    if (status === 429 || status === 503) assert.match(headers.get('retry-after')!, /^\d+$/);
     if (status === 401) assert.match(headers.get('www-authenticate')!, /^Bearer /);
   });
 }

@@ -158,6 +158,7 @@ function headersOf(status: number): object {
     headers: { [name]: { type: 'string', description } },
   });
   if (status === 401) return header('WWW-Authenticate', 'What is wrong with the token (RFC 6750).');
+  if (status === 429) return header('Retry-After', 'Seconds after which to try again.');
   if (status === 503) return header('Retry-After', 'Seconds after which to try again, where that is known.');
   return {};
 }

@@ -47,6 +47,7 @@ export const filePart = Type.String({
 });
 
 export const spreadsheetErrors: ErrorCode[] = [
+  'too-many-uploads',
   'request-timeout',
   'limit-exceeded',
   'unsupported-media-type',
@@ -68,7 +69,16 @@ export interface OpenedSpreadsheet {
 }
 
 /** Receives both parts and opens the file for `use`; the file is gone afterwards, whatever happens. */
-export async function withSpreadsheet<Result>(
+export function withSpreadsheet<Result>(
+  request: FastifyRequest,
+  context: HttpContext,
+  query: SpreadsheetQuery,
+  use: (opened: OpenedSpreadsheet) => Promise<Result>,
+): Promise<Result> {
+  return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, use));
+}
+
+async function receiveSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,

@@ -95,6 +95,7 @@ export const uploadErrors: ErrorCode[] = [
   'invalid-definition',
   'invalid-data',
   'nothing-to-load',
+  'too-many-uploads',
   'storage-full',
 ];
 

@@ -2,7 +2,7 @@
  * How each error of the catalogue comes about in the running service: docs/errors.md shows these requests and answers.
  */
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { type ClientRequest, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ export interface Provocation {
 }
 
 /** Low enough to be reached within a test. */
-const limits = { MAX_ROWS: '100', LOCK_TIMEOUT_MS: '200', BODY_IDLE_TIMEOUT_MS: '1000' };
+const limits = { MAX_ROWS: '100', MAX_UPLOADS: '1', LOCK_TIMEOUT_MS: '200', BODY_IDLE_TIMEOUT_MS: '1000' };
 
 /** A service with tables for the provocations. */
 export async function startServiceForErrors(): Promise<TestService> {
@@ -137,6 +137,10 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   ),
   'nothing-to-load': json('/table/new/upload/json', '{"data": []}'),
   'unsupported-file': workbook(Buffer.from('%PDF-1.7\n'), 'of a PDF'),
+  'too-many-uploads': {
+    request: 'POST /api/v1/table/new/upload/json, while another upload was under way, with MAX_UPLOADS=1',
+    send: sendBesideAnother,
+  },
   'headers-too-large': {
     request: 'GET /api/v1/table/orders, with 20 KiB of headers',
     send: (service) => service.get('/table/orders', { headers: { 'x-long': 'x'.repeat(20_480) } }),
@@ -184,16 +188,35 @@ function failWith(service: TestService, sqlstate: string): Promise<TestAnswer> {
   return service.post('/table/failing/upload/json?if_exists=append', { data: [{ sqlstate }] });
 }
 
-async function sendStalled(service: TestService) {
+async function beginUpload(service: TestService): Promise<ClientRequest> {
   const request = httpRequest(new URL('/api/v1/table/new/upload/json', service.url), {
     method: 'POST',
     headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
   });
   request.on('error', () => {});
   request.write('{"data": [');
+  return request;
+}
+
+async function sendStalled(service: TestService) {
+  const request = await beginUpload(service);
+  const answer = await answerOf(request);
+  request.destroy();
+  return answer;
+}
+
+/** Of two uploads that stand still, one has the only place; the other one is answered. */
+async function sendBesideAnother(service: TestService) {
+  const uploads = [await beginUpload(service), await beginUpload(service)];
+  const answer = await Promise.race(uploads.map(answerOf));
+  for (const upload of uploads) upload.destroy();
+  while ((await service.post('/table/new/upload/json', {})).status === 429) await sleep(20);
+  return answer;
+}
+
+async function answerOf(request: ClientRequest) {
   const [response] = await once(request, 'response');
   const body = JSON.parse(await text(response));
-  request.destroy();
   return { status: response.statusCode, headers: new Headers(response.headers), body };
 }
 
@@ -212,7 +235,7 @@ async function sendToLockedTable(service: TestService): Promise<TestAnswer> {
 
 async function sendWithoutDatabase(service: TestService): Promise<TestAnswer> {
   const name = new URL(service.database.url).pathname.slice(1);
-  const server = new pg.Client(process.env.TEST_DATABASE_URL);
+  const server = new pg.Client(process.env.TEST_ADMIN_DATABASE_URL ?? process.env.TEST_DATABASE_URL);
   await server.connect();
   await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
   await server.end();

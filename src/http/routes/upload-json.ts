@@ -59,15 +59,17 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         query.schema,
         uploadScope(query.if_exists),
       );
-      const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-      const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' });
-      const input = jsonInput(chunks, spool, {
-        maxDepth: limits.maxJsonDepth,
-        maxTableBytes: limits.maxDefinitionBytes,
-        maxColumns: limits.maxColumns,
-        maxCellBytes: limits.maxCellBytes,
+      return context.uploadSlots.use(() => {
+        const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+        const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' });
+        const input = jsonInput(chunks, spool, {
+          maxDepth: limits.maxJsonDepth,
+          maxTableBytes: limits.maxDefinitionBytes,
+          maxColumns: limits.maxColumns,
+          maxCellBytes: limits.maxCellBytes,
+        });
+        return answerUpload(context, table, query, input, reply);
       });
-      return answerUpload(context, table, query, input, reply);
     },
   );
 }
