@@ -89,6 +89,10 @@ test('a text goes on where a sheet would end', async () => {
   assert.deepEqual(plainRows(result), [[1_048_601, { a: 'string last' }]]);
 });
 
+test('records without a value may come before the header, however many', async () => {
+  assert.deepEqual(plainRows(await read(`${'\n'.repeat(400_000)}a\n1\n`)), [[1, { a: 'number 1' }]]);
+});
+
 const encodings: [title: string, bytes: Buffer, warning: string | undefined][] = [
   ['UTF-8', Buffer.from('naïve,größe\n漢,1\n'), undefined],
   ['UTF-8 with its mark', Buffer.from('\ufeffnaïve,größe\n漢,1\n'), undefined],
@@ -199,12 +203,30 @@ test('the only sheet may be asked for by its number', async () => {
   assert.deepEqual((await read('a\n1\n', { sheet: '1' })).columns, ['a']);
 });
 
-test('a pass ends with the reason of its signal, and waits for the sink', async () => {
+test('a pass ends with the reason of its signal', async () => {
   const source = await open(`a\n${'1\n'.repeat(900)}`);
   await assert.rejects(source.read(recordRows(), AbortSignal.abort(new Error('gone'))), /gone/);
   const controller = new AbortController();
   const sink = { ...recordRows(), drain: () => Promise.resolve(controller.abort(new Error('left'))) };
   await assert.rejects(source.read(sink, controller.signal), /left/);
+});
+
+test('the source waits for the sink', async () => {
+  const source = await open(`a\n${`${'x'.repeat(1000)}\n`.repeat(900)}`);
+  const sink = recordRows();
+  const { beginRow } = sink;
+  let isWaiting = false;
+  sink.beginRow = (row) => {
+    assert.equal(isWaiting, false);
+    beginRow(row);
+  };
+  sink.drain = async () => {
+    isWaiting = true;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    isWaiting = false;
+  };
+  await source.read(sink, new AbortController().signal);
+  assert.equal(sink.rows.length, 900);
 });
 
 test('the event loop has its turns while a long text is read from memory', async () => {
