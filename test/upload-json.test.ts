@@ -397,6 +397,26 @@ suite('missing keys and nulls', () => {
     assert.deepEqual(found, { rows: count, in_order: count, a: count / 3, b: count - 40_001 });
   });
 
+  test('numbering goes on after the numbers that rows bring along', async () => {
+    const name = '"Number ""it"""';
+    const encoded = encodeURIComponent('Number "it"');
+    const table = {
+      columns: columns(['The id', 'bigserial'], ['low', 'serial'], ['n', 'integer']),
+      constraints: { primary_key: { name: '', columns: ['The id'] } },
+    };
+    const data = [{ n: 1 }, { n: 2, 'The id': 41, low: -5 }, { n: 3, 'The id': 40, low: -6 }, { n: 4 }];
+    assert.equal((await upload(encoded, { table, data })).status, 201);
+    const more = await upload(encoded, { data: [{ n: 5 }] }, '?if_exists=append');
+    assert.equal(more.status, 200, JSON.stringify(more.body));
+    assert.deepEqual(await service.rows(`SELECT "The id"::int AS id, low, n FROM ${name} ORDER BY n`), [
+      { id: 1, low: 1, n: 1 },
+      { id: 41, low: -5, n: 2 },
+      { id: 40, low: -6, n: 3 },
+      { id: 2, low: 2, n: 4 },
+      { id: 42, low: 3, n: 5 },
+    ]);
+  });
+
   test('rows that have nothing but ignored columns are rows', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'text', { default: 'x' }]) };

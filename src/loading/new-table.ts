@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import { quoteQualified } from '../postgres/sql.ts';
 import { isRefusalOfData } from '../postgres/sqlstate.ts';
 import { tableExists } from '../tables/create-table.ts';
-import { addConstraints, createBareTable } from '../tables/ddl.ts';
+import { addConstraints, continueNumbering, createBareTable } from '../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
@@ -49,6 +49,10 @@ export async function openNewTable(
         if (refusal) await rows.explain(refusal, undefined, rulesOf(table));
       }
       problems.throwIfAny();
+      for (const { name: column, identity } of table.columns) {
+        if (identity === 'none' || rows.places.sourceColumn(column) < 0) continue;
+        await client.query(continueNumbering(relation, column));
+      }
       if (replaces) await swapTable(client, table, name, lockTimeoutMs);
     },
   };

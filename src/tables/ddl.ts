@@ -43,6 +43,19 @@ export function addConstraints(
   return { text: `ALTER TABLE ${quoteQualified(table.schema, name)} ${additions}` };
 }
 
+/**
+ * Makes an identity column number on from the highest value that its rows brought along. Only for a table that nobody
+ * else sees yet: elsewhere others may take numbers at the same moment.
+ */
+export function continueNumbering(relation: string, column: string): Statement {
+  const highest = `max(${quoteIdentifier(column)})`;
+  return {
+    text: `SELECT setval(pg_get_serial_sequence($1, $2), ${highest}) FROM ${relation}
+HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass), 0)`,
+    values: [relation, column],
+  };
+}
+
 function columnClause(column: PreparedColumn): string {
   let clause = `${quoteIdentifier(column.name)} ${column.typeSql}`;
   if (column.identity !== 'none') clause += ` GENERATED ${column.identity.toUpperCase()} AS IDENTITY`;
