@@ -1,0 +1,401 @@
+/** `if_exists=replace`: the new table takes the place of the old in one step, or nothing happens at all. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestService } from './support/service.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService({ LOCK_TIMEOUT_MS: '1000' });
+});
+after(() => service.stop());
+
+let tables = 0;
+const nextTable = () => `r${++tables}`;
+const replace = (name: string, body: unknown, query = '') =>
+  service.post(`/table/${name}/upload/json?if_exists=replace${query}`, body);
+const columns = (...list: [name: string, type: string, more?: object][]) =>
+  list.map(([name, type, more]) => ({ name, type, ...more }));
+
+/** Everything that has a name of its own beside the table: constraints, indexes, sequences. */
+async function namesOf(name: string): Promise<string[]> {
+  const rows = await service.rows(
+    `SELECT 'constraint ' || conname AS name FROM pg_constraint WHERE conrelid = $1::regclass AND contype <> 'n'
+     UNION ALL SELECT 'index ' || indexrelid::regclass FROM pg_index WHERE indrelid = $1::regclass
+     UNION ALL SELECT 'sequence ' || objid::regclass FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+       WHERE d.refobjid = $1::regclass AND d.classid = 'pg_class'::regclass
+     ORDER BY 1`,
+    [name],
+  );
+  return rows.map((row) => row.name as string);
+}
+
+suite('the new table', () => {
+  const table = (unique: string[] = ['code']) => ({
+    columns: columns(['id', 'serial'], ['code', 'text'], ['parent', 'integer']),
+    constraints: {
+      primary_key: { name: '', columns: ['id'] },
+      unique: [{ name: '', columns: unique }],
+      foreign_keys: [] as object[],
+    },
+  });
+  const data = [{ code: 'a' }, { code: 'b' }];
+
+  test('has the names that a fresh table would have', async () => {
+    const name = nextTable();
+    await service.post(`/table/${name}`, { table: table() });
+    const fresh = await namesOf(name);
+    assert.deepEqual(fresh, [
+      `constraint ${name}_code_key`,
+      `constraint ${name}_pkey`,
+      `index ${name}_code_key`,
+      `index ${name}_pkey`,
+      `sequence ${name}_id_seq`,
+    ]);
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await replace(name, { table: table(), data });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.deepEqual(await namesOf(name), fresh);
+    }
+    const other = await replace(name, { table: table(['code', 'parent']), data });
+    assert.equal(other.status, 201);
+    assert.ok((await namesOf(name)).includes(`index ${name}_code_parent_key`));
+    assert.ok(!(await namesOf(name)).includes(`index ${name}_code_key`));
+  });
+
+  test('may keep the names that its definition gives, which the old table has', async () => {
+    const name = nextTable();
+    const named = {
+      columns: columns(['id', 'integer'], ['code', 'text']),
+      constraints: {
+        primary_key: { name: `${name}_p`, columns: ['id'] },
+        unique: [{ name: `${name}_u`, columns: ['code'] }],
+      },
+    };
+    const rows = [{ id: 1, code: 'x' }];
+    for (let round = 0; round < 2; round += 1) {
+      const answer = await replace(name, { table: named, data: rows });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.equal(answer.body.table.constraints.primary_key.name, `${name}_p`);
+      assert.deepEqual(answer.body.table.constraints.unique, [{ name: `${name}_u`, columns: ['code'] }]);
+    }
+    const swapped = {
+      ...named,
+      constraints: {
+        primary_key: { name: `${name}_u`, columns: ['id'] },
+        unique: [{ name: `${name}_p`, columns: ['code'] }],
+      },
+    };
+    const answer = await replace(name, { table: swapped, data: rows });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.equal(answer.body.table.constraints.primary_key.name, `${name}_u`);
+  });
+
+  test('goes on numbering where its rows end', async () => {
+    const name = nextTable();
+    await replace(name, { table: table(), data });
+    await replace(name, { table: table(), data });
+    const inserted = await service.rows(`INSERT INTO ${name} (code) VALUES ('c') RETURNING id`);
+    assert.deepEqual(inserted, [{ id: 3 }]);
+    const appended = await service.post(`/table/${name}/upload/json?if_exists=append`, {
+      data: [{ code: 'd' }],
+    });
+    assert.equal(appended.status, 200, JSON.stringify(appended.body));
+    assert.deepEqual(await service.rows(`SELECT id, code FROM ${name} ORDER BY id`), [
+      { id: 1, code: 'a' },
+      { id: 2, code: 'b' },
+      { id: 3, code: 'c' },
+      { id: 4, code: 'd' },
+    ]);
+  });
+
+  test('may refer to itself', async () => {
+    const name = nextTable();
+    const self = table();
+    self.constraints.foreign_keys = [
+      { name: '', column: 'parent', reference_table: name, reference_column: 'id' },
+    ];
+    const family = [
+      { id: 2, code: 'child', parent: 1 },
+      { id: 1, code: 'root', parent: null },
+    ];
+    for (let round = 0; round < 2; round += 1) {
+      const answer = await replace(name, { table: self, data: family });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.deepEqual(answer.body.table.constraints.foreign_keys, [
+        {
+          name: `${name}_parent_fkey`,
+          column: 'parent',
+          reference_table: name,
+          reference_column: 'id',
+          reference_schema: 'public',
+        },
+      ]);
+    }
+    await assert.rejects(service.rows(`INSERT INTO ${name} (code, parent) VALUES ('x', 99)`), {
+      code: '23503',
+    });
+    const orphans = [{ id: 1, code: 'x', parent: 7 }];
+    const { errors } = assertProblem(
+      await replace(name, { table: self, data: orphans }),
+      422,
+      'invalid-data',
+    );
+    assert.deepEqual(
+      errors.map(({ row, column, value }) => [row, column, value]),
+      [[1, 'parent', '7']],
+    );
+    assert.equal((await service.rows(`SELECT * FROM ${name}`)).length, 2);
+  });
+
+  test('inherits owner, grants and comments', async () => {
+    const name = nextTable();
+    const [reader, owner] = [`reader_${process.pid}`, `owner_${process.pid}`];
+    const admin = new pg.Client(service.database.adminUrl);
+    await admin.connect();
+    try {
+      const [{ user }] = (await service.rows('SELECT current_user AS user')) as [{ user: string }];
+      await admin.query(
+        `CREATE ROLE ${reader}; CREATE ROLE ${owner}; GRANT ${owner} TO "${user}"; GRANT CREATE ON SCHEMA public TO ${owner}`,
+      );
+      await service.post(`/table/${name}`, { table: table() });
+      await service.rows(`COMMENT ON TABLE ${name} IS 'it''s "ours"'`);
+      await service.rows(`COMMENT ON COLUMN ${name}.code IS 'the code'`);
+      await service.rows(`COMMENT ON COLUMN ${name}.parent IS 'goes with its column'`);
+      await service.rows(`GRANT SELECT, INSERT ON ${name} TO ${reader}`);
+      await service.rows(`GRANT UPDATE (code) ON ${name} TO ${reader} WITH GRANT OPTION`);
+      await service.rows(`GRANT SELECT ON ${name} TO PUBLIC`);
+      await service.rows(`ALTER TABLE ${name} OWNER TO ${owner}`);
+      const facts = `SELECT pg_get_userbyid(relowner) AS owner, relacl::text[] AS acl, obj_description(oid, 'pg_class') AS comment,
+        (SELECT attacl::text[] FROM pg_attribute WHERE attrelid = c.oid AND attname = 'code') AS code_acl,
+        col_description(oid, 2) AS code_comment FROM pg_class c WHERE oid = $1::regclass`;
+      const before = await service.rows(facts, [name]);
+      const answer = await replace(name, {
+        table: { columns: columns(['id', 'integer'], ['code', 'text']) },
+        data,
+      });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.deepEqual(await service.rows(facts, [name]), before);
+      assert.equal(before[0]!.owner, owner);
+      assert.equal(before[0]!.comment, `it's "ours"`);
+    } finally {
+      await service.rows(`DROP TABLE IF EXISTS ${name}`);
+      await admin.query(`DROP OWNED BY ${reader}, ${owner}; DROP ROLE ${reader}, ${owner}`);
+      await admin.end();
+    }
+  });
+});
+
+suite('objects that depend on the old table', () => {
+  const table = {
+    columns: columns(['id', 'integer']),
+    constraints: { primary_key: { name: '', columns: ['id'] } },
+  };
+  const cases: [string, (name: string) => string[], RegExp][] = [
+    ['a view', (name) => [`CREATE VIEW ${name}_view AS SELECT id FROM ${name}`], /view r\d+_view/],
+    [
+      'a materialized view',
+      (name) => [`CREATE MATERIALIZED VIEW ${name}_mat AS SELECT id FROM ${name}`],
+      /materialized view r\d+_mat/,
+    ],
+    [
+      'a foreign key',
+      (name) => [`CREATE TABLE ${name}_child (parent integer REFERENCES ${name})`],
+      /constraint r\d+_child_parent_fkey on table r\d+_child/,
+    ],
+    [
+      'a trigger',
+      (name) => [
+        `CREATE FUNCTION ${name}_f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
+        `CREATE TRIGGER ${name}_trigger BEFORE INSERT ON ${name} FOR EACH ROW EXECUTE FUNCTION ${name}_f()`,
+      ],
+      /trigger r\d+_trigger on table r\d+/,
+    ],
+    [
+      'a policy',
+      (name) => [`CREATE POLICY ${name}_policy ON ${name} USING (true)`],
+      /policy r\d+_policy on table/,
+    ],
+    [
+      'a function over its rows',
+      (name) => [`CREATE FUNCTION ${name}_g(${name}) RETURNS integer LANGUAGE sql AS 'SELECT 1'`],
+      /function r\d+_g/,
+    ],
+    ['a partition', (name) => [`CREATE TABLE ${name}_heir () INHERITS (${name})`], /table r\d+_heir/],
+  ];
+  for (const [title, statements, named] of cases) {
+    test(`${title}: 409 that names it, and nothing is changed`, async () => {
+      const name = nextTable();
+      await service.post(`/table/${name}/upload/json`, { table, data: [{ id: 1 }] });
+      for (const statement of statements(name)) await service.rows(statement);
+      const before = await service.rows('SELECT $1::regclass::oid AS oid', [name]);
+      const answer = await replace(name, { table, data: [{ id: 2 }] });
+      const { detail, errors } = assertProblem(answer, 409, 'dependent-objects');
+      assert.match(detail, /truncate/, 'the remedy');
+      assert.equal(errors.length, 1);
+      assert.match(errors[0]!.value!, named);
+      assert.deepEqual(await service.rows('SELECT $1::regclass::oid AS oid', [name]), before);
+      assert.deepEqual(await service.rows(`SELECT id FROM ONLY ${name}`), [{ id: 1 }]);
+    });
+  }
+});
+
+suite('a replace that fails', () => {
+  for (const [title, body, status, code] of [
+    [
+      'for its data',
+      { table: { columns: columns(['a', 'integer']) }, data: [{ a: 1 }, { a: 'x' }] },
+      422,
+      'invalid-data',
+    ],
+    [
+      'for its keys',
+      {
+        table: {
+          columns: columns(['a', 'integer']),
+          constraints: { primary_key: { name: '', columns: ['a'] } },
+        },
+        data: [{ a: 1 }, { a: 1 }],
+      },
+      422,
+      'invalid-data',
+    ],
+    [
+      'for its definition',
+      { table: { columns: columns(['a', 'nonesuch']) }, data: [] },
+      422,
+      'invalid-definition',
+    ],
+    ['for having nothing', { data: [] }, 422, 'nothing-to-load'],
+  ] as const) {
+    test(`${title} leaves the old table`, async () => {
+      const name = nextTable();
+      await replace(name, { data: [{ old: 1 }] });
+      const before = await service.rows('SELECT $1::regclass::oid AS oid', [name]);
+      assertProblem(await replace(name, body), status, code);
+      assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), [{ old: '1' }]);
+      assert.deepEqual(await service.rows('SELECT $1::regclass::oid AS oid', [name]), before);
+      assert.deepEqual(
+        await service.rows("SELECT relname FROM pg_class WHERE relname LIKE 'tablewright%'"),
+        [],
+        'nothing is left aside',
+      );
+    });
+  }
+});
+
+suite('readers and writers beside a replace', () => {
+  test('see the old rows until the new ones are there, and never wait long', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['generation', 'integer'], ['n', 'integer']),
+      constraints: { primary_key: { name: '', columns: ['n'] } },
+    };
+    const count = 200_000;
+    const generation = (g: number) => ({
+      table,
+      data: Array.from({ length: count }, (_, n) => ({ generation: g, n })),
+    });
+    assert.equal((await replace(name, generation(1))).status, 201);
+    let isDone = false;
+    let longestMs = 0;
+    const seen = new Set<string>();
+    const reading = (async () => {
+      while (!isDone) {
+        const startedAt = performance.now();
+        const [row] = await service.rows(
+          `SELECT count(*)::int AS rows, min(generation) AS low, max(generation) AS high FROM (SELECT generation FROM ${name} LIMIT 1000) t`,
+        );
+        longestMs = Math.max(longestMs, performance.now() - startedAt);
+        seen.add(JSON.stringify(row));
+        await sleep(2);
+      }
+    })();
+    const answer = await replace(name, generation(2));
+    isDone = true;
+    await reading;
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const [last] = await service.rows(`SELECT count(*)::int AS rows, min(generation) AS low FROM ${name}`);
+    assert.deepEqual(last, { rows: count, low: 2 });
+    const possible = [1, 2].map((g) => JSON.stringify({ rows: 1000, low: g, high: g }));
+    assert.ok(
+      [...seen].every((row) => possible.includes(row)),
+      [...seen].join(),
+    );
+    assert.ok(seen.has(possible[0]!), 'the old rows were seen meanwhile');
+    assert.ok(longestMs < 500, `a reader waited for ${longestMs} ms`);
+  });
+
+  test('that hold the table make the replace wait, and give up in time, not each other', async () => {
+    const name = nextTable();
+    await replace(name, { data: [{ a: 1 }] });
+    const holder = await service.database.pool.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query(`SELECT * FROM ${name}`);
+      const replacing = replace(name, { data: [{ a: 2 }] });
+      await sleep(300);
+      const startedAt = performance.now();
+      await service.rows(`SELECT * FROM ${name}`);
+      assert.ok(
+        performance.now() - startedAt < 250,
+        'a reader does not stand in the queue behind the replace',
+      );
+      const answer = await replacing;
+      assertProblem(answer, 503, 'database-busy');
+      assert.ok(Number(answer.headers.get('retry-after')) > 0);
+      const waiting = replace(name, { data: [{ a: 3 }] });
+      await sleep(200);
+      await holder.query('COMMIT');
+      assert.equal((await waiting).status, 201);
+    } finally {
+      await holder.query('ROLLBACK');
+      holder.release();
+    }
+    assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), [{ a: '3' }]);
+  });
+
+  test('two replaces at once both succeed, one after the other', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['id', 'serial'], ['a', 'integer']),
+      constraints: { primary_key: { name: '', columns: ['id'] } },
+    };
+    await replace(name, { table, data: [{ a: 0 }] });
+    for (let round = 0; round < 3; round += 1) {
+      const answers = await Promise.all(
+        [1, 2].map((a) => replace(name, { table, data: Array.from({ length: 1000 }, () => ({ a })) })),
+      );
+      for (const answer of answers) {
+        if (answer.status !== 201) assertProblem(answer, 409, 'write-conflict');
+      }
+      assert.ok(answers.some(({ status }) => status === 201));
+      const [row] = await service.rows(
+        `SELECT count(*)::int AS rows, count(DISTINCT a)::int AS kinds FROM ${name}`,
+      );
+      assert.deepEqual(row, { rows: 1000, kinds: 1 });
+      assert.deepEqual(await namesOf(name), [
+        `constraint ${name}_pkey`,
+        `index ${name}_pkey`,
+        `sequence ${name}_id_seq`,
+      ]);
+    }
+  });
+
+  test('rows that come while a replace goes on are in the old table, or refused, never lost in silence', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['a', 'integer']) };
+    await replace(name, { table, data: [] });
+    const append = () => service.post(`/table/${name}/upload/json?if_exists=append`, { data: [{ a: 1 }] });
+    const answers = await Promise.all([
+      replace(name, { table, data: [{ a: 2 }] }),
+      ...Array.from({ length: 5 }, append),
+    ]);
+    for (const answer of answers) assert.ok([200, 201].includes(answer.status), JSON.stringify(answer.body));
+    const [row] = await service.rows(`SELECT count(*) FILTER (WHERE a = 2)::int AS replaced FROM ${name}`);
+    assert.deepEqual(row, { replaced: 1 });
+  });
+});
