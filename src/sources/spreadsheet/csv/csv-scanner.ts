@@ -195,10 +195,11 @@ export class CsvScanner {
           if (this.#state === QUOTED) at++;
           break;
         case QUOTED: {
-          const quote = bytes.indexOf(QUOTE, at);
-          this.#hold(bytes, at, quote < 0 ? end : quote);
-          at = quote < 0 ? end : quote + 1;
-          if (quote >= 0) this.#state = QUOTE_SEEN;
+          const found = closingQuote(bytes, at);
+          const quote = Math.min(found < 0 ? ~found : found, end);
+          this.#hold(bytes, at, found < 0 ? undouble(bytes, at, quote) : quote);
+          if (quote < end) this.#state = QUOTE_SEEN;
+          at = quote + 1;
           break;
         }
         case QUOTE_SEEN:
