@@ -1,6 +1,7 @@
 /** A zip file: which kind of workbook it holds is told by its parts. */
 
 import { openLegacy } from './legacy/legacy-source.ts';
+import { isOpenDocument, openOds } from './ods/ods-source.ts';
 import type { RandomAccessFile } from './random-access-file.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
@@ -16,6 +17,7 @@ export async function openPackage(
   limits: SpreadsheetLimits,
 ): Promise<SpreadsheetSource> {
   const container = await openZipContainer(file, limits);
+  if (isOpenDocument(container)) return await openOds(container, options, limits);
   const part = await findWorkbookPart(container);
   if (!/\.bin$/i.test(part.name)) return await openXlsx(container, part, options, limits);
   const relationships = await readRelationships(container, part.name);

@@ -7,17 +7,11 @@ import { chooseSheet, quote } from '../choose-sheet.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import { partSlices } from './part-slices.ts';
 import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
 import { SheetScanner } from './sheet-scanner.ts';
 import { readWorkbook, type Workbook } from './workbook.ts';
-import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
-
-/** Some 0.3 ms of scanning; between two slices the sink may stop us and the caller may give up. */
-const sliceBytes = 64 * 1024;
-
-/** The event loop gets its turn after this long at the latest, since slices that are at hand do not wait for it. */
-const maxTurnMs = 10;
 
 /**
  * @param part the part of the workbook
@@ -81,7 +75,7 @@ class XlsxSource implements SpreadsheetSource {
       is1904: this.#workbook.is1904,
       limits: this.#options.limits,
     });
-    for await (const slice of slices(this.#container, this.#part, signal)) {
+    for await (const slice of partSlices(this.#container, this.#part, signal)) {
       scanner.push(slice);
       const wait = sink.drain();
       if (wait !== undefined) await wait;
@@ -100,26 +94,7 @@ class XlsxSource implements SpreadsheetSource {
     const part = this.#workbook.sharedStrings;
     if (part === undefined) return new SharedStrings(limits.maxSharedStringBytes);
     const reader = new SharedStringsReader(part.name, limits);
-    for await (const slice of slices(this.#container, part, signal)) reader.push(slice);
+    for await (const slice of partSlices(this.#container, part, signal)) reader.push(slice);
     return reader.finish();
   }
-}
-
-/** The part's text in slices, with a turn for the event loop when it is due; ends with the signal's reason. */
-async function* slices(
-  container: ZipContainer,
-  part: ZipPart,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer, void, undefined> {
-  let turnStart = performance.now();
-  for await (const chunk of decodeXml(container.read(part), part.name)) {
-    for (let at = 0; at < chunk.length; at += sliceBytes) {
-      signal.throwIfAborted();
-      yield chunk.subarray(at, at + sliceBytes);
-      if (performance.now() - turnStart < maxTurnMs) continue;
-      await new Promise(setImmediate);
-      turnStart = performance.now();
-    }
-  }
-  signal.throwIfAborted();
 }

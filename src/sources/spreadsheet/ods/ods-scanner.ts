@@ -1,0 +1,481 @@
+/**
+ * The scanner of `content.xml` (OpenDocument 1.3 part 3): the list of its sheets, or the cells of one of them.
+ *
+ * The values are in attributes, typed, and not in what a cell shows; only texts are read from its paragraphs. Rows
+ * and cells that repeat are written once with a count, so a few bytes may stand for billions of cells: values are
+ * repeated in portions, and not without end.
+ */
+
+import * as kinds from '../../cell-kind.ts';
+import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { CellValues, type SheetTarget } from '../xlsx/cell-values.ts';
+import { parseIsoMoment } from '../xlsx/iso-moment.ts';
+import { SharedStrings, TextCollector } from '../xlsx/shared-strings.ts';
+import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../xlsx/xml-tokens.ts';
+import { parseDuration } from './duration.ts';
+import { attributeText, type OdsStyles } from './ods-styles.ts';
+
+const names = Object.fromEntries(
+  [
+    ...['spreadsheet', 'table', 'table-column', 'table-row', 'table-cell', 'covered-table-cell', 'shapes'],
+    ...['forms', 'p', 's', 'c', 'tab', 'line-break', 'ruby-text', 'note', 'annotation', 'style-name'],
+    ...[
+      'default-cell-style-name',
+      'number-columns-repeated',
+      'number-rows-repeated',
+      'formula',
+      'value-type',
+    ],
+    ...['value', 'date-value', 'time-value', 'boolean-value', 'string-value'],
+  ].map((name) => [name, Buffer.from(name)]),
+) as Record<string, Buffer>;
+
+/** Where in the document the elements stand that matter: their depth. */
+const SPREADSHEET = 3;
+const TABLE = 4;
+
+/** What a cell is. */
+const EMPTY = 0;
+const NUMBER = 1;
+const STRING = 2;
+const BOOLEAN = 3;
+const DATE = 4;
+const TIME = 5;
+const ERROR = 6;
+const NO_RESULT = 7;
+
+const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
+  [Buffer.from('float'), NUMBER, names.value!],
+  [Buffer.from('percentage'), NUMBER, names.value!],
+  [Buffer.from('currency'), NUMBER, names.value!],
+  [Buffer.from('string'), STRING, names['string-value']!],
+  [Buffer.from('boolean'), BOOLEAN, names['boolean-value']!],
+  [Buffer.from('date'), DATE, names['date-value']!],
+  [Buffer.from('time'), TIME, names['time-value']!],
+];
+
+/** An error is a text by its type; the programs say in attributes of their own, or not at all, that it is none. */
+const errorType = Buffer.from('error');
+const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)|Err:\d{3})$/;
+const maxErrorBytes = 16;
+
+const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
+
+const maxRepeatedCells = 20_000_000;
+
+/** Some 2 ms. */
+const portionCells = 4096;
+
+const spaces = Buffer.alloc(256, ' ');
+const tab = Buffer.from('\t');
+const lineBreak = Buffer.from('\n');
+
+/** A cell of a row that is repeated. */
+interface KeptCell {
+  column: number;
+  count: number;
+  type: number;
+  style: number;
+  bytes: Buffer;
+}
+
+export interface OdsScannerOptions {
+  partName: string;
+  styles: OdsStyles;
+  /** Numbers that are dates count from 1904-01-01. */
+  is1904: boolean;
+  /** Index of the sheet. */
+  sheet: number;
+  limits: SpreadsheetLimits;
+}
+
+export class OdsScanner {
+  readonly #xml: XmlTokens;
+  readonly #target: SheetTarget;
+  readonly #styles: OdsStyles;
+  readonly #values: CellValues;
+  readonly #sheet: number;
+
+  #depth = 0;
+  /** The depth of an element whose content does not matter; 0: none is open. */
+  #skippedDepth = 0;
+  #isInSpreadsheet = false;
+  #tables = 0;
+  #isInTable = false;
+  #isDone = false;
+
+  /** 1-based; the row at hand, how often it stands there, and its style. */
+  #row = 0;
+  #rowCount = 1;
+  #rowDepth = 0;
+  #rowStyle = 0;
+  #isRowBegun = false;
+  #kept: KeptCell[] = [];
+  #repeatsLeft = 0;
+  #repeatedCells = 0;
+
+  /** Default style by column, from 0, and how many columns have been told of. */
+  #columnStyles = new Uint32Array(maxSheetColumn);
+  #columns = 0;
+
+  /** Of the cell at hand: its column from 0. */
+  #column = 0;
+  #cellDepth = 0;
+  #count = 1;
+  #type = EMPTY;
+  #style = 0;
+  #isCovered = false;
+  #isFormula = false;
+  #hasValue = false;
+  readonly #text: TextCollector;
+  #paragraphs = 0;
+  #isInParagraph = false;
+  #isAfterSpace = false;
+
+  constructor(target: SheetTarget, options: OdsScannerOptions) {
+    this.#target = target;
+    this.#styles = options.styles;
+    this.#values = new CellValues(target, options.styles, new SharedStrings(0), options.is1904);
+    this.#sheet = options.sheet;
+    this.#xml = new XmlTokens(options.partName, options.limits.maxCellBytes);
+    this.#text = new TextCollector(options.limits.maxCellBytes);
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Takes the next bytes of the part; `run` then reads them. */
+  feed(chunk: Buffer): void {
+    this.#xml.feed(chunk);
+  }
+
+  /** @returns false where there is more to do before the next bytes: repeated rows, in portions */
+  run(): boolean {
+    const xml = this.#xml;
+    while (!this.#isDone) {
+      if (this.#repeatsLeft > 0 && !this.#repeatRows()) return false;
+      switch (xml.next()) {
+        case NEED_MORE:
+          return true;
+        case OPEN:
+          this.#depth++;
+          this.#open();
+          if (xml.isSelfClosing) this.#close();
+          break;
+        case CLOSE:
+          if (this.#depth === 0) xml.fail('a closing tag without an opening one');
+          this.#close();
+          break;
+        case TEXT:
+          if (this.#isInParagraph && this.#skippedDepth === 0) this.#appendText();
+      }
+    }
+    return true;
+  }
+
+  /** @throws AppError `invalid-file` where the document ends before its end */
+  finish(): void {
+    if (!this.#isDone) this.#xml.fail('it ends too early');
+  }
+
+  #open(): void {
+    if (this.#skippedDepth !== 0) return;
+    if (this.#isInParagraph) this.#openInParagraph();
+    else if (this.#cellDepth !== 0) this.#openInCell();
+    else if (this.#rowDepth !== 0) this.#openInRow();
+    else if (this.#isInTable) this.#openInTable();
+    else if (this.#depth === SPREADSHEET) this.#isInSpreadsheet = this.#xml.isNamed(names.spreadsheet!);
+    else if (this.#depth === TABLE && this.#isInSpreadsheet && this.#xml.isNamed(names.table!)) {
+      this.#isInTable = this.#tables++ === this.#sheet;
+      if (!this.#isInTable) this.#skip();
+    }
+  }
+
+  #close(): void {
+    const depth = this.#depth--;
+    if (this.#skippedDepth !== 0) {
+      if (depth === this.#skippedDepth) this.#skippedDepth = 0;
+    } else if (this.#cellDepth !== 0) {
+      if (depth === this.#cellDepth) this.#closeCell();
+      else if (depth === this.#cellDepth + 1) this.#isInParagraph = false;
+    } else if (depth === this.#rowDepth) {
+      this.#closeRow();
+    } else if (depth === TABLE && this.#isInTable) {
+      this.#isDone = true;
+    } else if (depth === 1) {
+      this.#xml.fail('it does not hold the sheet');
+    }
+  }
+
+  #skip(): void {
+    this.#skippedDepth = this.#depth;
+  }
+
+  #openInTable(): void {
+    const xml = this.#xml;
+    if (xml.isNamed(names['table-row']!)) {
+      this.#rowDepth = this.#depth;
+      this.#row++;
+      this.#rowCount = this.#repetition(names['number-rows-repeated']!);
+      this.#rowStyle = this.#styleOf(names['default-cell-style-name']!);
+      this.#column = 0;
+    } else if (xml.isNamed(names['table-column']!)) {
+      const count = this.#repetition(names['number-columns-repeated']!);
+      const style = this.#styleOf(names['default-cell-style-name']!);
+      this.#columnStyles.fill(Math.max(0, style), this.#columns, this.#columns + count);
+      this.#columns += count;
+    } else if (xml.isNamed(names.shapes!) || xml.isNamed(names.forms!)) {
+      this.#skip();
+    }
+  }
+
+  #openInRow(): void {
+    const xml = this.#xml;
+    this.#isCovered = xml.isNamed(names['covered-table-cell']!);
+    if (!this.#isCovered && !xml.isNamed(names['table-cell']!)) {
+      this.#skip();
+      return;
+    }
+    this.#cellDepth = this.#depth;
+    this.#count = this.#repetition(names['number-columns-repeated']!);
+    this.#paragraphs = 0;
+    this.#text.clear();
+    this.#type = EMPTY;
+    this.#isFormula = xml.attribute(names.formula!) >= 0;
+    this.#hasValue = false;
+    this.#takeType();
+    // LibreOffice types what it took over from Excel as TRUE by this formula, with the number 1.
+    if (this.#isFormula && this.#type === NUMBER && booleanFormula.test(attributeText(xml, names.formula!))) {
+      this.#type = BOOLEAN;
+    }
+    const style = this.#styleOf(names['style-name']!);
+    if (style >= 0) this.#style = style;
+    else if (this.#rowStyle >= 0) this.#style = this.#rowStyle;
+    else this.#style = this.#columnStyles[this.#column] ?? 0;
+  }
+
+  /** The first `value-type` is the standard's; LibreOffice adds one of its own that tells errors. */
+  #takeType(): void {
+    const { attributes, attributeCount, bytes } = this.#xml;
+    for (let at = 0; at < 4 * attributeCount; at += 4) {
+      if (!equals(bytes, attributes[at]!, attributes[at + 1]!, names['value-type']!)) continue;
+      const start = attributes[at + 2]!;
+      const end = attributes[at + 3]!;
+      const known = valueTypes.find(([name]) => equals(bytes, start, end, name));
+      if (equals(bytes, start, end, errorType)) {
+        this.#type = ERROR;
+        this.#hasValue = false;
+        this.#text.clear();
+      } else if (known !== undefined && this.#type === EMPTY) {
+        this.#type = known[1];
+        this.#takeValue(known[2]);
+      }
+    }
+  }
+
+  #takeValue(name: Buffer): void {
+    const xml = this.#xml;
+    const at = xml.attribute(name);
+    if (at < 0) return;
+    this.#hasValue = true;
+    this.#text.append(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
+  }
+
+  /** What is shown counts for texts and errors only, and shapes and notes that hang on the cell are not shown in it. */
+  #openInCell(): void {
+    const isText = this.#type === EMPTY || this.#type === STRING || this.#type === ERROR;
+    if (!isText || this.#hasValue || !this.#xml.isNamed(names.p!)) {
+      this.#skip();
+      return;
+    }
+    if (this.#paragraphs++ > 0) this.#text.append(lineBreak, 0, 1);
+    this.#isInParagraph = true;
+    this.#isAfterSpace = true;
+  }
+
+  #openInParagraph(): void {
+    const xml = this.#xml;
+    if (xml.isNamed(names.s!)) {
+      const count = this.#repetition(names.c!);
+      for (let left = count; left > 0; left -= spaces.length) {
+        this.#text.append(spaces, 0, Math.min(left, spaces.length));
+      }
+      this.#isAfterSpace = false;
+    } else if (xml.isNamed(names.tab!) || xml.isNamed(names['line-break']!)) {
+      this.#text.append(xml.isNamed(names.tab!) ? tab : lineBreak, 0, 1);
+      this.#isAfterSpace = false;
+    } else if (
+      xml.isNamed(names['ruby-text']!) ||
+      xml.isNamed(names.note!) ||
+      xml.isNamed(names.annotation!)
+    ) {
+      this.#skip();
+    }
+  }
+
+  /** White space counts as one space, and at the start of a paragraph as none (6.1.2); more are written as `s`. */
+  #appendText(): void {
+    const { bytes, textStart, textEnd } = this.#xml;
+    let runStart = textStart;
+    for (let at = textStart; at <= textEnd; at++) {
+      const isSpace = at < textEnd && bytes[at]! <= 0x20;
+      if (at < textEnd && !isSpace) continue;
+      if (at > runStart) {
+        this.#text.append(bytes, runStart, at);
+        this.#isAfterSpace = false;
+      }
+      if (isSpace && !this.#isAfterSpace) {
+        this.#text.append(spaces, 0, 1);
+        this.#isAfterSpace = true;
+      }
+      runStart = at + 1;
+    }
+  }
+
+  #closeCell(): void {
+    this.#cellDepth = 0;
+    this.#isInParagraph = false;
+    const column = this.#column;
+    this.#column += this.#count;
+    if (this.#isCovered) return;
+    const type = this.#typeAtEnd();
+    if (type === EMPTY) return;
+    if (this.#column > maxSheetColumn)
+      this.#xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
+    const { bytes, length } = this.#text;
+    if (this.#rowCount > 1) {
+      const kept = Buffer.from(bytes.subarray(0, length));
+      this.#kept.push({ column, count: this.#count, type, style: this.#style, bytes: kept });
+      return;
+    }
+    this.#countRepeated(this.#count - 1);
+    this.#begin(this.#row);
+    this.#put(column, this.#count, type, this.#style, bytes, length);
+  }
+
+  #typeAtEnd(): number {
+    const { bytes, length } = this.#text;
+    if (length === 0) {
+      const isWithout =
+        this.#isFormula && (this.#type === EMPTY || (this.#type !== STRING && !this.#hasValue));
+      if (this.#type === ERROR) return ERROR;
+      return isWithout ? NO_RESULT : EMPTY;
+    }
+    const isText = this.#type === EMPTY || this.#type === STRING;
+    if (!isText) return this.#type;
+    const isError =
+      this.#isFormula && length <= maxErrorBytes && errorText.test(bytes.toString('latin1', 0, length));
+    return isError ? ERROR : STRING;
+  }
+
+  #closeRow(): void {
+    this.#rowDepth = 0;
+    if (this.#isRowBegun) this.#target.endRow();
+    this.#isRowBegun = false;
+    if (this.#kept.length > 0) this.#repeatsLeft = this.#rowCount;
+    else this.#row += this.#rowCount - 1;
+  }
+
+  /** @returns false where rows are left for the next turn */
+  #repeatRows(): boolean {
+    let cells = 0;
+    while (this.#repeatsLeft > 0) {
+      if (cells > portionCells) return false;
+      this.#begin(this.#row);
+      for (const { column, count, type, style, bytes } of this.#kept) {
+        this.#countRepeated(count);
+        this.#put(column, count, type, style, bytes, bytes.length);
+        cells += count;
+      }
+      this.#target.endRow();
+      this.#isRowBegun = false;
+      if (--this.#repeatsLeft > 0) this.#row++;
+    }
+    this.#kept = [];
+    return true;
+  }
+
+  #countRepeated(cells: number): void {
+    this.#repeatedCells += cells;
+    if (this.#repeatedCells > maxRepeatedCells) {
+      throw limitExceeded('The sheet repeats too many cells', maxRepeatedCells, 'cells');
+    }
+  }
+
+  #begin(row: number): void {
+    if (row > maxSheetRow) this.#xml.fail(`a row beyond the last row ${maxSheetRow}`);
+    if (this.#isRowBegun) return;
+    this.#isRowBegun = true;
+    this.#target.beginRow(row);
+  }
+
+  #put(column: number, count: number, type: number, style: number, bytes: Buffer, length: number): void {
+    for (let at = column; at < column + count; at++) {
+      switch (type) {
+        case NUMBER:
+          this.#values.number(at, style, bytes, 0, length);
+          break;
+        case STRING:
+          this.#target.cell(at, kinds.STRING, bytes, 0, length);
+          break;
+        case BOOLEAN:
+          this.#values.boolean(at, bytes, 0, length);
+          break;
+        case DATE:
+          this.#putDate(at, style, bytes, length);
+          break;
+        case TIME:
+          this.#putTime(at, style, bytes, length);
+          break;
+        case ERROR:
+          this.#target.fault(at, kinds.ERROR_CELL, bytes, 0, length);
+          break;
+        default:
+          this.#target.fault(at, kinds.FORMULA_WITHOUT_VALUE, bytes, 0, 0);
+      }
+    }
+  }
+
+  /** Programs leave a time of 0:00 out, or write it where only the day is meant: the format says which it is. */
+  #putDate(column: number, style: number, bytes: Buffer, length: number): void {
+    const moment = parseIsoMoment(bytes.toString('latin1', 0, Math.min(length, 64)));
+    if (moment === undefined || moment.kind === kinds.TIME) {
+      this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);
+      return;
+    }
+    const isDate = moment.microseconds === 0 && this.#styles.hasTime[style] !== true;
+    this.#target.moment(column, isDate ? kinds.DATE : kinds.TIMESTAMP, moment.days, moment.microseconds);
+  }
+
+  #putTime(column: number, style: number, bytes: Buffer, length: number): void {
+    const duration = parseDuration(bytes.toString('latin1', 0, Math.min(length, 65)));
+    if (duration === undefined) {
+      this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);
+      return;
+    }
+    const isTime = duration.days === 0 && this.#styles.isElapsed[style] !== true;
+    this.#target.moment(column, isTime ? kinds.TIME : kinds.INTERVAL, duration.days, duration.microseconds);
+  }
+
+  #repetition(name: Buffer): number {
+    const at = this.#xml.attribute(name);
+    if (at < 0) return 1;
+    const text = attributeText(this.#xml, name);
+    if (!/^\d{1,10}$/.test(text)) this.#xml.fail(`a repetition that is no number in row ${this.#row}`);
+    return Math.max(1, Number(text));
+  }
+
+  /** The index of the style that the attribute names; -1: none is named. */
+  #styleOf(name: Buffer): number {
+    if (this.#xml.attribute(name) < 0) return -1;
+    return this.#styles.indices.get(attributeText(this.#xml, name)) ?? 0;
+  }
+}
+
+function equals(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  if (end - start !== name.length) return false;
+  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return false;
+  return true;
+}

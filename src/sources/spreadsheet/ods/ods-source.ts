@@ -1,0 +1,123 @@
+/** One sheet of an OpenDocument spreadsheet (.ods) as rows. */
+
+import { AppError } from '../../../errors.ts';
+import type { CellLocation, CellSink } from '../../cell-sink.ts';
+import type { SourceWarning } from '../../row-source.ts';
+import { chooseSheet } from '../choose-sheet.ts';
+import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import { partSlices } from '../xlsx/part-slices.ts';
+import { attributeOf, readSmallPart } from '../xlsx/small-part.ts';
+import { notAWorkbook } from '../xlsx/workbook.ts';
+import { encrypted, type ZipContainer, type ZipPart } from '../xlsx/zip-container.ts';
+import { OdsOutline } from './ods-outline.ts';
+import { OdsScanner, type OdsScannerOptions } from './ods-scanner.ts';
+import { OdsStylesReader } from './ods-styles.ts';
+
+const spreadsheetType = /^application\/vnd\.oasis\.opendocument\.spreadsheet/;
+const contentName = 'content.xml';
+
+/** Whether the package is of OpenDocument, of whatever kind (OpenDocument part 2, 3.2). */
+export function isOpenDocument(container: ZipContainer): boolean {
+  return container.find('META-INF/manifest.xml') !== undefined;
+}
+
+/** @throws AppError as `openSpreadsheet` */
+export async function openOds(
+  container: ZipContainer,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+): Promise<SpreadsheetSource> {
+  const rowsOptions = toRowsOptions(options, limits);
+  await checkManifest(container);
+  const content = container.find(contentName);
+  if (content === undefined) {
+    throw new AppError('invalid-file', `The file does not hold the part ${contentName}.`);
+  }
+  const stylesReader = new OdsStylesReader();
+  const stylesPart = container.find('styles.xml');
+  if (stylesPart !== undefined) await readOutline(container, stylesPart, stylesReader, limits);
+  const { sheets, is1904 } = await readOutline(container, content, stylesReader, limits);
+  const index = chooseSheet(sheets, options.sheet);
+  const scanning = { partName: content.name, styles: stylesReader.finish(), is1904, sheet: index, limits };
+  return new OdsSource(container, content, scanning, sheets, rowsOptions);
+}
+
+/** The manifest names the document's type, and which of its parts are encrypted (OpenDocument part 2, 4). */
+async function checkManifest(container: ZipContainer): Promise<void> {
+  let type = '';
+  await readSmallPart(container, container.find('META-INF/manifest.xml')!, (tag, path) => {
+    if (path === 'manifest/file-entry/encryption-data') throw encrypted();
+    if (path !== 'manifest/file-entry') return;
+    if (attributeOf(tag, 'full-path') === '/') type = attributeOf(tag, 'media-type') ?? '';
+  });
+  if (type !== '' && !spreadsheetType.test(type)) {
+    throw notAWorkbook('an OpenDocument file of another kind');
+  }
+}
+
+async function readOutline(
+  container: ZipContainer,
+  part: ZipPart,
+  styles: OdsStylesReader,
+  limits: SpreadsheetLimits,
+): Promise<{ sheets: SheetSummary[]; is1904: boolean }> {
+  const outline = new OdsOutline(part.name, styles, limits.maxCellBytes);
+  for await (const slice of partSlices(container, part, new AbortController().signal)) outline.push(slice);
+  return { sheets: outline.finish(), is1904: outline.is1904 };
+}
+
+class OdsSource implements SpreadsheetSource {
+  readonly nameMatching = 'loose';
+  readonly sheets: SheetSummary[];
+  readonly sheet: string;
+  readonly warnings: SourceWarning[] = [];
+
+  readonly #container: ZipContainer;
+  readonly #content: ZipPart;
+  readonly #scanning: OdsScannerOptions;
+  readonly #options: SheetRowsOptions;
+  #rows: SheetRows | undefined;
+
+  constructor(
+    container: ZipContainer,
+    content: ZipPart,
+    scanning: OdsScannerOptions,
+    sheets: SheetSummary[],
+    options: SheetRowsOptions,
+  ) {
+    this.#container = container;
+    this.#content = content;
+    this.#scanning = scanning;
+    this.sheets = sheets;
+    this.#options = options;
+    this.sheet = sheets[scanning.sheet]!.name;
+  }
+
+  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const rows = new SheetRows(sink, this.#options);
+    this.#rows = rows;
+    const scanner = new OdsScanner(rows, this.#scanning);
+    for await (const slice of partSlices(this.#container, this.#content, signal)) {
+      scanner.feed(slice);
+      for (let isRead = false; !isRead; ) {
+        isRead = scanner.run();
+        const wait = sink.drain();
+        if (wait !== undefined) await wait;
+        else if (!isRead) await new Promise(setImmediate);
+        signal.throwIfAborted();
+      }
+      // What follows are the other sheets.
+      if (scanner.isDone) break;
+    }
+    scanner.finish();
+    rows.finish();
+    this.warnings.splice(0, this.warnings.length, ...rows.warnings);
+  }
+
+  locate = (row: number, column: number): CellLocation => {
+    return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
+  };
+}

@@ -1,0 +1,191 @@
+/**
+ * The styles of an OpenDocument spreadsheet (OpenDocument 1.3 part 3, chapter 16) as far as they say what a value
+ * means: numbers padded with zeros, dates with a time of day, durations, hidden sheets.
+ */
+
+import * as formats from '../xlsx/number-formats.ts';
+import type { XmlTokens } from '../xlsx/xml-tokens.ts';
+
+/** What the styles of cells say, by the index of the style; 0 is a style that says nothing. */
+export interface OdsStyles {
+  indices: Map<string, number>;
+  /** As `Styles` of xlsx: what a number means. Dates are typed as such by most programs, but not by all. */
+  meanings: Uint8Array;
+  masks: (Buffer | undefined)[];
+  /** The dates are shown with a time of day. */
+  hasTime: boolean[];
+  /** The times may exceed a day. */
+  isElapsed: boolean[];
+}
+
+interface DataStyle {
+  isDate: boolean;
+  isTime: boolean;
+  /** As a number format of a spreadsheet; empty: none that could pad with zeros. */
+  code: string;
+  hasTime: boolean;
+  isElapsed: boolean;
+}
+
+const plainStyle: DataStyle = { isDate: false, isTime: false, code: '', hasTime: false, isElapsed: false };
+
+const names = Object.fromEntries(
+  [
+    ...['style', 'table-properties', 'name', 'family', 'display', 'data-style-name', 'parent-style-name'],
+    ...['number-style', 'date-style', 'time-style', 'truncate-on-overflow', 'hours', 'minutes', 'seconds'],
+    ...['number', 'min-integer-digits', 'decimal-places', 'min-decimal-places', 'grouping', 'text'],
+    ...['embedded-text', 'position'],
+  ].map((name) => [name, Buffer.from(name)]),
+) as Record<string, Buffer>;
+
+const maxDigits = 40;
+
+/** Takes the tokens of both parts that have styles, whatever else stands in them. */
+export class OdsStylesReader {
+  readonly hiddenTables = new Set<string>();
+  readonly #cellStyles = new Map<string, { dataStyle: string; parent: string }>();
+  readonly #dataStyles = new Map<string, DataStyle>();
+  #tableStyle = '';
+  #data: DataStyle | undefined;
+  #dataName = '';
+  /** Whether the text at hand is a literal of a number format, and where in the digits it goes: -1 at the end. */
+  #isInText = false;
+  #position = -1;
+  #text = '';
+
+  open(xml: XmlTokens): void {
+    if (xml.isNamed(names.style!)) {
+      this.#openStyle(xml);
+    } else if (xml.isNamed(names['table-properties']!)) {
+      if (attributeText(xml, names.display!) === 'false') this.hiddenTables.add(this.#tableStyle);
+    } else if (xml.isNamed(names['number-style']!)) {
+      this.#openData(xml, plainStyle);
+    } else if (xml.isNamed(names['date-style']!)) {
+      this.#openData(xml, { ...plainStyle, isDate: true });
+    } else if (xml.isNamed(names['time-style']!)) {
+      const isElapsed = attributeText(xml, names['truncate-on-overflow']!) === 'false';
+      this.#openData(xml, { ...plainStyle, isTime: true, isElapsed });
+    } else if (this.#data !== undefined) {
+      this.#openInData(xml, this.#data);
+    }
+  }
+
+  text(bytes: Buffer, start: number, end: number): void {
+    if (this.#isInText && this.#text.length < maxDigits) this.#text += bytes.toString('utf8', start, end);
+  }
+
+  close(xml: XmlTokens): void {
+    const data = this.#data;
+    if (data === undefined) return;
+    if (this.#isInText) {
+      this.#isInText = false;
+      this.#addLiteral(data);
+    } else if (
+      xml.isNamed(names['number-style']!) ||
+      xml.isNamed(names['date-style']!) ||
+      xml.isNamed(names['time-style']!)
+    ) {
+      this.#dataStyles.set(this.#dataName, data);
+      this.#data = undefined;
+    }
+  }
+
+  finish(): OdsStyles {
+    const styles: OdsStyles = {
+      indices: new Map(),
+      meanings: new Uint8Array(this.#cellStyles.size + 1).fill(formats.PLAIN),
+      masks: [undefined],
+      hasTime: [false],
+      isElapsed: [false],
+    };
+    for (const name of this.#cellStyles.keys()) {
+      const data = this.#dataStyleOf(name);
+      const { meaning, mask } = formatOf(data);
+      const index = styles.masks.push(mask === '' ? undefined : Buffer.from(mask)) - 1;
+      styles.indices.set(name, index);
+      styles.meanings[index] = meaning;
+      styles.hasTime.push(data.hasTime);
+      styles.isElapsed.push(data.isElapsed);
+    }
+    return styles;
+  }
+
+  #openStyle(xml: XmlTokens): void {
+    const name = attributeText(xml, names.name!);
+    const family = attributeText(xml, names.family!);
+    this.#tableStyle = family === 'table' ? name : '';
+    if (family !== 'table-cell') return;
+    this.#cellStyles.set(name, {
+      dataStyle: attributeText(xml, names['data-style-name']!),
+      parent: attributeText(xml, names['parent-style-name']!),
+    });
+  }
+
+  #openData(xml: XmlTokens, data: DataStyle): void {
+    if (xml.isSelfClosing) return;
+    this.#dataName = attributeText(xml, names.name!);
+    this.#data = { ...data };
+  }
+
+  #openInData(xml: XmlTokens, data: DataStyle): void {
+    if (xml.isNamed(names.hours!) || xml.isNamed(names.minutes!) || xml.isNamed(names.seconds!)) {
+      data.hasTime = true;
+    } else if (xml.isNamed(names.number!)) {
+      data.code += digitsCode(xml);
+    } else if (!xml.isSelfClosing && xml.isNamed(names.text!)) {
+      this.#beginText(-1);
+    } else if (!xml.isSelfClosing && xml.isNamed(names['embedded-text']!)) {
+      this.#beginText(Number(attributeText(xml, names.position!) || -1));
+    }
+  }
+
+  #beginText(position: number): void {
+    this.#isInText = true;
+    this.#position = position;
+    this.#text = '';
+  }
+
+  /** `position` counts the digits to the right of the literal. */
+  #addLiteral(data: DataStyle): void {
+    const literal = `"${this.#text.replaceAll('"', '')}"`;
+    let at = data.code.length;
+    for (let digits = this.#position; digits > 0 && at > 0; ) if (data.code[--at] === '0') digits--;
+    data.code = data.code.slice(0, at) + literal + data.code.slice(at);
+  }
+
+  /** A style without a format of its own has its parent's. */
+  #dataStyleOf(name: string): DataStyle {
+    let at: string | undefined = name;
+    for (let depth = 0; at !== undefined && depth < maxParents; depth++) {
+      const style = this.#cellStyles.get(at);
+      if (style === undefined) return plainStyle;
+      if (style.dataStyle !== '') return this.#dataStyles.get(style.dataStyle) ?? plainStyle;
+      at = style.parent;
+    }
+    return plainStyle;
+  }
+}
+
+function formatOf({ isDate, isTime, code, hasTime, isElapsed }: DataStyle): formats.NumberFormat {
+  if (isDate) return { meaning: hasTime ? formats.DATE_AND_TIME : formats.DATE_ONLY, mask: '' };
+  if (isTime) return { meaning: isElapsed ? formats.ELAPSED_TIME : formats.TIME_ONLY, mask: '' };
+  return formats.parseFormatCode(code);
+}
+
+/** Parents may be named in a circle. */
+const maxParents = 16;
+
+/** `0000` where the number is padded to four digits and has no other side to it. */
+function digitsCode(xml: XmlTokens): string {
+  const count = (name: string): number => Number(attributeText(xml, names[name]!) || 0);
+  const isOther = attributeText(xml, names.grouping!) === 'true' || count('min-decimal-places') > 0;
+  if (isOther || count('decimal-places') > 0) return '0.0';
+  const digits = count('min-integer-digits');
+  return digits > 0 && digits <= maxDigits ? '0'.repeat(digits) : '#';
+}
+
+/** The attribute's value by its local name; empty where it is not there. */
+export function attributeText(xml: XmlTokens, name: Buffer): string {
+  const at = xml.attribute(name);
+  return at < 0 ? '' : xml.bytes.toString('utf8', xml.attributes[at + 2]!, xml.attributes[at + 3]!);
+}
