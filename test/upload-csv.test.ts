@@ -254,3 +254,29 @@ test('inspecting shows the one sheet that it is', async () => {
   ]);
   assert.equal(warnings[0].code, 'delimiter');
 });
+
+test('with a definition a text is what its column says', async () => {
+  await service.database.pool.query("CREATE TYPE answer AS ENUM ('true', 'false', '42')");
+  const columns = [
+    { name: 'd', type: 'date' },
+    { name: 't', type: 'time' },
+    { name: 'b', type: 'bytea' },
+    { name: 'e', type: 'answer' },
+    { name: 'j', type: 'jsonb' },
+    { name: 'n', type: 'integer' },
+    { name: 's', type: 'text' },
+  ];
+  const csv = Buffer.from(
+    'd,t,b,e,j,n,s\n2024-01-01,12:30,\\x31,true,"{""a"":1}",42.0,1.50\n,,,42,[1],7,TRUE\n,,,,plain,,\n',
+  );
+  const answer = await service.upload('/table/typed/upload/excel', csv, { table: { columns } });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.deepEqual(
+    await service.rows("SELECT d::text, t::text, encode(b, 'escape') AS b, e::text, j, n, s FROM typed"),
+    [
+      { d: '2024-01-01', t: '12:30:00', b: '1', e: 'true', j: { a: 1 }, n: 42, s: '1.50' },
+      { d: null, t: null, b: null, e: '42', j: [1], n: 7, s: 'TRUE' },
+      { d: null, t: null, b: null, e: null, j: 'plain', n: null, s: null },
+    ],
+  );
+});

@@ -15,11 +15,13 @@ import {
   NUMBER,
   OBJECT,
   STRING,
+  TEXT,
   TIME,
   TIMESTAMP,
   TRUE,
 } from '../sources/cell-kind.ts';
 import type { CellSink } from '../sources/cell-sink.ts';
+import { textKind } from '../sources/text-kind.ts';
 import { classifyNested } from './infer/nested-class.ts';
 import { ALWAYS_NUMERIC_BYTES, classifyNumber } from './infer/number-class.ts';
 import {
@@ -169,7 +171,7 @@ export class TypeInference implements CellSink {
     if (seen === OTHER) return;
     // In a `numeric` column most numbers need no second look: 6 ns for a cell instead of 19.
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
-    const found = classify(kind, bytes, start, end);
+    const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
     if ((seen & found) === 0) this.#seen[column] = widen(seen, found);
   }
 

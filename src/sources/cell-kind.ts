@@ -22,6 +22,12 @@ export const TIMESTAMP = 8;
 export const TIME = 9;
 export const INTERVAL = 10;
 
+/**
+ * Text of a file whose cells have no types (CSV): what it is, the column's type says, or text-kind.ts where that is yet
+ * to be inferred. The bytes are valid UTF-8.
+ */
+export const TEXT = 11;
+
 /** Faults that only the source can see: told through `CellSink.fault`. */
 export const REPEATED_KEY = 1;
 export const ROW_NOT_AN_OBJECT = 2;

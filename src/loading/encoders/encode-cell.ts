@@ -1,4 +1,5 @@
 import * as cell from '../../sources/cell-kind.ts';
+import { textKind } from '../../sources/text-kind.ts';
 import {
   MOMENT_NOT_ALLOWED,
   NESTED_VALUE,
@@ -30,7 +31,7 @@ import { encodeUuid } from './uuid.ts';
 /**
  * Writes one field of a binary COPY row: its length and its value, -1 for NULL (COPY, "Binary Format").
  *
- * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, as `CellSink.cell` gets it, with its bytes
+ * @param kind one of cell-kind.ts from `NULL` to `ARRAY` or `TEXT`, as `CellSink.cell` gets it, with its bytes
  * @returns 0, or a number of cell-problems.ts: then something may have been written, and the caller rewinds
  */
 export function encodeCell(
@@ -45,6 +46,9 @@ export function encodeCell(
     out.ensure(4);
     out.int32(-1);
     return 0;
+  }
+  if (kind === cell.TEXT) {
+    return encodeCell(out, encoder, kindOfText(encoder.code, bytes, start, end), bytes, start, end);
   }
   if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
   switch (encoder.code) {
@@ -101,6 +105,36 @@ export function encodeCell(
       return encodeOid(out, kind, bytes, start, end);
     default:
       throw new Error(`no type has the code ${encoder.code}`);
+  }
+}
+
+/** What a text without a type is for a column: a number or JSON where the column holds such, else a string. */
+function kindOfText(code: number, bytes: Buffer, start: number, end: number): number {
+  switch (code) {
+    case codes.INT2:
+    case codes.INT4:
+    case codes.INT8:
+    case codes.FLOAT4:
+    case codes.FLOAT8:
+    case codes.NUMERIC:
+      return textKind(bytes, start, end);
+    case codes.PLAIN_JSON:
+    case codes.JSONB:
+      return kindOfJsonText(bytes, start, end);
+    default:
+      return cell.STRING;
+  }
+}
+
+/** A text that is no JSON is a JSON string. */
+function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
+  const isObject = bytes[start] === 0x7b;
+  if (!isObject && bytes[start] !== 0x5b) return textKind(bytes, start, end);
+  try {
+    JSON.parse(bytes.toString('utf8', start, end));
+    return isObject ? cell.OBJECT : cell.ARRAY;
+  } catch {
+    return cell.STRING;
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from '../../../errors.ts';
-import { NUMBER, STRING, UNREADABLE_CELL } from '../../cell-kind.ts';
+import { TEXT, UNREADABLE_CELL } from '../../cell-kind.ts';
 import { CsvScanner } from './csv-scanner.ts';
 
 /** `record:column` and the text; a text with a problem behind `!`. */
@@ -25,7 +25,7 @@ function scan(text: string, sliceBytes: number, delimiter = ',', limits = noLimi
         cells.push(`${record}`);
       },
       cell(column, kind, bytes, start, end) {
-        assert.ok(isOpen && end > start && (kind === STRING || kind === NUMBER));
+        assert.ok(isOpen && end > start && kind === TEXT);
         cells.push(`${record}:${column} ${bytes.toString('utf8', start, end)}`);
       },
       fault(column, fault, bytes, start, end) {

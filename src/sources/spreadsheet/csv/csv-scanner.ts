@@ -11,10 +11,9 @@
  */
 
 import { AppError } from '../../../errors.ts';
-import { UNREADABLE_CELL } from '../../cell-kind.ts';
+import { TEXT, UNREADABLE_CELL } from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
-import { textKind } from './text-kind.ts';
 
 /** What takes the cells: `SheetRows`. Columns count from 0, records from 1. */
 export interface RecordSink {
@@ -177,7 +176,7 @@ export class CsvScanner {
     if (this.#column >= this.#maxColumns) {
       throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
     }
-    this.#sink.cell(this.#column, textKind(bytes, start, end), bytes, start, end);
+    this.#sink.cell(this.#column, TEXT, bytes, start, end);
   }
 
   /**

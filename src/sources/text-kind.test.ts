@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cellText } from '../../../../test/support/recorded-cells.ts';
+import { cellText } from '../../test/support/recorded-cells.ts';
 import { textKind } from './text-kind.ts';
 
 function kindOf(text: string): string {

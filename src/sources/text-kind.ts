@@ -6,7 +6,7 @@
  * which is an article number more often than 100000. Quotes do not matter: programs quote numbers as they like.
  */
 
-import { FALSE, NUMBER, STRING, TRUE } from '../../cell-kind.ts';
+import { FALSE, NUMBER, STRING, TRUE } from './cell-kind.ts';
 
 const MINUS = 0x2d;
 const POINT = 0x2e;
