@@ -21,12 +21,13 @@ export interface DefinitionLimits {
 export async function readDefinitionBody(
   request: FastifyRequest,
   limits: DefinitionLimits,
+  stopping: AbortSignal,
 ): Promise<unknown> {
   const chunks: Buffer[] = [];
   const { maxDefinitionBytes: maxBodyBytes, bodyIdleTimeoutMs } = limits;
   const setting = 'MAX_DEFINITION_BYTES';
-  for await (const chunk of readBody(request, { maxBodyBytes, bodyIdleTimeoutMs, setting }))
-    chunks.push(chunk);
+  const body = readBody(request, { maxBodyBytes, bodyIdleTimeoutMs, setting }, stopping);
+  for await (const chunk of body) chunks.push(chunk);
   const table = parseDefinitionBody(Buffer.concat(chunks), limits);
   if (table === undefined) throw missingTable();
   return table;

@@ -15,9 +15,13 @@ export interface BodyLimits {
  * Reads the body chunk by chunk, at the reader's pace.
  *
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits);
- *   `ClientGone` when the connection breaks before the end
+ *   `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
  */
-export async function* readBody(request: FastifyRequest, limits: BodyLimits): AsyncGenerator<Buffer> {
+export async function* readBody(
+  request: FastifyRequest,
+  limits: BodyLimits,
+  stopping: AbortSignal,
+): AsyncGenerator<Buffer> {
   const stated = Number(request.headers['content-length'] ?? 0);
   if (stated > limits.maxBodyBytes) throw tooLarge(limits);
   // Left before the end, the request must stay as it is: what follows is still to be read, to answer over it.
@@ -25,7 +29,8 @@ export async function* readBody(request: FastifyRequest, limits: BodyLimits): As
   let received = 0;
   try {
     for (;;) {
-      const chunk = await nextChunk(request, chunks, limits.bodyIdleTimeoutMs);
+      stopping.throwIfAborted();
+      const chunk = await nextChunk(request, chunks, limits.bodyIdleTimeoutMs, stopping);
       if (chunk === undefined) return;
       received += chunk.length;
       if (received > limits.maxBodyBytes) throw tooLarge(limits);
@@ -49,22 +54,23 @@ async function nextChunk(
   request: FastifyRequest,
   chunks: AsyncIterator<Buffer>,
   idleTimeoutMs: number,
+  stopping: AbortSignal,
 ): Promise<Buffer | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const idle = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new AppError('request-timeout', `No byte of the body arrived for ${idleTimeoutMs / 1000} seconds.`),
-      );
-    }, idleTimeoutMs);
-  });
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const seconds = idleTimeoutMs / 1000;
+    reject(new AppError('request-timeout', `No byte of the body arrived for ${seconds} seconds.`));
+  }, idleTimeoutMs);
+  const onStop = (): void => reject(stopping.reason);
+  stopping.addEventListener('abort', onStop);
   try {
-    const next = await Promise.race([chunks.next(), idle]);
+    const next = await Promise.race([chunks.next(), givenUp]);
     return next.done ? undefined : next.value;
   } catch (error) {
     throw request.raw.errored || request.raw.destroyed ? new ClientGone() : error;
   } finally {
     clearTimeout(timer);
+    stopping.removeEventListener('abort', onStop);
   }
 }
 

@@ -66,6 +66,13 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     refuseMissingHost(request);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
+  app.addHook('onSend', async (_request, reply) => {
+    // A connection kept alive would keep the process alive.
+    if (!context.isReady()) reply.header('connection', 'close');
+  });
+  context.stopping.addEventListener('abort', () => {
+    setTimeout(() => app.server.closeAllConnections(), lingerMs).unref();
+  });
   app.addHook('onResponse', async (request, reply) => {
     const { problemCode } = reply;
     request.log.info({

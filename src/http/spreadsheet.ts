@@ -87,7 +87,7 @@ async function receiveSpreadsheet<Result>(
   const { limits } = context.config;
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' });
+    const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
     const { body } = await readSpreadsheetUpload(request.headers, chunks, spool, limits.maxDefinitionBytes);
     const definition = body && parseDefinitionBody(body, limits);
     const options = optionsOf(query);

@@ -115,7 +115,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         query.schema,
         'table:create',
       );
-      const definition = await readDefinitionBody(request, context.config.limits);
+      const definition = await readDefinitionBody(request, context.config.limits, context.stopping);
       const options = {
         schema,
         name,

@@ -61,7 +61,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
       );
       return context.uploadSlots.use(() => {
         const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-        const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' });
+        const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
         const input = jsonInput(chunks, spool, {
           maxDepth: limits.maxJsonDepth,
           maxTableBytes: limits.maxDefinitionBytes,
