@@ -1,0 +1,259 @@
+/** Uploads that are broken off, by the client, the service or PostgreSQL: no table, no row, no busy connection is left. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ChildService, startChildService } from './support/child-service.ts';
+import { assertProblem } from './support/problem.ts';
+import { beginUpload, chunk, openSocket, parseAnswer } from './support/raw-http.ts';
+import {
+  type ServiceClient,
+  startTestService,
+  type TestAnswer,
+  type TestService,
+} from './support/service.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+let tables = 0;
+const nextTable = () => `i${++tables}`;
+const table = {
+  columns: [
+    { name: 'a', type: 'integer' },
+    { name: 'b', type: 'text' },
+  ],
+};
+const row = `{"a":1,"b":"${'x'.repeat(90)}"},`;
+const lastRow = '{"a":2,"b":null}';
+
+/** Everything that an upload can be in the middle of, by how it begins and how it goes on. */
+const kinds = {
+  'JSON rows that stream into COPY': {
+    path: 'json',
+    type: 'application/json',
+    start: `{"table":${JSON.stringify(table)},"data":[`,
+    more: row,
+    isCopying: true,
+  },
+  'JSON rows whose definition is inferred': {
+    path: 'json',
+    type: 'application/json',
+    start: '{"data":[',
+    more: row,
+    isCopying: false,
+  },
+  'a workbook': {
+    path: 'excel',
+    type: 'multipart/form-data; boundary=x',
+    start: '--x\r\nContent-Disposition: form-data; name="file"; filename="a.xlsx"\r\n\r\nPK\x03\x04',
+    more: 'x'.repeat(100),
+    isCopying: false,
+  },
+};
+
+/** Sends the beginning of an upload and a megabyte of it, and comes back when the service has got into it. */
+async function underWay(
+  client: ServiceClient,
+  name: string,
+  kind: keyof typeof kinds,
+  query = '',
+): Promise<Socket> {
+  const { path, type, start, more, isCopying } = kinds[kind];
+  const socket = await beginUpload(client.url, `/${name}/upload/${path}${query}`, await client.token(), type);
+  socket.write(chunk(start));
+  for (let n = 0; n < 100; n += 1) socket.write(chunk(more.repeat(100)));
+  if (isCopying)
+    await until('the COPY', async () => (await activity()).some(({ query }) => query.startsWith('COPY')));
+  else await until('the bytes to be taken', async () => socket.writableLength === 0);
+  return socket;
+}
+
+/** What the service's connections do: those that are not idle. */
+async function activity(): Promise<{ pid: number; query: string }[]> {
+  const rows = await service.rows(
+    `SELECT pid, query FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright' AND state <> 'idle'`,
+  );
+  return rows as { pid: number; query: string }[];
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + 10_000;
+  while (!(await holds())) {
+    assert.ok(performance.now() < giveUpAt, `waited too long for ${what}`);
+    await sleep(10);
+  }
+}
+
+async function assertNothingLeft(name: string): Promise<void> {
+  await until('the connections to be idle', async () => (await activity()).length === 0);
+  assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
+}
+
+function answerOf(socket: Socket): Promise<TestAnswer> {
+  const { promise, resolve } = Promise.withResolvers<TestAnswer>();
+  let text = '';
+  socket.on('data', (data) => {
+    text += data;
+  });
+  socket.once('close', () => resolve(parseAnswer(text)));
+  return promise;
+}
+
+suite('a client that goes away in the middle', () => {
+  for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
+    for (const how of ['breaks the connection', 'closes the connection'] as const) {
+      test(`of ${kind} (${how})`, async () => {
+        const name = nextTable();
+        const socket = await underWay(service, name, kind);
+        if (how === 'breaks the connection') socket.resetAndDestroy();
+        else socket.end();
+        await assertNothingLeft(name);
+        const answer = await service.post(`/table/${name}/upload/json`, { data: [{ a: 1 }] });
+        assert.equal(answer.status, 201, 'the service goes on');
+      });
+    }
+  }
+
+  for (const value of ['append', 'truncate', 'replace']) {
+    test(`of an upload with if_exists=${value} leaves the rows that were there`, async () => {
+      const name = nextTable();
+      await service.post(`/table/${name}/upload/json`, { table, data: [{ a: 0 }] });
+      const socket = await underWay(service, name, 'JSON rows that stream into COPY', `?if_exists=${value}`);
+      socket.resetAndDestroy();
+      await until('the connections to be idle', async () => (await activity()).length === 0);
+      assert.deepEqual(await service.rows(`SELECT a FROM ${name}`), [{ a: 0 }]);
+    });
+  }
+
+  test('more often than there are connections and slots', async () => {
+    for (let n = 0; n < 30; n += 1) {
+      const socket = await underWay(service, nextTable(), 'JSON rows that stream into COPY');
+      socket.resetAndDestroy();
+      await until('the connections to be idle', async () => (await activity()).length === 0);
+    }
+    assert.equal((await service.post(`/table/${nextTable()}`, { table })).status, 201);
+  });
+
+  test('after the whole body: all rows or none', async () => {
+    for (const pauseMs of [0, 5, 20]) {
+      const name = nextTable();
+      const socket = await underWay(service, name, 'JSON rows that stream into COPY');
+      socket.write(Buffer.concat([chunk(`${lastRow}]}`), Buffer.from('0\r\n\r\n')]));
+      await sleep(pauseMs);
+      socket.resetAndDestroy();
+      await until('the connections to be idle', async () => (await activity()).length === 0);
+      await assertAllOrNothing(name);
+    }
+  });
+});
+
+async function assertAllOrNothing(name: string): Promise<void> {
+  const [{ found }] = (await service.rows('SELECT to_regclass($1) AS found', [name])) as [
+    { found: string | null },
+  ];
+  if (found === null) return;
+  assert.deepEqual(await service.rows(`SELECT count(*)::int AS rows FROM ${name}`), [{ rows: 10_001 }]);
+}
+
+suite('a connection to PostgreSQL that ends in the middle', () => {
+  test('is answered with 503, and the next upload gets another', async () => {
+    const name = nextTable();
+    const socket = await underWay(service, name, 'JSON rows that stream into COPY');
+    const answer = answerOf(socket);
+    const [copying] = (await activity()).filter(({ query }) => query.startsWith('COPY'));
+    await service.rows('SELECT pg_terminate_backend($1)', [copying!.pid]);
+    for (let n = 0; n < 20 && socket.writable; n += 1) {
+      socket.write(chunk(row.repeat(1000)));
+      await sleep(5);
+    }
+    const result = await answer;
+    assertProblem(result, 503, 'database-unavailable');
+    assert.ok(Number(result.headers.get('retry-after')) > 0);
+    await assertNothingLeft(name);
+    assert.equal((await service.post(`/table/${name}/upload/json`, { data: [{ a: 1 }] })).status, 201);
+  });
+
+  test('while it waits for rows, is told when the next one comes', async () => {
+    const name = nextTable();
+    const socket = await underWay(service, name, 'JSON rows that stream into COPY');
+    const answer = answerOf(socket);
+    await service.rows(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright'",
+    );
+    await sleep(100);
+    socket.write(Buffer.concat([chunk(`${lastRow}]}`), Buffer.from('0\r\n\r\n')]));
+    setTimeout(() => socket.end(), 1000);
+    assertProblem(await answer, 503, 'database-unavailable');
+    await assertNothingLeft(name);
+    assert.equal((await service.get('/readyz')).status, 200);
+  });
+});
+
+suite('a service that ends in the middle', () => {
+  let child: ChildService;
+  const started = async () => {
+    child = await startChildService(service.database);
+    return child;
+  };
+  after(() => child?.end('SIGKILL'));
+
+  for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
+    test(`with kill -9, of ${kind}`, async () => {
+      const name = nextTable();
+      await underWay(await started(), name, kind);
+      assert.equal(await child.end('SIGKILL'), 'SIGKILL');
+      await assertNothingLeft(name);
+    });
+  }
+
+  test('with kill -9 after the whole body: all rows or none', async () => {
+    for (const pauseMs of [1, 15]) {
+      const name = nextTable();
+      const socket = await underWay(await started(), name, 'JSON rows that stream into COPY');
+      socket.write(Buffer.concat([chunk(`${lastRow}]}`), Buffer.from('0\r\n\r\n')]));
+      await sleep(pauseMs);
+      await child.end('SIGKILL');
+      await until('the connections to be idle', async () => (await activity()).length === 0);
+      await assertAllOrNothing(name);
+    }
+  });
+
+  test('with SIGTERM: what ends soon is let to, the rest is answered 503, nobody else comes in', async () => {
+    const [quick, slow, silent] = [nextTable(), nextTable(), nextTable()];
+    await started();
+    const nothingSent = await openSocket(child.url);
+    nothingSent.on('error', () => {});
+    const quickSocket = await underWay(child, quick, 'JSON rows that stream into COPY');
+    const slowSocket = await underWay(child, slow, 'JSON rows that stream into COPY');
+    const silentSocket = await underWay(child, silent, 'JSON rows whose definition is inferred');
+    const answers = [quickSocket, slowSocket, silentSocket].map(answerOf);
+    const startedAt = performance.now();
+    const ended = child.end('SIGTERM');
+    await sleep(200);
+    const late = await child.post(`/table/${nextTable()}`, { table }).catch(() => undefined);
+    if (late) assertProblem(late, 503, 'shutting-down');
+    quickSocket.write(Buffer.concat([chunk(`${lastRow}]}`), Buffer.from('0\r\n\r\n')]));
+    const trickle = setInterval(() => slowSocket.write(chunk(row)), 100);
+    const [quickAnswer, slowAnswer, silentAnswer] = (await Promise.all(answers)) as [
+      TestAnswer,
+      TestAnswer,
+      TestAnswer,
+    ];
+    clearInterval(trickle);
+    assert.equal(quickAnswer.status, 201, JSON.stringify(quickAnswer.body));
+    for (const answer of [slowAnswer, silentAnswer]) {
+      assertProblem(answer, 503, 'shutting-down');
+      assert.ok(Number(answer.headers.get('retry-after')) > 0);
+    }
+    assert.equal(await ended, 0);
+    assert.ok(performance.now() - startedAt < 10_000, `it took ${performance.now() - startedAt} ms`);
+    await assertNothingLeft(slow);
+    await assertNothingLeft(silent);
+    assert.deepEqual(await service.rows(`SELECT count(*)::int AS rows FROM ${quick}`), [{ rows: 10_001 }]);
+  });
+});
