@@ -202,7 +202,12 @@ function sendProblemOverUnreadBody(error: unknown, request: FastifyRequest, repl
 
 /** What Node's parser refuses never becomes a request; it is answered on the bare socket. */
 function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket): void {
-  if (!socket.writable) return;
+  // Node's own name for the response under way: a second one must not follow the first.
+  const { _httpMessage: response } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
+  if (!socket.writable || response?.headersSent) {
+    socket.destroy();
+    return;
+  }
   const known = asAppError(thrown);
   const error =
     known.code === 'internal-error'
