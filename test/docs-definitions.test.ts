@@ -1,0 +1,305 @@
+/**
+ * What docs/definitions.md says is so: every request in it is sent to the running service, in the order in which it
+ * stands there, and gets the answer that is shown; its tables have all there is.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { errorCatalogue } from '../src/errors.ts';
+import { friendlyTypeNames } from '../src/tables/column-types.ts';
+import { startTestService, type TestService } from './support/service.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (...path: string[]) => readFileSync(join(root, ...path), 'utf8');
+const page = read('docs', 'definitions.md');
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+  await service.rows(/```sql\n(.*?)\n```/s.exec(page)![1]!);
+});
+
+after(() => service.stop());
+
+interface Example {
+  method: string;
+  path: string;
+  body: string | undefined;
+  status: number;
+  /** JSON. */
+  shown: string;
+  /** What of the answer is shown. */
+  part: 'answer' | 'errors';
+  /** How many blocks of the page it is made of. */
+  blocks: number;
+  line: number;
+}
+
+/** A column with a default in a row of the table of defaults. */
+interface DefaultRow {
+  text: string | null;
+  type: string;
+  /** As the cell says it. */
+  answered: string;
+}
+
+const json = '```json\\n((?:(?!```).)*)\\n```';
+const examples = [...requestExamples(), ...problemExamples()].sort((a, b) => a.line - b.line);
+const codes = [...page.matchAll(/^### `([\w-]+)`$/gm)].map((match) => match[1]!);
+
+/** `POST …` with a body (or with a number of columns), and the whole answer. */
+function requestExamples(): Example[] {
+  const request = `\`(GET|POST) (/\\S+)\` (?:with\\n\\n${json}\\n\\n|with ([\\d,]+) columns )?`;
+  const pattern = new RegExp(`${request}is answered with (\\d{3}) and\\n\\n${json}`, 'gs');
+  return [...page.matchAll(pattern)].map((match) => {
+    const [, method, path, sent, columns, status, shown] = match;
+    return {
+      method: method!,
+      path: path!,
+      body: columns === undefined ? sent : definitionOf(Number(columns.replace(',', ''))),
+      status: Number(status),
+      shown: shown!,
+      part: 'answer',
+      blocks: sent === undefined ? 1 : 2,
+      line: lineAt(match.index),
+    };
+  });
+}
+
+/** A definition with the problems that it gets: two blocks with nothing between them. */
+function problemExamples(): Example[] {
+  const pattern = new RegExp(`${json}\\n\\n${json}`, 'gs');
+  return [...page.matchAll(pattern)].map((match) => ({
+    method: 'POST',
+    path: '/api/v1/table/new',
+    body: `{"table": ${match[1]}}`,
+    status: 422,
+    shown: match[2]!,
+    part: 'errors',
+    blocks: 2,
+    line: lineAt(match.index),
+  }));
+}
+
+function definitionOf(count: number): string {
+  const columns = Array.from({ length: count }, (_, index) => ({ name: `c${index + 1}`, type: 'integer' }));
+  return JSON.stringify({ table: { columns } });
+}
+
+function lineAt(index: number): number {
+  return page.slice(0, index).split('\n').length;
+}
+
+/** The rows of every table with this head, cell by cell. */
+function rowsUnder(head: string): string[][] {
+  return page
+    .split(`${head}\n`)
+    .slice(1)
+    .flatMap((rest) => {
+      const rows = rest.slice(0, rest.search(/\n(?!\|)/)).split('\n');
+      return rows.slice(1).map((row) => row.slice(2, -2).split(' | '));
+    });
+}
+
+function codeOf(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
+}
+
+const types = rowsUnder('| type | answered |').map(([sent, answered]) => ({
+  sent: codeOf(sent!),
+  answered: codeOf(answered!)[0]!,
+}));
+
+const defaults = rowsUnder('| default | for a column of type | means | answered |').map(
+  ([text, type, , answered]): DefaultRow => ({
+    text: JSON.parse(codeOf(text!)[0]!),
+    type: codeOf(type!)[0]!,
+    answered: answered!,
+  }),
+);
+
+test('every block and every row is one that is sent', () => {
+  assert.ok(types.length >= 40 && defaults.length >= 50 && examples.length >= 35);
+  const blocks = examples.reduce((sum, example) => sum + example.blocks, 0);
+  assert.equal(blocks, page.split('```json\n').length - 1);
+});
+
+test('every friendly name of a type is there', () => {
+  const named = new Set(types.flatMap(({ sent }) => sent));
+  assert.deepEqual(
+    friendlyTypeNames.filter((name) => !named.has(name)),
+    [],
+  );
+});
+
+test('the types are answered as it is shown', async () => {
+  for (const [index, { sent, answered }] of types.entries()) {
+    const columns = sent.map((type, position) => ({ name: `c${position}`, type }));
+    const { status, body } = await service.post(`/table/types${index}`, { table: { columns } });
+    assert.equal(status, 201, `${sent}: ${JSON.stringify(body)}`);
+    const received = body.table.columns.map((column: { type: string }) => column.type);
+    assert.deepEqual(received, sent.fill(answered));
+  }
+});
+
+test('the defaults are answered as it is shown', async () => {
+  for (const [index, { text, type, answered }] of defaults.entries()) {
+    const columns = [{ name: 'c', type, default: text }];
+    const { status, body } = await service.post(`/table/defaults${index}`, { table: { columns } });
+    const shown = codeOf(answered)[0]!;
+    const place = `${JSON.stringify(text)} for ${type}`;
+    if (answered.startsWith('refused: ')) {
+      assert.equal(status, 422, place);
+      // The list of functions is told once.
+      const end = body.detail.indexOf(' Only calls of these functions');
+      assert.equal(end === -1 ? body.detail : `${body.detail.slice(0, end)} …`, shown);
+      assert.deepEqual([body.errors[0].code, body.error_count], ['invalid-default', 1]);
+    } else {
+      assert.equal(status, 201, `${place}: ${JSON.stringify(body)}`);
+      const [column] = body.table.columns;
+      assert.equal(withoutChance(JSON.stringify(column.default)), withoutChance(shown), place);
+      assert.equal(column.default_is_expression, undefined, place);
+    }
+  }
+});
+
+test('what is answered for a default means the same when it is sent', async () => {
+  for (const [index, { text, type, answered }] of defaults.entries()) {
+    if (answered.startsWith('refused: ')) continue;
+    const columns = [{ name: 'c', type, default: text }];
+    const first = await service.post(`/table/once${index}`, { table: { columns } });
+    const again = await service.post(`/table/again${index}`, first.body);
+    assert.equal(again.status, 201, `${text}: ${JSON.stringify(again.body)}`);
+    assert.deepEqual(again.body.table.columns, first.body.table.columns);
+  }
+});
+
+test('the functions are those that the service tells', async () => {
+  const columns = [{ name: 'c', type: 'integer', default: 'nothing()' }];
+  const { body } = await service.post('/table/new', { table: { columns } });
+  const told = /: ([\w, ]+)\.$/.exec(body.detail)![1]!.split(', ');
+  const listed = rowsUnder('| for | functions |').flatMap(([, names]) => codeOf(names!));
+  assert.deepEqual(listed.toSorted(), told.toSorted());
+});
+
+for (const { method, path, body, status, shown, part, line } of examples) {
+  test(`line ${line}: ${method} ${path} is answered as it is shown`, async (context) => {
+    if (shown.includes('"unknown-function"') && !(await forgetFunction('uuidv7'))) {
+      context.skip('takes a superuser, or a PostgreSQL before 18');
+      return;
+    }
+    const answer = await service.request(method, path, {
+      ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+    });
+    assert.equal(answer.status, status, JSON.stringify(answer.body));
+    const { errors } = answer.body;
+    const received = part === 'answer' ? answer.body : errors.length === 1 ? errors[0] : errors;
+    assert.equal(inOrder(received), inOrder(JSON.parse(shown)));
+  });
+}
+
+/** What the PostgreSQL of this database would be without the function: an older one. False where that cannot be had. */
+async function forgetFunction(name: string): Promise<boolean> {
+  const functions = await service.rows(
+    `SELECT oid::regprocedure::text AS signature FROM pg_proc WHERE proname = $1`,
+    [name],
+  );
+  if (functions.length === 0) return true;
+  if (service.database.adminUrl === undefined) return false;
+  const admin = new pg.Client(service.database.adminUrl);
+  await admin.connect();
+  for (const [index, { signature }] of functions.entries()) {
+    await admin.query(`ALTER FUNCTION pg_catalog.${signature} RENAME TO forgotten_${index}`);
+  }
+  await admin.end();
+  return true;
+}
+
+/** JSON with its members in their order, so that the order counts, too. */
+function inOrder(value: unknown): string {
+  return withoutChance(JSON.stringify(value, null, 2));
+}
+
+/** Ids and moments differ from one answer to the next. */
+function withoutChance(text: string): string {
+  return text
+    .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:')
+    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00/, 'a moment');
+}
+
+test('each code of a problem is in an example of its own section', () => {
+  const sections = page.split(/^(?=##+ )/m).filter((section) => section.startsWith('### `'));
+  for (const [index, code] of codes.entries())
+    assert.ok(sections[index]!.includes(`"code": "${code}"`), code);
+});
+
+test('every code that a definition can get is there', () => {
+  const errors = read('docs', 'errors.md');
+  const codesOf = (section: string) =>
+    [
+      ...errors
+        .split(`\n## ${section}\n`)[1]!
+        .split('\n## ')[0]!
+        .matchAll(/^\| (`.*?`) \|/gm),
+    ].flatMap((row) => codeOf(row[1]!));
+  assert.deepEqual(
+    codesOf('invalid-definition').filter((code) => !codes.includes(code)),
+    [],
+  );
+  const ofRows = [...codesOf('invalid-data'), 'dependent-object'];
+  const ofDefinitions = new Set(
+    globSync('src/tables/*.ts', { cwd: root })
+      .filter((file) => !file.endsWith('.test.ts'))
+      .flatMap((file) => [...read(file).matchAll(codeOfProblem)].map((match) => match[1]!))
+      .filter((code) => !ofRows.includes(code) && !(code in errorCatalogue)),
+  );
+  assert.ok(ofDefinitions.size > 15);
+  assert.deepEqual(
+    [...ofDefinitions].filter((code) => !codes.includes(code)),
+    [],
+  );
+});
+
+const codeOfProblem = /(?:\bcode: |\breport\([^,]+,\s*|\brefuse\(\s*)'([a-z]+(?:-[a-z]+)*)'/g;
+
+test('a creation takes as many round trips as it is said', async () => {
+  assert.match(page, /A creation takes five round trips/);
+  const plain = { name: 'id', type: 'bigint' };
+  const reference = { name: '', reference_table: 'customers', reference_column: 'id' };
+  const trips = (name: string, table: object) => roundTrips(() => service.post(`/table/${name}`, { table }));
+  const rich = {
+    columns: [
+      plain,
+      { name: 'c', type: 'varchar(3)', default: 'abc' },
+      { name: 'at', type: 'date', default: 'now()' },
+    ],
+    constraints: { primary_key: { columns: ['id'] }, foreign_keys: [{ ...reference, column: 'id' }] },
+  };
+  assert.equal(await trips('five', rich), 5);
+  assert.equal(await trips('domain', { columns: [plain, { name: 'p', type: 'percentage' }] }), 6);
+  const unlike = {
+    columns: [{ name: 'customer', type: 'integer' }],
+    constraints: { foreign_keys: [{ ...reference, column: 'customer' }] },
+  };
+  assert.equal(await trips('unlike', unlike), 6);
+});
+
+/** The statements that the service sends meanwhile: it waits for the answer of each. */
+async function roundTrips(work: () => Promise<{ status: number }>): Promise<number> {
+  const prototype = pg.Client.prototype as { query: (...sent: unknown[]) => unknown };
+  const { query } = prototype;
+  let count = 0;
+  prototype.query = function (this: unknown, ...sent) {
+    count += 1;
+    return query.apply(this, sent);
+  };
+  try {
+    assert.equal((await work()).status, 201);
+  } finally {
+    prototype.query = query;
+  }
+  return count;
+}
