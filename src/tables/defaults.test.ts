@@ -158,3 +158,17 @@ test("PostgreSQL's own text of a default, as a definition says it", () => {
     assert.deepEqual(describe(text), { text, isExpression: true });
   }
 });
+
+test('a call that PostgreSQL converts is read back', () => {
+  for (const text of [
+    "date_trunc('month'::text, (CURRENT_DATE)::timestamp with time zone)",
+    "to_timestamp((nextval('q'::regclass))::double precision)",
+    '(CURRENT_DATE)::timestamp',
+    "to_char(('2020-01-01'::date)::timestamp with time zone, 'HH'::text)",
+  ]) {
+    assert.equal(parseDefault(text, []).kind, 'expression', text);
+  }
+  for (const text of ["('x')::text", '(CURRENT_DATE)', '(now()', '(sleep(1))::text', '((1))::int']) {
+    assert.equal(parseDefault(text, []).kind, 'literal', text);
+  }
+});

@@ -62,7 +62,9 @@ export type Expression =
   | { kind: 'string'; text: string; cast: TypeName | undefined }
   /** A number, `B'…'` or a keyword: written as it is. */
   | { kind: 'word'; sql: string; cast: TypeName | undefined }
-  | { kind: 'call'; name: FunctionName; arguments: Expression[] };
+  | { kind: 'call'; name: FunctionName; arguments: Expression[] }
+  /** As PostgreSQL writes a call that it converts: `(CURRENT_DATE)::timestamp with time zone`. */
+  | { kind: 'cast'; argument: Expression; cast: TypeName };
 
 export interface FunctionName {
   schema: string | undefined;
@@ -94,6 +96,7 @@ export function parseDefault(text: string, extraFunctions: readonly string[]): P
 
 /** Numbers, true, false and null are arguments only: as a default they are step 3. */
 function isDefault(expression: Expression): boolean {
+  if (expression.kind === 'cast') return isDefault(expression.argument);
   if (expression.kind !== 'word') return true;
   if (expression.cast !== undefined) return expression.sql.startsWith("B'");
   return expression.sql.startsWith("B'") || /^(current|local|session)/.test(expression.sql);
@@ -124,7 +127,7 @@ function readExpression(
     case 'number':
       return withCast(reader, { kind: 'word', sql: token.text, cast: undefined });
     case 'symbol':
-      return readSymbol(reader, token.text);
+      return readSymbol(reader, token.text, extraFunctions, depth);
     case 'word':
       return readWord(reader, token.text, extraFunctions, depth);
     case 'quoted':
@@ -135,15 +138,35 @@ function readExpression(
 }
 
 /** `-1` and, as PostgreSQL writes constants that it converts, `(-1)::numeric`. */
-function readSymbol(reader: TokenReader, symbol: string): Expression | undefined {
+function readSymbol(
+  reader: TokenReader,
+  symbol: string,
+  extraFunctions: readonly string[],
+  depth: number,
+): Expression | undefined {
   const isOpen = symbol === '(';
   const sign = symbol === '-' || (isOpen && reader.symbol('-')) ? '-' : '';
   if (sign === '' && !isOpen) return undefined;
   const digits = reader.kind('number');
+  if (digits === undefined && isOpen && sign === '') return readConverted(reader, extraFunctions, depth);
   if (digits === undefined || (isOpen && !reader.symbol(')'))) return undefined;
   // A sign without parentheses binds weaker than a cast (PostgreSQL 4.1.6): such a cast is not taken.
   const number: Expression = { kind: 'word', sql: `(${sign}${digits})`, cast: undefined };
   return isOpen ? withCast(reader, number) : number;
+}
+
+/** What stands behind `(`: a call or a keyword, `)` and a cast. */
+function readConverted(
+  reader: TokenReader,
+  extraFunctions: readonly string[],
+  depth: number,
+): Expression | undefined {
+  const argument = readExpression(reader, extraFunctions, depth + 1);
+  if (argument === undefined || !isDefault(argument)) return undefined;
+  if (argument.kind === 'string' && argument.cast === undefined) return undefined;
+  if (!reader.symbol(')') || !reader.symbol('::')) return undefined;
+  const cast = readTypeName(reader);
+  return cast && { kind: 'cast', argument, cast };
 }
 
 function readWord(
@@ -167,7 +190,7 @@ function readWord(
 
 function withCast(
   reader: TokenReader,
-  literal: Exclude<Expression, { kind: 'call' }>,
+  literal: Extract<Expression, { kind: 'string' | 'word' }>,
 ): Expression | undefined {
   if (!reader.symbol('::')) return literal;
   const cast = readTypeName(reader);
@@ -226,6 +249,7 @@ export interface Mentions {
 }
 
 export function mentionsOf(expression: Expression, into: Mentions): void {
+  if (expression.kind === 'cast') mentionsOf(expression.argument, into);
   if (expression.kind !== 'call') {
     if (expression.cast !== undefined) into.types.push(expression.cast);
     return;
@@ -248,6 +272,7 @@ export function sequenceOf(expression: Expression): string | undefined {
 
 /** Whether evaluating the expression moves a sequence on. */
 export function takesNumbers(expression: Expression): boolean {
+  if (expression.kind === 'cast') return takesNumbers(expression.argument);
   return (
     expression.kind === 'call' &&
     (expression.name.name === 'nextval' || expression.arguments.some(takesNumbers))
@@ -272,6 +297,8 @@ export function expressionSql(expression: Expression, names: Names): string {
       return expression.cast === undefined
         ? expression.sql
         : `CAST(${expression.sql} AS ${names.type(expression.cast)})`;
+    case 'cast':
+      return `CAST(${expressionSql(expression.argument, names)} AS ${names.type(expression.cast)})`;
     case 'call': {
       const { schema, name } = names.function(expression.name);
       const sequence = sequenceOf(expression);
