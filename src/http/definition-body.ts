@@ -41,14 +41,14 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
     maxColumns: 0,
     maxCellBytes: 0,
   });
-  scanner.write(text);
+  asDefinitionFault(() => scanner.write(text));
   if (scanner.dataSeen) {
     const detail = 'There is no `data` here: rows are sent to upload/json, or are in the file.';
     throw new AppError('invalid-definition', detail, {
       errors: [{ pointer: '/data', code: 'unknown-property', detail }],
     });
   }
-  scanner.end();
+  asDefinitionFault(() => scanner.end());
   return scanner.table === undefined ? undefined : JSON.parse(scanner.table.toString());
 }
 
@@ -57,4 +57,14 @@ function missingTable(): AppError {
   return new AppError('invalid-definition', detail, {
     errors: [{ pointer: '/table', code: 'required', detail }],
   });
+}
+
+/** What the scanner of uploads calls a fault of the data is one of the definition here. */
+function asDefinitionFault(scan: () => void): void {
+  try {
+    scan();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid-data') throw error;
+    throw new AppError('invalid-definition', error.detail, { errors: error.errors ?? [] });
+  }
 }
