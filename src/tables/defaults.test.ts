@@ -154,7 +154,8 @@ test("PostgreSQL's own text of a default, as a definition says it", () => {
   assert.deepEqual(describe('now()'), says('now()'));
   assert.deepEqual(describe('my_id()'), says('my_id()'));
   assert.deepEqual(describe('NULL::character varying'), { text: undefined, isExpression: false });
-  for (const text of ["lower('A'::text)", "('now'::text)::date", '(1 + 2)', "('a'::text || 'b'::text)"]) {
+  assert.deepEqual(describe("('now'::text)::date"), says("('now'::text)::date"));
+  for (const text of ["lower('A'::text)", '(1 + 2)', "('a'::text || 'b'::text)"]) {
     assert.deepEqual(describe(text), { text, isExpression: true });
   }
 });
