@@ -46,6 +46,9 @@ export interface SheetTarget {
 const timeOnlyDays = [-36_526, -36_525, -35_064];
 
 export class CellValues {
+  /** Bytes of the shared strings told, each time that a cell names one; for the caller to set back. */
+  sharedBytes = 0;
+
   readonly #target: SheetTarget;
   readonly #meanings: Uint8Array;
   readonly #masks: (Buffer | undefined)[];
@@ -74,20 +77,23 @@ export class CellValues {
     return index < this.#strings.count ? index : -1;
   }
 
-  isEmptyString(index: number): boolean {
-    return index >= 0 && this.#strings.lengths[index] === 0;
+  /** Finds the string, for `sharedString`; false where it is there and empty. */
+  hasText(index: number): boolean {
+    if (index < 0) return true;
+    const strings = this.#strings;
+    strings.find(index);
+    return strings.end > strings.start;
   }
 
-  /** @param index as `stringIndex` said; the bytes are what it was read from */
+  /** @param index as `stringIndex` said, found by `hasText`; the bytes are what it was read from */
   sharedString(column: number, index: number, bytes: Buffer, start: number, end: number): void {
     if (index < 0) {
       this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
       return;
     }
     const strings = this.#strings;
-    const from = strings.starts[index]!;
-    const to = from + strings.lengths[index]!;
-    this.#target.cell(column, STRING, strings.slabs[strings.slabOf[index]!]!, from, to);
+    this.sharedBytes += strings.end - strings.start;
+    this.#target.cell(column, STRING, strings.bytes, strings.start, strings.end);
   }
 
   boolean(column: number, bytes: Buffer, start: number, end: number): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../errors.ts';
-import { SharedStringsReader } from './shared-strings.ts';
+import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
 
 const limits = {
   maxUnpackedBytes: 1e9,
@@ -17,10 +17,13 @@ function read(xml: string, chunkSize = xml.length): string[] {
   const reader = new SharedStringsReader('xl/sharedStrings.xml', limits);
   const bytes = Buffer.from(xml);
   for (let at = 0; at < bytes.length; at += chunkSize) reader.push(bytes.subarray(at, at + chunkSize));
-  const { slabs, slabOf, starts, lengths, count } = reader.finish();
-  return Array.from({ length: count }, (_, i) => {
-    const start = starts[i]!;
-    return slabs[slabOf[i]!]!.toString('utf8', start, start + lengths[i]!);
+  return textsOf(reader.finish());
+}
+
+function textsOf(strings: SharedStrings): string[] {
+  return Array.from({ length: strings.count }, (_, index) => {
+    strings.find(index);
+    return strings.bytes.toString('utf8', strings.start, strings.end);
   });
 }
 
@@ -56,6 +59,17 @@ for (const [name, items, expected] of cases) {
 test('more strings than any first guess', () => {
   const texts = Array.from({ length: 600 }, (_, i) => `s${i}`);
   assert.deepEqual(read(`<sst>${texts.map((text) => `<si><t>${text}</t></si>`).join('')}</sst>`), texts);
+});
+
+test('more strings than a page and a slab hold', () => {
+  const strings = new SharedStrings(100_000_000);
+  const expected: string[] = [];
+  for (let index = 0; index < 140_000; index++) {
+    expected.push(`${index}`.padEnd((index * 7919) % 100, 'x'));
+    const bytes = Buffer.from(expected[index]!);
+    strings.add(bytes, 0, bytes.length);
+  }
+  assert.deepEqual(textsOf(strings), expected);
 });
 
 test('limits of one string and of all', () => {

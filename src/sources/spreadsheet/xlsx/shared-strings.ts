@@ -10,16 +10,29 @@ import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from './xml-tokens.ts';
 const firstSlabBytes = 16 * 1024;
 const maxSlabBytes = 4 * 1024 * 1024;
 
+/** Entries lie in pages, so that more of them never have to be copied: 2^16 of them. */
+const pageShift = 16;
+const pageEntries = 1 << pageShift;
+const pageMask = pageEntries - 1;
+
+const firstPageEntries = 256;
+
 /** What one string costs beside its text: slab, start and length. */
-const entryBytes = 12;
+const entryWords = 3;
+const entryBytes = 4 * entryWords;
 
 export class SharedStrings {
   /** The slab, and the range in it, of each string: grown by what is really there. */
   slabs: Buffer[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
-  slabOf = new Uint32Array(256);
-  starts = new Uint32Array(256);
-  lengths = new Uint32Array(256);
   count = 0;
+
+  /** Of the string that `find` found last. */
+  bytes: Buffer = this.slabs[0]!;
+  start = 0;
+  end = 0;
+
+  /** Slab, start and length of each string, one after the other; the first page is short. */
+  #pages: Uint32Array<ArrayBuffer>[] = [new Uint32Array(entryWords * firstPageEntries)];
 
   #slab: Buffer = this.slabs[0]!;
   #used = 0;
@@ -38,13 +51,34 @@ export class SharedStrings {
       throw limitExceeded('The shared strings of the workbook are too large', this.#maxBytes, 'bytes');
     }
     if (this.#used + length > this.#slab.length) this.#addSlab(length);
-    if (this.count === this.starts.length) this.#growEntries();
+    const page = this.#lastPage();
+    const at = entryWords * (this.count & pageMask);
     bytes.copy(this.#slab, this.#used, start, end);
-    this.slabOf[this.count] = this.slabs.length - 1;
-    this.starts[this.count] = this.#used;
-    this.lengths[this.count] = length;
+    page[at] = this.slabs.length - 1;
+    page[at + 1] = this.#used;
+    page[at + 2] = length;
     this.count++;
     this.#used += length;
+  }
+
+  /** Sets `bytes`, `start` and `end` to the string of this index, which must be below `count`. */
+  find(index: number): void {
+    const page = this.#pages[index >>> pageShift]!;
+    const at = entryWords * (index & pageMask);
+    this.bytes = this.slabs[page[at]!]!;
+    this.start = page[at + 1]!;
+    this.end = this.start + page[at + 2]!;
+  }
+
+  #lastPage(): Uint32Array {
+    if (this.count === firstPageEntries) {
+      const whole = new Uint32Array(entryWords * pageEntries);
+      whole.set(this.#pages[0]!);
+      this.#pages[0] = whole;
+    } else if ((this.count & pageMask) === 0 && this.count > 0) {
+      this.#pages.push(new Uint32Array(entryWords * pageEntries));
+    }
+    return this.#pages.at(-1)!;
   }
 
   #addSlab(length: number): void {
@@ -53,18 +87,6 @@ export class SharedStrings {
     this.slabs.push(this.#slab);
     this.#used = 0;
   }
-
-  #growEntries(): void {
-    this.slabOf = doubled(this.slabOf);
-    this.starts = doubled(this.starts);
-    this.lengths = doubled(this.lengths);
-  }
-}
-
-function doubled(entries: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(2 * entries.length);
-  larger.set(entries);
-  return larger;
 }
 
 const siName = Buffer.from('si');
@@ -92,7 +114,7 @@ export class SharedStringsReader {
 
   constructor(partName: string, limits: SpreadsheetLimits) {
     this.strings = new SharedStrings(limits.maxSharedStringBytes);
-    this.#xml = new XmlTokens(partName, limits.maxCellBytes);
+    this.#xml = new XmlTokens(partName);
     this.#text = new TextCollector(limits.maxCellBytes);
   }
 

@@ -51,11 +51,15 @@ function scan(xml: string | Buffer, chunkSize = Number.MAX_SAFE_INTEGER, useFast
       row = 0;
     },
   };
-  const options = { partName: 'sheet1.xml', styles, strings, is1904: false, limits, useFastPath };
+  const maxSharedBytes = 500_000;
+  const fixed = { partName: 'sheet1.xml', styles, strings, is1904: false, limits, maxSharedBytes };
+  const options = { ...fixed, useFastPath };
   const scanner = new SheetScanner(target, options);
   const bytes = Buffer.from(xml as string);
-  for (let from = 0; from < bytes.length; from += chunkSize)
-    scanner.push(bytes.subarray(from, from + chunkSize));
+  for (let from = 0; from < bytes.length; from += chunkSize) {
+    scanner.feed(bytes.subarray(from, from + chunkSize));
+    while (scanner.scan()) assert.equal(row, 0, 'a pause within a row');
+  }
   scanner.finish();
   return lines;
 }
@@ -242,7 +246,7 @@ for (const [name, xml, detail] of broken) {
   });
 }
 
-test('endless attributes, texts and comments end at a limit, soon', () => {
+test('endless attributes and texts end at a limit, endless comments at their end, soon', () => {
   const start = performance.now();
   const long = 'x'.repeat(20_000_000);
   const attribute = sheet(`<row r="1"><c r="A1" s="${long}"/></row>`);
@@ -251,7 +255,10 @@ test('endless attributes, texts and comments end at a limit, soon', () => {
   assert.throws(() => scan(text, 65_536), fails('limit-exceeded', /2,000,000 bytes/));
   const pieces = sheet(`<row r="1"><c r="A1" t="str"><v>${'xxxxxxxxx<!---->'.repeat(400_000)}</v></c></row>`);
   assert.throws(() => scan(pieces, 65_536), fails('limit-exceeded', /2,000,000 bytes/));
-  assert.throws(() => scan(sheet(`<!-- ${long} -->`), 65_536), fails('limit-exceeded', /2,000,000 bytes/));
+  const cdata = sheet(`<row r="1"><c r="A1" t="str"><v><![CDATA[${long}]]></v></c></row>`);
+  assert.throws(() => scan(cdata, 65_536), fails('limit-exceeded', /2,000,000 bytes/));
+  const skipped = `<!-- ${long} --><?x ${long} ?><row><c><v>1</v></c></row><!---->`;
+  assert.deepEqual(scan(sheet(skipped), 65_536), ['A1 number 1']);
   assert.ok(performance.now() - start < 3000);
 });
 
@@ -259,6 +266,37 @@ test('a text may be as long as the limit', () => {
   const long = 'ä&amp;'.repeat(600_000);
   const [line] = scan(sheet(`<row r="1"><c r="A1" t="str"><v>${long}</v></c></row>`), 65_536);
   assert.equal(line!.length, 'A1 string '.length + 1_200_000);
+});
+
+test('a long CDATA section is the same text wherever it is cut', () => {
+  const text = 'ä]]\r\n\rx]>'.repeat(40_000);
+  const xml = sheet(`<row r="1"><c r="A1" t="str"><v><![CDATA[${text}]]></v></c></row>`);
+  const expected = [`A1 string ${text.replaceAll(/\r\n?/g, '\n')}`];
+  for (const chunkSize of [65_535, 65_536, 70_001, 100_003, 200_000]) {
+    assert.deepEqual(scan(xml, chunkSize), expected, `${chunkSize}`);
+  }
+});
+
+test('comments may hold what looks like their end, wherever they are cut', () => {
+  const xml = sheet('<!-- a -> -- > - ->x<!- --><?a ? > ??><row><!----><c><?b?><v>1<!--2-->3</v></c></row>');
+  for (let chunkSize = 1; chunkSize < 30; chunkSize++) {
+    assert.deepEqual(scan(xml, chunkSize), ['A1 number 13'], `${chunkSize}`);
+  }
+});
+
+test('a row is bounded, with strings that it names again and again', () => {
+  const cells = '<c t="str"><v>' + 'x'.repeat(1_900_000) + '</v></c>';
+  assert.throws(
+    () => scan(sheet(`<row>${cells.repeat(5)}</row>`), 65_536),
+    fails('limit-exceeded', /row 1.*8,000,000/),
+  );
+  assert.equal(scan(sheet(`<row>${cells}</row>`.repeat(5)), 65_536).length, 5);
+});
+
+test('shared strings named again and again come to a limit', () => {
+  const row = '<row><c t="s"><v>2</v></c></row>';
+  assert.equal(scan(sheet(row.repeat(50_000))).length, 50_000);
+  assert.throws(() => scan(sheet(row.repeat(60_000))), fails('limit-exceeded', /row 5\d{4}:.*500,000 bytes/));
 });
 
 /** The same rules over a general parser, slow and plain: what the scanner is held against. */

@@ -8,7 +8,7 @@
  */
 
 import * as kinds from '../../cell-kind.ts';
-import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from './cell-values.ts';
 import { type SharedStrings, TextCollector } from './shared-strings.ts';
 import type { Styles } from './styles.ts';
@@ -18,6 +18,12 @@ import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from './xml-tokens.ts';
 /** XFD1048576 is the last cell of a sheet. */
 const maxRow = 1_048_576;
 const maxColumn = 16_384;
+
+/** A row may hold so many cells of the largest size; more would be held at once. */
+const rowCells = 4;
+
+/** After so much text of shared strings the target may be waited for. */
+const pauseBytes = 256 * 1024;
 
 const LT = 0x3c;
 const GT = 0x3e;
@@ -92,6 +98,8 @@ export interface SheetScannerOptions {
   strings: SharedStrings;
   is1904: boolean;
   limits: SpreadsheetLimits;
+  /** What the shared strings may come to in all, each time that a cell names one. */
+  maxSharedBytes: number;
   /** Default true; false only to compare both ways with each other. */
   useFastPath?: boolean;
 }
@@ -102,6 +110,8 @@ export class SheetScanner {
   readonly #target: SheetTarget;
   readonly #useFastPath: boolean;
   readonly #maxCellBytes: number;
+  readonly #maxRowBytes: number;
+  readonly #maxSharedBytes: number;
 
   /** Depth of the element at hand, and whether it stands in `sheetData`, in a `row` there, in a `c` there. */
   #depth = 0;
@@ -115,6 +125,12 @@ export class SheetScanner {
   #column = 0;
   #isRowGuessed = false;
   #isRowBegun = false;
+  /** What the row at hand has come to so far, in bytes of XML. */
+  #rowBytes = 0;
+  /** What the shared strings have come to in the rows before. */
+  #sharedBytes = 0;
+  #pauseAtBytes = pauseBytes;
+  #isPausing = false;
 
   /** Of the cell at hand, on the general way. */
   #type = NUMBER;
@@ -134,22 +150,37 @@ export class SheetScanner {
   constructor(target: SheetTarget, options: SheetScannerOptions) {
     this.#target = target;
     this.#values = new CellValues(target, options.styles, options.strings, options.is1904);
-    this.#xml = new XmlTokens(options.partName, options.limits.maxCellBytes);
+    this.#xml = new XmlTokens(options.partName);
     this.#text = new TextCollector(options.limits.maxCellBytes);
     this.#useFastPath = options.useFastPath ?? true;
     this.#maxCellBytes = options.limits.maxCellBytes;
+    this.#maxRowBytes = rowCells * options.limits.maxCellBytes;
+    this.#maxSharedBytes = options.maxSharedBytes;
   }
 
-  /** Takes the next bytes of the part: UTF-8, cut anywhere. */
-  push(chunk: Buffer): void {
+  /** Takes the next bytes of the part: UTF-8, cut anywhere. What was fed before must have been scanned. */
+  feed(chunk: Buffer): void {
     if (this.#isDone) return;
+    this.#xml.feed(chunk);
+    this.#rowBytes += chunk.length;
+    this.#checkRowBytes();
+  }
+
+  /**
+   * Scans what was fed, or only to the end of a row with which much text has been told, for a few bytes can name many
+   * large strings: then the target may be waited for.
+   *
+   * @returns false where all is scanned
+   */
+  scan(): boolean {
     const xml = this.#xml;
-    xml.feed(chunk);
+    this.#isPausing = false;
     while (!this.#isDone) {
+      if (this.#isPausing) return true;
       if (this.#useFastPath && this.#inRow && this.#depth === ROW && this.#fastCell()) continue;
       switch (xml.next()) {
         case NEED_MORE:
-          return;
+          return false;
         case OPEN:
           this.#open();
           break;
@@ -161,6 +192,7 @@ export class SheetScanner {
           if (this.#textDepth !== 0) this.#text.append(xml.bytes, xml.textStart, xml.textEnd);
       }
     }
+    return false;
   }
 
   /** @throws AppError `invalid-file` where the sheet ends before its end */
@@ -221,6 +253,14 @@ export class SheetScanner {
     this.#inRow = true;
     this.#isRowBegun = false;
     this.#column = 0;
+    this.#rowBytes = 0;
+    this.#values.sharedBytes = 0;
+  }
+
+  /** A row is held until it is whole: strings that it names again and again count each time. */
+  #checkRowBytes(): void {
+    if (!this.#inRow || this.#rowBytes + this.#values.sharedBytes <= this.#maxRowBytes) return;
+    throw limitExceeded(`The cells of row ${this.#row} are too long`, this.#maxRowBytes, 'bytes');
   }
 
   #checkRow(): void {
@@ -230,7 +270,18 @@ export class SheetScanner {
   #closeRow(hasName: boolean): void {
     if (hasName) this.#expectName(names.row);
     this.#inRow = false;
-    if (this.#isRowBegun) this.#target.endRow();
+    if (!this.#isRowBegun) return;
+    this.#target.endRow();
+    this.#sharedBytes += this.#values.sharedBytes;
+    if (this.#sharedBytes <= this.#pauseAtBytes) return;
+    this.#pauseAtBytes = this.#sharedBytes + pauseBytes;
+    this.#isPausing = true;
+    if (this.#sharedBytes <= this.#maxSharedBytes) return;
+    throw limitExceeded(
+      `The cells name the same shared strings too many times, up to row ${this.#row}`,
+      this.#maxSharedBytes,
+      'bytes of text for a file of this size',
+    );
   }
 
   #openCell(): void {
@@ -357,9 +408,12 @@ export class SheetScanner {
 
   #value(column: number, type: number, style: number, bytes: Buffer, start: number, end: number): void {
     const values = this.#values;
-    const index = type === SHARED ? values.stringIndex(bytes, start, end) : -1;
-    // A shared string may be empty, and a cell that shows nothing does not make a row.
-    if (values.isEmptyString(index)) return;
+    let index = -1;
+    if (type === SHARED) {
+      index = values.stringIndex(bytes, start, end);
+      // A shared string may be empty, and a cell that shows nothing does not make a row.
+      if (!values.hasText(index)) return;
+    }
     this.#begin();
     switch (type) {
       case NUMBER:
@@ -367,6 +421,7 @@ export class SheetScanner {
         break;
       case SHARED:
         values.sharedString(column - 1, index, bytes, start, end);
+        this.#checkRowBytes();
         break;
       case TEXT_RESULT:
       case INLINE:

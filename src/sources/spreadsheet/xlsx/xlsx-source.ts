@@ -13,6 +13,9 @@ import { SheetScanner } from './sheet-scanner.ts';
 import { readWorkbook, type Workbook } from './workbook.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
+/** Cells that name one string in turn come to more than a file holds, honestly; this much is harmless. */
+const ratioFreeBytes = 64 * 1024 * 1024;
+
 /**
  * @param part the part of the workbook
  * @throws AppError as `openSpreadsheet`
@@ -74,11 +77,15 @@ class XlsxSource implements SpreadsheetSource {
       strings: this.#strings,
       is1904: this.#workbook.is1904,
       limits: this.#options.limits,
+      maxSharedBytes: Math.max(ratioFreeBytes, this.#container.fileBytes * this.#options.limits.maxRatio),
     });
     for await (const slice of partSlices(this.#container, this.#part, signal)) {
-      scanner.push(slice);
-      const wait = sink.drain();
-      if (wait !== undefined) await wait;
+      scanner.feed(slice);
+      for (let isPaused = true; isPaused; ) {
+        isPaused = scanner.scan();
+        const wait = sink.drain();
+        if (wait !== undefined) await wait;
+      }
     }
     scanner.finish();
     rows.finish();

@@ -40,6 +40,8 @@ const nearBytes = 128;
 const partialTextBytes = 64 * 1024;
 const maxAttributes = 64;
 const cdataOpen = Buffer.from('<![CDATA[');
+const cdataClose = ']]>';
+const commentOpen = '<!--';
 
 export class XmlTokens {
   /** The text at hand, from `position` to `end`; behind it a zero. */
@@ -61,19 +63,19 @@ export class XmlTokens {
   attributeCount = 0;
 
   readonly #partName: string;
-  readonly #maxTextBytes: number;
   #hasReferences = false;
 
-  /** @param maxTextBytes of one CDATA section or comment */
-  constructor(partName: string, maxTextBytes: number) {
+  constructor(partName: string) {
     this.#partName = partName;
-    this.#maxTextBytes = maxTextBytes;
   }
 
   /** Adds a chunk; it is copied, since `next` decodes in place. */
   feed(chunk: Buffer): void {
     const kept = this.end - this.position;
-    this.#checkLimit(kept);
+    // All else is given out, or dropped, in pieces.
+    if (kept > maxTagBytes) {
+      throw limitExceeded(`A tag is too long (part ${this.#partName})`, maxTagBytes, 'bytes');
+    }
     const needed = kept + chunk.length + sentinelBytes;
     const old = this.bytes;
     if (needed > old.length) this.bytes = Buffer.alloc(Math.max(needed, 2 * old.length));
@@ -82,14 +84,6 @@ export class XmlTokens {
     this.position = 0;
     this.end = kept + chunk.length;
     this.bytes.fill(0, this.end, this.end + sentinelBytes);
-  }
-
-  #checkLimit(keptBytes: number): void {
-    const isTag = this.bytes[this.position] === LT && this.bytes[this.position + 1] !== BANG;
-    const limit = isTag ? maxTagBytes : this.#maxTextBytes;
-    if (keptBytes <= limit) return;
-    const what = isTag ? 'A tag is too long' : 'A CDATA section or comment is too long';
-    throw limitExceeded(`${what} (part ${this.#partName})`, limit, 'bytes');
   }
 
   /** Moves on by one token; on `NEED_MORE` nothing has moved. Comments and processing instructions are left out. */
@@ -177,20 +171,37 @@ export class XmlTokens {
     if (this.bytes.compare(cdataOpen, 0, cdataOpen.length, this.position, start) !== 0) {
       this.fail('a declaration where none can stand');
     }
-    const stop = this.bytes.indexOf(']]>', start, 'latin1');
-    if (stop < 0 || stop + 3 > this.end) return NEED_MORE;
+    const stop = this.bytes.indexOf(cdataClose, start, 'latin1');
+    if (stop < 0 || stop + cdataClose.length > this.end) return this.#partialCdata(start);
     this.textStart = start;
     this.textEnd = decodeLineEnds(this.bytes, start, stop);
-    this.position = stop + 3;
+    this.position = stop + cdataClose.length;
+    return TEXT;
+  }
+
+  /** Gives out what is here of a long section, which then begins anew right behind it. */
+  #partialCdata(start: number): number {
+    const { bytes } = this;
+    // What is kept may be the beginning of `]]>`, or of a line end of two bytes.
+    const stop = this.end - cdataClose.length;
+    if (stop - start < partialTextBytes) return NEED_MORE;
+    bytes.copyWithin(this.position, start, stop);
+    this.textStart = this.position;
+    this.position = stop - cdataOpen.length;
+    const isCut = bytes[this.position - 1] === CR;
+    if (isCut) this.position--;
+    this.textEnd = decodeLineEnds(bytes, this.textStart, this.position);
+    if (isCut) bytes[stop - 1] = CR;
+    cdataOpen.copy(bytes, this.position);
     return TEXT;
   }
 
   #skipComment(second: number): boolean {
     const { bytes, position, end } = this;
-    if (second === QUESTION) return this.#skipPast('?>', position + 2);
+    if (second === QUESTION) return this.#skipPast('<?', '?>');
     if (end - position < 4) return false;
     if (bytes[position + 2] === 0x2d && bytes[position + 3] === 0x2d) {
-      return this.#skipPast('-->', position + 4);
+      return this.#skipPast(commentOpen, '-->');
     }
     throw new AppError(
       'invalid-file',
@@ -198,11 +209,21 @@ export class XmlTokens {
     );
   }
 
-  #skipPast(closing: string, from: number): boolean {
-    const stop = this.bytes.indexOf(closing, from, 'latin1');
-    if (stop < 0 || stop + closing.length > this.end) return false;
-    this.position = stop + closing.length;
-    return true;
+  #skipPast(opening: string, closing: string): boolean {
+    const { bytes, end } = this;
+    const from = this.position + opening.length;
+    const stop = bytes.indexOf(closing, from, 'latin1');
+    if (stop >= 0 && stop + closing.length <= end) {
+      this.position = stop + closing.length;
+      return true;
+    }
+    // Of what is not at its end yet nothing is kept but what may be the beginning of its end.
+    const kept = end - (closing.length - 1);
+    if (kept > from) {
+      this.position = kept - opening.length;
+      bytes.write(opening, this.position, 'latin1');
+    }
+    return false;
   }
 
   #closeTag(): number {
