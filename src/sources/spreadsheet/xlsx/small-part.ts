@@ -14,8 +14,20 @@ import type { ZipContainer, ZipPart } from './zip-container.ts';
 /** Styles of workbooks that were copied together for years reach some MiB. */
 const maxSmallPartBytes = 32 * 1024 * 1024;
 
-/** What the parser takes about 2 ms for. */
-const sliceBytes = 64 * 1024;
+/** The parser makes objects of these, in about 1 µs each; styles of 65,490 cell formats have 1.5 million at most. */
+const maxMarkup = 2_000_000;
+
+/** The parser looks for a namespace in every element around. */
+const maxNesting = 256;
+
+/** As in the large parts; the parser puts long ones together from pieces, which takes ever longer. */
+const maxTokenBytes = 1024 * 1024;
+
+/** What the parser takes 1 ms for, or 10 where it is all tags. */
+const sliceBytes = 16 * 1024;
+
+/** The event loop gets its turn after this long. */
+const maxTurnMs = 10;
 
 /** @throws AppError `invalid-file` where the part is not well-formed, `limit-exceeded` */
 export async function readSmallPart(
@@ -25,6 +37,14 @@ export async function readSmallPart(
 ): Promise<void> {
   const parser = new SaxesParser({ xmlns: true, position: false });
   const path: string[] = [];
+  let markup = 0;
+  let bytesSinceTag = 0;
+  const count = (): void => {
+    if (++markup > maxMarkup) {
+      throw limitExceeded(`Part ${part.name} is too large`, maxMarkup, 'elements and attributes');
+    }
+  };
+  parser.on('attribute', count);
   parser.on('doctype', () => {
     throw new AppError(
       'invalid-file',
@@ -32,13 +52,24 @@ export async function readSmallPart(
     );
   });
   parser.on('opentag', (tag) => {
-    path.push(tag.local);
+    count();
+    bytesSinceTag = 0;
+    if (path.push(tag.local) > maxNesting) {
+      throw new AppError(
+        'invalid-file',
+        `Part ${part.name} is nested too deep, over ${maxNesting} elements.`,
+      );
+    }
     // Deeper than any element that is asked for; the path itself must not cost more than the part.
     if (path.length <= maxDepth) onOpen(tag, path.join('/'));
   });
-  parser.on('closetag', () => path.pop());
+  parser.on('closetag', () => {
+    bytesSinceTag = 0;
+    path.pop();
+  });
   const decoder = new TextDecoder();
   let bytes = 0;
+  let turnStart = performance.now();
   for await (const chunk of decodeXml(container.read(part), part.name)) {
     bytes += chunk.length;
     if (bytes > maxSmallPartBytes) {
@@ -47,7 +78,13 @@ export async function readSmallPart(
     for (let at = 0; at < chunk.length; at += sliceBytes) {
       const slice = decoder.decode(chunk.subarray(at, at + sliceBytes), { stream: true });
       parse(part, () => parser.write(slice));
+      bytesSinceTag += slice.length;
+      if (bytesSinceTag > maxTokenBytes) {
+        throw limitExceeded(`A tag or text is too long (part ${part.name})`, maxTokenBytes, 'bytes');
+      }
+      if (performance.now() - turnStart < maxTurnMs) continue;
       await new Promise(setImmediate);
+      turnStart = performance.now();
     }
   }
   parse(part, () => parser.close());

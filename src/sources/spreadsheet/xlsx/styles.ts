@@ -1,5 +1,6 @@
 /** The styles part as far as it says what numbers mean: style index of a cell → number format. */
 
+import { limitExceeded } from '../spreadsheet-limits.ts';
 import { builtInFormat, type NumberFormat, PLAIN, parseFormatCode } from './number-formats.ts';
 import { attributeOf, readSmallPart } from './small-part.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
@@ -11,6 +12,9 @@ export interface Styles {
   masks: (Buffer | undefined)[];
 }
 
+/** Excel has no more than 65,490 cell formats. */
+const maxStyles = 100_000;
+
 export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [] };
 
 /** Reads `numFmts` and `cellXfs` (ECMA-376 part 1, 18.8); the styles of `cellStyleXfs` do not apply to cells. */
@@ -21,12 +25,16 @@ export async function readStyles(container: ZipContainer, part: ZipPart): Promis
     if (path === 'styleSheet/numFmts/numFmt') {
       custom.set(Number(attributeOf(tag, 'numFmtId')), parseFormatCode(attributeOf(tag, 'formatCode') ?? ''));
     } else if (path === 'styleSheet/cellXfs/xf') {
+      if (formatIds.length === maxStyles)
+        throw limitExceeded('The workbook has too many styles', maxStyles, 'styles');
       formatIds.push(Number(attributeOf(tag, 'numFmtId') ?? 0));
     }
   });
   const formats = formatIds.map((id) => custom.get(id) ?? builtInFormat(id));
+  const masks = new Map<string, Buffer | undefined>([['', undefined]]);
+  for (const { mask } of formats) if (!masks.has(mask)) masks.set(mask, Buffer.from(mask));
   return {
     meanings: Uint8Array.from(formats, (format) => format.meaning),
-    masks: formats.map((format) => (format.mask === '' ? undefined : Buffer.from(format.mask))),
+    masks: formats.map((format) => masks.get(format.mask)),
   };
 }

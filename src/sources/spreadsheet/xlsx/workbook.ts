@@ -1,6 +1,7 @@
 /** The workbook itself: its sheets, its date system and where its other parts are. */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../spreadsheet-limits.ts';
 import { type Relationship, readRelationships } from './relationships.ts';
 import { attributeOf, readSmallPart } from './small-part.ts';
 import { readStyles, type Styles, withoutStyles } from './styles.ts';
@@ -24,6 +25,11 @@ export interface Workbook {
   sharedStrings: ZipPart | undefined;
 }
 
+/** LibreOffice ends here; Excel's users do long before. */
+const maxSheets = 10_000;
+/** Excel has 31, other programs are more generous. */
+const maxSheetNameLength = 255;
+
 const mainNamespaces = [
   'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
   'http://purl.oclc.org/ooxml/spreadsheetml/main',
@@ -40,8 +46,12 @@ export async function readWorkbook(container: ZipContainer, part: ZipPart): Prom
     return undefined;
   };
   const styles = byType('styles');
+  const sheets = found.sheets.map((sheet) =>
+    toSheet(container, sheet, relationships.get(sheet.relationshipId)),
+  );
+  refuseRepeatedParts(sheets);
   return {
-    sheets: found.sheets.map((sheet) => toSheet(container, sheet, relationships.get(sheet.relationshipId))),
+    sheets,
     is1904: found.is1904,
     styles: styles === undefined ? withoutStyles : await readStyles(container, styles),
     sharedStrings: byType('sharedStrings'),
@@ -59,7 +69,8 @@ export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart
     if (related.type !== 'officeDocument') continue;
     const part = container.find(related.target);
     if (part === undefined) {
-      throw new AppError('invalid-file', `The file does not hold the part ${related.target} that it names.`);
+      const name = related.target.slice(0, 100);
+      throw new AppError('invalid-file', `The file does not hold the part ${name} that it names.`);
     }
     const foreign = foreignFormats.find(([pattern]) => pattern.test(part.name));
     if (foreign !== undefined) throw notAWorkbook(foreign[1]);
@@ -83,6 +94,17 @@ export function notAWorkbook(what: string): AppError {
   );
 }
 
+/** Else thousands of sheets that are one and the same would cost a small file nothing and its reader much. */
+function refuseRepeatedParts(sheets: WorkbookSheet[]): void {
+  const seen = new Set<ZipPart>();
+  for (const { part } of sheets) {
+    if (part === undefined) continue;
+    if (seen.has(part))
+      throw new AppError('invalid-file', `Two sheets of the workbook are one part, ${part.name}.`);
+    seen.add(part);
+  }
+}
+
 interface FoundSheet {
   name: string;
   state: string;
@@ -102,8 +124,14 @@ async function readSheets(
     if (path === 'workbook/workbookPr') {
       is1904 = ['1', 'true', 'on'].includes(attributeOf(tag, 'date1904') ?? '');
     } else if (path === 'workbook/sheets/sheet') {
+      if (sheets.length === maxSheets)
+        throw limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');
+      const name = attributeOf(tag, 'name') ?? '';
+      if (name.length > maxSheetNameLength) {
+        throw limitExceeded('The name of a sheet is too long', maxSheetNameLength, 'characters');
+      }
       sheets.push({
-        name: attributeOf(tag, 'name') ?? '',
+        name,
         state: attributeOf(tag, 'state') ?? 'visible',
         relationshipId: attributeOf(tag, 'id') ?? '',
       });
