@@ -7,7 +7,7 @@
 
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
-import type { Entry, ZipFile } from 'yauzl';
+import type { Entry, LocalFileHeader, ZipFile } from 'yauzl';
 import yauzl from 'yauzl';
 import { AppError } from '../../../errors.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
@@ -26,12 +26,23 @@ const readChunkBytes = 128 * 1024;
 /** A part of this size is unpacked in one go, in some 0.3 ms: a stream of its own costs more than that. */
 const smallPartBytes = 128 * 1024;
 
+/** A directory is held whole, and what it states of each part takes some hundred bytes. */
+const maxDirectoryBytes = 8 * 1024 * 1024;
+
 const localHeaderBytes = 30;
+const directoryHeaderBytes = 46;
+
+/** General purpose bit 3: sizes and CRC stand behind the data (APPNOTE 4.4.4). */
+const dataDescriptorFlag = 0x08;
+/** In place of a size that stands in a zip64 extra field. */
+const inZip64 = 0xffffffff;
 
 export interface ZipPart {
   /** As the container spells it, without a leading slash. */
   name: string;
   entry: Entry;
+  /** Where the next part begins. */
+  end: number;
   /** The most that a pass over this part has unpacked so far. */
   unpackedBytes: number;
 }
@@ -61,6 +72,11 @@ export class ZipContainer {
   /** Part names are equal without regard to ASCII case (ECMA-376 part 2, 6.2.2.3). */
   find(name: string): ZipPart | undefined {
     return this.#parts.get(partKey(name));
+  }
+
+  /** Of the whole file. */
+  get fileBytes(): number {
+    return this.#file.size;
   }
 
   partNames(): string[] {
@@ -103,9 +119,19 @@ export class ZipContainer {
   }
 
   async #dataStart(part: ZipPart): Promise<number> {
+    const header = await this.#localHeader(part);
+    if (header.fileDataStart + part.entry.compressedSize > part.end) {
+      throw broken(`Part ${part.name} shares the bytes at offset ${part.end} with another part.`);
+    }
+    if (contradicts(header, part.entry)) {
+      throw broken(`Part ${part.name} has a local header that contradicts the directory of the file.`);
+    }
+    return header.fileDataStart;
+  }
+
+  async #localHeader(part: ZipPart): Promise<LocalFileHeader> {
     try {
-      const header = await this.#zip.readLocalFileHeaderPromise(part.entry, { minimal: true });
-      return header.fileDataStart;
+      return await this.#zip.readLocalFileHeaderPromise(part.entry);
     } catch (error) {
       throw this.#reader.failure ?? broken(`Part ${part.name} cannot be found in the file.`, error);
     }
@@ -134,6 +160,18 @@ export class ZipContainer {
   }
 }
 
+/** Who looks into the file before us may go by the local headers: both must tell of the same bytes. */
+function contradicts(local: LocalFileHeader, entry: Entry): boolean {
+  if (local.compressionMethod !== entry.compressionMethod) return true;
+  if ((local.generalPurposeBitFlag & dataDescriptorFlag) !== 0) return false;
+  const isSame = (here: number, there: number): boolean => here === there || here === 0 || here === inZip64;
+  return !(
+    isSame(local.crc32, entry.crc32) &&
+    isSame(local.compressedSize, entry.compressedSize) &&
+    isSame(local.uncompressedSize, entry.uncompressedSize)
+  );
+}
+
 /**
  * Reads the central directory (PKWARE APPNOTE 4.3.12, zip64 included).
  *
@@ -150,7 +188,7 @@ export async function openZipContainer(
       decodeStrings: false,
       validateEntrySizes: true,
     });
-    const parts = await listParts(zip);
+    const parts = await listParts(zip, file.size);
     return new ZipContainer(file, zip, reader, parts, limits);
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -169,12 +207,18 @@ export function encrypted(): AppError {
   );
 }
 
-async function listParts(zip: ZipFile): Promise<Map<string, ZipPart>> {
+async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, ZipPart>> {
   const parts = new Map<string, ZipPart>();
   const entries: Entry[] = [];
+  let directoryBytes = 0;
   for await (const entry of zip.eachEntry()) {
     if (entries.push(entry) > maxParts) {
       throw limitExceeded('The file has too many parts', maxParts, 'parts');
+    }
+    directoryBytes +=
+      directoryHeaderBytes + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength;
+    if (directoryBytes > maxDirectoryBytes) {
+      throw limitExceeded('The directory of the file is too large', maxDirectoryBytes, 'bytes');
     }
     if (entry.isEncrypted()) throw encrypted();
     const name = yauzl
@@ -183,21 +227,26 @@ async function listParts(zip: ZipFile): Promise<Map<string, ZipPart>> {
     if (name.endsWith('/')) continue;
     const key = partKey(name);
     if (parts.has(key)) throw broken(`The file holds part ${shorten(name)} twice.`);
-    parts.set(key, { name: shorten(name), entry, unpackedBytes: 0 });
+    parts.set(key, { name: shorten(name), entry, end: fileBytes, unpackedBytes: 0 });
   }
-  refuseOverlaps(entries);
+  setEnds([...parts.values()], entries);
   return parts;
 }
 
 /** Entries that share bytes are how a small zip unpacks to petabytes without any nesting. */
-function refuseOverlaps(entries: Entry[]): void {
+function setEnds(parts: ZipPart[], entries: Entry[]): void {
   const byOffset = entries.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader);
+  const ends = new Map<Entry, number>();
+  let before: Entry | undefined;
   let end = 0;
   for (const entry of byOffset) {
     const offset = entry.relativeOffsetOfLocalHeader;
     if (offset < end) throw broken(`Two parts of the file share the bytes at offset ${offset}.`);
     end = offset + localHeaderBytes + entry.fileNameLength + entry.compressedSize;
+    if (before !== undefined) ends.set(before, offset);
+    before = entry;
   }
+  for (const part of parts) part.end = ends.get(part.entry) ?? part.end;
 }
 
 async function* readChunks(
