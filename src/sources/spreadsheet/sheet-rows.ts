@@ -146,7 +146,7 @@ export class SheetRows {
       else if (isCellError && this.#cellErrorsAreNull) this.#sink.cell(sinkColumn, NULL, bytes, 0, 0);
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
-      this.#headerTexts[column - this.#firstColumn] = bytes.toString('utf8', start, end).trim();
+      this.#headerTexts[column - this.#firstColumn] = shortText(bytes, start, end);
     }
   }
 
@@ -246,7 +246,17 @@ export class SheetRows {
 function headerText(kind: number, bytes: Buffer, start: number, end: number): string {
   if (kind === TRUE) return 'TRUE';
   if (kind === FALSE) return 'FALSE';
-  return kind === NULL ? '' : bytes.toString('utf8', start, end).trim();
+  return kind === NULL ? '' : shortText(bytes, start, end);
+}
+
+/** No name is so long; the header cells of a row are held all at once, and each may be as long as a cell. */
+const maxHeaderBytes = 4096;
+
+/** The text, trimmed; of a long one its beginning. */
+function shortText(bytes: Buffer, start: number, end: number): string {
+  let from = start;
+  while (from < end && bytes[from]! <= 0x20) from++;
+  return bytes.toString('utf8', from, Math.min(end, from + maxHeaderBytes)).trim();
 }
 
 const epochMilliseconds = Date.UTC(2000, 0, 1);
