@@ -10,6 +10,12 @@ export interface ZipEntry {
   hasDataDescriptor?: boolean;
   /** 64-bit sizes and offset in the central directory. */
   isZip64?: boolean;
+  /** Stands in the file as it is, in place of `data` packed. */
+  packed?: Buffer;
+  /** In the local header alone; its length moves the data. */
+  localExtra?: Buffer;
+  /** What the local header states instead of what the central directory states. */
+  statedLocally?: { size?: number; packedSize?: number; crc?: number; flags?: number };
   /** What the central directory states instead of the truth. */
   stated?: {
     size?: number;
@@ -44,7 +50,7 @@ export function buildZip(entries: ZipEntry[]): Buffer {
 function zipRecord(entry: ZipEntry, offset: number): { local: Buffer; central: Buffer } {
   const name = Buffer.from(entry.name);
   const data = Buffer.from(entry.data as string);
-  const packed = entry.isStored ? data : deflateRawSync(data);
+  const packed = entry.packed ?? (entry.isStored ? data : deflateRawSync(data));
   const stated = {
     size: data.length,
     packedSize: packed.length,
@@ -54,20 +60,23 @@ function zipRecord(entry: ZipEntry, offset: number): { local: Buffer; central: B
     method: entry.isStored ? 0 : 8,
     ...entry.stated,
   };
+  const statedLocally = { ...stated, ...entry.statedLocally };
+  const extra = entry.localExtra ?? Buffer.alloc(0);
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
   header.writeUInt16LE(20, 4);
-  header.writeUInt16LE(stated.flags, 6);
+  header.writeUInt16LE(statedLocally.flags, 6);
   header.writeUInt16LE(stated.method, 8);
   header.writeUInt16LE(name.length, 26);
+  header.writeUInt16LE(extra.length, 28);
   const sizes = Buffer.alloc(12);
-  sizes.writeUInt32LE(stated.crc, 0);
-  sizes.writeUInt32LE(stated.packedSize, 4);
-  sizes.writeUInt32LE(stated.size, 8);
+  sizes.writeUInt32LE(statedLocally.crc, 0);
+  sizes.writeUInt32LE(Math.min(statedLocally.packedSize, 0xffffffff), 4);
+  sizes.writeUInt32LE(Math.min(statedLocally.size, 0xffffffff), 8);
   if (!entry.hasDataDescriptor) sizes.copy(header, 14);
   const descriptor = entry.hasDataDescriptor ? [Buffer.from([0x50, 0x4b, 0x07, 0x08]), sizes] : [];
   return {
-    local: Buffer.concat([header, name, packed, ...descriptor]),
+    local: Buffer.concat([header, name, extra, packed, ...descriptor]),
     central: centralRecord(name, stated, entry.isZip64 ?? false),
   };
 }

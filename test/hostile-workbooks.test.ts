@@ -1,0 +1,110 @@
+/**
+ * Hostile workbooks over HTTP: a clear answer, soon, in bounded memory, and the service goes on as if nothing had been.
+ */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { harmlessWorkbooks, hostileLimits, hostileWorkbooks } from './support/hostile-workbooks.ts';
+import { assertProblem } from './support/problem.ts';
+import type { TestAnswer } from './support/service.ts';
+import { type ServiceProcess, startServiceProcess } from './support/service-process.ts';
+
+/** Two seconds where the machine is free. */
+const maxMs = 5_000;
+const maxPeakMib = 300;
+
+let service: ServiceProcess;
+let orders: Buffer;
+
+before(async () => {
+  service = await startServiceProcess(hostileLimits);
+  orders = await readFile(new URL('../examples/orders.xlsx', import.meta.url));
+});
+
+after(async () => {
+  await service.stop();
+  assert.doesNotMatch(service.log(), /"level":[56]0/, 'the service has logged an error');
+});
+
+/** Uploads, and holds the answer to its bounds of time and memory. */
+async function uploadInBounds(path: string, file: Buffer): Promise<TestAnswer> {
+  await service.resetPeak();
+  const startedAt = performance.now();
+  const answer = await service.upload(path, file);
+  const ms = performance.now() - startedAt;
+  const mib = await service.peakMib();
+  if (process.env.SHOW)
+    console.log(
+      `${ms.toFixed(0)} ms ${mib?.toFixed(0)} MiB ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`,
+    );
+  assert.ok(ms < maxMs, `${ms.toFixed(0)} ms`);
+  if (mib !== undefined) assert.ok(mib < maxPeakMib, `${mib.toFixed(0)} MiB`);
+  return answer;
+}
+
+async function tableNames(): Promise<string[]> {
+  const { rows } = await service.database.pool.query(
+    "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+const uploadPath = '/api/v1/table/hostile/upload/excel';
+
+for (const [index, { name, build, code, names }] of hostileWorkbooks.entries()) {
+  test(`refuses ${name}`, async () => {
+    const answer = await uploadInBounds(`/api/v1/table/hostile_${index}/upload/excel`, build());
+    const { detail, errors } = assertProblem(answer, answer.status, code);
+    assert.match(`${detail} ${errors[0]?.cell ?? ''}`, names);
+    assert.ok(JSON.stringify(answer.body).length < 100_000);
+    assert.ok(!(await tableNames()).includes(`hostile_${index}`));
+  });
+}
+
+for (const { name, build, query = '', rows, columns } of harmlessWorkbooks) {
+  test(`loads a workbook with ${name}`, async () => {
+    const separator = query === '' ? '?' : '&';
+    const answer = await uploadInBounds(`${uploadPath}${query}${separator}dry_run=true`, build());
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.equal(answer.body.load.rows, rows);
+    assert.deepEqual(
+      answer.body.table.columns.map((column: { name: string }) => column.name),
+      columns,
+    );
+  });
+}
+
+test('refuses a workbook that is cut off, wherever', async () => {
+  for (let cut = 1; cut < 40; cut++) {
+    const answer = await uploadInBounds(
+      uploadPath,
+      orders.subarray(0, Math.floor((orders.length * cut) / 40)),
+    );
+    assertProblem(answer, 400, 'invalid-file');
+  }
+});
+
+test('answers a workbook with a flipped bit', async () => {
+  let refused = 0;
+  for (let flip = 0; flip < 120; flip++) {
+    const mutant = Buffer.from(orders);
+    const at = (flip * 7919) % mutant.length;
+    mutant[at] = mutant[at]! ^ (1 << (flip % 8));
+    const answer = await uploadInBounds(`${uploadPath}?dry_run=true`, mutant);
+    if (answer.status !== 200) refused++;
+    if (answer.status !== 200) assertProblem(answer, answer.status, answer.body.code);
+    assert.ok(
+      answer.status === 200 || (answer.status >= 400 && answer.status < 500),
+      JSON.stringify(answer.body),
+    );
+  }
+  assert.ok(refused > 60, `${refused} refused`);
+});
+
+test('and loads the next workbook as if nothing had been', async () => {
+  assert.deepEqual(await tableNames(), []);
+  const answer = await uploadInBounds('/api/v1/table/orders/upload/excel', orders);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.equal(answer.body.load.rows, 300);
+  assert.deepEqual(await tableNames(), ['orders']);
+});
