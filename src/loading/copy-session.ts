@@ -1,8 +1,9 @@
 /**
  * Encoded rows → COPY into one relation: a COPY per list of columns, one at a time.
  *
- * With a `tee`, every row is also kept, so that rows that PostgreSQL refuses can be sent again to where each fault can be
- * looked for: the first refusal is remembered, nothing more is sent, and the rows that follow are only kept.
+ * PostgreSQL's first refusal of a row is remembered and nothing more is sent; the rows that follow are taken all the same,
+ * for the problems that their cells have. With a `tee` every row is also kept, so that those refused can be sent again to
+ * where each fault can be looked for.
  */
 import type { ClientBase } from 'pg';
 import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
@@ -34,10 +35,12 @@ export interface CopySessionOptions {
 }
 
 export class CopySession implements RowOutput {
-  /** PostgreSQL's refusal of a row, where there is a tee; without one it is thrown. */
+  /** PostgreSQL's refusal of a row; the transaction is failed then. */
   refusal: Error | undefined;
-  /** How many rows the COPYs before the one refused took: its "line 1" is the row of this ordinal. */
+  /** How many rows were sent in the COPYs before the one refused: its "line 1" is the row of this ordinal. */
   rowsBefore = 0;
+  /** How many rows PostgreSQL took: fewer than were sent where a trigger leaves rows out. */
+  rowsTaken = 0;
 
   readonly #client: ClientBase;
   readonly #relation: string;
@@ -60,12 +63,13 @@ export class CopySession implements RowOutput {
     this.#beforeCopy = options.beforeCopy;
   }
 
-  /** @throws PostgreSQL's error where it refuses and nothing is kept */
+  /** @throws the connection's error, or PostgreSQL's where it is not about the rows */
   async write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void> {
     await this.#keep(columns, rows);
     if (this.refusal) return;
     try {
-      if (columns.length === 0) return await this.#insertDefaults(rowCount);
+      const isEmpty = columns.length === 0 && this.#leadingColumn === undefined;
+      if (isEmpty) return await this.#insertDefaults(columns, rowCount);
       if (!this.#writer || columns !== this.#columns) await this.#begin(columns);
       this.#rowsOfWriter += rowCount;
       await this.#writer!.write(rows);
@@ -90,9 +94,17 @@ export class CopySession implements RowOutput {
     await writer?.abort(cause);
   }
 
-  /** Sends all kept rows again, into another relation with the same columns. */
-  async replay(relation: string): Promise<void> {
-    const session = new CopySession(this.#client, relation, this.#columnNames);
+  /**
+   * Sends all kept rows again, into another relation with the same columns.
+   *
+   * @param beforeCopy see the option
+   * @returns PostgreSQL's refusal of a row there, too; the transaction is failed then
+   */
+  async replay(
+    relation: string,
+    beforeCopy: (columns: readonly number[]) => Promise<void>,
+  ): Promise<Error | undefined> {
+    const session = new CopySession(this.#client, relation, this.#columnNames, { beforeCopy });
     for (const { columns, start, end } of this.#kept) {
       for await (const chunk of this.#tee!.chunks(start, end)) {
         const rowCount = columns.length === 0 ? chunk.length / emptyRowBytes : 0;
@@ -100,6 +112,7 @@ export class CopySession implements RowOutput {
       }
     }
     await session.finish();
+    return session.refusal;
   }
 
   async #begin(columns: readonly number[]): Promise<void> {
@@ -116,9 +129,14 @@ export class CopySession implements RowOutput {
   }
 
   /** COPY knows no rows without columns. */
-  async #insertDefaults(rowCount: number): Promise<void> {
+  async #insertDefaults(columns: readonly number[], rowCount: number): Promise<void> {
     await this.#end();
-    await this.#client.query(`INSERT INTO ${this.#relation} SELECT FROM generate_series(1, $1)`, [rowCount]);
+    await this.#beforeCopy?.(columns);
+    const { rowCount: taken } = await this.#client.query(
+      `INSERT INTO ${this.#relation} SELECT FROM generate_series(1, $1)`,
+      [rowCount],
+    );
+    this.rowsTaken += taken ?? 0;
     this.rowsBefore += rowCount;
   }
 
@@ -126,7 +144,7 @@ export class CopySession implements RowOutput {
     const writer = this.#writer;
     if (!writer) return;
     await writer.write(trailer);
-    await writer.end();
+    this.rowsTaken += await writer.end();
     this.#writer = undefined;
     this.rowsBefore += this.#rowsOfWriter;
     this.#rowsOfWriter = 0;
@@ -148,7 +166,6 @@ export class CopySession implements RowOutput {
       await writer?.abort(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }
-    if (!this.#tee) throw error;
     this.refusal = error;
   }
 }

@@ -129,7 +129,9 @@ export class EncodingSink implements CellSink {
     this.#targetOf[column] = match.target;
     if (match.target >= 0) this.#sourceOf[match.target] = column;
     if (match.problem) {
-      this.#problems.add({ ...this.#locate(column, name), column: name, ...match.problem });
+      // A header names its columns before any row.
+      const row = this.#row > 0 && { row: this.#row };
+      this.#problems.add({ ...this.#locate(column, name), ...row, column: name, ...match.problem });
     }
   }
 

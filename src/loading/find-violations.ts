@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
-import { type Violation, violationQueries } from '../tables/violations.ts';
+import { findLargestKey, type LargestKey, type Violation, violationQueries } from '../tables/violations.ts';
 import { maxListedProblems, type Problems, shortenValue } from './problems.ts';
 import type { RowNumbers } from './row-numbers.ts';
 
@@ -38,25 +38,95 @@ export async function findViolations(
   }
 }
 
-/** The problem of the row that PostgreSQL itself named: for rules that no query knows (triggers, exclusion, sizes). */
+/** PostgreSQL's refusal of a row in a COPY, for rules that no query knows (triggers, exclusion, partitions, sizes). */
 export function refusedRow(error: Error, rowsBefore: number, places: RowPlaces): Problem {
-  const {
-    where = '',
-    column,
-    constraint,
-  } = error as { where?: string; column?: string; constraint?: string };
-  const line = /\bline (\d+)/.exec(where);
-  const row = line ? places.rowNumbers.rowOf(rowsBefore + Number(line[1]) - 1) : undefined;
-  const name = column ?? /\bline \d+, column ([^:]+)/.exec(where)?.[1];
+  const { where = '', routine } = error as DatabaseFields;
+  // Functions of triggers stand before it, with lines of their own. The word for "line" is in the server's language.
+  const context = where.split('\n').findLast((line) => line.startsWith('COPY '));
+  const [, line, column] = /^COPY .*?, \S+ (\d+)(?:, \S+ ([^:]+))?/.exec(context ?? '') ?? [];
+  if (line === undefined) return refusal(error, undefined, column, places);
+  // The end of the data counts as a line.
+  const last = Math.min(rowsBefore + Number(line), places.rowNumbers.count) - 1;
+  const row = places.rowNumbers.rowOf(last);
+  if (routine !== sizeRoutine) return refusal(error, row, column, places);
+  // Rows are stored some at a time: the line is the last one of them.
+  const first = Math.max(rowsBefore, last - maxRowsStoredAtOnce);
+  const firstRow = places.rowNumbers.rowOf(first);
+  if (first === last || firstRow === undefined) return refusal(error, row, column, places);
+  const problem = refusal(error, undefined, column, places);
+  return { ...problem, detail: `${problem.detail}: one of the rows ${firstRow} to ${row}` };
+}
+
+/** The same for a row on its way from the staging table. */
+export function refusedStagedRow(error: Error, row: number | undefined, places: RowPlaces): Problem {
+  return refusal(error, row, undefined, places);
+}
+
+/**
+ * PostgreSQL's refusal of a key over all rows that none of them is guilty of by its rule: an index takes no value of more
+ * than some 2,700 bytes, and the row with the largest one is named.
+ */
+export async function largestKey(
+  client: ClientBase,
+  error: Error,
+  relation: string,
+  rules: RowRule[],
+  places: RowPlaces,
+): Promise<Problem> {
+  let largest: (LargestKey & { rule: RowRule }) | undefined;
+  for (const rule of rules) {
+    if (rule.kind !== 'unique') continue;
+    const { rows } = await client.query<LargestKey>(findLargestKey(relation, rule));
+    if (rows[0] && rows[0].size > (largest?.size ?? 0)) largest = { ...rows[0], rule };
+  }
+  const problem = refusal(error, undefined, undefined, places);
+  return largest ? { ...placeOf(largest.rule, largest, places), ...problem } : problem;
+}
+
+/** What a `pg.DatabaseError` may have. */
+interface DatabaseFields {
+  where?: string;
+  column?: string;
+  constraint?: string;
+  detail?: string;
+  routine?: string;
+}
+
+/** Where PostgreSQL's source refuses a row that is too large, and one that no partition takes. */
+const sizeRoutine = 'RelationGetBufferForTuple';
+const partitionRoutine = 'ExecFindPartition';
+/** PostgreSQL's MAX_BUFFERED_TUPLES (copyfrom.c). */
+const maxRowsStoredAtOnce = 1000;
+
+function refusal(
+  error: Error,
+  row: number | undefined,
+  copyColumn: string | undefined,
+  places: RowPlaces,
+): Problem {
+  const { column = copyColumn, constraint, detail = '', routine } = error as DatabaseFields;
+  // "Partition key of the failing row contains (k) = (200).", in the server's language.
+  const key = routine === partitionRoutine ? /\((.*)\) = \((.*)\)/s.exec(detail) : null;
+  const name = key ? key[1] : column;
+  const isNamed = constraint === undefined || error.message.includes(`"${constraint}"`);
   return {
     ...(row !== undefined && { ...places.locate(row, -1, ''), row }),
     ...(name !== undefined && { column: name }),
+    ...(key && { value: shortenValue(key[2]!) }),
     code: 'refused-by-postgresql',
-    detail: `${error.message}${constraint ? ` (constraint "${constraint}")` : ''}`,
+    detail: isNamed ? error.message : `${error.message} (constraint "${constraint}")`,
   };
 }
 
 function problemOf(rule: RowRule, violation: Violation, places: RowPlaces): Problem {
+  return { ...placeOf(rule, violation, places), ...reasonOf(rule, violation, places) };
+}
+
+function placeOf(
+  rule: RowRule,
+  violation: Pick<Violation, 'ordinal' | 'value'>,
+  places: RowPlaces,
+): Omit<Problem, 'code' | 'detail'> {
   const row = places.rowNumbers.rowOf(violation.ordinal);
   const [column] = rule.columns;
   const place =
@@ -66,7 +136,6 @@ function problemOf(rule: RowRule, violation: Violation, places: RowPlaces): Prob
     ...(row !== undefined && { row }),
     ...(rule.columns.length > 0 && { column: rule.columns.join(', ') }),
     ...(violation.value !== null && { value: shortenValue(violation.value) }),
-    ...reasonOf(rule, violation, places),
   };
 }
 

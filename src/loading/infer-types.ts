@@ -115,6 +115,7 @@ export class TypeInference implements CellSink {
   /** Per column the union of the classes of seen.ts; `OTHER` alone once the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
   #rowsWithValue = new Uint32Array(INITIAL_COLUMNS);
+  readonly #firstRows: number[] = [];
   #rowCount = 0;
   #row = 0;
 
@@ -140,6 +141,11 @@ export class TypeInference implements CellSink {
     });
   }
 
+  /** The data row that named the column; 0: none, it was named before the rows. */
+  firstRow(column: number): number {
+    return this.#firstRows[column]!;
+  }
+
   /** @throws AppError `limit-exceeded` */
   column(column: number, name: string): void {
     if (column >= this.#limits.maxColumns) {
@@ -150,6 +156,7 @@ export class TypeInference implements CellSink {
     }
     if (column >= this.#seen.length) this.#growTo(column + 1);
     this.#names[column] = name;
+    this.#firstRows[column] = this.#row;
   }
 
   /** @throws AppError `limit-exceeded` */

@@ -6,7 +6,6 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
-import { isRefusalOfData } from '../postgres/sqlstate.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
@@ -14,16 +13,29 @@ import {
   beginShape,
   type ConflictRule,
   createStagingTable,
-  findSurplusRows,
-  mergeShape,
   rowNumberColumn,
   stagingTable,
+  typedStagingTable,
 } from '../tables/staging.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink, type TargetColumn } from './encoding-sink.ts';
-import { findViolations, type RowPlaces, refusedRow } from './find-violations.ts';
+import {
+  findViolations,
+  largestKey,
+  type RowPlaces,
+  refusedRow,
+  refusedStagedRow,
+} from './find-violations.ts';
 import type { LoadInput } from './load-input.ts';
+import {
+  checkDeferred,
+  findRefusedRow,
+  maxStagedShapes,
+  moveRows,
+  type Refusal,
+  Shapes,
+} from './move-rows.ts';
 import type { Problems } from './problems.ts';
 import { isStagedAsText, targetColumns } from './target-columns.ts';
 
@@ -32,8 +44,10 @@ export interface LoadRowsOptions {
   relation: string;
   columns: LoadColumn[];
   matcher: ColumnMatcher;
-  /** PostgreSQL may refuse a row while it is copied: the rows are kept, to find out which and why. */
+  /** Rules may be broken by a row while it is copied: the rows are kept, to find out which ones and why. */
   keepRows: boolean;
+  /** The table takes no COPY, as rules for single rows are in force for the role (row-level security). */
+  takesNoCopy: boolean;
   conflict: ConflictRule | undefined;
   /** The table is empty, and its keys come after the rows. */
   isBare: boolean;
@@ -48,11 +62,17 @@ export interface LoadedRows {
   updated: number;
   /** Left out, because another row had the key. */
   skipped: number;
+  /** Left out by a trigger of the table. */
+  suppressed: number;
   places: RowPlaces;
-  /** PostgreSQL's refusal of a row; the table is then as it was before. */
+  /** PostgreSQL's refusal of a row; nothing but `explain` can be done then. */
   refusal: Error | undefined;
-  /** Adds every row that breaks a rule to the problems, or else the one that the refusal names. */
-  explain: (refusal: Error, existing: ExistingRows | undefined, rules: RowRule[]) => Promise<void>;
+  /** Adds every row that breaks a rule to the problems, or else the one that PostgreSQL refused. */
+  explain: (
+    refusal: Error,
+    existing: ExistingRows | undefined,
+    readRules: () => Promise<RowRule[]>,
+  ) => Promise<void>;
 }
 
 /** A table whose rows count beside those sent. */
@@ -62,14 +82,11 @@ export interface ExistingRows {
   name: string;
 }
 
-/** More different sets of columns than this in one upload, and moving them one set at a time takes too long. */
-const maxStagedShapes = 200;
-
 /**
  * Loads all rows that have no problem; the problems are told to `problems`.
  *
  * @param use is called before what was kept is released
- * @throws PostgreSQL's error where it refuses rows that were not kept; what the input throws
+ * @throws what the input throws; PostgreSQL's errors that are not about the rows
  */
 export function loadRows<Result>(
   client: ClientBase,
@@ -78,7 +95,8 @@ export function loadRows<Result>(
   options: LoadRowsOptions,
   use: (rows: LoadedRows) => Promise<Result>,
 ): Promise<Result> {
-  const isStaged = options.conflict !== undefined || options.columns.some(isStagedAsText);
+  const isStaged =
+    options.conflict !== undefined || options.takesNoCopy || options.columns.some(isStagedAsText);
   return isStaged
     ? loadStaged(client, input, problems, options, use)
     : loadStraight(client, input, problems, options, use);
@@ -91,29 +109,51 @@ async function loadStraight<Result>(
   options: LoadRowsOptions,
   use: (rows: LoadedRows) => Promise<Result>,
 ): Promise<Result> {
-  const { columns, relation, keepRows } = options;
+  const { columns, relation, keepRows, isBare } = options;
   const targets = await targetColumns(client, relation, columns, true);
   const tee = keepRows ? new Spool({ maxBytes: Number.MAX_SAFE_INTEGER }) : undefined;
   try {
     const session = new CopySession(client, relation, namesOf(columns), { tee });
     if (tee) await client.query('SAVEPOINT "rows"');
     const { sink, places } = await copyRows(client, input, problems, options, targets, session, false);
-    const { refusal } = session;
-    // The savepoint has the setting of before, too.
-    if (refusal) await client.query('ROLLBACK TO SAVEPOINT "rows"');
+    const refusal: Refusal | undefined = session.refusal
+      ? { error: session.refusal, isDeferred: false }
+      : isBare
+        ? undefined
+        : await checkDeferred(client);
     return await use({
-      inserted: sink.loaded,
+      inserted: session.rowsTaken,
       updated: 0,
       skipped: 0,
+      suppressed: sink.loaded - session.rowsTaken,
       places,
-      refusal,
-      explain: async (error, existing, rules) => {
-        if (refusal) {
-          await client.query(createStagingTable(columns, () => false));
-          await session.replay(stagingTable);
+      refusal: refusal?.error,
+      explain: async (error, existing, readRules) => {
+        const before = problems.count;
+        if (!refusal) {
+          const rules = await readRules();
+          await findViolations(client, relation, existing, rules, places, problems);
+          if (problems.count === before) {
+            problems.add(await largestKey(client, error, relation, rules, places));
+          }
+          return;
         }
-        const sent = refusal ? stagingTable : relation;
-        await explain(client, error, session.rowsBefore, sent, existing, rules, places, problems);
+        const named = refusedRow(error, session.rowsBefore, places);
+        if (!tee) return problems.add(named);
+        await client.query('ROLLBACK TO SAVEPOINT "rows"');
+        const rules = await readRules();
+        const shapes = new Shapes(Number.POSITIVE_INFINITY);
+        await client.query(createStagingTable(columns, () => false));
+        const isStaged = !(await session.replay(stagingTable, (shape) => stageShape(client, shapes, shape)));
+        // What is too large for the table is so for the staging table, too.
+        if (!isStaged) return problems.add(named);
+        await findViolations(client, stagingTable, existing, rules, places, problems);
+        if (problems.count > before) return;
+        // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
+        if (named.row !== undefined) return problems.add(named);
+        const ordinal = await findRefusedRow(client, { ...options, conflict: undefined }, shapes, refusal);
+        const row = ordinal === undefined ? undefined : places.rowNumbers.rowOf(ordinal - 1);
+        problems.add(refusedStagedRow(error, row, places));
       },
     });
   } finally {
@@ -132,81 +172,65 @@ async function loadStaged<Result>(
   // An update must leave alone what a row does not bring.
   const targets = await targetColumns(client, relation, columns, conflict?.action !== 'update');
   await client.query(createStagingTable(columns, isStagedAsText));
-  const shapes = new Shapes();
+  const shapes = new Shapes(maxStagedShapes);
   const session = new CopySession(client, stagingTable, namesOf(columns), {
     leadingColumn: rowNumberColumn,
-    beforeCopy: async (shape) => void (await client.query(beginShape(shapes.numberOf(shape)))),
+    beforeCopy: (shape) => stageShape(client, shapes, shape),
   });
   const { sink, places } = await copyRows(client, input, problems, options, targets, session, true);
+  if (session.refusal) throw session.refusal;
 
-  const moved = await moveRows(client, options, shapes);
-  const inserted = moved.refusal ? 0 : moved.inserted;
-  const isUpdate = conflict?.action === 'update';
-  const notInserted = sink.loaded - inserted;
+  const { refusal, ...moved } = await moveRows(client, options, shapes);
+  const inserted = moved.merged - moved.updated;
+  const surplus = { skip: 0, update: moved.surplus, none: 0 }[conflict?.action ?? 'none'];
+  const skipped = conflict?.action === 'skip' ? sink.loaded - inserted : 0;
+  const updated = moved.updated + surplus;
   return use({
     inserted,
-    updated: isUpdate ? notInserted : 0,
-    skipped: isUpdate ? 0 : notInserted,
+    updated,
+    skipped,
+    suppressed: sink.loaded - inserted - updated - skipped,
     places,
-    refusal: moved.refusal,
-    explain: async (error, existing, rules) => {
+    refusal: refusal?.error,
+    explain: async (error, existing, readRules) => {
+      const before = problems.count;
+      const canAsk = await canAskForValidity(client);
+      const rules = await readRules();
       const asked = rules.filter((rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key));
-      const inputs = await inputRules(client, columns);
-      await explain(client, error, 0, stagingTable, existing, [...inputs, ...asked], places, problems);
+      if (canAsk) {
+        await findViolations(client, stagingTable, undefined, inputRules(columns), places, problems);
+        const typed = typedStagingTable(columns, isStagedAsText);
+        await findViolations(client, typed, existing, asked, places, problems);
+      } else if (!columns.some(isStagedAsText)) {
+        await findViolations(client, stagingTable, existing, asked, places, problems);
+      }
+      if (problems.count > before) return;
+      if (refusal) {
+        const row = await findRefusedRow(client, options, shapes, refusal);
+        problems.add(refusedStagedRow(error, row, places));
+      } else {
+        problems.add(await largestKey(client, error, stagingTable, asked, places));
+      }
     },
   });
 }
 
+async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
+  await client.query(beginShape(shapes.numberOf(columns)));
+}
+
 /** PostgreSQL 15 cannot be asked whether a text is valid input: there the first refusal is all that is told. */
-async function inputRules(client: ClientBase, columns: LoadColumn[]): Promise<RowRule[]> {
+async function canAskForValidity(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query(
     "SELECT to_regproc('pg_catalog.pg_input_is_valid') IS NOT NULL AS can_ask",
   );
-  if (!rows[0].can_ask) return [];
+  return rows[0].can_ask;
+}
+
+function inputRules(columns: LoadColumn[]): RowRule[] {
   return columns
     .filter(isStagedAsText)
     .map(({ name, type }) => ({ kind: 'input', columns: [name], type: type.name }));
-}
-
-/** @param sent quoted; holds the rows in the order in which they were sent */
-async function explain(
-  client: ClientBase,
-  refusal: Error,
-  rowsBefore: number,
-  sent: string,
-  existing: ExistingRows | undefined,
-  rules: RowRule[],
-  places: RowPlaces,
-  problems: Problems,
-): Promise<void> {
-  const before = problems.count;
-  await findViolations(client, sent, existing, rules, places, problems);
-  // A trigger, an exclusion constraint, a row that is too large: PostgreSQL's own words, for the first such row.
-  if (problems.count === before) problems.add(refusedRow(refusal, rowsBefore, places));
-}
-
-/** Moves the staged rows into the table, one shape after the other; a refusal leaves the table as it was. */
-async function moveRows(
-  client: ClientBase,
-  { relation, columns, conflict, isBare }: LoadRowsOptions,
-  shapes: Shapes,
-): Promise<{ inserted: number; refusal: Error | undefined }> {
-  let inserted = 0;
-  await client.query('SAVEPOINT "rows"');
-  try {
-    if (conflict) await client.query(findSurplusRows(conflict));
-    for (const [shape, positions] of shapes.all.entries()) {
-      const shapeColumns = positions.map((position) => columns[position]!);
-      const merge = mergeShape(relation, shapeColumns, shape, conflict, !isBare, isStagedAsText);
-      const { rows } = await client.query<{ inserted: number }>(merge);
-      inserted += rows[0]!.inserted;
-    }
-    return { inserted, refusal: undefined };
-  } catch (error) {
-    if (!isRefusalOfData(error)) throw error;
-    await client.query('ROLLBACK TO SAVEPOINT "rows"');
-    return { inserted: 0, refusal: error };
-  }
 }
 
 /** Pushes all rows of the input through the encoders into the session, to its end. */
@@ -244,28 +268,6 @@ async function copyRows(
   if (!session.refusal) await client.query(`SET LOCAL statement_timeout = ${options.statementTimeoutMs}`);
   const sourceColumn = (name: string) => sink.sourceColumn(name);
   return { sink, places: { rowNumbers: sink.rowNumbers, locate: input.locate, sourceColumn } };
-}
-
-/** The sets of columns that rows came with, numbered. */
-class Shapes {
-  readonly all: (readonly number[])[] = [];
-  readonly #numbers = new Map<string, number>();
-
-  /** @throws AppError `limit-exceeded` */
-  numberOf(columns: readonly number[]): number {
-    const key = columns.toSorted((a, b) => a - b).join();
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
-    if (this.all.length === maxStagedShapes) {
-      throw new AppError(
-        'limit-exceeded',
-        `The rows have more than ${maxStagedShapes} different sets of keys. Give every row the same keys, with null where there is no value.`,
-      );
-    }
-    this.#numbers.set(key, this.all.length);
-    this.all.push(columns);
-    return this.all.length - 1;
-  }
 }
 
 function namesOf(columns: LoadColumn[]): string[] {

@@ -9,6 +9,7 @@ import { compareWithStanding } from '../tables/compare-definition.ts';
 import { tableExists } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import { describeTable, tableStands } from '../tables/describe-table.ts';
+import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
 import type { ConflictRule } from '../tables/staging.ts';
@@ -18,7 +19,7 @@ import type { LoadInput } from './load-input.ts';
 import { loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
-import { Problems } from './problems.ts';
+import { Problems, shortenValue } from './problems.ts';
 import { openStandingTable } from './standing-table.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -91,13 +92,13 @@ export async function loadTable(
         )
       : await openStanding(client, request, input, inferred, problems);
     const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
-    const counts = await fill(client, context, request, input, target, matcher, problems);
+    const { suppressed, ...counts } = await fill(client, context, request, input, target, matcher, problems);
     if (!isNew) await refuseDisagreement(client, request, input);
     return {
       isNew,
       table: await describeTable(client, schema, name),
       ...counts,
-      warnings: [...input.warnings, ...ignoredColumns(matcher)],
+      warnings: [...input.warnings, ...ignoredColumns(matcher), ...suppressedRows(suppressed)],
     };
   });
 }
@@ -114,6 +115,7 @@ async function inferWhereNeeded(
   // Faulty cells are told by the pass that loads, together with all other problems.
   const inference = new TypeInference(context.limits, () => {});
   await input.readAndKeep(inference, request.signal);
+  refuseUnfitNames(inference, input);
   if (isNew && input.definition === undefined && inference.columns().length === 0) {
     throw new AppError(
       'nothing-to-load',
@@ -121,6 +123,24 @@ async function inferWhereNeeded(
     );
   }
   return inference;
+}
+
+/** What names a column of the data is not always a name for one of a table. */
+function refuseUnfitNames(inference: TypeInference, input: LoadInput): void {
+  const problems = new Problems();
+  for (const [index, { name }] of inference.columns().entries()) {
+    const fault = isSystemColumn(name) ? 'is taken by a system column of every table' : identifierFault(name);
+    if (fault === undefined) continue;
+    const row = inference.firstRow(index);
+    problems.add({
+      ...input.locate(row, index, name),
+      ...(row > 0 && { row }),
+      column: shortenValue(name),
+      code: 'invalid-name',
+      detail: `cannot name a column of a table: it ${fault}`,
+    });
+  }
+  problems.throwIfAny();
 }
 
 function prepare(
@@ -172,6 +192,13 @@ async function openStanding(
   return openStandingTable(client, { schema, name, truncate, addColumns }, problems);
 }
 
+interface Counts {
+  rows: number;
+  skipped: number;
+  updated: number;
+  suppressed: number;
+}
+
 /** Loads the rows, where there are any, and does what is to be done after them. */
 function fill(
   client: ClientBase,
@@ -181,8 +208,8 @@ function fill(
   target: LoadTarget,
   matcher: ColumnMatcher,
   problems: Problems,
-): Promise<{ rows: number; skipped: number; updated: number }> {
-  const { relation, columns, isBare, keepRows } = target;
+): Promise<Counts> {
+  const { relation, columns, isBare, keepRows, takesNoCopy } = target;
   const conflict = conflictRule(request, target);
   const { maxRows } = context.limits;
   const statementTimeoutMs = context.transaction.statementTimeoutMs ?? 0;
@@ -193,6 +220,7 @@ function fill(
     isBare,
     matcher,
     keepRows,
+    takesNoCopy,
     conflict,
     maxRows,
     statementTimeoutMs,
@@ -200,7 +228,8 @@ function fill(
   };
   return loadRows(client, input, problems, options, async (rows) => {
     await target.finish(rows);
-    return { rows: rows.inserted, skipped: rows.skipped, updated: rows.updated };
+    const { inserted, skipped, updated, suppressed } = rows;
+    return { rows: inserted, skipped, updated, suppressed };
   });
 }
 
@@ -232,4 +261,10 @@ function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
     column,
     detail: `The table has no column "${column}"; its values were left out.`,
   }));
+}
+
+function suppressedRows(count: number): SourceWarning[] {
+  if (count === 0) return [];
+  const rows = count === 1 ? 'one row' : `${count} rows`;
+  return [{ code: 'suppressed-rows', detail: `A trigger of the table left out ${rows}.` }];
 }

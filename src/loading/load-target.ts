@@ -8,8 +8,10 @@ export interface LoadTarget {
   columns: LoadColumn[];
   /** It is empty, and its keys come after the rows. */
   isBare: boolean;
-  /** PostgreSQL may refuse a row while it is copied. */
+  /** A row may break a rule while it is copied. */
   keepRows: boolean;
+  /** Row-level security is in force for the role. */
+  takesNoCopy: boolean;
   /** The columns of the primary key, else of the first unique constraint; undefined: it has none. */
   key: string[] | undefined;
   /**

@@ -39,14 +39,17 @@ export async function openNewTable(
     columns,
     isBare: true,
     keepRows: columns.some(isDomain),
+    takesNoCopy: false,
     key: (table.primaryKey ?? table.unique[0])?.columns,
     finish: async (rows) => {
       if (rows.refusal) {
-        const rules = [...(await readRowRules(client, schema, name)), ...rulesOf(table)];
-        await rows.explain(rows.refusal, undefined, rules);
+        await rows.explain(rows.refusal, undefined, async () => [
+          ...(await readRowRules(client, schema, name)),
+          ...rulesOf(table),
+        ]);
       } else {
         const refusal = await addKeys(client, table, name, replaces);
-        if (refusal) await rows.explain(refusal, undefined, rulesOf(table));
+        if (refusal) await rows.explain(refusal, undefined, async () => rulesOf(table));
       }
       problems.throwIfAny();
       for (const { name: column, identity } of table.columns) {
@@ -93,6 +96,7 @@ function rulesOf(table: PreparedTable): RowRule[] {
         columns: key.columns,
         isPrimary: key === table.primaryKey,
         nullsNotDistinct: false,
+        isDeferrable: false,
       };
     }),
     ...table.foreignKeys.map((key): RowRule => {

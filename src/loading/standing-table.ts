@@ -2,7 +2,6 @@
  * A table that stands and is the definition: rows are added to it, or it is emptied first.
  */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
@@ -25,8 +24,7 @@ export async function openStandingTable(
   problems: Problems,
 ): Promise<LoadTarget> {
   const relation = quoteQualified(schema, name);
-  if (truncate) await client.query(`TRUNCATE ${relation}`);
-  else await client.query(`LOCK TABLE ${relation} IN ROW EXCLUSIVE MODE`);
+  await client.query(truncate ? `TRUNCATE ${relation}` : `LOCK TABLE ${relation} IN ROW EXCLUSIVE MODE`);
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns(columns.map((column) => column.name));
   if (added.length > 0) {
@@ -34,25 +32,38 @@ export async function openStandingTable(
     await client.query(`ALTER TABLE ${relation} ${additions.join(', ')}`);
     columns = await readLoadColumns(client, schema, name);
   }
-  if (columns.length === 0) throw new AppError('table-not-found', `The table "${schema}"."${name}" is gone.`);
   const rules = await readRowRules(client, schema, name);
+  const { has_row_security, has_row_triggers } = await readRowTreatment(client, relation);
   return {
     relation,
     columns,
     isBare: false,
-    // Any row may be refused by a rule, or by a trigger; without either the kept rows would be for nothing.
-    keepRows: rules.length > 0,
+    keepRows: rules.length > 0 || has_row_triggers,
+    takesNoCopy: has_row_security,
     key: keyOf(rules),
     finish: async (rows) => {
-      if (rows.refusal) await rows.explain(rows.refusal, { quoted: relation, schema, name }, rules);
+      const existing = { quoted: relation, schema, name };
+      if (rows.refusal) await rows.explain(rows.refusal, existing, async () => rules);
       problems.throwIfAny();
-      // What is deferred to the commit would fail there, where it can no longer be told from a lost connection.
-      await client.query('SET CONSTRAINTS ALL IMMEDIATE');
     },
   };
 }
 
+async function readRowTreatment(
+  client: ClientBase,
+  relation: string,
+): Promise<{ has_row_security: boolean; has_row_triggers: boolean }> {
+  const { rows } = await client.query(rowTreatment, [relation]);
+  return rows[0];
+}
+
+// Bit 0 of `tgtype`: for each row (catalog/pg_trigger.h).
+const rowTreatment = `
+SELECT row_security_active($1::regclass) AS has_row_security,
+  EXISTS (SELECT FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal AND tgtype::int & 1 = 1) AS has_row_triggers`;
+
+/** A key that is checked at the end of the transaction cannot decide between rows (documentation of INSERT). */
 function keyOf(rules: RowRule[]): string[] | undefined {
-  const keys = rules.filter((rule) => rule.kind === 'unique');
-  return (keys.find((key) => key.isPrimary) ?? keys[0])?.columns;
+  const keys = rules.filter((rule) => rule.kind === 'unique' && !rule.isDeferrable);
+  return (keys.find((key) => key.kind === 'unique' && key.isPrimary) ?? keys[0])?.columns;
 }

@@ -2,15 +2,13 @@
 import type { Problem } from '../errors.ts';
 import type { ForeignKeyDefinition, KeyDefinition, TableDefinition } from './definition.ts';
 import { columnPointer } from './definition.ts';
-import { didYouMean, shorten } from './identifiers.ts';
+import { didYouMean, isSystemColumn, shorten } from './identifiers.ts';
 
 /** MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
 const maxColumns = 1600;
 const maxKeyColumns = 32;
 
 /** Every table has them (PostgreSQL 5.6). */
-const systemColumns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
-
 /** The faults of the definition of a table to be named `table`. */
 export function checkStructure(table: string, definition: TableDefinition): Problem[] {
   const problems: Problem[] = [];
@@ -42,7 +40,7 @@ function checkColumns(definition: TableDefinition, problems: Problem[]): void {
       const detail = `the column "${name}" is there already, at ${columnPointer(first)}`;
       problems.push({ pointer, code: 'duplicate-column', detail, value: name });
     } else firstIndex.set(name, index);
-    if (systemColumns.has(name)) {
+    if (isSystemColumn(name)) {
       const detail = `every table has a system column "${name}"; take another name`;
       problems.push({ pointer, code: 'reserved-name', detail, value: name });
     }

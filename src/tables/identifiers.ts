@@ -17,6 +17,13 @@ export function identifierFault(name: string): string | undefined {
   return undefined;
 }
 
+const systemColumns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+
+/** The columns that every table has (PostgreSQL 5.6). */
+export function isSystemColumn(name: string): boolean {
+  return systemColumns.has(name);
+}
+
 /** The schemas that belong to PostgreSQL itself. */
 export function isSystemSchema(schema: string): boolean {
   return schema.startsWith('pg_') || schema === 'information_schema';

@@ -10,6 +10,7 @@ export interface UniqueRule {
   columns: string[];
   isPrimary: boolean;
   nullsNotDistinct: boolean;
+  isDeferrable: boolean;
 }
 
 export interface ForeignKeyRule {
@@ -46,6 +47,10 @@ export async function readRowRules(client: ClientBase, schema: string, name: str
   return rows.map((row) => row.rule);
 }
 
+// The columns that came with PostgreSQL 18 are read by way of JSON, because older ones lack them.
+const isEnforced = (constraint: string) =>
+  `coalesce((to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
+
 // An index over an expression or a part of the rows is left to PostgreSQL's own message.
 const rowRules = `
 WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
@@ -63,9 +68,10 @@ SELECT jsonb_build_object(
                 FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                 WHERE k.position <= i.indnkeyatts),
-    'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct) AS rule, c.oid AS place
+    'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
+    'isDeferrable', NOT i.indimmediate) AS rule, c.oid AS place
 FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
-WHERE i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL
+WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
 UNION ALL
 SELECT jsonb_build_object(
     'kind', 'foreign key', 'name', f.conname,
@@ -78,14 +84,14 @@ SELECT jsonb_build_object(
                           JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum)), f.oid
 FROM pg_constraint f JOIN target ON f.conrelid = target.oid
 JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE f.contype = 'f' AND f.conparentid = 0
+WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)
 UNION ALL
 SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'isDomain', false,
     'columns', coalesce((SELECT jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
                 WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
     'expression', pg_get_expr(k.conbin, k.conrelid)), k.oid
-FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c'
+FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')}
 UNION ALL
 SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'isDomain', true,

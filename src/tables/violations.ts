@@ -54,6 +54,22 @@ export function violationQueries(
   return queries;
 }
 
+export interface LargestKey {
+  ordinal: number;
+  value: string | null;
+  /** In bytes, as stored. */
+  size: number;
+}
+
+/** The row with the largest key. */
+export function findLargestKey(relation: string, rule: UniqueRule): Statement {
+  const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
+  return {
+    text: `SELECT s.${ordinal}::int AS ordinal, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
+FROM ${numbered(relation)} s ORDER BY size DESC LIMIT 1`,
+  };
+}
+
 // A name that no column of the caller can be mistaken for in a CHECK expression.
 const ordinal = quoteIdentifier('tablewright ordinal');
 const first = quoteIdentifier('tablewright first');

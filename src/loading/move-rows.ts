@@ -1,0 +1,186 @@
+/**
+ * Staged rows → the table they are for: one statement for all rows that name the same columns.
+ */
+import type { ClientBase } from 'pg';
+import { AppError } from '../errors.ts';
+import { isRefusalOfData } from '../postgres/sqlstate.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
+import {
+  type ConflictRule,
+  countSurplusRows,
+  countUpdatedRows,
+  createUpdateCounter,
+  findSurplusRows,
+  lastRowNumber,
+  mergeShape,
+} from '../tables/staging.ts';
+import { isStagedAsText } from './target-columns.ts';
+
+/** More different sets of columns than this in one upload, and moving them one set at a time takes too long. */
+export const maxStagedShapes = 200;
+
+/** The sets of columns that rows came with, numbered. */
+export class Shapes {
+  readonly all: (readonly number[])[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws AppError `limit-exceeded` */
+  numberOf(columns: readonly number[]): number {
+    const key = columns.toSorted((a, b) => a - b).join();
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    if (this.all.length === this.#max) {
+      throw new AppError(
+        'limit-exceeded',
+        `The rows have more than ${this.#max} different sets of keys. Give every row the same keys, with null where there is no value.`,
+      );
+    }
+    this.#numbers.set(key, this.all.length);
+    this.all.push(columns);
+    return this.all.length - 1;
+  }
+}
+
+export interface MoveOptions {
+  /** Quoted. */
+  relation: string;
+  columns: LoadColumn[];
+  conflict: ConflictRule | undefined;
+  /** The table is empty, and its keys come after the rows. */
+  isBare: boolean;
+}
+
+export interface MovedRows {
+  /** Rows inserted or updated. */
+  merged: number;
+  /** Rows that were in the table before and were changed. */
+  updated: number;
+  /** Rows that gave way to another one of the same upload. */
+  surplus: number;
+  /** The table is then as it was before. */
+  refusal: Refusal | undefined;
+}
+
+/** PostgreSQL's refusal of a row. */
+export interface Refusal {
+  error: Error;
+  /** It came from what is deferred to the end of the transaction. */
+  isDeferred: boolean;
+}
+
+/** Moves all staged rows, one shape after the other. */
+export async function moveRows(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<MovedRows> {
+  const { conflict, isBare } = options;
+  const updates = conflict?.action === 'update' && !isBare;
+  if (updates) await client.query(createUpdateCounter);
+  await client.query('SAVEPOINT "rows"');
+  if (conflict) await client.query(findSurplusRows(conflict));
+  let merged = 0;
+  const refusal = await refusalOf(async () => {
+    for (const shape of shapes.all.keys()) merged += await moveShape(client, options, shapes, shape);
+  });
+  const refused = refusal ?? (isBare ? undefined : await checkDeferred(client));
+  if (refused) {
+    await client.query('ROLLBACK TO SAVEPOINT "rows"');
+    return { merged: 0, updated: 0, surplus: 0, refusal: refused };
+  }
+  return {
+    merged,
+    updated: updates ? await readCount(client, countUpdatedRows) : 0,
+    surplus: conflict ? await readCount(client, countSurplusRows) : 0,
+    refusal: undefined,
+  };
+}
+
+/**
+ * The number in the staging table of the row that was refused on its way from there: half of the rows after the other,
+ * what is not refused stays in, so that all of it costs little more than moving them once. Undefined where it is no single
+ * row's fault.
+ */
+export async function findRefusedRow(
+  client: ClientBase,
+  options: MoveOptions,
+  shapes: Shapes,
+  refusal: Refusal,
+): Promise<number | undefined> {
+  const end = (await readCount(client, lastRowNumber)) + 1;
+  const attempt = async (shape: number, from: number, to: number): Promise<Error | undefined> => {
+    await client.query('SAVEPOINT "part"');
+    const refused =
+      (await refusalOf(async () => {
+        await moveShape(client, options, shapes, shape, { from, to });
+      })) ?? (refusal.isDeferred ? await checkDeferred(client) : undefined);
+    await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
+    return refused?.error;
+  };
+  if (options.conflict) await client.query(findSurplusRows(options.conflict));
+  for (const shape of shapes.all.keys()) {
+    let refused = await attempt(shape, 0, end);
+    if (!refused) continue;
+    let from = 0;
+    let to = end;
+    while (to - from > 1) {
+      const middle = Math.floor((from + to) / 2);
+      const error = await attempt(shape, from, middle);
+      if (error) to = middle;
+      else from = middle;
+      refused = error ?? refused;
+    }
+    return from > 0 && sqlstate(refused) === sqlstate(refusal.error) ? from : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Lets the constraints that are deferred to the end of the transaction be checked now: a commit that they fail could not
+ * be told from a lost connection.
+ *
+ * @returns PostgreSQL's refusal; the transaction is failed then
+ */
+export async function checkDeferred(client: ClientBase): Promise<Refusal | undefined> {
+  const refusal = await refusalOf(async () => {
+    await client.query('SET CONSTRAINTS ALL IMMEDIATE');
+  });
+  return refusal && { ...refusal, isDeferred: true };
+}
+
+function sqlstate(error: Error): unknown {
+  return (error as { code?: unknown }).code;
+}
+
+async function refusalOf(work: () => Promise<void>): Promise<Refusal | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!isRefusalOfData(error) && !isPolicyViolation(error)) throw error;
+    return { error, isDeferred: false };
+  }
+}
+
+/** A row that row-level security forbids: the same SQLSTATE as a missing privilege, but for what is in it. */
+function isPolicyViolation(error: unknown): error is Error {
+  return error instanceof Error && 'routine' in error && error.routine === 'ExecWithCheckOptions';
+}
+
+async function moveShape(
+  client: ClientBase,
+  { relation, columns, conflict, isBare }: MoveOptions,
+  shapes: Shapes,
+  shape: number,
+  range?: { from: number; to: number },
+): Promise<number> {
+  const shapeColumns = shapes.all[shape]!.map((position) => columns[position]!);
+  const merge = mergeShape(relation, shapeColumns, shape, conflict, !isBare, columns, isStagedAsText, range);
+  return (await client.query(merge)).rowCount ?? 0;
+}
+
+async function readCount(client: ClientBase, statement: { text: string }): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(statement);
+  return rows[0]!.count;
+}

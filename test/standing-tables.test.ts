@@ -1,0 +1,415 @@
+/**
+ * Rows for tables that were made by SQL: rules, triggers and kinds of columns that no definition can say. Whatever refuses
+ * a row, the row is named; whatever fails, nothing is left.
+ */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, suite, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+  await service.rows(`
+    CREATE FUNCTION refuse_negative() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF NEW.a < 0 THEN
+        RAISE EXCEPTION 'a is %', NEW.a;
+      END IF;
+      RETURN NEW;
+    END $$;
+    CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RETURN CASE WHEN NEW.a % 2 = 0 THEN NEW END; END $$`);
+});
+after(() => service.stop());
+afterEach(() => service.rows('DROP TABLE IF EXISTS t CASCADE'));
+
+const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
+  service.post(`/table/t/upload/json?if_exists=append${query}`, { data });
+
+const stored = (columns = '*') => service.rows(`SELECT ${columns} FROM t`);
+
+/** The upload is refused, and this is what is said of the rows; the table is as it was. */
+async function assertRefused(answer: TestAnswer, expected: Record<string, unknown>[]): Promise<void> {
+  const { errors } = assertProblem(answer, 422, 'invalid-data');
+  const shown = errors.map((error, index) =>
+    Object.fromEntries(Object.keys(expected[index] ?? error).map((key) => [key, error[key as 'row']])),
+  );
+  assert.deepEqual(shown, expected);
+}
+
+const a = (...values: unknown[]) => values.map((value) => ({ a: value }));
+const refused = 'refused-by-postgresql';
+
+suite('a trigger that raises', () => {
+  for (const timing of ['BEFORE INSERT', 'AFTER INSERT']) {
+    test(`${timing}: its words and the row, beside the problems of the cells`, async () => {
+      await service.rows(
+        `CREATE TABLE t (a int); CREATE TRIGGER r ${timing} ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`,
+      );
+      await assertRefused(await append(a(1, 'x', 2, -3, 4, -5, 'y')), [
+        { row: 2, code: 'not-a-whole-number' },
+        { pointer: '/data/3', row: 4, code: refused, detail: 'a is -3' },
+        { row: 7, code: 'not-a-whole-number' },
+      ]);
+      assert.deepEqual(await stored(), []);
+    });
+  }
+
+  test('at the end of the transaction', async () => {
+    await service.rows(`CREATE TABLE t (a int);
+      CREATE CONSTRAINT TRIGGER r AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
+    const data = a(...Array.from({ length: 300 }, (_, n) => (n === 211 ? -1 : n)));
+    await assertRefused(await append(data), [{ row: 212, code: refused, detail: 'a is -1' }]);
+    assert.deepEqual(await stored(), []);
+  });
+
+  test('while rows are moved by their keys', async () => {
+    await service.rows(`CREATE TABLE t (k int PRIMARY KEY, a int);
+      INSERT INTO t VALUES (7, 7);
+      CREATE TRIGGER r BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
+    const data = Array.from({ length: 50 }, (_, k) => ({ k, a: k === 33 || k === 44 ? -k : k }));
+    for (const rule of ['skip', 'update']) {
+      await assertRefused(await append(data, `&on_conflict=${rule}`), [
+        { row: 34, code: refused, detail: 'a is -33' },
+      ]);
+    }
+    assert.deepEqual(await stored(), [{ k: 7, a: 7 }]);
+  });
+
+  test('over rows with keys of their own each', async () => {
+    await service.rows(`CREATE TABLE t (id serial, a int, b text DEFAULT random()::text, c text);
+      CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
+    const data = [{ a: 1 }, { b: 'x', a: 2 }, { id: 9 }, {}, { c: 'y', a: -4 }, { a: -5 }];
+    const { errors } = assertProblem(await append(data), 422, 'invalid-data');
+    assert.equal(errors.length, 1);
+    assert.ok(errors[0]!.detail === `a is ${errors[0]!.row === 5 ? -4 : -5}`, JSON.stringify(errors));
+  });
+});
+
+test('rows that a trigger leaves out are not counted, and told of', async () => {
+  await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
+    CREATE TRIGGER l BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION leave_out()`);
+  for (const query of ['', '&on_conflict=update']) {
+    await service.rows('TRUNCATE t');
+    const { status, body } = await append(a(1, 2, 3, 4), query);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual([body.load.rows, body.load.updated, body.load.skipped], [2, 0, 0], query);
+    assert.deepEqual(body.load.warnings, [
+      { code: 'suppressed-rows', detail: 'A trigger of the table left out 2 rows.' },
+    ]);
+  }
+});
+
+suite('rules that are checked at the end of the transaction', () => {
+  const create = `CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES t DEFERRABLE INITIALLY DEFERRED,
+    place int UNIQUE DEFERRABLE INITIALLY DEFERRED)`;
+
+  test('name their rows', async () => {
+    await service.rows(create);
+    await service.rows('INSERT INTO t VALUES (100, NULL, 100)');
+    const data = [
+      { id: 1, parent: 2, place: 1 },
+      { id: 2, parent: 9, place: 1 },
+      { id: 3, parent: 100, place: 100 },
+    ];
+    await assertRefused(await append(data), [
+      { row: 2, column: 'place', value: '1', code: 'not-unique', detail: 'must be unique: also in row 1' },
+      { row: 2, column: 'parent', value: '9', code: 'no-such-reference' },
+      { row: 3, column: 'place', code: 'not-unique', detail: 'must be unique: the table already has it' },
+    ]);
+    assert.equal((await stored()).length, 1);
+  });
+
+  test('let rows refer to later ones', async () => {
+    await service.rows(create);
+    const answer = await append([
+      { id: 1, parent: 2 },
+      { id: 2, parent: 1 },
+    ]);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  });
+
+  test('cannot decide between rows', async () => {
+    await service.rows('CREATE TABLE t (a int PRIMARY KEY DEFERRABLE)');
+    const { errors } = assertProblem(await append(a(1), '&on_conflict=skip'), 422, 'invalid-parameter');
+    assert.equal(errors[0]!.code, 'no-key');
+  });
+});
+
+suite('rules that only PostgreSQL can judge name the first row', () => {
+  test('an exclusion constraint', async () => {
+    await service.rows('CREATE TABLE t (span int4range, EXCLUDE USING gist (span WITH &&))');
+    const spans = ['[1,5)', '[5,9)', null, '[8,12)', '[2,3)'].map((span) => ({ span }));
+    await assertRefused(await append(spans), [
+      {
+        pointer: '/data/3',
+        row: 4,
+        code: refused,
+        detail: 'conflicting key value violates exclusion constraint "t_span_excl"',
+      },
+    ]);
+    assert.deepEqual(await stored(), []);
+  });
+
+  test('an exclusion constraint over columns that are copied as they are', async () => {
+    await service.rows(
+      'CREATE TABLE t (a int, b int, EXCLUDE USING gist (int4range(a, b) WITH &&) WHERE (b < 1000))',
+    );
+    const data = [
+      { a: 1, b: 3 },
+      { a: 2000, b: 3000 },
+      { a: 2000, b: 3000 },
+      { a: 2, b: 4 },
+    ];
+    await assertRefused(await append(data), [{ row: 4, code: refused }]);
+  });
+
+  test('a unique index over an expression or a part of the rows', async () => {
+    await service.rows('CREATE TABLE t (a text); CREATE UNIQUE INDEX i ON t (lower(a)) WHERE a <> $$x$$');
+    await assertRefused(await append(a('x', 'x', 'A', 'b', 'a')), [
+      { row: 5, code: refused, detail: 'duplicate key value violates unique constraint "i"' },
+    ]);
+  });
+
+  test('row-level security', async () => {
+    await service.rows(`CREATE TABLE t (a int); ALTER TABLE t ENABLE ROW LEVEL SECURITY;
+      ALTER TABLE t FORCE ROW LEVEL SECURITY; CREATE POLICY p ON t USING (true) WITH CHECK (a > 0)`);
+    await assertRefused(await append(a(1, -2, 3)), [
+      { row: 2, code: refused, detail: 'new row violates row-level security policy for table "t"' },
+    ]);
+    const answer = await append(a(1, 2));
+    assert.equal(answer.body.load?.rows, 2, JSON.stringify(answer.body));
+    assert.deepEqual(await stored(), a(1, 2));
+  });
+
+  test('a row that is too large for a page', async () => {
+    const names = Array.from({ length: 600 }, (_, index) => `c${index}`);
+    await service.rows(`CREATE TABLE t (${names.map((name) => `${name} uuid`).join(', ')})`);
+    const wide = Object.fromEntries(names.map((name) => [name, '00000000-0000-0000-0000-000000000000']));
+    await assertRefused(await append([wide]), [{ pointer: '/data/0', row: 1, code: refused }]);
+    const { errors } = assertProblem(await append([{ c1: null }, wide, { c2: null }]), 422, 'invalid-data');
+    assert.match(errors[0]!.detail, /^row is too big: size \d+, maximum size \d+: one of the rows 2 to 3$/);
+    assert.deepEqual(await stored('count(*)::int AS n'), [{ n: 0 }]);
+  });
+
+  test('a key that is too large for an index', async () => {
+    const long = Array.from({ length: 1000 }, (_, n) => Math.sin(n).toString(36)).join('');
+    await service.rows('CREATE TABLE t (a text PRIMARY KEY)');
+    await assertRefused(await append(a('x', long, 'y')), [{ row: 2, code: refused }]);
+    await service.rows('DROP TABLE t');
+    const table = {
+      columns: [
+        { name: 'a', type: 'text' },
+        { name: 'b', type: 'text' },
+      ],
+      constraints: { primary_key: { name: '', columns: ['a'] }, unique: [{ name: '', columns: ['b'] }] },
+    };
+    const data = [
+      { a: 'x', b: 'y' },
+      { a: 'y', b: 'x' },
+      { a: 'z', b: long },
+    ];
+    const answer = await service.post('/table/t/upload/json', { table, data });
+    await assertRefused(answer, [{ pointer: '/data/2/b', row: 3, column: 'b', code: refused }]);
+    assert.deepEqual(await service.rows("SELECT to_regclass('t') AS found"), [{ found: null }]);
+  });
+});
+
+suite('CHECK constraints', () => {
+  test('name every row that does not pass, and all of them', async () => {
+    await service.rows(
+      'CREATE TABLE t (a int CONSTRAINT small CHECK (a < 10), b int, CONSTRAINT rising CHECK (a < b))',
+    );
+    const data = [{ a: 1, b: 2 }, { a: 3, b: 2 }, { a: 11, b: 12 }, { b: 3 }, { a: 12, b: 2 }];
+    await assertRefused(await append(data), [
+      { row: 2, column: 'a, b', value: '3, 2', code: 'check-violation' },
+      { row: 3, column: 'a', value: '11', code: 'check-violation' },
+      { row: 5, column: 'a', value: '12', code: 'check-violation' },
+      { row: 5, column: 'a, b', value: '12, 2', code: 'check-violation' },
+    ]);
+  });
+
+  test('over columns whose types have no binary encoder', async () => {
+    await service.rows('CREATE TABLE t (a int4range PRIMARY KEY CHECK (upper(a) < 100))');
+    await service.rows("INSERT INTO t VALUES ('[1,2)')");
+    const answer = await append(a('[1,2)', '[5,6)', '[5,200)', '[5,6)', '5 to 6'));
+    await assertRefused(answer, [
+      { row: 1, code: 'not-unique', detail: 'must be unique: the table already has it' },
+      { row: 3, value: '[5,200)', code: 'check-violation' },
+      { row: 4, value: '[5,6)', code: 'not-unique', detail: 'must be unique: also in row 2' },
+      { row: 5, value: '5 to 6', code: 'invalid-input' },
+    ]);
+  });
+});
+
+suite('a partitioned table', () => {
+  const create = `CREATE TABLE t (k int PRIMARY KEY, v text) PARTITION BY RANGE (k);
+    CREATE TABLE t_low PARTITION OF t FOR VALUES FROM (0) TO (100);
+    CREATE TABLE t_high PARTITION OF t FOR VALUES FROM (100) TO (200)`;
+
+  test('takes rows into its partitions', async () => {
+    await service.rows(create);
+    const answer = await append([{ k: 150 }, { k: 1, v: 'x' }]);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows('SELECT * FROM t_high'), [{ k: 150, v: null }]);
+    assert.deepEqual(await service.rows('SELECT * FROM t_low'), [{ k: 1, v: 'x' }]);
+  });
+
+  test('names a row that no partition takes', async () => {
+    await service.rows(create);
+    await assertRefused(await append([{ k: 1 }, { k: 99 }, { k: 200 }, { k: 300 }]), [
+      {
+        pointer: '/data/2',
+        row: 3,
+        column: 'k',
+        value: '200',
+        code: refused,
+        detail: 'no partition of relation "t" found for row',
+      },
+    ]);
+    assert.deepEqual(await stored(), []);
+  });
+
+  test('has its rows updated, skipped and emptied', async () => {
+    await service.rows(create);
+    await append([{ k: 1, v: 'old' }, { k: 150 }]);
+    const updated = await append([{ k: 1, v: 'new' }, { k: 2 }, { k: 150, v: 'x' }], '&on_conflict=update');
+    assert.deepEqual(
+      [updated.body.load?.rows, updated.body.load?.updated],
+      [1, 2],
+      JSON.stringify(updated.body),
+    );
+    const skipped = await append([{ k: 1 }, { k: 3 }], '&on_conflict=skip');
+    assert.deepEqual([skipped.body.load.rows, skipped.body.load.skipped], [1, 1]);
+    assert.deepEqual((await service.rows('SELECT k, v FROM t ORDER BY k')).slice(0, 2), [
+      { k: 1, v: 'new' },
+      { k: 2, v: null },
+    ]);
+    await service.post('/table/t/upload/json?if_exists=truncate', { data: [{ k: 7 }] });
+    assert.deepEqual(await stored('k'), [{ k: 7 }]);
+  });
+
+  test('is not replaced', async () => {
+    await service.rows(create);
+    const answer = await service.post('/table/t/upload/json?if_exists=replace', { data: [{ k: 1 }] });
+    const { errors } = assertProblem(answer, 409, 'dependent-objects');
+    assert.deepEqual(
+      errors.map(({ value }) => value),
+      ['its partitioning', 'table t_high', 'table t_low'],
+    );
+  });
+});
+
+suite('columns that PostgreSQL fills', () => {
+  test('generated ones take no value, and need none', async () => {
+    await service.rows('CREATE TABLE t (a int, b int GENERATED ALWAYS AS (a * 2) STORED)');
+    await assertRefused(await append([{ a: 1 }, { a: 1, b: 2 }]), [
+      { pointer: '/data/1/b', column: 'b', code: 'generated-column' },
+    ]);
+    assert.equal((await append([{ a: 4 }])).status, 200);
+    assert.equal((await append([{ a: 5 }, {}], '&on_conflict=fail')).status, 200);
+    assert.deepEqual(await stored(), [
+      { a: 4, b: 8 },
+      { a: 5, b: 10 },
+      { a: null, b: null },
+    ]);
+  });
+
+  test('identity ones keep what is given, also those that are always generated', async () => {
+    for (const query of ['', '&on_conflict=skip', '&on_conflict=update']) {
+      await service.rows('CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text)');
+      const answer = await append([{ id: 70, v: 'x' }, { v: 'y' }, {}], query);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal(answer.body.load.rows, 3);
+      assert.deepEqual(await service.rows('SELECT * FROM t ORDER BY id'), [
+        { id: 1, v: 'y' },
+        { id: 2, v: null },
+        { id: 70, v: 'x' },
+      ]);
+      await service.rows('DROP TABLE t');
+    }
+  });
+});
+
+suite('columns of the data and of the table', () => {
+  test('without any in common: each is named, and so are the columns there are', async () => {
+    await service.rows('CREATE TABLE t (a int, b int)');
+    const { errors } = assertProblem(await append([{ x: 1, y: 2 }, { z: 3 }]), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ pointer, column, code }) => [pointer, column, code]),
+      [
+        ['/data/0/x', 'x', 'unknown-column'],
+        ['/data/0/y', 'y', 'unknown-column'],
+        ['/data/1/z', 'z', 'unknown-column'],
+      ],
+    );
+    assert.match(errors[0]!.detail, /The columns are "a", "b"$/);
+  });
+
+  test('a row without a key is a row of defaults', async () => {
+    await service.rows("CREATE TABLE t (a int DEFAULT 5, b text DEFAULT 'x')");
+    assert.equal((await append([{}])).body.load.rows, 1);
+    assert.deepEqual(await stored(), [{ a: 5, b: 'x' }]);
+  });
+
+  test('a table without a column takes rows all the same', async () => {
+    await service.rows('CREATE TABLE t ()');
+    assert.equal((await append([{}, {}])).body.load?.rows, 2);
+    assert.deepEqual(await stored('count(*)::int AS n'), [{ n: 2 }]);
+    assertProblem(await append(a(1)), 422, 'invalid-data');
+  });
+
+  test('1,600 columns are loaded, and one more is refused', async () => {
+    const row = (columns: number) =>
+      Object.fromEntries(Array.from({ length: columns }, (_, index) => [`c${index}`, index % 2 === 0]));
+    const answer = await service.post('/table/t/upload/json', { data: [row(1600), row(3)] });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.equal(answer.body.table.columns.length, 1600);
+    assert.deepEqual(await stored('count(*)::int AS n, count(c1599)::int AS last'), [{ n: 2, last: 1 }]);
+    const over = await service.post('/table/over/upload/json', { data: [row(3), row(1601)] });
+    assert.match(assertProblem(over, 413, 'limit-exceeded').detail, /^Row 2: .*1600/);
+    const more = await append([{ more: 1 }], '&extra_columns=add');
+    assertProblem(more, 422, 'invalid-definition');
+  });
+});
+
+suite('keys of the data that cannot name a column', () => {
+  const long = 'k'.repeat(64);
+  const data = [{ ok: 1 }, { ok: 1, [long]: 1, '': 1, ctid: 1, 'nul\0': 1 }];
+  const expected = [
+    { pointer: `/data/1/${long}`, row: 2, column: long, code: 'invalid-name' },
+    { pointer: '/data/1/', row: 2, column: '', code: 'invalid-name' },
+    { pointer: '/data/1/ctid', row: 2, column: 'ctid', code: 'invalid-name' },
+    { pointer: '/data/1/nul\0', row: 2, column: 'nul\0', code: 'invalid-name' },
+  ];
+
+  test('are named where they stand when a table is inferred', async () => {
+    await assertRefused(await service.post('/table/t/upload/json', { data }), expected);
+    assert.deepEqual(await service.rows("SELECT to_regclass('t') AS found"), [{ found: null }]);
+  });
+
+  test('are named when columns are added', async () => {
+    await service.rows('CREATE TABLE t (ok int)');
+    await assertRefused(await append(data, '&extra_columns=add'), expected);
+    const table = { columns: [{ name: 'ok', type: 'int' }] };
+    const answer = await service.post('/table/new/upload/json?extra_columns=add', { table, data });
+    await assertRefused(answer, expected);
+  });
+
+  test('are unknown columns of a table that stands', async () => {
+    await service.rows('CREATE TABLE t (ok int)');
+    await assertRefused(
+      await append(data),
+      expected.map((place) => ({ ...place, code: 'unknown-column' })),
+    );
+  });
+
+  test('beyond 1,024 bytes end the scan', async () => {
+    const answer = await service.post('/table/t/upload/json', {
+      data: [{ ok: 1 }, { [long.repeat(17)]: 1 }],
+    });
+    assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /^Row 2: The key is over the limit/);
+  });
+});
