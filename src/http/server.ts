@@ -66,13 +66,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     refuseMissingHost(request);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
-  app.addHook('onSend', async (_request, reply) => {
-    // A connection kept alive would keep the process alive.
-    if (!context.isReady()) reply.header('connection', 'close');
-  });
-  context.stopping.addEventListener('abort', () => {
-    setTimeout(() => app.server.closeAllConnections(), lingerMs).unref();
-  });
+  closeConnectionsAtTheEnd(app, context);
   app.addHook('onResponse', async (request, reply) => {
     const { problemCode } = reply;
     request.log.info({
@@ -118,6 +112,26 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   });
   refuseOtherMethods(app, new Map(methodsByPath));
   return app;
+}
+
+/** Whatever keeps a connection open must not keep the process alive when it is to end. */
+function closeConnectionsAtTheEnd(app: FastifyInstance, { isReady, stopping }: HttpContext): void {
+  app.addHook('onSend', async (_request, reply) => {
+    if (!isReady()) reply.header('connection', 'close');
+  });
+  // Browsers open connections in reserve, which Node does not count among the idle ones.
+  const unused = new Set<Socket>();
+  app.server.on('connection', (socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  app.server.on('request', ({ socket }) => unused.delete(socket));
+  app.addHook('preClose', async () => {
+    for (const socket of unused) socket.destroy();
+  });
+  stopping.addEventListener('abort', () => {
+    setTimeout(() => app.server.closeAllConnections(), lingerMs).unref();
+  });
 }
 
 /** Bodies of this type reach the routes as they are, as a stream; all others are refused. */

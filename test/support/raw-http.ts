@@ -1,4 +1,6 @@
 /** Requests that no HTTP client would send: bytes on a socket, and whatever comes back. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestAnswer } from './service.ts';
 
@@ -30,22 +32,21 @@ async function readToEnd(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Of an answer with Content-Length; a `100 Continue` before it is skipped. */
+/** Of an answer with Content-Length. */
 export function parseAnswer(text: string): TestAnswer {
-  const final = text.replace(/^HTTP\/1\.1 100 .*\r\n\r\n/, '');
-  const end = final.indexOf('\r\n\r\n');
-  const [statusLine = '', ...headerLines] = final.slice(0, end).split('\r\n');
+  const end = text.indexOf('\r\n\r\n');
+  const [statusLine = '', ...headerLines] = text.slice(0, end).split('\r\n');
   const headers = new Headers();
   for (const line of headerLines) {
     const colon = line.indexOf(':');
     headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
   }
-  const body = final.slice(end + 4);
+  const body = text.slice(end + 4);
   const isJson = /json/.test(headers.get('content-type') ?? '');
   return { status: Number(statusLine.split(' ')[1]), headers, body: isJson ? JSON.parse(body) : body };
 }
 
-/** An upload that is begun and goes on as the test wants: the headers of a chunked body, and then chunks. */
+/** An upload that the service has let begin, and that goes on as the test wants: with chunks. */
 export async function beginUpload(
   url: string,
   path: string,
@@ -57,8 +58,10 @@ export async function beginUpload(
   socket.on('error', () => {});
   socket.write(
     `POST /api/v1/table${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${token}\r\n` +
-      `Content-Type: ${contentType}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      `Content-Type: ${contentType}\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`,
   );
+  const [go] = await once(socket, 'data');
+  assert.match(String(go), /^HTTP\/1\.1 100 /);
   return socket;
 }
 
