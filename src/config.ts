@@ -29,6 +29,8 @@ export interface DatabaseConfig {
   statementTimeoutMs: number;
   /** 0: none. */
   lockTimeoutMs: number;
+  /** What a default may call beside the built-in functions: `name` or `schema.name`. */
+  defaultFunctions: string[];
 }
 
 export interface TokenConfig {
@@ -113,6 +115,12 @@ export const settings = {
   DATABASE_POOL_SIZE: integer(20, 2, 1000),
   STATEMENT_TIMEOUT_MS: integer(600_000, 0, DAY_MS),
   LOCK_TIMEOUT_MS: integer(10_000, 0, DAY_MS),
+  DEFAULT_FUNCTIONS: text(
+    undefined,
+    'names of functions separated by spaces',
+    'app.next_number my_id',
+    (value) => /^[\w$]+(\.[\w$]+)?( +[\w$]+(\.[\w$]+)?)*$/.test(value),
+  ),
 
   TOKEN_SECRET: secret(
     `at least ${minSecretBytes} bytes`,
@@ -163,6 +171,7 @@ export function readConfig(environment: Environment): Config {
       poolSize: number('DATABASE_POOL_SIZE'),
       statementTimeoutMs: number('STATEMENT_TIMEOUT_MS'),
       lockTimeoutMs: number('LOCK_TIMEOUT_MS'),
+      defaultFunctions: (read('DEFAULT_FUNCTIONS') ?? '').split(/ +/).filter((name) => name !== ''),
     },
     tokens: {
       secret: read('TOKEN_SECRET'),

@@ -118,7 +118,7 @@ export async function answerUpload(
   const startedAt = performance.now();
   try {
     const loaded = await loadTable(
-      { pool, transaction, limits: config.limits },
+      { pool, transaction, extraFunctions: config.database.defaultFunctions, limits: config.limits },
       {
         schema,
         name,

@@ -44,6 +44,8 @@ export interface LoadRequest {
 export interface LoadContext {
   pool: Pool;
   transaction: TransactionOptions;
+  /** What a default may call beside the built-in functions. */
+  extraFunctions: readonly string[];
   limits: { maxColumns: number; maxRows: number };
 }
 
@@ -85,7 +87,7 @@ export async function loadTable(
     const target = isNew
       ? await openNewTable(
           client,
-          await prepare(client, request, input, inferred),
+          await prepare(client, context, request, input, inferred),
           request.ifExists === 'replace',
           transaction.lockTimeoutMs ?? 0,
           problems,
@@ -93,10 +95,10 @@ export async function loadTable(
       : await openStanding(client, request, input, inferred, problems);
     const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
     const { suppressed, ...counts } = await fill(client, context, request, input, target, matcher, problems);
-    if (!isNew) await refuseDisagreement(client, request, input);
+    if (!isNew) await refuseDisagreement(client, context, request, input);
     return {
       isNew,
-      table: await describeTable(client, schema, name),
+      table: await describeTable(client, schema, name, context.extraFunctions),
       ...counts,
       warnings: [...input.warnings, ...ignoredColumns(matcher), ...suppressedRows(suppressed)],
     };
@@ -145,6 +147,7 @@ function refuseUnfitNames(inference: TypeInference, input: LoadInput): void {
 
 function prepare(
   client: ClientBase,
+  { extraFunctions }: LoadContext,
   request: LoadRequest,
   input: LoadInput,
   inferred: TypeInference | undefined,
@@ -158,7 +161,7 @@ function prepare(
       : request.extraColumns === 'add'
         ? extendDefinition(sent, columns, input)
         : sent;
-  return prepareTable(client, { schema, name, table, admitSchema });
+  return prepareTable(client, { schema, name, table, admitSchema, extraFunctions });
 }
 
 /** The definition sent and the columns that it lacks; one that is not of the right shape is left to the checks. */
@@ -244,11 +247,22 @@ function conflictRule({ onConflict }: LoadRequest, { key }: LoadTarget): Conflic
 }
 
 /** A definition sent along with rows for a table that stands must agree with it. */
-async function refuseDisagreement(client: ClientBase, request: LoadRequest, input: LoadInput): Promise<void> {
+async function refuseDisagreement(
+  client: ClientBase,
+  { extraFunctions }: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+): Promise<void> {
   if (input.definition === undefined) return;
   const { schema, name, admitSchema } = request;
   const table = input.definition;
-  const differences = await compareWithStanding(client, { schema, name, table, admitSchema });
+  const differences = await compareWithStanding(client, {
+    schema,
+    name,
+    table,
+    admitSchema,
+    extraFunctions,
+  });
   if (differences.length === 0) return;
   throw new AppError('invalid-definition', 'The definition sent does not agree with the table that stands.', {
     errors: differences,

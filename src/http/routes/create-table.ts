@@ -120,6 +120,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         schema,
         name,
         table: definition,
+        extraFunctions: context.config.database.defaultFunctions,
         ifNotExists: query.if_not_exists,
         admitSchema: (other: string) => requireSchema(grants, other),
       };

@@ -44,7 +44,7 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         'table:read',
       );
       const table = await inTransaction(context.pool, { ...transaction, readOnly: true }, (client) =>
-        describeTable(client, schema, name),
+        describeTable(client, schema, name, context.config.database.defaultFunctions),
       );
       return { table };
     },
