@@ -370,6 +370,11 @@ suite('columns of the data and of the table', () => {
     assert.deepEqual(await stored('count(*)::int AS n, count(c1599)::int AS last'), [{ n: 2, last: 1 }]);
     const over = await service.post('/table/over/upload/json', { data: [row(3), row(1601)] });
     assert.match(assertProblem(over, 413, 'limit-exceeded').detail, /^Row 2: .*1600/);
+    const skipped = await append([row(1600)], '&on_conflict=skip');
+    assertProblem(skipped, 422, 'invalid-parameter');
+    await service.rows('DELETE FROM t WHERE c1599 IS NULL; ALTER TABLE t ADD CONSTRAINT k UNIQUE (c0), ADD CHECK (c2)');
+    await assertRefused(await append([{ c0: false, c2: true }, row(2)]), [{ row: 2, code: refused }]);
+    assertProblem(await append([row(1600)], '&on_conflict=skip'), 413, 'limit-exceeded');
     const more = await append([{ more: 1 }], '&extra_columns=add');
     assertProblem(more, 422, 'invalid-definition');
   });

@@ -5,7 +5,7 @@
  * may meet others with the same key (`on_conflict`) or a column's type has no binary encoder.
  */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError, type Problem } from '../errors.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
@@ -13,6 +13,7 @@ import {
   beginShape,
   type ConflictRule,
   createStagingTable,
+  maxStagedColumns,
   rowNumberColumn,
   stagingTable,
   typedStagingTable,
@@ -129,31 +130,34 @@ async function loadStraight<Result>(
       places,
       refusal: refusal?.error,
       explain: async (error, existing, readRules) => {
-        const before = problems.count;
         if (!refusal) {
-          const rules = await readRules();
-          await findViolations(client, relation, existing, rules, places, problems);
-          if (problems.count === before) {
+          await orElse(problems, refusedStagedRow(error, undefined, places), async () => {
+            const rules = await readRules();
+            const before = problems.count;
+            await findViolations(client, relation, existing, rules, places, problems);
+            if (problems.count > before) return;
             problems.add(await largestKey(client, error, relation, rules, places));
-          }
+          });
           return;
         }
         const named = refusedRow(error, session.rowsBefore, places);
-        if (!tee) return problems.add(named);
-        await client.query('ROLLBACK TO SAVEPOINT "rows"');
-        const rules = await readRules();
-        const shapes = new Shapes(Number.POSITIVE_INFINITY);
-        await client.query(createStagingTable(columns, () => false));
-        const isStaged = !(await session.replay(stagingTable, (shape) => stageShape(client, shapes, shape)));
-        // What is too large for the table is so for the staging table, too.
-        if (!isStaged) return problems.add(named);
-        await findViolations(client, stagingTable, existing, rules, places, problems);
-        if (problems.count > before) return;
-        // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
-        if (named.row !== undefined) return problems.add(named);
-        const ordinal = await findRefusedRow(client, { ...options, conflict: undefined }, shapes, refusal);
-        const row = ordinal === undefined ? undefined : places.rowNumbers.rowOf(ordinal - 1);
-        problems.add(refusedStagedRow(error, row, places));
+        if (!tee || columns.length > maxStagedColumns) return problems.add(named);
+        await orElse(problems, named, async () => {
+          await client.query('ROLLBACK TO SAVEPOINT "rows"');
+          const rules = await readRules();
+          const shapes = new Shapes(Number.POSITIVE_INFINITY);
+          await client.query(createStagingTable(columns, () => false));
+          const stage = (shape: readonly number[]) => stageShape(client, shapes, shape);
+          // What is too large for the table is so for the staging table, too.
+          if (await session.replay(stagingTable, stage)) return;
+          const before = problems.count;
+          await findViolations(client, stagingTable, existing, rules, places, problems);
+          // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
+          if (problems.count > before || named.row !== undefined) return;
+          const ordinal = await findRefusedRow(client, { ...options, conflict: undefined }, shapes, refusal);
+          const row = ordinal === undefined ? undefined : places.rowNumbers.rowOf(ordinal - 1);
+          problems.add(refusedStagedRow(error, row, places));
+        });
       },
     });
   } finally {
@@ -171,6 +175,12 @@ async function loadStaged<Result>(
   const { columns, relation, conflict } = options;
   // An update must leave alone what a row does not bring.
   const targets = await targetColumns(client, relation, columns, conflict?.action !== 'update');
+  if (columns.length > maxStagedColumns) {
+    throw new AppError(
+      'limit-exceeded',
+      `A table of ${columns.length} columns takes neither on_conflict nor types that are staged as text; the limit is ${maxStagedColumns}.`,
+    );
+  }
   await client.query(createStagingTable(columns, isStagedAsText));
   const shapes = new Shapes(maxStagedShapes);
   const session = new CopySession(client, stagingTable, namesOf(columns), {
@@ -178,7 +188,10 @@ async function loadStaged<Result>(
     beforeCopy: (shape) => stageShape(client, shapes, shape),
   });
   const { sink, places } = await copyRows(client, input, problems, options, targets, session, true);
-  if (session.refusal) throw session.refusal;
+  if (session.refusal) {
+    problems.add(refusedRow(session.refusal, session.rowsBefore, places));
+    problems.throwIfAny();
+  }
 
   const { refusal, ...moved } = await moveRows(client, options, shapes);
   const inserted = moved.merged - moved.updated;
@@ -192,28 +205,43 @@ async function loadStaged<Result>(
     suppressed: sink.loaded - inserted - updated - skipped,
     places,
     refusal: refusal?.error,
-    explain: async (error, existing, readRules) => {
-      const before = problems.count;
-      const canAsk = await canAskForValidity(client);
-      const rules = await readRules();
-      const asked = rules.filter((rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key));
-      if (canAsk) {
-        await findViolations(client, stagingTable, undefined, inputRules(columns), places, problems);
-        const typed = typedStagingTable(columns, isStagedAsText);
-        await findViolations(client, typed, existing, asked, places, problems);
-      } else if (!columns.some(isStagedAsText)) {
-        await findViolations(client, stagingTable, existing, asked, places, problems);
-      }
-      if (problems.count > before) return;
-      if (refusal) {
-        const row = await findRefusedRow(client, options, shapes, refusal);
-        problems.add(refusedStagedRow(error, row, places));
-      } else {
-        problems.add(await largestKey(client, error, stagingTable, asked, places));
-      }
-    },
+    explain: (error, existing, readRules) =>
+      orElse(problems, refusedStagedRow(error, undefined, places), async () => {
+        const before = problems.count;
+        const canAsk = await canAskForValidity(client);
+        const rules = (await readRules()).filter(
+          (rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key),
+        );
+        if (canAsk) {
+          await findViolations(client, stagingTable, undefined, inputRules(columns), places, problems);
+          const typed = typedStagingTable(columns, isStagedAsText);
+          await findViolations(client, typed, existing, rules, places, problems);
+        } else if (!columns.some(isStagedAsText)) {
+          await findViolations(client, stagingTable, existing, rules, places, problems);
+        }
+        if (problems.count > before) return;
+        if (refusal) {
+          const row = await findRefusedRow(client, options, shapes, refusal);
+          problems.add(refusedStagedRow(error, row, places));
+        } else {
+          problems.add(await largestKey(client, error, stagingTable, rules, places));
+        }
+      }),
   });
 }
+
+/** What the search for the rows at fault may end without: any problem found, or the time for it. */
+async function orElse(problems: Problems, named: Problem, search: () => Promise<void>): Promise<void> {
+  const before = problems.count;
+  try {
+    await search();
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== statementTimedOut) throw error;
+  }
+  if (problems.count === before) problems.add(named);
+}
+
+const statementTimedOut = '57014';
 
 async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
   await client.query(beginShape(shapes.numberOf(columns)));

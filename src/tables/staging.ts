@@ -17,6 +17,9 @@ const shapeColumn = quoteIdentifier('tablewright shape');
 export const rowNumberColumn = 'tablewright row';
 const rowNumber = quoteIdentifier(rowNumberColumn);
 
+/** PostgreSQL's limit of 1,600 (appendix K), less those of the staging table itself. */
+export const maxStagedColumns = 1598;
+
 /** What happens to a row whose key another row has already. */
 export interface ConflictRule {
   action: 'skip' | 'update';
