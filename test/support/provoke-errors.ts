@@ -246,6 +246,9 @@ async function sendWithoutDatabase(service: TestService): Promise<TestAnswer> {
 async function sendWhileStopping(service: TestService) {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
+  // A connection that was never used would be closed at once.
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(socket, 'data');
   socket.write('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
   await sleep(100);
   const stopped = service.stop();
