@@ -188,10 +188,9 @@ export class XmlTokens {
     bytes.copyWithin(this.position, start, stop);
     this.textStart = this.position;
     this.position = stop - cdataOpen.length;
-    const isCut = bytes[this.position - 1] === CR;
-    if (isCut) this.position--;
+    // A line end that may go on stays where it is: it is the byte before `stop`, which the move leaves alone.
+    if (bytes[this.position - 1] === CR) this.position--;
     this.textEnd = decodeLineEnds(bytes, this.textStart, this.position);
-    if (isCut) bytes[stop - 1] = CR;
     cdataOpen.copy(bytes, this.position);
     return TEXT;
   }

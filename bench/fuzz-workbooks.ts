@@ -1,0 +1,42 @@
+/**
+ * `node bench/fuzz-workbooks.ts [count] [seed]`: mutants of workbooks without end, to find what the short test misses.
+ *
+ * A mutant that is neither rows nor a refusal, or takes long, is kept as a file, and its name and fault are told.
+ */
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mutant, outcomeOf, randomNumbers, readSeeds } from '../test/support/workbook-mutants.ts';
+
+/** Of processor time, since others may have the machine too. */
+const maxMs = 2000;
+
+const [count = 30_000, seed = 1] = process.argv.slice(2).map(Number);
+const seeds = await readSeeds();
+const random = randomNumbers(seed);
+const outcomes = new Map<string, number>();
+let slowestMs = 0;
+let faults = 0;
+let folder: string | undefined;
+const startedAt = performance.now();
+for (let run = 0; run < count; run++) {
+  const bytes = mutant(seeds[random(seeds.length)]!, random);
+  const before = process.cpuUsage();
+  const outcome = await outcomeOf(bytes).catch(String);
+  const { user, system } = process.cpuUsage(before);
+  const ms = (user + system) / 1000;
+  slowestMs = Math.max(slowestMs, ms);
+  const isFault = outcome.includes(' ') || ms > maxMs;
+  const name = isFault ? 'fault' : outcome;
+  outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
+  if (!isFault || ++faults > 20) continue;
+  folder ??= await mkdtemp(join(tmpdir(), 'tablewright-fuzz-'));
+  const file = join(folder, `${seed}-${run}.xlsx`);
+  await writeFile(file, bytes);
+  process.stdout.write(`${file}: ${ms.toFixed(0)} ms, ${outcome}\n`);
+}
+const seconds = (performance.now() - startedAt) / 1000;
+process.stdout.write(
+  `${count} mutants in ${seconds.toFixed(0)} s, the slowest ${slowestMs.toFixed(0)} ms: ${JSON.stringify(Object.fromEntries(outcomes))}\n`,
+);
+process.exitCode = faults > 0 ? 1 : 0;
