@@ -1,0 +1,131 @@
+/** Data that is wrong from end to end: every problem counted, a hundred told, in little time and memory. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type ChildService, startChildService } from './support/child-service.ts';
+import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { assertProblem } from './support/problem.ts';
+import type { TestAnswer } from './support/service.ts';
+
+let database: TestDatabase;
+let service: ChildService;
+
+before(async () => {
+  database = await createTestDatabase();
+  service = await startChildService(database);
+});
+after(async () => {
+  await service?.end('SIGKILL');
+  await database?.drop();
+});
+
+const columns = [
+  { name: 'a', type: 'integer' },
+  { name: 'b', type: 'text' },
+];
+
+/** Sends `count` rows, made while they are sent. */
+function upload(
+  path: string,
+  definition: object | undefined,
+  count: number,
+  row: (n: number) => string,
+): Promise<TestAnswer> {
+  async function* body() {
+    yield Buffer.from(definition ? `{"table":${JSON.stringify(definition)},"data":[` : '{"data":[');
+    for (let n = 0; n < count; n += 1000) {
+      const rows = Array.from({ length: Math.min(1000, count - n) }, (_, index) => row(n + index));
+      yield Buffer.from(`${n > 0 ? ',' : ''}${rows.join(',')}`);
+    }
+    yield Buffer.from(']}');
+  }
+  return service.request('POST', path, {
+    headers: { 'content-type': 'application/json' },
+    body: ReadableStream.from(body()),
+  });
+}
+
+async function assertCounted(
+  answer: Promise<TestAnswer>,
+  count: number,
+  first: Record<string, unknown>,
+): Promise<void> {
+  const startedAt = performance.now();
+  const { errors, error_count: found } = assertProblem(await answer, 422, 'invalid-data');
+  assert.equal(found, count);
+  assert.equal(errors.length, Math.min(100, count));
+  for (const [key, value] of Object.entries(first)) assert.equal(errors[0]![key as 'row'], value, key);
+  assert.ok(errors.every((error, index) => index === 0 || error.row! >= errors[index - 1]!.row!));
+  const seconds = (performance.now() - startedAt) / 1000;
+  assert.ok(seconds < 60, `${seconds} s`);
+}
+
+test('a million faulty cells', async (context) => {
+  const row = (n: number) => `{"a":"${n}x","b":"${n}"}`;
+  await assertCounted(upload('/table/faulty/upload/json', { columns }, 1_000_000, row), 1_000_000, {
+    row: 1,
+    value: '0x',
+    code: 'not-a-whole-number',
+  });
+  const alternating = (n: number) => `{"a":${n % 2 ? n : '[]'},"b":"${n}"}`;
+  await assertCounted(upload('/table/faulty/upload/json', { columns }, 400_000, alternating), 200_000, {
+    row: 1,
+    value: '[]',
+    code: 'nested-value',
+  });
+  const peak = service.peakMemoryBytes();
+  if (peak !== undefined) {
+    context.diagnostic(`peak memory of the service: ${Math.round(peak / 2 ** 20)} MiB`);
+    assert.ok(peak < 300 * 2 ** 20, `${peak} bytes`);
+  }
+});
+
+test('a repeated key among 200,000 rows, and 100,000 of them', async () => {
+  const table = { columns, constraints: { primary_key: { name: '', columns: ['a'] } } };
+  const once = (n: number) => `{"a":${n === 199_999 ? 77 : n}}`;
+  await assertCounted(upload('/table/keyed/upload/json', table, 200_000, once), 1, {
+    row: 200_000,
+    value: '77',
+    detail: 'must be unique: also in row 78',
+  });
+  const twice = (n: number) => `{"a":${n % 100_000}}`;
+  await assertCounted(upload('/table/keyed/upload/json', table, 200_000, twice), 100_000, {
+    row: 100_001,
+    value: '0',
+    detail: 'must be unique: also in row 1',
+  });
+});
+
+test('rows without a match in a large table, beside those of it', async () => {
+  await database.pool.query(`CREATE TABLE numbers (a int PRIMARY KEY);
+    INSERT INTO numbers SELECT generate_series(1, 500000);
+    CREATE TABLE standing (a int REFERENCES numbers, b text)`);
+  const row = (n: number) => `{"a":${n * 5 + 1},"b":"${n}"}`;
+  const expected = {
+    row: 100_001,
+    column: 'a',
+    value: '500001',
+    code: 'no-such-reference',
+    detail: 'has no match in public.numbers (a)',
+  };
+  const foreignKeys = [{ name: '', column: 'a', reference_table: 'numbers', reference_column: 'a' }];
+  const table = { columns, constraints: { foreign_keys: foreignKeys } };
+  await assertCounted(upload('/table/new/upload/json', table, 200_000, row), 100_000, expected);
+  const path = '/table/standing/upload/json?if_exists=append';
+  await assertCounted(upload(path, undefined, 200_000, row), 100_000, expected);
+  const matching = await upload(path, undefined, 200_000, (n) => `{"a":${n + 1}}`);
+  assert.equal(matching.body.load?.rows, 200_000, JSON.stringify(matching.body));
+});
+
+test('cells, keys and references of one upload, beside each other', async () => {
+  await database.pool.query('CREATE TABLE mixed (a int PRIMARY KEY, b int REFERENCES mixed)');
+  const row = (n: number) => {
+    if (n % 4 === 0) return `{"a":"${n}"}`;
+    if (n % 4 === 1) return `{"a":"?"}`;
+    if (n % 4 === 2) return `{"a":${n - 2}}`;
+    return `{"a":${n},"b":${-n}}`;
+  };
+  await assertCounted(upload('/table/mixed/upload/json?if_exists=append', undefined, 40_000, row), 30_000, {
+    row: 2,
+    code: 'not-a-whole-number',
+  });
+});
