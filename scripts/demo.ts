@@ -67,8 +67,9 @@ try {
   for (const [index, operation] of operations.entries()) await perform(demo, operation, index + 1);
   say('\nThat was the service. "npm start" starts one whose data stays.');
 } catch (error) {
-  process.stderr.write(`The demo failed: ${(error as Error).message}\n`);
-  process.exitCode = interrupted.signal.aborted ? 130 : 1;
+  const isInterrupted = interrupted.signal.aborted;
+  process.stderr.write(isInterrupted ? '\nInterrupted.\n' : `The demo failed: ${(error as Error).message}\n`);
+  process.exitCode = isInterrupted ? 130 : 1;
 } finally {
   for (const end of endings.reverse()) await end();
 }
