@@ -15,12 +15,13 @@ export async function openPackage(
   file: RandomAccessFile,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
+  signal: AbortSignal,
 ): Promise<SpreadsheetSource> {
   const container = await openZipContainer(file, limits);
-  if (isOpenDocument(container)) return await openOds(container, options, limits);
+  if (isOpenDocument(container)) return await openOds(container, options, limits, signal);
   const part = await findWorkbookPart(container);
   if (!/\.bin$/i.test(part.name)) return await openXlsx(container, part, options, limits);
   const relationships = await readRelationships(container, part.name);
   const hasCells = (id: string) => (relationships.get(id)?.type ?? 'worksheet') === 'worksheet';
-  return await openLegacy(file, options, limits, hasCells);
+  return await openLegacy(file, options, limits, signal, hasCells);
 }

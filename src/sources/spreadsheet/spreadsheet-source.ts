@@ -20,6 +20,7 @@ type OpenFormat = (
   file: RandomAccessFile,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
+  signal: AbortSignal,
 ) => Promise<SpreadsheetSource>;
 
 const formats: Record<SpreadsheetFormat, OpenFormat> = {
@@ -37,16 +38,18 @@ const formats: Record<SpreadsheetFormat, OpenFormat> = {
 /**
  * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass: close it only afterwards.
  *
+ * @param signal ends the work before the first pass, which takes a while for the formats that are read as a whole
  * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, a range that is none),
- *   `limit-exceeded`
+ *   `limit-exceeded`; the signal's reason
  */
 export async function openSpreadsheet(
   file: RandomAccessFile,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<SpreadsheetSource> {
   const head = await readRange(file, 0, recognizedBytes);
-  return await formats[recognizeFormat(head)](file, options, limits);
+  return await formats[recognizeFormat(head)](file, options, limits, signal);
 }
 
 function refuse(what: string): OpenFormat {

@@ -169,6 +169,8 @@ async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
       isBegun = true;
       writeCell(writer, cell, column, formatIndices);
     });
+    // Nobody asks for it again, and there is none too much memory.
+    rows[rowIndex] = [];
     if (writer.isFull) await send(blocks.CELLS, writer.take());
   }
   await send(blocks.CELLS, writer.take());

@@ -9,7 +9,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import type { Readable, Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../errors.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
@@ -75,7 +75,10 @@ export class ReaderRun {
     });
     this.#watch = setInterval(() => this.#checkMemory(), watchIntervalMs);
     signal.addEventListener('abort', this.#onAbort, { once: true });
-    this.#feed(file).catch((error) => this.#end(error));
+    // Its input stays open behind the file, for the answer.
+    Readable.from(fileChunks(file))
+      .on('error', (error) => this.#end(error))
+      .pipe(stdin, { end: false });
   }
 
   /** Tells the process which sheet to read. */
@@ -114,19 +117,6 @@ export class ReaderRun {
   #end(reason: unknown): void {
     this.#failure ??= reason;
     this.#child.kill('SIGKILL');
-  }
-
-  async #feed(file: RandomAccessFile): Promise<void> {
-    const { stdin } = this.#child;
-    for (let at = 0; at < file.size && stdin.writable; at += feedBytes) {
-      const chunk = await readRange(file, at, feedBytes);
-      if (!stdin.write(chunk)) {
-        await new Promise((resolve) => {
-          stdin.once('drain', resolve);
-          stdin.once('close', resolve);
-        });
-      }
-    }
   }
 
   async #take(length: number): Promise<Buffer> {
@@ -208,6 +198,10 @@ export class ReaderRun {
       { cause },
     );
   }
+}
+
+async function* fileChunks(file: RandomAccessFile): AsyncGenerator<Buffer, void, undefined> {
+  for (let at = 0; at < file.size; at += feedBytes) yield await readRange(file, at, feedBytes);
 }
 
 const remedy = 'Save it as .xlsx and send that: it is read as a stream';

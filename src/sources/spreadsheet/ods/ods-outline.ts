@@ -25,9 +25,8 @@ export class OdsOutline {
   #isInSpreadsheet = false;
   #sawRoot = false;
 
-  /** @param maxTextBytes of one CDATA section or comment */
-  constructor(partName: string, styles: OdsStylesReader, maxTextBytes: number) {
-    this.#xml = new XmlTokens(partName, maxTextBytes);
+  constructor(partName: string, styles: OdsStylesReader) {
+    this.#xml = new XmlTokens(partName);
     this.#styles = styles;
   }
 

@@ -138,7 +138,7 @@ export class OdsScanner {
     this.#styles = options.styles;
     this.#values = new CellValues(target, options.styles, new SharedStrings(0), options.is1904);
     this.#sheet = options.sheet;
-    this.#xml = new XmlTokens(options.partName, options.limits.maxCellBytes);
+    this.#xml = new XmlTokens(options.partName);
     this.#text = new TextCollector(options.limits.maxCellBytes);
   }
 

@@ -28,6 +28,7 @@ export async function openOds(
   container: ZipContainer,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
+  signal: AbortSignal,
 ): Promise<SpreadsheetSource> {
   const rowsOptions = toRowsOptions(options, limits);
   await checkManifest(container);
@@ -37,8 +38,8 @@ export async function openOds(
   }
   const stylesReader = new OdsStylesReader();
   const stylesPart = container.find('styles.xml');
-  if (stylesPart !== undefined) await readOutline(container, stylesPart, stylesReader, limits);
-  const { sheets, is1904 } = await readOutline(container, content, stylesReader, limits);
+  if (stylesPart !== undefined) await readOutline(container, stylesPart, stylesReader, signal);
+  const { sheets, is1904 } = await readOutline(container, content, stylesReader, signal);
   const index = chooseSheet(sheets, options.sheet);
   const scanning = { partName: content.name, styles: stylesReader.finish(), is1904, sheet: index, limits };
   return new OdsSource(container, content, scanning, sheets, rowsOptions);
@@ -61,10 +62,10 @@ async function readOutline(
   container: ZipContainer,
   part: ZipPart,
   styles: OdsStylesReader,
-  limits: SpreadsheetLimits,
+  signal: AbortSignal,
 ): Promise<{ sheets: SheetSummary[]; is1904: boolean }> {
-  const outline = new OdsOutline(part.name, styles, limits.maxCellBytes);
-  for await (const slice of partSlices(container, part, new AbortController().signal)) outline.push(slice);
+  const outline = new OdsOutline(part.name, styles);
+  for await (const slice of partSlices(container, part, signal)) outline.push(slice);
   return { sheets: outline.finish(), is1904: outline.is1904 };
 }
 
