@@ -1,10 +1,15 @@
 /**
- * `npm run bench -- create`, `npm run bench -- json [shape …]`: side by side with psql and others, on one server, in turn, several rounds.
+ * `npm run bench -- create`, `npm run bench -- json [shape …]`, `npm run bench -- excel [small|large]`: side by side with psql and others, on one server, in turn, several rounds.
  */
 import { benchCreate } from './create.ts';
+import { benchExcel } from './excel.ts';
 import { benchJson } from './json.ts';
 
-const benches: Record<string, (words: string[]) => Promise<void>> = { create: benchCreate, json: benchJson };
+const benches: Record<string, (words: string[]) => Promise<void>> = {
+  create: benchCreate,
+  excel: benchExcel,
+  json: benchJson,
+};
 
 const [name = '', ...words] = process.argv.slice(2);
 const bench = benches[name];

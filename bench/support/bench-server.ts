@@ -31,6 +31,10 @@ export interface BenchService {
   upload(path: string, file: string, contentType: string): Promise<void>;
   /** Sends a small JSON body; fails on any answer but a 2xx. */
   post(path: string, body: string, agent: Agent): Promise<void>;
+  /** Sends a small body of any type; fails on any answer but a 2xx. */
+  send(path: string, body: Buffer, contentType: string, agent: Agent): Promise<void>;
+  /** The processor time that the process has taken so far (Linux; elsewhere 0). */
+  cpuSeconds(): Promise<number>;
   /** The process's peak memory so far, in MiB (Linux). */
   peakMib(): Promise<number>;
   stop(): Promise<void>;
@@ -80,7 +84,18 @@ export async function startBenchService(server: BenchServer, script = 'src/main.
   return {
     url,
     upload: (path, file, contentType) => sendFile(new URL(path, url), file, contentType, token),
-    post: (path, body, agent) => sendText(new URL(path, url), body, token, agent),
+    post: (path, body, agent) => sendBody(new URL(path, url), body, 'application/json', token, agent),
+    send: (path, body, contentType, agent) => sendBody(new URL(path, url), body, contentType, token, agent),
+    cpuSeconds: async () => {
+      const text = await readFile(`/proc/${child.pid}/stat`, 'utf8').catch(() => '');
+      // proc(5): the 14th and the 15th field, utime and stime in ticks of 10 ms; the name before them may hold spaces.
+      const [user = 0, system = 0] = text
+        .slice(text.lastIndexOf(')') + 2)
+        .split(' ')
+        .slice(11, 13)
+        .map(Number);
+      return (user + system) / 100;
+    },
     peakMib: async () => {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
       return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
@@ -117,11 +132,17 @@ async function sendFile(url: URL, file: string, contentType: string, token: stri
   await Promise.all([pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), sending), answered]);
 }
 
-async function sendText(url: URL, body: string, token: string, agent: Agent): Promise<void> {
+async function sendBody(
+  url: URL,
+  body: string | Buffer,
+  contentType: string,
+  token: string,
+  agent: Agent,
+): Promise<void> {
   const sending = request(url, {
     method: 'POST',
     agent,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': contentType },
   });
   const answered = success(sending);
   sending.end(body);

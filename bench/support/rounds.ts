@@ -7,6 +7,8 @@ export interface Contender {
   run: () => Promise<void>;
   /** Before each run, not timed. */
   prepare?: () => Promise<void>;
+  /** It begins anew each time: the round that is not counted would be for nothing. */
+  isWarm?: boolean;
 }
 
 export interface Measured {
@@ -20,7 +22,8 @@ export interface Measured {
 export async function runRounds(contenders: Contender[], rounds: number): Promise<Measured[]> {
   const times = new Map(contenders.map((contender) => [contender.name, [] as number[]]));
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { name, run, prepare } of contenders) {
+    for (const { name, run, prepare, isWarm } of contenders) {
+      if (round === 0 && isWarm) continue;
       await prepare?.();
       const startedAt = performance.now();
       await run();
