@@ -1,0 +1,211 @@
+/** Many uploads at once: all succeed, others are served meanwhile, memory stays small; one too many is told so. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ChildService, startChildService } from './support/child-service.ts';
+import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+
+const uploads = 8;
+const uploadBytes = 50 * 2 ** 20;
+
+suite('eight uploads at once', () => {
+  let database: TestDatabase;
+  let service: ChildService;
+
+  before(async () => {
+    database = await createTestDatabase();
+    service = await startChildService(database);
+  });
+  after(async () => {
+    await service?.end('SIGKILL');
+    await database?.drop();
+  });
+
+  // Made once, so that it is not the test that keeps the processor busy.
+  const part = Buffer.from(
+    Array.from(
+      { length: 1000 },
+      (_, n) =>
+        `{"id":${n},"sku":"${String(n).padStart(8, '0')}","name":"${'name '.repeat(8)}${n}","price":${n}.25,"added":"2026-11-21T10:11:12Z","tags":["a","b"],"active":${n % 2 === 0}}`,
+    ).join(','),
+  );
+  const parts = Math.ceil(uploadBytes / part.length);
+  const rows = parts * 1000;
+  const definition = {
+    columns: [
+      { name: 'id', type: 'integer' },
+      { name: 'sku', type: 'text' },
+      { name: 'name', type: 'text' },
+      { name: 'price', type: 'numeric(10,2)' },
+      { name: 'added', type: 'timestamptz' },
+      { name: 'tags', type: 'text[]' },
+      { name: 'active', type: 'boolean' },
+    ],
+  };
+
+  function upload(name: string, table: object | undefined): Promise<TestAnswer> {
+    async function* body() {
+      yield Buffer.from(table ? `{"table":${JSON.stringify(table)},"data":[` : '{"data":[');
+      for (let n = 0; n < parts; n += 1) {
+        if (n > 0) yield Buffer.from(',');
+        // A copy: what is sent is handed over.
+        yield Buffer.from(part);
+      }
+      yield Buffer.from(']}');
+    }
+    return service.request('POST', `/table/${name}/upload/json`, {
+      headers: { 'content-type': 'application/json' },
+      body: ReadableStream.from(body()),
+    });
+  }
+
+  test('with and without definitions: all are loaded, others are answered at once, memory stays small', async (context) => {
+    await service.post('/table/described/upload/json', { data: [{ a: 1 }] });
+    const latencies: number[] = [];
+    let isDone = false;
+    const describing = (async () => {
+      while (!isDone) {
+        const startedAt = performance.now();
+        const answer = await service.get('/table/described');
+        latencies.push(performance.now() - startedAt);
+        assert.equal(answer.status, 200);
+        await sleep(10);
+      }
+    })();
+    const startedAt = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: uploads }, (_, n) => upload(`u${n}`, n % 2 === 0 ? definition : undefined)),
+    );
+    const seconds = (performance.now() - startedAt) / 1000;
+    isDone = true;
+    await describing;
+    for (const { status, body } of answers) {
+      assert.equal(status, 201, JSON.stringify(body));
+      assert.equal(body.load.rows, rows);
+    }
+    for (let n = 0; n < uploads; n += 1) {
+      const counted = await database.pool.query(`SELECT count(*)::int AS rows FROM u${n}`);
+      assert.deepEqual(counted.rows, [{ rows }]);
+    }
+    latencies.sort((a, b) => a - b);
+    const at = (share: number) => latencies[Math.floor(latencies.length * share)]!;
+    const peak = service.peakMemoryBytes();
+    context.diagnostic(
+      `${((uploads * uploadBytes) / 1e6 / seconds).toFixed(0)} MB/s; ${latencies.length} describes: median ${at(0.5).toFixed(0)} ms, p99 ${at(0.99).toFixed(0)} ms; peak ${Math.round((peak ?? 0) / 2 ** 20)} MiB`,
+    );
+    assert.ok(latencies.length >= 20);
+    // Of the test's own process, which sends all this, as much as of the service: the benchmark measures it alone.
+    assert.ok(at(0.99) < 2000, `p99 ${at(0.99)} ms`);
+    if (peak !== undefined) assert.ok(peak < 400 * 2 ** 20, `${peak} bytes`);
+  });
+});
+
+suite('more uploads than MAX_UPLOADS', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ MAX_UPLOADS: '2', BODY_IDLE_TIMEOUT_MS: '1000' });
+    await service.rows('CREATE TABLE kept (a int PRIMARY KEY); INSERT INTO kept VALUES (1)');
+  });
+  after(() => service.stop());
+
+  /** An upload that has begun and stands still. */
+  async function hold() {
+    const request = httpRequest(`${service.url}/api/v1/table/held/upload/json?dry_run=true`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await service.token()}`,
+        'content-type': 'application/json',
+        expect: '100-continue',
+      },
+    });
+    request.on('error', () => {});
+    request.flushHeaders();
+    await once(request, 'continue');
+    request.write('{"data":[{"a":1}');
+    // A request that is let in later and answered: this one has its place by then.
+    await service.get('/table/kept');
+    return request;
+  }
+
+  const post = () => service.post('/table/new/upload/json?dry_run=true', { data: [{ a: 1 }] });
+
+  /** The places are all free again: as many uploads as there are can be under way. */
+  async function assertFree(): Promise<void> {
+    const giveUpAt = performance.now() + 5000;
+    for (;;) {
+      const answers = await Promise.all([post(), post()]);
+      if (answers.every(({ status }) => status === 200)) return;
+      assert.ok(performance.now() < giveUpAt, 'a place was never given back');
+      await sleep(20);
+    }
+  }
+
+  test('are answered 429 before their body is read, JSON and workbooks alike', async () => {
+    const held = [await hold(), await hold()];
+    const answer = await post();
+    assertProblem(answer, 429, 'too-many-uploads');
+    assert.match(answer.headers.get('retry-after')!, /^[1-9]\d*$/);
+    for (const path of ['/table/new/upload/excel', '/api/v1/inspect/excel']) {
+      assertProblem(await service.upload(path, Buffer.from('PK')), 429, 'too-many-uploads');
+    }
+    const request = httpRequest(`${service.url}/api/v1/table/new/upload/json`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
+    });
+    request.flushHeaders();
+    const [response] = await once(request, 'response');
+    assert.equal(response.statusCode, 429);
+    assert.equal(((await json(response)) as { code: string }).code, 'too-many-uploads');
+    request.on('error', () => {});
+    request.destroy();
+
+    assertProblem(await service.post('/table/new/upload/json', {}, { token: null }), 401, 'missing-token');
+    assert.equal((await service.get('/table/kept')).status, 200, 'what is no upload is served');
+    const [first, second] = held;
+    first!.end(']}');
+    second!.end(',{"a":2}]}');
+    const statuses = await Promise.all(
+      held.map(async (one) => ((await once(one, 'response')) as [{ statusCode: number }])[0].statusCode),
+    );
+    assert.deepEqual(statuses, [200, 200]);
+    await assertFree();
+  });
+
+  for (const [title, leave] of [
+    ['that break the connection', (request: Awaited<ReturnType<typeof hold>>) => request.destroy()],
+    ['that stop sending', () => {}],
+    ['that are no JSON', (request: Awaited<ReturnType<typeof hold>>) => request.end('?')],
+  ] as const) {
+    test(`uploads ${title} give their place back`, async () => {
+      const held = [await hold(), await hold()];
+      assert.equal((await post()).status, 429);
+      for (const request of held) leave(request);
+      await assertFree();
+      for (const request of held) request.destroy();
+    });
+  }
+
+  test('uploads that are refused give their place back', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const answers = [
+        await service.post('/table/kept/upload/json', { data: [{ a: 1 }] }),
+        await service.post('/table/kept/upload/json?if_exists=append', { data: [{ a: 1 }] }),
+        await service.post('/table/none/upload/json?schema=nowhere', { data: [{ a: 1 }] }),
+        await service.post('/table/none/upload/json', {}),
+        await service.upload('/table/none/upload/excel', Buffer.from('PK\x03\x04')),
+        await service.request('POST', '/table/none/upload/excel', {
+          headers: { 'content-type': 'multipart/form-data' },
+          body: 'x',
+        }),
+      ];
+      for (const { status } of answers)
+        assert.ok(status >= 400 && status < 500 && status !== 429, `${status}`);
+    }
+    await assertFree();
+  });
+});
