@@ -7,6 +7,9 @@ import type { LoadColumn } from '../tables/load-column.ts';
 import { columnEncoder, textEncoder } from './encoders/column-encoder.ts';
 import type { TargetColumn } from './encoding-sink.ts';
 
+/** A longer default is left to PostgreSQL: repeated in every row it would make a large upload of a small one. */
+const maxFillBytes = 256;
+
 const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
 /**
@@ -32,7 +35,8 @@ export async function targetColumns(
     const { column, encoder = textEncoder } = target;
     if (isFilled(target, 'none')) return { column, encoder, fill: nullField };
     const value = values.get(column.id);
-    return { column, encoder, fill: value === undefined ? undefined : fieldOf(value) };
+    const isFillable = value !== undefined && (value?.length ?? 0) <= maxFillBytes;
+    return { column, encoder, fill: isFillable ? fieldOf(value) : undefined };
   });
 }
 

@@ -120,7 +120,7 @@ function checkTargetColumns(key: PreparedForeignKey, target: Target, problems: P
     const at = `${pointer}/reference_column`;
     const value = referenceColumn;
     if (!names.includes(referenceColumn)) {
-      const detail = `the table "${key.table}" has no column "${value}".${didYouMean(value, names)}`;
+      const detail = `the table "${key.table}" has no column "${value}".${didYouMean(value, names, problems.length)}`;
       problems.push({ pointer: at, code: 'unknown-reference', detail, value });
     } else if (seen.has(referenceColumn)) {
       const detail = `the column "${value}" is in this foreign key already`;

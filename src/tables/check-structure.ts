@@ -83,7 +83,7 @@ function checkMember(
   if (column === '') return;
   const value = shorten(column.toWellFormed());
   if (!names.includes(column)) {
-    const detail = `the table has no column "${value}".${didYouMean(column, names)}`;
+    const detail = `the table has no column "${value}".${didYouMean(column, names, problems.length)}`;
     problems.push({ pointer, code: 'unknown-column', detail, value });
   } else if (seen.has(column)) {
     const detail = `the column "${value}" is in this constraint already`;

@@ -4,6 +4,7 @@
 export const maxIdentifierBytes = 63;
 
 const maxCandidates = 5000;
+const maxSuggestions = 20;
 
 /** Why `name` cannot be an identifier, as the end of a sentence; undefined where it can. */
 export function identifierFault(name: string): string | undefined {
@@ -44,8 +45,13 @@ export function nearestNames(name: string, candidates: Iterable<string>): string
   return [...new Set(found.map((entry) => entry.candidate))].slice(0, 3);
 }
 
-/** ` Did you mean "a" or "b"?`, or nothing where no name is near. */
-export function didYouMean(name: string, candidates: Iterable<string>): string {
+/**
+ * ` Did you mean "a" or "b"?`, or nothing where no name is near.
+ *
+ * @param before how many faults were told before this one: a definition of thousands gets no thousands of searches
+ */
+export function didYouMean(name: string, candidates: Iterable<string>, before: number): string {
+  if (before >= maxSuggestions) return '';
   const names = nearestNames(name, candidates).map((candidate) => `"${candidate}"`);
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }

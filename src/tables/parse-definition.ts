@@ -18,6 +18,9 @@ export interface ParsedDefinition {
   problems: Problem[];
 }
 
+/** Far more than any table takes, and few enough to tell each one's faults at once. */
+const maxEntries = 5000;
+
 type JsonObject = Record<string, unknown>;
 type Report = (pointer: string, code: string, detail: string, value?: unknown) => void;
 
@@ -264,14 +267,18 @@ function asObject(value: unknown, pointer: string, known: string[], report: Repo
   }
   for (const property of Object.keys(value)) {
     if (known.includes(property)) continue;
-    const detail = `"${shorten(property).toWellFormed()}" is not known here.${didYouMean(property, known)}`;
+    const detail = `"${shorten(property).toWellFormed()}" is not known here.${didYouMean(property, known, 0)}`;
     report(`${pointer}/${escapePointer(property)}`, 'unknown-property', detail);
   }
   return value as JsonObject;
 }
 
 function asArray(value: unknown, pointer: string, report: Report): unknown[] | undefined {
-  if (Array.isArray(value)) return value;
+  if (Array.isArray(value)) {
+    if (value.length <= maxEntries) return value;
+    report(pointer, 'too-many-columns', `there can be at most ${maxEntries} here; these are ${value.length}`);
+    return value.slice(0, maxEntries);
+  }
   report(pointer, 'wrong-type', `must be an array, not ${jsonType(value)}`, value);
   return undefined;
 }

@@ -74,7 +74,7 @@ async function lockExclusively(client: ClientBase, relation: string, timeoutMs: 
       await client.query(`SET LOCAL lock_timeout = ${quoteLiteral(rows[0]!.lock_timeout)}`);
       return;
     } catch (error) {
-      await client.query('ROLLBACK TO SAVEPOINT "lock"');
+      await client.query('ROLLBACK TO SAVEPOINT "lock"; RELEASE SAVEPOINT "lock"');
       const isBusy = (error as { code?: string }).code === '55P03';
       if (!isBusy) throw error;
       if (timeoutMs > 0 && performance.now() > until) {
@@ -156,10 +156,11 @@ function renames(
   return statements;
 }
 
-// Views and foreign keys stop a DROP; triggers, policies, partitions and publications would silently go with it.
+// Views and foreign keys stop a DROP; triggers, policies, partitions and publications would silently go with it, and a
+// new table without row-level security would show its rows to everybody who was granted the old one.
 const dependents = `
 WITH target AS (
-  SELECT c.oid, c.reltype, t.typarray, c.relkind, c.relispartition FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
+  SELECT c.oid, c.reltype, t.typarray, c.relkind, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
   WHERE c.oid = to_regclass($1)
 )
 SELECT DISTINCT dependent FROM (
@@ -189,6 +190,8 @@ SELECT DISTINCT dependent FROM (
   FROM pg_inherits i JOIN target t ON i.inhrelid = t.oid
   UNION ALL
   SELECT 'its partitioning' FROM target WHERE relkind = 'p'
+  UNION ALL
+  SELECT 'its row-level security' FROM target WHERE relrowsecurity OR relforcerowsecurity
 ) found ORDER BY 1`;
 
 const inheritanceQuery = `

@@ -33,10 +33,10 @@ export async function explainUnknownTypes(client: ClientBase, problems: Problem[
   if (problems.length === 0) return;
   const { rows } = await client.query<{ names: string[] }>(listTypeNames());
   const names = [...friendlyTypeNames, ...rows[0]!.names];
-  for (const problem of problems) {
+  for (const [before, problem] of problems.entries()) {
     const wanted = problem.value!.replace(/[\s([].*$/s, '');
     // The right name in a schema that the search path does not hold.
     const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
-    problem.detail += didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names);
+    problem.detail += didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names, before);
   }
 }

@@ -3,9 +3,11 @@
  * in a spool where the rows must be read twice.
  */
 
+import { AppError } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
 import { type JsonLimits, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
+import { pushSlices } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
 import type { LoadInput } from '../load-input.ts';
@@ -16,8 +18,9 @@ import type { LoadInput } from '../load-input.ts';
  */
 export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: JsonLimits): LoadInput {
   const scanner = new JsonUploadScanner(limits);
-  /** What was read before it was known whether the rows must be kept; bounded by the definition's limit. */
+  /** What was read before it was known whether the rows must be kept. */
   let held: Buffer[] = [];
+  let heldBytes = 0;
   let rest: Buffer | undefined;
   let kept: RowSource | undefined;
 
@@ -29,13 +32,11 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
     for (const chunk of held) await keep(chunk);
     held = [];
     scanner.sink = sink;
-    if (rest) scanner.write(rest);
+    if (rest) await pushSlices(scanner, rest, sink, signal);
     rest = undefined;
     for await (const chunk of chunks) {
-      signal.throwIfAborted();
       await keep(chunk);
-      scanner.write(chunk);
-      await sink.drain();
+      await pushSlices(scanner, chunk, sink, signal);
     }
     scanner.end();
   };
@@ -52,6 +53,8 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
         const { value: chunk, done } = await chunks.next();
         if (done) return scanner.end();
         held.push(chunk);
+        heldBytes += chunk.length;
+        if (heldBytes > limits.maxTableBytes + slackBytes) throw tooLongBeforeRows(limits.maxTableBytes);
         const consumed = scanner.write(chunk);
         if (scanner.dataSeen) {
           rest = chunk.subarray(consumed);
@@ -73,4 +76,14 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
       await spool.close();
     },
   };
+}
+
+/** Room for what may stand around a definition that has its full length. */
+const slackBytes = 1024 * 1024;
+
+function tooLongBeforeRows(maxBytes: number): AppError {
+  return new AppError(
+    'limit-exceeded',
+    `What stands before the rows is over the limit of ${maxBytes} bytes (MAX_DEFINITION_BYTES).`,
+  );
 }

@@ -4,9 +4,7 @@ import type { RowSource } from '../row-source.ts';
 import type { Spool } from '../spool.ts';
 import { type JsonLimits, JsonUploadScanner } from './json-upload-scanner.ts';
 import { locateInData } from './locate-in-data.ts';
-
-/** Between two slices the sink is asked to drain: small, so that what it has gathered stays small. */
-const SLICE_BYTES = 64 * 1024;
+import { pushSlices } from './push-slices.ts';
 
 /** Reads the body in `spool`, which must stay open and unchanged; every read checks the whole document. */
 export function jsonSource(spool: Spool, limits: JsonLimits): RowSource {
@@ -15,12 +13,7 @@ export function jsonSource(spool: Spool, limits: JsonLimits): RowSource {
       const scanner = new JsonUploadScanner(limits);
       scanner.sink = sink;
       for await (const chunk of spool.chunks()) {
-        for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
-          signal.throwIfAborted();
-          scanner.write(chunk.subarray(start, start + SLICE_BYTES));
-          const drained = sink.drain();
-          if (drained !== undefined) await drained;
-        }
+        await pushSlices(scanner, chunk, sink, signal);
       }
       signal.throwIfAborted();
       scanner.end();
