@@ -130,11 +130,13 @@ function openBinaryPackage(file: Buffer): OpenedWorkbook {
   };
 }
 
+const passwordMessage = /File is password-protected|Password is incorrect|Encryption scheme unsupported/;
+
 function withPasswordFault<T>(readIt: () => T): T {
   try {
     return readIt();
   } catch (error) {
-    if (/password|encrypt/i.test(String(error))) throw new Fault('encrypted');
+    if (passwordMessage.test(String(error))) throw new Fault('encrypted');
     throw error;
   }
 }

@@ -1,0 +1,355 @@
+/** .xls and .xlsb: files that the library writes itself, one that LibreOffice wrote, and what is no workbook. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { test } from 'node:test';
+import * as library from '@e965/xlsx';
+import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
+import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
+import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { AppError, type ErrorCode } from '../../../errors.ts';
+import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
+import { openLegacy } from './legacy-source.ts';
+
+library.set_cptable(codepages);
+
+const limits = {
+  maxUnpackedBytes: 100_000_000,
+  maxRatio: 1000,
+  maxRows: 100_000,
+  maxColumns: 50,
+  maxCellBytes: 100_000,
+  maxSharedStringBytes: 1_000_000,
+  maxLegacyFileBytes: 10_000_000,
+};
+const plainOptions: SpreadsheetOptions = { columnNames: 'exact', cellErrors: 'problem' };
+const never = new AbortController().signal;
+
+const open = (bytes: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<SpreadsheetSource> =>
+  openSpreadsheet(memoryFile(bytes), { ...plainOptions, ...options }, limits);
+
+async function pass(source: SpreadsheetSource): Promise<RecordedRows> {
+  const sink = recordRows();
+  await source.read(sink, never);
+  return sink;
+}
+
+const cellsOf = ({ rows }: RecordedRows): [number, Record<string, string>][] =>
+  rows.map(({ row, cells }) => [row, { ...cells }]);
+
+type Value = string | number | boolean | null | { v: unknown; t: string; z?: string; f?: string };
+
+function sheetOf(rows: Value[][]): library.WorkSheet {
+  const sheet: library.WorkSheet = library.utils.aoa_to_sheet(rows as unknown[][]);
+  for (const [r, row] of rows.entries()) {
+    for (const [c, value] of row.entries()) {
+      const address = library.utils.encode_cell({ r, c });
+      if (value !== null && typeof value === 'object') sheet[address] = value as library.CellObject;
+    }
+  }
+  return sheet;
+}
+
+function write(
+  rows: Value[][],
+  bookType: library.BookType,
+  workbook: Partial<library.WorkBook> = {},
+  options: Partial<library.WritingOptions> = {},
+): Buffer {
+  return library.write(
+    { SheetNames: ['Data'], Sheets: { Data: sheetOf(rows) }, ...workbook },
+    {
+      type: 'buffer',
+      bookType,
+      ...options,
+    },
+  ) as Buffer;
+}
+
+const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof AppError, String(error));
+  assert.equal(error.code, code, error.detail);
+  assert.match(error.detail, detail);
+  return true;
+};
+
+/** Processes that this one started and that are still there. */
+function children(): number {
+  const tasks = `/proc/${process.pid}/task`;
+  return readdirSync(tasks)
+    .map((task) => readFileSync(join(tasks, task, 'children'), 'latin1').trim())
+    .filter((ids) => ids !== '').length;
+}
+
+const kinds: Value[][] = [
+  ['id', ' name ', 'when', 'code', 'flag', 'error'],
+  [
+    1,
+    'Möhre € 😀',
+    { v: 44_197.5, t: 'n', z: 'yyyy-mm-dd hh:mm' },
+    { v: 42, t: 'n', z: '00000' },
+    true,
+    null,
+  ],
+  [0.1 + 0.2, ' a\nb ', { v: 44_197, t: 'n', z: 'd/m/yy' }, null, false, { v: 42, t: 'e' }],
+  [null, '', null, null, null, null],
+  [12_345_678_901_234, null, { v: 1.25, t: 'n', z: '[h]:mm' }, { v: 0.5, t: 'n', z: '0%' }, null, null],
+];
+
+for (const bookType of ['biff8', 'xlsb'] as const) {
+  test(`cells of every kind (${bookType})`, async () => {
+    const source = await open(write(kinds, bookType));
+    const result = await pass(source);
+    assert.deepEqual(result.columns, ['id', 'name', 'when', 'code', 'flag', 'error']);
+    assert.deepEqual(cellsOf(result), [
+      [
+        1,
+        {
+          id: 'number 1',
+          name: 'string Möhre € 😀',
+          when: 'timestamp 2021-01-01 12:00:00',
+          code: 'string 00042',
+          flag: 'true',
+        },
+      ],
+      [
+        2,
+        {
+          id: 'number 0.3',
+          name: 'string  a\nb ',
+          when: 'date 2021-01-01',
+          flag: 'false',
+          error: 'fault ERROR_CELL #N/A',
+        },
+      ],
+      [4, { id: 'number 12345678901234', when: 'interval 1d 06:00:00', code: 'number 0.5' }],
+    ]);
+    assert.deepEqual(source.locate(4, 2, 'when'), { sheet: 'Data', cell: 'Data!C5' });
+    assert.equal(source.nameMatching, 'loose');
+    assert.deepEqual(cellsOf(await pass(source)), cellsOf(result));
+  });
+
+  test(`the 1904 system, hidden sheets and the choice of a sheet (${bookType})`, async () => {
+    const day: Value[][] = [['day'], [{ v: 42_735, t: 'n', z: 'yyyy-mm-dd' }]];
+    const bytes = write(day, bookType, {
+      SheetNames: ['Deep', 'Notes', 'Data'],
+      Sheets: { Deep: sheetOf([['a'], [1]]), Notes: sheetOf([['b'], [2]]), Data: sheetOf(day) },
+      Workbook: { WBProps: { date1904: true }, Sheets: [{ Hidden: 2 }, { Hidden: 1 }, { Hidden: 0 }] },
+    });
+    const source = await open(bytes);
+    assert.deepEqual(
+      source.sheets.map(({ name, visibility, hasCells }) => [name, visibility, hasCells]),
+      [
+        ['Deep', 'veryHidden', true],
+        ['Notes', 'hidden', true],
+        ['Data', 'visible', true],
+      ],
+    );
+    assert.equal(source.sheet, 'Data');
+    assert.deepEqual(cellsOf(await pass(source)), [[1, { day: 'date 2021-01-01' }]]);
+    assert.deepEqual(cellsOf(await pass(await open(bytes, { sheet: 'notes' }))), [[1, { b: 'number 2' }]]);
+    assert.deepEqual(cellsOf(await pass(await open(bytes, { sheet: '1' }))), [[1, { a: 'number 1' }]]);
+    await assert.rejects(
+      open(bytes, { sheet: 'Other' }),
+      fails('invalid-parameter', /"Deep", "Notes", "Data"/),
+    );
+  });
+
+  test(`header row, range, error cells as NULL (${bookType})`, async () => {
+    const bytes = write(
+      [
+        ['title', null, null],
+        ['id', 'id', null],
+        [1, 2, { v: 7, t: 'e' }],
+        [3, 4, null],
+        [5, 6, 7],
+      ],
+      bookType,
+    );
+    const source = await open(bytes, { range: 'A2:C4', cellErrors: 'null' });
+    assert.deepEqual(cellsOf(await pass(source)), [
+      [1, { id: 'number 1', id_2: 'number 2', column_C: 'null' }],
+      [2, { id: 'number 3', id_2: 'number 4' }],
+    ]);
+    assert.equal(source.warnings.length, 2);
+    await assert.rejects(
+      open(bytes, { range: 'A2:B3', headerRow: 9 }),
+      fails('invalid-parameter', /Header row 9/),
+    );
+  });
+}
+
+test('more cells than are kept are read again in every pass', async () => {
+  const text = 'x'.repeat(30_000);
+  const rows = Array.from({ length: 1200 }, (_, index): Value[] => [index, text]);
+  const source = await open(write([['id', 'text'], ...rows], 'xlsb', {}, { bookSST: true }));
+  for (let turn = 0; turn < 2; turn++) {
+    let rowsSeen = 0;
+    let bytesSeen = 0;
+    const sink = recordRows();
+    sink.beginRow = () => {
+      rowsSeen++;
+    };
+    sink.cell = (_column, _kind, _bytes, start, end) => {
+      bytesSeen += end - start;
+    };
+    await source.read(sink, never);
+    assert.equal(rowsSeen, 1200);
+    assert.ok(bytesSeen > 36_000_000);
+    if (process.platform === 'linux') assert.equal(children(), 0);
+  }
+});
+
+test('files of Excel 5, 4, 3 and 2', async () => {
+  const rows: Value[][] = [
+    ['name', 'amount'],
+    ['caf@', 1.5],
+    ['b', -7],
+  ];
+  for (const bookType of ['biff5', 'biff4', 'biff3', 'biff2'] as unknown as library.BookType[]) {
+    const bytes = write(rows, bookType);
+    // The library writes nothing but ASCII into these: a € of Windows-1252 must be put there.
+    bytes[bytes.indexOf('caf@') + 3] = 0x80;
+    const result = await pass(await open(bytes));
+    assert.deepEqual(
+      cellsOf(result),
+      [
+        [1, { name: 'string caf€', amount: 'number 1.5' }],
+        [2, { name: 'string b', amount: 'number -7' }],
+      ],
+      bookType,
+    );
+  }
+});
+
+test('a workbook that LibreOffice wrote', async () => {
+  const bytes = readFileSync(join(import.meta.dirname, '../../../../test/fixtures/kinds.xls'));
+  const result = await pass(await open(bytes));
+  assert.deepEqual({ ...result.rows[0]!.cells }, kindsOfFirstRow);
+  assert.equal(result.rows[2]!.cells.duration, 'interval 100d 00:00:01');
+  assert.equal(result.rows[2]!.cells.formula, 'fault ERROR_CELL #DIV/0!');
+  assert.deepEqual({ ...result.rows[4]!.cells }, { text: 'string merged' });
+});
+
+const kindsOfFirstRow = {
+  text: 'string plain',
+  whole: 'number 1',
+  fraction: 'number 1.5',
+  day: 'date 2021-01-01',
+  moment: 'timestamp 2021-01-01 12:00:00',
+  clock: 'time 10:10:10',
+  duration: 'interval 1d 12:00:00',
+  code: 'string 00501',
+  share: 'number 0.125',
+  price: 'number 1234.5',
+  flag: 'true',
+  formula: 'number 2',
+};
+
+test('compound files that hold no workbook are named', async () => {
+  const compound = (...streams: string[]): Buffer => {
+    const container = library.CFB.utils.cfb_new();
+    for (const name of streams) library.CFB.utils.cfb_add(container, name, Buffer.alloc(5000));
+    return Buffer.from(library.CFB.write(container, { type: 'buffer' }) as Buffer);
+  };
+  const files: [bytes: Buffer, code: ErrorCode, detail: RegExp][] = [
+    [compound('/EncryptionInfo', '/EncryptedPackage'), 'unsupported-file', /encrypted/],
+    [compound('/WordDocument'), 'unsupported-file', /a Word document/],
+    [compound('/PowerPoint Document'), 'unsupported-file', /a PowerPoint/],
+    [compound('/Other'), 'unsupported-file', /another kind/],
+    [compound('/Workbook'), 'unsupported-file', /no worksheet/],
+    [compound('/Workbook').subarray(0, 600), 'invalid-file', /broken/],
+    [Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(9000)]), 'invalid-file', /broken/],
+  ];
+  for (const [bytes, code, detail] of files) await assert.rejects(open(bytes), fails(code, detail));
+});
+
+test('a protected .xls is encrypted, a text about encryption is not', async () => {
+  const bytes = write([['EncryptedPackage'], ['password']], 'biff8');
+  assert.deepEqual((await pass(await open(bytes))).columns, ['EncryptedPackage']);
+  // FILEPASS (MS-XLS 2.4.117) stands right after BOF.
+  const container = library.CFB.read(bytes, { type: 'buffer' });
+  const stream = library.CFB.find(container, '/Workbook').content as Buffer;
+  const start = 4 + stream.readUInt16LE(2);
+  const filePass = Buffer.from('2f000600000011112222', 'hex');
+  const content = Buffer.concat([stream.subarray(0, start), filePass, stream.subarray(start)]);
+  library.CFB.utils.cfb_add(container, '/Workbook', content);
+  const locked = Buffer.from(library.CFB.write(container, { type: 'buffer' }) as Buffer);
+  await assert.rejects(open(locked), fails('unsupported-file', /encrypted/));
+});
+
+test('a sheet that cannot be read is no empty sheet', async () => {
+  const bytes = write([['a'], [1]], 'xlsb', {
+    SheetNames: ['Data', 'Good'],
+    Sheets: { Data: sheetOf([['a'], [1]]), Good: sheetOf([['b'], [2]]) },
+  });
+  const container = library.CFB.read(bytes, { type: 'buffer' });
+  const part = library.CFB.find(container, '/xl/worksheets/sheet1.bin');
+  part.content = Buffer.alloc(part.content.length, 0xff);
+  const broken = Buffer.from(library.CFB.write(container, { type: 'buffer', fileType: 'zip' }) as Buffer);
+  await assert.rejects(open(broken), fails('invalid-file', /broken/));
+  assert.deepEqual(cellsOf(await pass(await open(broken, { sheet: 'Good' }))), [[1, { b: 'number 2' }]]);
+});
+
+test('limits: the size of the file, of a cell, the rows', async () => {
+  const bytes = write([['a'], ['x'.repeat(200)], [1], [2]], 'biff8');
+  const openWithin = (more: Partial<typeof limits>) =>
+    openSpreadsheet(memoryFile(bytes), plainOptions, { ...limits, ...more });
+  await assert.rejects(openWithin({ maxLegacyFileBytes: 1000 }), fails('limit-exceeded', /1,000 bytes/));
+  await assert.rejects(pass(await openWithin({ maxCellBytes: 100 })), fails('limit-exceeded', /100 bytes/));
+  await assert.rejects(pass(await openWithin({ maxRows: 2 })), fails('limit-exceeded', /2 rows/));
+});
+
+test('bounds of the process: time, memory in all, memory of the heap', async () => {
+  const bounds = { maxHeapMib: 512, maxResidentMib: 1024, maxWaitMs: 60_000 };
+  const rows = Array.from({ length: 10_000 }, (_, index): Value[] => [index, `text ${index}`, index / 7]);
+  const file = memoryFile(write([['a', 'b', 'c'], ...rows], 'biff8'));
+  const openWithin = (more: Partial<typeof bounds>) =>
+    openLegacy(file, plainOptions, limits, never, () => true, { ...bounds, ...more });
+  await assert.rejects(openWithin({ maxWaitMs: 30 }), fails('limit-exceeded', /too long.* 0\.03 seconds/));
+  await assert.rejects(openWithin({ maxHeapMib: 20 }), fails('limit-exceeded', /too much memory.* 20 MiB/));
+  if (process.platform === 'linux') {
+    await assert.rejects(openWithin({ maxResidentMib: 80 }), fails('limit-exceeded', /memory.* 80 MiB/));
+    assert.equal(children(), 0);
+  }
+});
+
+test('a signal ends the opening, a pass and the process', async () => {
+  const rows = Array.from({ length: 10_000 }, (_, index): Value[] => [index, `text ${index}`]);
+  const bytes = write([['a', 'b'], ...rows], 'biff8');
+  const opening = openSpreadsheet(memoryFile(bytes), plainOptions, limits, AbortSignal.timeout(50));
+  await assert.rejects(opening, { name: 'TimeoutError' });
+  const source = await open(bytes);
+  await assert.rejects(source.read(recordRows(), AbortSignal.abort(new Error('gone'))), /gone/);
+  const controller = new AbortController();
+  const sink = { ...recordRows(), drain: () => Promise.resolve(controller.abort(new Error('left'))) };
+  await assert.rejects(source.read(sink, controller.signal), /left/);
+  if (process.platform === 'linux') assert.equal(children(), 0);
+});
+
+test('a file that cannot be read is not the caller’s fault', async () => {
+  const bytes = write([['a'], [1]], 'biff8');
+  const failing = { size: bytes.length, read: () => Promise.reject(new Error('disk')) };
+  await assert.rejects(openSpreadsheet(failing, plainOptions, limits), /disk/);
+});
+
+test('mutated files end in an answer', async () => {
+  let state = 7;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  for (const original of [write(kinds, 'biff8'), write(kinds, 'xlsb')]) {
+    for (let run = 0; run < 8; run++) {
+      const bytes = Buffer.from(original);
+      for (let flips = 0; flips < 6; flips++) bytes[random(bytes.length)] = random(256);
+      try {
+        await pass(await open(run % 4 === 0 ? bytes.subarray(0, random(bytes.length)) : bytes));
+      } catch (error) {
+        assert.ok(error instanceof AppError && error.status < 500, String(error));
+      }
+    }
+  }
+});
