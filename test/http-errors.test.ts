@@ -217,6 +217,19 @@ suite('bodies', () => {
     assert.ok(performance.now() - startedAt < 2000, 'without waiting for what lingers');
   });
 
+  test('over the limit reach their end where the client reads only then', async () => {
+    const size = 8 * 1024 * 1024;
+    const socket = await openSocket(service.url);
+    socket.write(head('POST', '/api/v1/table/a/upload/json', { ...json, 'content-length': String(size) }));
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.write(Buffer.alloc(size, ' '), () => resolve());
+    });
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer];
+    socket.destroy();
+    assertProblem(parseAnswer(answer.toString()), 413, 'limit-exceeded');
+  });
+
   test('that are refused in the middle let the client that is sending see the answer', async () => {
     const unknown = { columns: [{ name: 'a', type: 'nonesuch' }] };
     const start = JSON.stringify({ table: unknown }).replace(/}$/, ',"data":[');
@@ -246,7 +259,7 @@ suite('bodies', () => {
       head('POST', '/api/v1/table/a/upload/json', { ...json, 'transfer-encoding': 'chunked' }) +
         '5\r\n{"dat\r\n',
     );
-    const [answer] = (await once(socket, 'data')) as [Buffer];
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer];
     socket.destroy();
     assertProblem(parseAnswer(answer.toString()), 408, 'request-timeout');
   });
