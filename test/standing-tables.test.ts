@@ -372,7 +372,9 @@ suite('columns of the data and of the table', () => {
     assert.match(assertProblem(over, 413, 'limit-exceeded').detail, /^Row 2: .*1600/);
     const skipped = await append([row(1600)], '&on_conflict=skip');
     assertProblem(skipped, 422, 'invalid-parameter');
-    await service.rows('DELETE FROM t WHERE c1599 IS NULL; ALTER TABLE t ADD CONSTRAINT k UNIQUE (c0), ADD CHECK (c2)');
+    await service.rows(
+      'DELETE FROM t WHERE c1599 IS NULL; ALTER TABLE t ADD CONSTRAINT k UNIQUE (c0), ADD CHECK (c2)',
+    );
     await assertRefused(await append([{ c0: false, c2: true }, row(2)]), [{ row: 2, code: refused }]);
     assertProblem(await append([row(1600)], '&on_conflict=skip'), 413, 'limit-exceeded');
     const more = await append([{ more: 1 }], '&extra_columns=add');
