@@ -235,3 +235,43 @@ test('what such a type refuses is a problem that names its row', async () => {
     ],
   );
 });
+
+test('a key that PostgreSQL numbers by itself is not what rows have in common', async () => {
+  const table = {
+    columns: [
+      { name: 'id', type: 'serial' },
+      { name: 'sku', type: 'text' },
+      { name: 'name', type: 'text' },
+    ],
+    constraints: { primary_key: { name: '', columns: ['id'] }, unique: [{ name: '', columns: ['sku'] }] },
+  };
+  await service.post('/table/items/upload/json', { table, data: [{ sku: 'a', name: 'old' }] });
+  const answer = await load(
+    [
+      { sku: 'a', name: 'new' },
+      { sku: 'b', name: 'x' },
+    ],
+    'if_exists=append&on_conflict=update',
+  );
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual([answer.body.load.rows, answer.body.load.updated], [1, 1]);
+  assert.deepEqual(await service.rows('SELECT sku, name FROM items ORDER BY sku'), [
+    { sku: 'a', name: 'new' },
+    { sku: 'b', name: 'x' },
+  ]);
+});
+
+test('values of their own for an identity column are told of', async () => {
+  const table = {
+    columns: [
+      { name: 'id', type: 'serial' },
+      { name: 'k', type: 'text' },
+    ],
+  };
+  await service.post('/table/items', { table });
+  const answer = await load([{ id: 1, k: 'a' }], 'if_exists=append');
+  assert.deepEqual(
+    answer.body.load.warnings.map(({ code, column }: Record<string, string>) => [code, column]),
+    [['own-numbers', 'id']],
+  );
+});

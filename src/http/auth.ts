@@ -97,7 +97,7 @@ function grantsOf(payload: JWTPayload): Grants {
   return {
     scopes: new Set(wordsOf(scope ?? scp, 'scope')),
     schemas: schemas === undefined ? undefined : wordsOf(schemas, 'schemas'),
-    role: role === undefined ? undefined : textOf(role, 'role'),
+    role: role === undefined ? undefined : roleOf(role),
   };
 }
 
@@ -105,9 +105,17 @@ function grantsOf(payload: JWTPayload): Grants {
 function wordsOf(claim: unknown, name: string): string[] {
   if (claim === undefined) return [];
   if (Array.isArray(claim)) return claim.map((word) => textOf(word, name));
+  if (claim === '') return [];
   return textOf(claim, name)
     .split(/[ ,]+/)
     .filter((word) => word !== '');
+}
+
+/** For `SET ROLE` the name `none` is no role but the way back to the service's own, even in quotes. */
+function roleOf(claim: unknown): string {
+  const role = textOf(claim, 'role');
+  if (role === 'none') throw invalidToken('The access token\'s claim "role" names no role.');
+  return role;
 }
 
 function textOf(claim: unknown, name: string): string {

@@ -30,7 +30,9 @@ export async function readSpreadsheetUpload(
   const parts = new Map<string, Promise<Buffer | undefined>>();
   const busboy = openBusboy(headers, maxBodyPartBytes);
 
-  const receive = (name: string, take: () => Promise<Buffer | undefined>): void => {
+  const receive = (partName: string | undefined, take: () => Promise<Buffer | undefined>): void => {
+    // Missing in a part without one, whatever the library's types say.
+    const name = partName ?? '';
     if (name !== 'file' && name !== 'body') {
       throw partFault(
         name,

@@ -20,6 +20,7 @@ export class ColumnMatcher {
   readonly #byName = new Map<string, number>();
   readonly #byLooseName = new Map<string, number>();
   readonly #extraColumns: ExtraColumns;
+  #shownColumns: string | undefined;
   readonly #taken = new Map<number, string>();
 
   /**
@@ -52,16 +53,20 @@ export class ColumnMatcher {
     return { target };
   }
 
+  /** Whether the data has a column that goes into the table's column `name`. */
+  isTaken(name: string): boolean {
+    return this.#taken.has(this.#byName.get(name) ?? -1);
+  }
+
   #extra(name: string): ColumnMatch {
     if (this.#extraColumns === 'ignore') {
       this.ignored.push(name);
       return { target: -1 };
     }
-    const known = this.#columns.map((column) => `"${column.name}"`);
-    const shown = known.length > 20 ? `${known.slice(0, 20).join(', ')}, …` : known.join(', ');
+    this.#shownColumns ??= showColumns(this.#columns);
     return refuse(
       'unknown-column',
-      `is not a column of the table; leave it out or send extra_columns=ignore. The columns are ${shown}`,
+      `is not a column of the table; leave it out, or send extra_columns=ignore or extra_columns=add. The columns are ${this.#shownColumns}`,
     );
   }
 }
@@ -69,6 +74,11 @@ export class ColumnMatcher {
 /** Whether two names are the same but for case and outer space. */
 export function looseName(name: string): string {
   return name.trim().toLowerCase();
+}
+
+function showColumns(columns: LoadColumn[]): string {
+  const shown = columns.slice(0, 20).map((column) => `"${column.name}"`);
+  return columns.length > 20 ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
 function refuse(code: string, detail: string): ColumnMatch {

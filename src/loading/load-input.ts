@@ -17,6 +17,9 @@ export interface LoadInput extends RowSource {
    */
   readAndKeep(sink: CellSink, signal: AbortSignal): Promise<void>;
 
+  /** Takes in all that is still to come, so that `read` need not wait for the sender. */
+  keep(signal: AbortSignal): Promise<void>;
+
   /** Releases what the input holds: files and memory. */
   close(): Promise<void>;
 }

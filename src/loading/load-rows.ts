@@ -49,13 +49,19 @@ export interface LoadRowsOptions {
   keepRows: boolean;
   /** The table takes no COPY, as rules for single rows are in force for the role (row-level security). */
   takesNoCopy: boolean;
-  conflict: ConflictRule | undefined;
+  conflict: ConflictOption | undefined;
   /** The table is empty, and its keys come after the rows. */
   isBare: boolean;
   maxRows: number;
   /** For each statement but the COPY, which lasts as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
+}
+
+/** `on_conflict`, and the keys that it may go by, the preferred one first. */
+export interface ConflictOption {
+  action: ConflictRule['action'];
+  keys: string[][];
 }
 
 export interface LoadedRows {
@@ -172,9 +178,9 @@ async function loadStaged<Result>(
   options: LoadRowsOptions,
   use: (rows: LoadedRows) => Promise<Result>,
 ): Promise<Result> {
-  const { columns, relation, conflict } = options;
+  const { columns, relation } = options;
   // An update must leave alone what a row does not bring.
-  const targets = await targetColumns(client, relation, columns, conflict?.action !== 'update');
+  const targets = await targetColumns(client, relation, columns, options.conflict?.action !== 'update');
   if (columns.length > maxStagedColumns) {
     throw new AppError(
       'limit-exceeded',
@@ -193,7 +199,9 @@ async function loadStaged<Result>(
     problems.throwIfAny();
   }
 
-  const { refusal, ...moved } = await moveRows(client, options, shapes);
+  const conflict = options.conflict && conflictRule(options.conflict, places.sourceColumn);
+  const move = { ...options, conflict };
+  const { refusal, ...moved } = await moveRows(client, move, shapes);
   const inserted = moved.merged - moved.updated;
   const surplus = { skip: 0, update: moved.surplus, none: 0 }[conflict?.action ?? 'none'];
   const skipped = conflict?.action === 'skip' ? sink.loaded - inserted : 0;
@@ -221,13 +229,22 @@ async function loadStaged<Result>(
         }
         if (problems.count > before) return;
         if (refusal) {
-          const row = await findRefusedRow(client, options, shapes, refusal);
+          const row = await findRefusedRow(client, move, shapes, refusal);
           problems.add(refusedStagedRow(error, row, places));
         } else {
           problems.add(await largestKey(client, error, stagingTable, rules, places));
         }
       }),
   });
+}
+
+/** A key that rows bring nothing of (a number that PostgreSQL gives) is no key that they could have in common. */
+function conflictRule(
+  { action, keys }: ConflictOption,
+  sourceColumn: (name: string) => number,
+): ConflictRule {
+  const isBrought = (key: string[]) => key.some((column) => sourceColumn(column) >= 0);
+  return { action, key: keys.find(isBrought) ?? keys[0]! };
 }
 
 /** What the search for the rows at fault may end without: any problem found, or the time for it. */

@@ -8,15 +8,14 @@ import type { SourceWarning } from '../sources/row-source.ts';
 import { compareWithStanding } from '../tables/compare-definition.ts';
 import { tableExists } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
-import { describeTable, tableStands } from '../tables/describe-table.ts';
+import { describeTable, isTable, tableStands } from '../tables/describe-table.ts';
 import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
-import type { ConflictRule } from '../tables/staging.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
-import { type InferredColumn, TypeInference } from './infer-types.ts';
+import { TypeInference } from './infer-types.ts';
 import type { LoadInput } from './load-input.ts';
-import { loadRows } from './load-rows.ts';
+import { type ConflictOption, loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
 import { Problems, shortenValue } from './problems.ts';
@@ -80,14 +79,20 @@ export async function loadTable(
   if (!stands) request.requireCreation();
   await input.open();
 
-  const isNew = !stands || request.ifExists === 'replace';
-  const inferred = await inferWhereNeeded(context, request, input, isNew);
+  const addsRows = request.ifExists === 'append' || request.ifExists === 'truncate';
+  const mayBeNew = !stands || !addsRows;
+  const inferred = await inferWhereNeeded(context, request, input, mayBeNew);
+  // An emptied table is locked until the end: not for as long as a client takes to send.
+  if (request.ifExists === 'truncate' && !inferred) await input.keep(request.signal);
   const problems = new Problems();
   return inTransaction(pool, { ...transaction, rollback: request.dryRun }, async (client) => {
+    const prepared = mayBeNew ? await prepare(client, context, request, input, inferred) : undefined;
+    // Somebody else may have made the table meanwhile: that is what `append` and `truncate` are for.
+    const isNew = prepared !== undefined && !(addsRows && isTable(prepared.standing?.kind ?? ''));
     const target = isNew
       ? await openNewTable(
           client,
-          await prepare(client, context, request, input, inferred),
+          prepared,
           request.ifExists === 'replace',
           transaction.lockTimeoutMs ?? 0,
           problems,
@@ -100,7 +105,12 @@ export async function loadTable(
       isNew,
       table: await describeTable(client, schema, name, context.extraFunctions),
       ...counts,
-      warnings: [...input.warnings, ...ignoredColumns(matcher), ...suppressedRows(suppressed)],
+      warnings: [
+        ...input.warnings,
+        ...ignoredColumns(matcher),
+        ...suppressedRows(suppressed),
+        ...ownNumbers(target, matcher),
+      ],
     };
   });
 }
@@ -191,7 +201,7 @@ async function openStanding(
 ): Promise<LoadTarget> {
   const { schema, name } = request;
   const truncate = request.ifExists === 'truncate';
-  const addColumns = (known: string[]): InferredColumn[] => lacking(inferred?.columns() ?? [], known, input);
+  const addColumns = inferred && ((known: string[]) => lacking(inferred.columns(), known, input));
   return openStandingTable(client, { schema, name, truncate, addColumns }, problems);
 }
 
@@ -213,7 +223,7 @@ function fill(
   problems: Problems,
 ): Promise<Counts> {
   const { relation, columns, isBare, keepRows, takesNoCopy } = target;
-  const conflict = conflictRule(request, target);
+  const conflict = conflictOption(request, target);
   const { maxRows } = context.limits;
   const statementTimeoutMs = context.transaction.statementTimeoutMs ?? 0;
   const { signal } = request;
@@ -237,9 +247,9 @@ function fill(
 }
 
 /** @throws AppError `invalid-parameter` where there is no key that rows could have in common */
-function conflictRule({ onConflict }: LoadRequest, { key }: LoadTarget): ConflictRule | undefined {
+function conflictOption({ onConflict }: LoadRequest, { keys }: LoadTarget): ConflictOption | undefined {
   if (onConflict === 'fail') return undefined;
-  if (key) return { action: onConflict, key };
+  if (keys.length > 0) return { action: onConflict, keys };
   const detail = `on_conflict=${onConflict} needs a primary key or a unique constraint, and the table has none.`;
   throw new AppError('invalid-parameter', detail, {
     errors: [{ column: 'on_conflict', code: 'no-key', detail }],
@@ -274,6 +284,19 @@ function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
     code: 'ignored-column',
     column,
     detail: `The table has no column "${column}"; its values were left out.`,
+  }));
+}
+
+/** Moving the sequence on here could set it back for a transaction that takes numbers at the same moment. */
+function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWarning[] {
+  if (target.isBare) return [];
+  const numbered = target.columns.filter(
+    ({ name, identity }) => identity !== 'none' && matcher.isTaken(name),
+  );
+  return numbered.map(({ name }) => ({
+    code: 'own-numbers',
+    column: name,
+    detail: `The rows brought their own values for "${name}"; PostgreSQL numbers on from where it was, and may come to the same values.`,
   }));
 }
 

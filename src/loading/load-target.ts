@@ -12,8 +12,8 @@ export interface LoadTarget {
   keepRows: boolean;
   /** Row-level security is in force for the role. */
   takesNoCopy: boolean;
-  /** The columns of the primary key, else of the first unique constraint; undefined: it has none. */
-  key: string[] | undefined;
+  /** The columns of the primary key, then those of each unique constraint. */
+  keys: string[][];
   /**
    * What is to be done after the rows.
    *

@@ -40,7 +40,7 @@ export async function openNewTable(
     isBare: true,
     keepRows: columns.some(isDomain),
     takesNoCopy: false,
-    key: (table.primaryKey ?? table.unique[0])?.columns,
+    keys: [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique].map((key) => key.columns),
     finish: async (rows) => {
       if (rows.refusal) {
         await rows.explain(rows.refusal, undefined, async () => [

@@ -4,6 +4,7 @@
 import type { ClientBase } from 'pg';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
+import { refuseReferences } from '../tables/replace-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
 import type { InferredColumn } from './infer-types.ts';
 import type { LoadTarget } from './load-target.ts';
@@ -14,8 +15,8 @@ export interface StandingTable {
   name: string;
   /** Empty it first. Readers wait from then until the commit. */
   truncate: boolean;
-  /** Columns to add to it, told the names of those it has. */
-  addColumns: (known: string[]) => InferredColumn[];
+  /** Columns to add to it, told the names of those it has; undefined: none may be added. */
+  addColumns: ((known: string[]) => InferredColumn[]) | undefined;
 }
 
 export async function openStandingTable(
@@ -24,9 +25,12 @@ export async function openStandingTable(
   problems: Problems,
 ): Promise<LoadTarget> {
   const relation = quoteQualified(schema, name);
-  await client.query(truncate ? `TRUNCATE ${relation}` : `LOCK TABLE ${relation} IN ROW EXCLUSIVE MODE`);
+  if (truncate) await refuseReferences(client, schema, name);
+  // The strongest lock that is needed comes first: two uploads that strengthened theirs would wait for each other.
+  const mode = addColumns ? 'ACCESS EXCLUSIVE' : 'ROW EXCLUSIVE';
+  await client.query(truncate ? `TRUNCATE ${relation}` : `LOCK TABLE ${relation} IN ${mode} MODE`);
   let columns = await readLoadColumns(client, schema, name);
-  const added = addColumns(columns.map((column) => column.name));
+  const added = addColumns?.(columns.map((column) => column.name)) ?? [];
   if (added.length > 0) {
     const additions = added.map((column) => `ADD COLUMN ${quoteIdentifier(column.name)} ${column.type}`);
     await client.query(`ALTER TABLE ${relation} ${additions.join(', ')}`);
@@ -40,7 +44,7 @@ export async function openStandingTable(
     isBare: false,
     keepRows: rules.length > 0 || has_row_triggers,
     takesNoCopy: has_row_security,
-    key: keyOf(rules),
+    keys: keysOf(rules),
     finish: async (rows) => {
       const existing = { quoted: relation, schema, name };
       if (rows.refusal) await rows.explain(rows.refusal, existing, async () => rules);
@@ -63,7 +67,9 @@ SELECT row_security_active($1::regclass) AS has_row_security,
   EXISTS (SELECT FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal AND tgtype::int & 1 = 1) AS has_row_triggers`;
 
 /** A key that is checked at the end of the transaction cannot decide between rows (documentation of INSERT). */
-function keyOf(rules: RowRule[]): string[] | undefined {
-  const keys = rules.filter((rule) => rule.kind === 'unique' && !rule.isDeferrable);
-  return (keys.find((key) => key.kind === 'unique' && key.isPrimary) ?? keys[0])?.columns;
+function keysOf(rules: RowRule[]): string[][] {
+  const keys = rules.filter((rule) => rule.kind === 'unique').filter((key) => !key.isDeferrable);
+  return [...keys.filter((key) => key.isPrimary), ...keys.filter((key) => !key.isPrimary)].map(
+    (key) => key.columns,
+  );
 }

@@ -77,7 +77,8 @@ async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<
 /** All in one round trip. */
 async function begin(client: pg.PoolClient, options: TransactionOptions): Promise<void> {
   const { role, statementTimeoutMs, lockTimeoutMs } = options;
-  const statements = [options.readOnly ? 'BEGIN READ ONLY' : 'BEGIN'];
+  const access = options.readOnly ? 'READ ONLY' : 'READ WRITE';
+  const statements = [`BEGIN ISOLATION LEVEL READ COMMITTED ${access}`];
   if (statementTimeoutMs !== undefined)
     statements.push(`SET LOCAL statement_timeout = ${Math.trunc(statementTimeoutMs)}`);
   if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout = ${Math.trunc(lockTimeoutMs)}`);
@@ -99,10 +100,22 @@ async function begin(client: pg.PoolClient, options: TransactionOptions): Promis
 }
 
 async function end(client: pg.PoolClient, command: 'COMMIT' | 'ROLLBACK'): Promise<void> {
-  const result = await client.query(command);
+  const result = await client.query(command).catch((error) => {
+    if (command === 'COMMIT' && !(error instanceof pg.DatabaseError)) throw unknownOutcome(error);
+    throw error;
+  });
   // PostgreSQL answers the COMMIT of a failed transaction with a rollback, not with an error.
   if (result.command !== command)
     throw new Error('a statement of the transaction failed and its error was lost');
+}
+
+/** The connection broke between the COMMIT and its answer. */
+function unknownOutcome(cause: unknown): AppError {
+  return new AppError(
+    'database-unavailable',
+    'The connection to the database broke at the end of the request: whether its changes were kept is not known. Look before you send it again.',
+    { cause },
+  );
 }
 
 /** Whether the connection can be used again. */

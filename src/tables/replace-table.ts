@@ -64,6 +64,24 @@ export async function swapTable(
   );
 }
 
+/**
+ * For a TRUNCATE, which PostgreSQL refuses whether rows refer to the table or not.
+ *
+ * @throws AppError `dependent-objects` (409) naming the foreign keys of other tables that refer to it
+ */
+export async function refuseReferences(client: ClientBase, schema: string, name: string): Promise<void> {
+  const { rows } = await client.query<{ dependent: string }>(references, [quoteQualified(schema, name)]);
+  if (rows.length === 0) return;
+  const errors = rows.slice(0, 100).map(({ dependent }): Problem => {
+    return { value: dependent, code: 'dependent-object', detail: `${dependent} refers to the table` };
+  });
+  throw new AppError(
+    'dependent-objects',
+    `The table "${schema}"."${name}" cannot be emptied: foreign keys of other tables refer to it. Use if_exists=append, with on_conflict=update where rows are to be changed, or drop them first.`,
+    { errors, errorCount: rows.length },
+  );
+}
+
 async function lockExclusively(client: ClientBase, relation: string, timeoutMs: number): Promise<void> {
   const until = performance.now() + timeoutMs;
   const { rows } = await client.query<{ lock_timeout: string }>('SHOW lock_timeout');
@@ -193,6 +211,10 @@ SELECT DISTINCT dependent FROM (
   UNION ALL
   SELECT 'its row-level security' FROM target WHERE relrowsecurity OR relforcerowsecurity
 ) found ORDER BY 1`;
+
+const references = `
+SELECT pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent FROM pg_constraint
+WHERE confrelid = to_regclass($1) AND conrelid <> confrelid AND contype = 'f' ORDER BY 1`;
 
 const inheritanceQuery = `
 WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * FROM pg_class WHERE oid = $2::regclass),

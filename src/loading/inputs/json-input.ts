@@ -41,6 +41,11 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
     scanner.end();
   };
 
+  const readAndKeep = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
+    await readOn(sink, signal, (chunk) => spool.write(chunk));
+    kept = jsonSource(spool, limits);
+  };
+
   return {
     nameMatching: 'exact',
     warnings: [],
@@ -66,16 +71,25 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
       if (kept) return kept.read(sink, signal);
       return readOn(sink, signal, () => undefined);
     },
-    async readAndKeep(sink, signal) {
-      await readOn(sink, signal, (chunk) => spool.write(chunk));
-      kept = jsonSource(spool, limits);
-    },
+    readAndKeep,
+    keep: (signal) => readAndKeep(new NoSink(), signal),
     async close() {
       // Not waited for: a chunk that is awaited may never come.
       chunks.return(undefined).catch(() => {});
       await spool.close();
     },
   };
+}
+
+/** For a pass that only checks the document. */
+class NoSink implements CellSink {
+  column(): void {}
+  beginRow(): void {}
+  cell(): void {}
+  moment(): void {}
+  fault(): void {}
+  endRow(): void {}
+  drain(): undefined {}
 }
 
 /** Room for what may stand around a definition that has its full length. */

@@ -15,6 +15,7 @@ export function spreadsheetInput(source: RowSource, spool: Spool, definition: un
     open: async () => {},
     read: (sink, signal) => source.read(sink, signal),
     readAndKeep: (sink, signal) => source.read(sink, signal),
+    keep: async () => {},
     close: () => spool.close(),
   };
 }

@@ -1,0 +1,94 @@
+/**
+ * What an upload or a definition must not be able to do to others: hold them up, or cost them memory.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestService, type TestService } from './support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+test('a replace respects row-level security', async () => {
+  await service.rows('CREATE TABLE secrets (a int)');
+  await service.rows('ALTER TABLE secrets ENABLE ROW LEVEL SECURITY');
+  const answer = await service.post('/table/secrets/upload/json?if_exists=replace', { data: [{ a: 1 }] });
+  assert.equal(answer.status, 409, JSON.stringify(answer.body));
+  assert.deepEqual(answer.body.errors[0].value, 'its row-level security');
+});
+
+test('a truncate names the foreign keys that refer to the table', async () => {
+  await service.rows('CREATE TABLE parent (id int PRIMARY KEY)');
+  await service.rows('CREATE TABLE child (p int REFERENCES parent)');
+  const answer = await service.post('/table/parent/upload/json?if_exists=truncate', { data: [{ id: 1 }] });
+  assert.equal(answer.status, 409, JSON.stringify(answer.body));
+  assert.match(answer.body.errors[0].value, /child_p_fkey/);
+});
+
+test('appends at the same moment to a table that is not there all add their rows', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, (_, n) =>
+      service.post('/table/together/upload/json?if_exists=append', { data: [{ n }] }),
+    ),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 200, 200, 200, 201]);
+  assert.deepEqual(await service.rows('SELECT count(*)::int AS rows FROM together'), [{ rows: 6 }]);
+});
+
+test('uploads that add columns to one table wait for each other', async () => {
+  await service.rows('CREATE TABLE wide (a int)');
+  for (let round = 0; round < 5; round += 1) {
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        service.post('/table/wide/upload/json?if_exists=append&extra_columns=add', {
+          data: [{ a: 1, [`c${round}_${n % 3}`]: n }],
+        }),
+      ),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  }
+});
+
+test('a sender that is slow keeps no reader of the table waiting that it empties', async () => {
+  await service.rows('CREATE TABLE slow (a int)');
+  let finish: () => void = () => {};
+  const encoder = new TextEncoder();
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(encoder.encode('{"data":[{"a":1},'));
+      finish = () => {
+        controller.enqueue(encoder.encode('{"a":2}]}'));
+        controller.close();
+      };
+    },
+  });
+  const sending = service.request('POST', '/table/slow/upload/json?if_exists=truncate', {
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await service.rows("BEGIN; SET LOCAL lock_timeout = '100ms'; SELECT count(*) FROM slow; COMMIT");
+  finish();
+  assert.equal((await sending).status, 200);
+  assert.deepEqual(await service.rows('SELECT a FROM slow ORDER BY a'), [{ a: 1 }, { a: 2 }]);
+});
+
+test('blanks before the rows are bounded like a definition', async () => {
+  const body = Buffer.concat([
+    Buffer.from('{'),
+    Buffer.alloc(6_000_000, ' '),
+    Buffer.from('"data":[{"a":1}]}'),
+  ]);
+  const headers = { 'content-type': 'application/json' };
+  const answer = await service.request('POST', '/table/blank/upload/json', { headers, body });
+  assert.equal(answer.status, 413, JSON.stringify(answer.body));
+});
+
+test('a role claim of none, an empty scope', async () => {
+  const none = await service.get('/table/secrets', { token: await service.token({ role: 'none' }) });
+  assert.equal(none.status, 401);
+  const without = await service.get('/table/secrets', { token: await service.token({ scope: '' }) });
+  assert.equal(without.status, 403);
+});
