@@ -1,0 +1,512 @@
+/** OpenDocument spreadsheets: made part by part, and one that LibreOffice wrote. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
+import { buildZip, memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { AppError, type ErrorCode } from '../../../errors.ts';
+import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
+
+const limits = {
+  maxUnpackedBytes: 100_000_000,
+  maxRatio: 1000,
+  maxRows: 2_000_000,
+  maxColumns: 50,
+  maxCellBytes: 100_000,
+  maxSharedStringBytes: 1_000_000,
+  maxLegacyFileBytes: 10_000_000,
+};
+const never = new AbortController().signal;
+const spreadsheetType = 'application/vnd.oasis.opendocument.spreadsheet';
+const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
+
+interface OdsSpec {
+  /** What stands in the spreadsheet element: tables. */
+  body?: string;
+  /** Content of automatic-styles in content.xml, and of styles in styles.xml. */
+  automaticStyles?: string;
+  styles?: string;
+  type?: string;
+  manifest?: string;
+  /** All of content.xml. */
+  content?: string;
+}
+
+function buildOds(spec: OdsSpec): Buffer {
+  const content =
+    spec.content ??
+    `${declaration}<office:document-content><office:automatic-styles>${spec.automaticStyles ?? ''}</office:automatic-styles><office:body><office:spreadsheet>${spec.body ?? ''}</office:spreadsheet></office:body></office:document-content>`;
+  const manifest =
+    spec.manifest ??
+    `<manifest:file-entry manifest:full-path="/" manifest:media-type="${spec.type ?? spreadsheetType}"/>`;
+  return buildZip([
+    { name: 'mimetype', data: spec.type ?? spreadsheetType, isStored: true },
+    { name: 'content.xml', data: content },
+    {
+      name: 'styles.xml',
+      data: `${declaration}<office:document-styles><office:styles>${spec.styles ?? ''}</office:styles></office:document-styles>`,
+    },
+    {
+      name: 'META-INF/manifest.xml',
+      data: `${declaration}<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">${manifest}</manifest:manifest>`,
+    },
+  ]);
+}
+
+const table = (rows: string, attributes = 'table:name="Data"'): string =>
+  `<table:table ${attributes}>${rows}</table:table>`;
+const row = (cells: string, attributes = ''): string =>
+  `<table:table-row ${attributes}>${cells}</table:table-row>`;
+const text = (content: string, attributes = ''): string =>
+  `<table:table-cell office:value-type="string" ${attributes}><text:p>${content}</text:p></table:table-cell>`;
+const cell = (attributes: string, content = ''): string =>
+  `<table:table-cell ${attributes}>${content}</table:table-cell>`;
+const number = (value: number | string, attributes = ''): string =>
+  cell(`office:value-type="float" office:value="${value}" ${attributes}`, `<text:p>shown</text:p>`);
+const header = (...names: string[]): string => row(names.map((name) => text(name)).join(''));
+
+function open(bytes: Buffer, options: Partial<SpreadsheetOptions> = {}, more: Partial<typeof limits> = {}) {
+  return openSpreadsheet(
+    memoryFile(bytes),
+    { columnNames: 'exact', cellErrors: 'problem', ...options },
+    { ...limits, ...more },
+  );
+}
+
+async function pass(source: SpreadsheetSource): Promise<RecordedRows> {
+  const sink = recordRows();
+  await source.read(sink, never);
+  return sink;
+}
+
+const cellsOf = ({ rows }: RecordedRows): [number, Record<string, string>][] =>
+  rows.map(({ row, cells }) => [row, { ...cells }]);
+
+const read = async (spec: OdsSpec, options: Partial<SpreadsheetOptions> = {}) =>
+  cellsOf(await pass(await open(buildOds(spec), options)));
+
+/** The values of one column `a` under each other. */
+const readColumn = async (cells: string[], spec: OdsSpec = {}): Promise<(string | undefined)[]> => {
+  const rows = await read({ ...spec, body: table(header('a') + cells.map((each) => row(each)).join('')) });
+  const found = new Map(rows.map(([index, { a }]) => [index, a]));
+  return cells.map((_, index) => found.get(index + 1));
+};
+
+const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof AppError, String(error));
+  assert.equal(error.code, code, error.detail);
+  assert.match(error.detail, detail);
+  return true;
+};
+
+test('values are what their types say, not what is shown', async () => {
+  const cells: [xml: string, expected: string | undefined][] = [
+    [number(1.5), 'number 1.5'],
+    [number('1.1000000000000001'), 'number 1.1'],
+    [number('1.2345678E7'), 'number 12345678'],
+    [cell('office:value-type="percentage" office:value="0.125"'), 'number 0.125'],
+    [cell('office:value-type="currency" office:currency="EUR" office:value="-5"'), 'number -5'],
+    [cell('office:value-type="boolean" office:boolean-value="true"'), 'true'],
+    [cell('office:value-type="boolean" office:boolean-value="false"'), 'false'],
+    [number(1, 'table:formula="of:=TRUE()"'), 'true'],
+    [cell('office:value-type="date" office:date-value="2021-01-31"'), 'date 2021-01-31'],
+    [cell('office:value-type="date" office:date-value="1823-01-31T00:00:00"'), 'date 1823-01-31'],
+    [
+      cell('office:value-type="date" office:date-value="2021-01-31T10:10:10.123456"'),
+      'timestamp 2021-01-31 10:10:10.123456',
+    ],
+    [cell('office:value-type="date" office:date-value="2021-02-30"'), 'fault UNREADABLE_CELL 2021-02-30'],
+    [cell('office:value-type="time" office:time-value="PT10H10M10.5S"'), 'time 10:10:10.500000'],
+    [cell('office:value-type="time" office:time-value="PT36H00M00S"'), 'interval 1d 12:00:00'],
+    [cell('office:value-type="time" office:time-value="-PT1H"'), 'fault UNREADABLE_CELL -PT1H'],
+    [
+      cell('office:value-type="string" office:string-value="from the attribute"', '<text:p>no</text:p>'),
+      'string from the attribute',
+    ],
+    [
+      cell('office:value-type="string" office:string-value="5 &lt; 6"').replace('></table:table-cell>', '/>'),
+      'string 5 < 6',
+    ],
+    [cell('office:value-type="float" office:value="x"'), 'fault UNREADABLE_CELL x'],
+    [cell('table:style-name="ce1"'), undefined],
+    [cell('office:value-type="string"', '<text:p/>'), undefined],
+    [cell('', '<text:p>untyped</text:p>'), 'string untyped'],
+  ];
+  assert.deepEqual(
+    await readColumn(cells.map(([xml]) => xml)),
+    cells.map(([, expected]) => expected),
+  );
+});
+
+test('texts: paragraphs, spaces, what hangs on a cell', async () => {
+  const cells: [xml: string, expected: string][] = [
+    [text('a</text:p><text:p>b</text:p><text:p/><text:p>c'), 'string a\nb\n\nc'],
+    [text('\n  two\t \n words <text:s text:c="2"/>x<text:s/>'), 'string two words   x '],
+    [text('<text:s text:c="300"/>x'), `string ${' '.repeat(300)}x`],
+    [text('a<text:tab/>b<text:line-break/>c'), 'string a\tb\nc'],
+    [
+      text('one <text:span>t<text:a>w</text:a>o</text:span> <text:span> three</text:span>'),
+      'string one two three',
+    ],
+    [
+      text('<text:ruby><text:ruby-base>漢</text:ruby-base><text:ruby-text>かん</text:ruby-text></text:ruby>'),
+      'string 漢',
+    ],
+    [
+      cell(
+        'office:value-type="string"',
+        '<office:annotation><text:p>a note</text:p></office:annotation><text:p>text</text:p><draw:frame><draw:text-box><text:p>box</text:p></draw:text-box></draw:frame>',
+      ),
+      'string text',
+    ],
+    [
+      cell(
+        'office:value-type="string"',
+        `<text:p>outer</text:p>${table(row(text('inner')), 'table:is-sub-table="true"')}`,
+      ),
+      'string outer',
+    ],
+    [text('a<![CDATA[<b>]]>&amp;<!-- no -->c'), 'string a<b>&c'],
+  ];
+  assert.deepEqual(
+    await readColumn(cells.map(([xml]) => xml)),
+    cells.map(([, expected]) => expected),
+  );
+});
+
+test('errors and formulas without a result', async () => {
+  const shown = (error: string): string => `<text:p>${error}</text:p>`;
+  const cells: [xml: string, expected: string][] = [
+    [
+      cell(
+        'table:formula="of:=NA()" office:value-type="string" office:string-value="" calcext:value-type="error"',
+        shown('#N/A'),
+      ),
+      'fault ERROR_CELL #N/A',
+    ],
+    [
+      cell(
+        'table:formula="of:=1/0" office:value-type="float" office:value="0" calcext:value-type="error"',
+        shown('#DIV/0!'),
+      ),
+      'fault ERROR_CELL #DIV/0!',
+    ],
+    [
+      cell('table:formula="of:=X()" office:value-type="string" office:string-value="#NAME?"'),
+      'fault ERROR_CELL #NAME?',
+    ],
+    [
+      cell('table:formula="of:=X()" office:value-type="string"', shown('Err:502')),
+      'fault ERROR_CELL Err:502',
+    ],
+    [text('#N/A'), 'string #N/A'],
+    [cell('table:formula="of:=X()"'), 'fault FORMULA_WITHOUT_VALUE'],
+    [cell('table:formula="of:=X()" office:value-type="float"'), 'fault FORMULA_WITHOUT_VALUE'],
+    [cell('table:formula="of:=A1" office:value-type="float" office:value="7"'), 'number 7'],
+  ];
+  assert.deepEqual(
+    await readColumn(cells.map(([xml]) => xml)),
+    cells.map(([, expected]) => expected),
+  );
+  const nothing = cell('table:formula="of:=A1" office:value-type="string" office:string-value=""');
+  assert.deepEqual(await readColumn([nothing]), [undefined]);
+});
+
+const styles = `
+  <number:number-style style:name="N1"><number:number number:decimal-places="0" number:min-integer-digits="5"/></number:number-style>
+  <number:number-style style:name="N2"><number:number number:decimal-places="0" number:min-integer-digits="6"><number:embedded-text number:position="3">-</number:embedded-text></number:number></number:number-style>
+  <number:number-style style:name="N3"><number:number number:decimal-places="2" number:min-integer-digits="3"/></number:number-style>
+  <number:date-style style:name="N4"><number:day/><number:text>.</number:text><number:month/></number:date-style>
+  <number:date-style style:name="N5"><number:day/><number:text> </number:text><number:hours/></number:date-style>
+  <number:time-style style:name="N6"><number:hours/><number:text>:</number:text><number:minutes/></number:time-style>
+  <number:time-style style:name="N7" number:truncate-on-overflow="false"><number:hours/></number:time-style>
+  ${[1, 2, 3, 4, 5, 6, 7].map((n) => `<style:style style:name="c${n}" style:family="table-cell" style:data-style-name="N${n}"/>`).join('')}
+  <style:style style:name="child" style:family="table-cell" style:parent-style-name="c1"/>
+  <style:style style:name="x" style:family="table-cell" style:parent-style-name="y"/>
+  <style:style style:name="y" style:family="table-cell" style:parent-style-name="x"/>`;
+
+test('styles say what numbers, dates and times mean', async () => {
+  const styled = (style: string, type: string, value: string): string =>
+    cell(
+      `table:style-name="${style}" office:value-type="${type}" office:${type === 'float' ? '' : `${type}-`}value="${value}"`,
+    );
+  const cells: [xml: string, expected: string][] = [
+    [styled('c1', 'float', '501'), 'string 00501'],
+    [styled('c1', 'float', '1.5'), 'number 1.5'],
+    [styled('c2', 'float', '7'), 'string 000-007'],
+    [styled('c3', 'float', '7'), 'number 7'],
+    [styled('child', 'float', '42'), 'string 00042'],
+    [styled('x', 'float', '42'), 'number 42'],
+    [styled('unknown', 'float', '42'), 'number 42'],
+    [styled('c4', 'date', '2021-01-31T00:00:00'), 'date 2021-01-31'],
+    [styled('c5', 'date', '2021-01-31'), 'timestamp 2021-01-31 00:00:00'],
+    [styled('c7', 'time', 'PT01H00M00S'), 'interval 0d 01:00:00'],
+    [styled('c6', 'time', 'PT01H00M00S'), 'time 01:00:00'],
+    // Some programs write dates as the numbers that they are.
+    [styled('c4', 'float', '44197'), 'date 2021-01-01'],
+    [styled('c5', 'float', '44197.5'), 'timestamp 2021-01-01 12:00:00'],
+    [styled('c6', 'float', '0.5'), 'time 12:00:00'],
+    [styled('c7', 'float', '1.5'), 'interval 1d 12:00:00'],
+  ];
+  for (const spec of [{ automaticStyles: styles }, { styles }]) {
+    assert.deepEqual(
+      await readColumn(
+        cells.map(([xml]) => xml),
+        spec,
+      ),
+      cells.map(([, expected]) => expected),
+    );
+  }
+});
+
+test('a column’s or row’s style counts for cells without one; the 1904 system for dates as numbers', async () => {
+  const columns =
+    '<table:table-column table:default-cell-style-name="c1" table:number-columns-repeated="2"/><table:table-column/>';
+  const body = table(
+    columns +
+      header('a', 'b', 'c') +
+      row(number(1) + number(2) + number(3)) +
+      row(number(1) + number(2), 'table:default-cell-style-name="c4"'),
+  );
+  const nullDate =
+    '<table:calculation-settings><table:null-date table:date-value="1904-01-01"/></table:calculation-settings>';
+  assert.deepEqual(await read({ automaticStyles: styles, body: nullDate + body }), [
+    [1, { a: 'string 00001', b: 'string 00002', c: 'number 3' }],
+    [2, { a: 'date 1904-01-02', b: 'date 1904-01-03' }],
+  ]);
+});
+
+test('repeated cells and rows, covered cells, groups of rows', async () => {
+  const body = table(
+    `<table:shapes>${table(row(text('in a shape')))}</table:shapes>` +
+      `<table:table-header-rows>${header('a', 'b', 'c', 'd')}</table:table-header-rows>` +
+      row(cell('table:number-columns-repeated="16384"'), 'table:number-rows-repeated="3"') +
+      `<table:table-row-group>${row(number(1, 'table:number-columns-repeated="2"') + cell('') + text('x'))}</table:table-row-group>` +
+      row(
+        text('same') + cell('table:number-columns-repeated="2"') + number(5),
+        'table:number-rows-repeated="2"',
+      ) +
+      row(
+        `${text('merged', 'table:number-columns-spanned="2"')}<table:covered-table-cell office:value-type="string"><text:p>hidden</text:p></table:covered-table-cell>${number(9)}`,
+      ) +
+      row(cell('table:number-columns-repeated="16384"'), 'table:number-rows-repeated="1048565"'),
+  );
+  const source = await open(buildOds({ body }));
+  const result = await pass(source);
+  assert.deepEqual(cellsOf(result), [
+    [4, { a: 'number 1', b: 'number 1', d: 'string x' }],
+    [5, { a: 'string same', d: 'number 5' }],
+    [6, { a: 'string same', d: 'number 5' }],
+    [7, { a: 'string merged', c: 'number 9' }],
+  ]);
+  assert.deepEqual(source.locate(7, 2, 'c'), { sheet: 'Data', cell: 'Data!C8' });
+  assert.deepEqual(cellsOf(await pass(source)), cellsOf(result));
+});
+
+test('sheets, hidden ones, and the choice among them', async () => {
+  const spec = {
+    automaticStyles:
+      '<style:style style:name="ta1" style:family="table"><style:table-properties table:display="false"/></style:style><style:style style:name="ta2" style:family="table"><style:table-properties table:display="true"/></style:style>',
+    body: [
+      table(header('h') + row(number(1)), 'table:name="Hidden" table:style-name="ta1"'),
+      table(header('a') + row(number(2)), 'table:name="A &amp; B" table:style-name="ta2"'),
+      table(header('c') + row(number(3)), 'table:name="Last"'),
+    ].join(''),
+  };
+  const source = await open(buildOds(spec));
+  assert.deepEqual(
+    source.sheets.map(({ name, visibility }) => [name, visibility]),
+    [
+      ['Hidden', 'hidden'],
+      ['A & B', 'visible'],
+      ['Last', 'visible'],
+    ],
+  );
+  assert.equal(source.sheet, 'A & B');
+  assert.deepEqual(await read(spec), [[1, { a: 'number 2' }]]);
+  assert.deepEqual(await read(spec, { sheet: 'Hidden' }), [[1, { h: 'number 1' }]]);
+  assert.deepEqual(await read(spec, { sheet: '3' }), [[1, { c: 'number 3' }]]);
+  await assert.rejects(read(spec, { sheet: 'x' }), fails('invalid-parameter', /no sheet "x"/));
+});
+
+test('a workbook that LibreOffice wrote', async () => {
+  const bytes = readFileSync(join(import.meta.dirname, '../../../../test/fixtures/kinds.ods'));
+  const source = await open(bytes);
+  assert.deepEqual(
+    source.sheets.map(({ name, visibility }) => `${name} ${visibility}`),
+    ['Kinds visible', 'Secret hidden', 'Deep hidden'],
+  );
+  const { rows } = await pass(source);
+  assert.deepEqual(
+    rows.slice(0, 3).map(({ cells }) => ({ ...cells })),
+    [
+      {
+        text: 'string plain',
+        whole: 'number 1',
+        fraction: 'number 1.5',
+        day: 'date 2021-01-01',
+        moment: 'timestamp 2021-01-01 12:00:00',
+        clock: 'time 10:10:10',
+        duration: 'interval 1d 12:00:00',
+        code: 'string 00501',
+        share: 'number 0.125',
+        price: 'number 1234.5',
+        flag: 'true',
+        formula: 'number 2',
+      },
+      {
+        text: 'string   two  spaces ',
+        whole: 'number -7',
+        fraction: 'number 1.1',
+        day: 'date 1900-02-28',
+        moment: 'timestamp 2021-01-02 00:00:00',
+        clock: 'time 00:00:00',
+        duration: 'interval 0d 06:00:00',
+        code: 'string 00042',
+        share: 'number 1',
+        price: 'number -5',
+        flag: 'false',
+        formula: 'string ab',
+      },
+      {
+        text: 'string line\nbreak\ttab',
+        whole: 'number 9007199254740990',
+        fraction: 'number 0.3',
+        day: 'date 1899-12-31',
+        moment: 'timestamp 2021-01-01 10:10:00',
+        clock: 'time 23:59:59.991360',
+        duration: 'interval 100d 00:00:01',
+        code: 'string 000-007',
+        share: 'number 0',
+        price: 'number 0.1',
+        flag: 'true',
+        formula: 'fault ERROR_CELL #DIV/0!',
+      },
+    ],
+  );
+  assert.deepEqual({ ...rows[4]!.cells }, { text: 'string merged' });
+});
+
+test('what is no spreadsheet, locked or broken', async () => {
+  const encrypted =
+    '<manifest:file-entry manifest:full-path="content.xml" manifest:size="5"><manifest:encryption-data/></manifest:file-entry>';
+  const sheet = `<office:spreadsheet>${table(header('a'))}</office:spreadsheet>`;
+  const document = `<office:document-content><office:body>${sheet}</office:body></office:document-content>`;
+  const specs: [spec: OdsSpec, code: ErrorCode, detail: RegExp][] = [
+    [{ manifest: encrypted }, 'unsupported-file', /encrypted/],
+    [{ type: 'application/vnd.oasis.opendocument.text' }, 'unsupported-file', /OpenDocument file of another/],
+    [{ body: '' }, 'unsupported-file', /no worksheet/],
+    [{ content: document.slice(0, 90) }, 'invalid-file', /content\.xml.*too early/],
+    [{ content: `<!DOCTYPE x [<!ENTITY a "b">]>${document}` }, 'invalid-file', /document type/],
+    [{ content: '' }, 'invalid-file', /too early/],
+    [{ body: table(row(cell('table:number-columns-repeated="x"'))) }, 'invalid-file', /repetition/],
+    [
+      { body: table(row(text('a', 'table:number-columns-repeated="16385"'))) },
+      'invalid-file',
+      /beyond the last column/,
+    ],
+    [
+      { body: table(row(cell(''), 'table:number-rows-repeated="1048576"') + row(text('a'))) },
+      'invalid-file',
+      /beyond the last row/,
+    ],
+  ];
+  for (const [spec, code, detail] of specs) {
+    await assert.rejects(read(spec), fails(code, detail), JSON.stringify(spec).slice(0, 200));
+  }
+  const withoutContent = buildZip([{ name: 'META-INF/manifest.xml', data: '<m:manifest xmlns:m="m"/>' }]);
+  await assert.rejects(open(withoutContent), fails('invalid-file', /content\.xml/));
+});
+
+test('a few bytes that stand for billions of cells end early, and others get their turn', async () => {
+  const many = table(
+    header(...Array.from({ length: 40 }, (_, index) => `c${index}`)) +
+      row(text('x', 'table:number-columns-repeated="40"'), 'table:number-rows-repeated="1000000"'),
+  );
+  const source = await open(buildOds({ body: many }));
+  let longestMs = 0;
+  let last = performance.now();
+  const watch = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  const nothing = () => {};
+  const sink = { ...recordRows(), column: nothing, beginRow: nothing, cell: nothing, endRow: nothing };
+  await assert.rejects(source.read(sink, never), fails('limit-exceeded', /20,000,000 cells/));
+  clearInterval(watch);
+  assert.ok(longestMs < 200, `${longestMs} ms`);
+  const wide = table(row(text('x', 'table:number-columns-repeated="16384"')));
+  await assert.rejects(read({ body: wide }), fails('limit-exceeded', /50 columns/));
+});
+
+test('limits and signals', async () => {
+  const bytes = buildOds({ body: table(header('a') + row(text('y'.repeat(200))) + row(number(1))) });
+  await assert.rejects(
+    pass(await open(bytes, {}, { maxCellBytes: 100 })),
+    fails('limit-exceeded', /100 bytes/),
+  );
+  await assert.rejects(pass(await open(bytes, {}, { maxRows: 1 })), fails('limit-exceeded', /1 rows/));
+  await assert.rejects(open(bytes, { range: 'nonsense' }), fails('invalid-parameter', /range/));
+  const gone = AbortSignal.abort(new Error('gone'));
+  await assert.rejects((await open(bytes)).read(recordRows(), gone), /gone/);
+});
+
+test('spaces, spans and their kind give the same text wherever they are cut', async () => {
+  const piece = fc.constantFrom(
+    'a',
+    ' ',
+    '\n',
+    '<text:s/>',
+    '<text:span> b</text:span>',
+    '&amp;',
+    '<text:tab/>',
+    'é',
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+      const xml = pieces.join('');
+      // Comments tear a text apart without being part of it.
+      const torn = pieces.map((each) => (each.length === 1 ? `${each}<!---->` : each)).join('');
+      const [plain, other] = await readColumn([text(xml), text(torn)]);
+      assert.equal(other, plain);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('mutated files end in an answer', async () => {
+  let state = 3;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  const interesting = Buffer.from('<>&"\'/=;! \n\0\xff:09AZ', 'latin1');
+  const content = Buffer.from(
+    `${declaration}<office:document-content><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:spreadsheet>${table(
+      header('a', 'b') +
+        row(number(1, 'table:style-name="c1"') + text('x<text:s/>y'), 'table:number-rows-repeated="2"') +
+        row(
+          cell('office:value-type="date" office:date-value="2021-01-31"') +
+            cell('table:number-columns-repeated="3"'),
+        ),
+    )}</office:spreadsheet></office:body></office:document-content>`,
+  );
+  let isRead = 0;
+  for (let run = 0; run < 1500; run++) {
+    const mutant = Buffer.from(content);
+    for (let flips = 1 + random(3); flips > 0; flips--) {
+      mutant[random(mutant.length)] = interesting[random(interesting.length)]!;
+    }
+    const whole = run % 10 === 0 ? mutant.subarray(0, random(mutant.length)) : mutant;
+    try {
+      await pass(await open(buildOds({ content: whole.toString('latin1') })));
+      isRead++;
+    } catch (error) {
+      assert.ok(error instanceof AppError && error.status < 500, error instanceof Error ? error.stack : '');
+    }
+  }
+  assert.ok(isRead > 100 && isRead < 1400, String(isRead));
+});
