@@ -8,6 +8,7 @@ import { harmlessWorkbooks, hostileLimits, hostileWorkbooks } from './support/ho
 import { assertProblem } from './support/problem.ts';
 import type { TestAnswer } from './support/service.ts';
 import { type ServiceProcess, startServiceProcess } from './support/service-process.ts';
+import { buildWorkbook } from './support/xlsx-builder.ts';
 
 /** Two seconds where the machine is free. */
 const maxMs = 5_000;
@@ -73,6 +74,18 @@ for (const { name, build, query = '', rows, columns } of harmlessWorkbooks) {
     );
   });
 }
+
+test('inspects a workbook of thousands of sheets', async () => {
+  const sheets = Array.from({ length: 2000 }, (_, index) => ({
+    name: `s${index}`,
+    xml: `<row><c t="s"><v>0</v></c></row><row><c><v>${index}</v></c></row>`,
+  }));
+  // Were the strings read for each sheet, it would take hours.
+  const sharedStrings = '<si><t>n</t></si>'.repeat(300_000);
+  const answer = await uploadInBounds('/api/v1/inspect/excel', buildWorkbook({ sheets, sharedStrings }));
+  assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 1000));
+  assert.ok(answer.body.sheets.every((sheet: { rows: number }) => sheet.rows === 1));
+});
 
 test('refuses a workbook that is cut off, wherever', async () => {
   for (let cut = 1; cut < 40; cut++) {

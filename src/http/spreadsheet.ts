@@ -93,7 +93,9 @@ async function receiveSpreadsheet<Result>(
     const options = optionsOf(query);
     const open = (sheet: Pick<SpreadsheetOptions, 'sheet'>) =>
       openSpreadsheet(spool, { ...options, ...sheet }, { ...limits, maxRatio: limits.maxUnpackRatio });
-    return await use({ source: await open({}), openSheet: (sheet) => open({ sheet }), spool, definition });
+    const source = await open({});
+    const openSheet = async (sheet: string) => source.openSheet?.(sheet) ?? open({ sheet });
+    return await use({ source, openSheet, spool, definition });
   } finally {
     await spool.close();
   }

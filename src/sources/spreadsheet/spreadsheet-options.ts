@@ -24,4 +24,6 @@ export interface SpreadsheetSource extends RowSource {
   sheets: SheetSummary[];
   /** The name of the sheet that is read. */
   sheet: string;
+  /** Another sheet of the file, without reading again what the sheets share; undefined: open the file anew. */
+  openSheet?: (name: string) => SpreadsheetSource;
 }

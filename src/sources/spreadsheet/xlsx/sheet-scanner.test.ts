@@ -285,7 +285,7 @@ test('comments may hold what looks like their end, wherever they are cut', () =>
 });
 
 test('a row is bounded, with strings that it names again and again', () => {
-  const cells = '<c t="str"><v>' + 'x'.repeat(1_900_000) + '</v></c>';
+  const cells = `<c t="str"><v>${'x'.repeat(1_900_000)}</v></c>`;
   assert.throws(
     () => scan(sheet(`<row>${cells.repeat(5)}</row>`), 65_536),
     fails('limit-exceeded', /row 1.*8,000,000/),

@@ -6,7 +6,7 @@ import type { SourceWarning } from '../../row-source.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import type { SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
 import { partSlices } from './part-slices.ts';
 import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
 import { SheetScanner } from './sheet-scanner.ts';
@@ -28,39 +28,40 @@ export async function openXlsx(
 ): Promise<SpreadsheetSource> {
   const rowsOptions = toRowsOptions(options, limits);
   const workbook = await readWorkbook(container, part);
-  return new XlsxSource(container, workbook, options.sheet, rowsOptions);
+  const sheets = workbook.sheets.map(({ name, visibility, kind }) => ({
+    name,
+    visibility,
+    hasCells: kind === 'worksheet',
+  }));
+  return new XlsxSource({ container, workbook, sheets }, options.sheet, rowsOptions);
+}
+
+/** What the sheets of a workbook share; the strings once a sheet has been read. */
+interface Shared {
+  container: ZipContainer;
+  workbook: Workbook;
+  sheets: SheetSummary[];
+  strings?: SharedStrings;
 }
 
 class XlsxSource implements SpreadsheetSource {
   readonly nameMatching = 'loose';
-  readonly sheets;
+  readonly sheets: SheetSummary[];
   readonly sheet: string;
   readonly warnings: SourceWarning[] = [];
 
-  readonly #container: ZipContainer;
-  readonly #workbook: Workbook;
+  readonly #shared: Shared;
   readonly #part: ZipPart;
   readonly #options: SheetRowsOptions;
-  #strings: SharedStrings | undefined;
   #rows: SheetRows | undefined;
 
-  constructor(
-    container: ZipContainer,
-    workbook: Workbook,
-    wantedSheet: string | undefined,
-    options: SheetRowsOptions,
-  ) {
-    this.sheets = workbook.sheets.map(({ name, visibility, kind }) => ({
-      name,
-      visibility,
-      hasCells: kind === 'worksheet',
-    }));
-    const sheet = workbook.sheets[chooseSheet(this.sheets, wantedSheet)]!;
+  constructor(shared: Shared, wantedSheet: string | undefined, options: SheetRowsOptions) {
+    this.sheets = shared.sheets;
+    const sheet = shared.workbook.sheets[chooseSheet(shared.sheets, wantedSheet)]!;
     if (sheet.part === undefined) {
       throw new AppError('invalid-file', `The file does not hold the part of sheet ${quote(sheet.name)}.`);
     }
-    this.#container = container;
-    this.#workbook = workbook;
+    this.#shared = shared;
     this.#part = sheet.part;
     this.#options = options;
     this.sheet = sheet.name;
@@ -68,18 +69,19 @@ class XlsxSource implements SpreadsheetSource {
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    this.#strings ??= await this.#readStrings(signal);
+    const { container, workbook } = this.#shared;
+    this.#shared.strings ??= await this.#readStrings(signal);
     const rows = new SheetRows(sink, this.#options);
     this.#rows = rows;
     const scanner = new SheetScanner(rows, {
       partName: this.#part.name,
-      styles: this.#workbook.styles,
-      strings: this.#strings,
-      is1904: this.#workbook.is1904,
+      styles: workbook.styles,
+      strings: this.#shared.strings,
+      is1904: workbook.is1904,
       limits: this.#options.limits,
-      maxSharedBytes: Math.max(ratioFreeBytes, this.#container.fileBytes * this.#options.limits.maxRatio),
+      maxSharedBytes: Math.max(ratioFreeBytes, container.fileBytes * this.#options.limits.maxRatio),
     });
-    for await (const slice of partSlices(this.#container, this.#part, signal)) {
+    for await (const slice of partSlices(container, this.#part, signal)) {
       scanner.feed(slice);
       for (let isPaused = true; isPaused; ) {
         isPaused = scanner.scan();
@@ -92,16 +94,19 @@ class XlsxSource implements SpreadsheetSource {
     this.warnings.splice(0, this.warnings.length, ...rows.warnings);
   }
 
+  openSheet = (name: string): SpreadsheetSource => new XlsxSource(this.#shared, name, this.#options);
+
   locate = (row: number, column: number): CellLocation => {
     return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
   };
 
   async #readStrings(signal: AbortSignal): Promise<SharedStrings> {
     const { limits } = this.#options;
-    const part = this.#workbook.sharedStrings;
+    const { container, workbook } = this.#shared;
+    const part = workbook.sharedStrings;
     if (part === undefined) return new SharedStrings(limits.maxSharedStringBytes);
     const reader = new SharedStringsReader(part.name, limits);
-    for await (const slice of partSlices(this.#container, part, signal)) reader.push(slice);
+    for await (const slice of partSlices(container, part, signal)) reader.push(slice);
     return reader.finish();
   }
 }
