@@ -24,6 +24,11 @@ try {
 
 function readOptions(parameters: string[]) {
   const text = { type: 'string' } as const;
+  // npm takes for its own what stands before `--`, and hands on nothing.
+  const taken = ['scope', 'schemas', 'role', 'ttl'].filter((name) => process.env[`npm_config_${name}`]);
+  if (parameters.length === 0 && taken.length > 0) {
+    throw new Error(`Write "--" before --${taken[0]}: npm keeps what stands before it.\n${usage}`);
+  }
   try {
     const { values } = parseArgs({
       args: parameters,

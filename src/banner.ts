@@ -9,7 +9,19 @@ export interface BannerFacts {
   token: string;
 }
 
-export function bannerText({ url, databaseUrl, token }: BannerFacts): string {
+/** On a PostgreSQL of one's own: where to look; tokens are issued elsewhere, or for a try by `npm run token`. */
+export function bannerText({ url }: Pick<BannerFacts, 'url'>): string {
+  return `
+Tablewright is up.
+
+  Service        ${url}
+  API reference  ${url}/docs
+
+npm run -s token prints an access token, under the same settings.
+`;
+}
+
+export function embeddedBannerText({ url, databaseUrl, token }: BannerFacts): string {
   const path = `${url}/api/v1/table`;
   const authorization = '-H "Authorization: Bearer $TOKEN"';
   return `

@@ -7,8 +7,9 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
 import type { Service } from './service.ts';
+import { startFailure } from './start-failure.ts';
 
 // Loading the modules is most of a start; compiled once, it takes half the time. Not where others could write.
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
@@ -38,8 +39,16 @@ async function start(): Promise<void> {
     fail(error);
     return;
   }
-  if (stoppingSinceMs !== undefined) await end();
-  else if (service.banner !== undefined) process.stdout.write(`${service.banner}\n`);
+  if (stoppingSinceMs !== undefined) {
+    await end();
+    return;
+  }
+  process.stdout.write(`${service.banner}\n`);
+  // Without its database it can only be started anew: by whoever watches over the process.
+  service.failed.then((detail) => {
+    process.stderr.write(`Tablewright ends: ${detail}\n`);
+    process.exit(1);
+  });
 }
 
 function stop(): void {
@@ -62,11 +71,7 @@ async function end(): Promise<void> {
   }
 }
 
-/** For a person at a terminal: what is wrong, and no stack where it is the settings or the surroundings. */
 function fail(error: unknown): void {
-  const isPlain = error instanceof ConfigError || (error instanceof Error && error.constructor === Error);
-  process.stderr.write(
-    `${isPlain ? `Tablewright cannot start: ${error.message}` : (error as Error).stack}\n`,
-  );
+  process.stderr.write(`${startFailure(error)}\n`);
   process.exit(1);
 }

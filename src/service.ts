@@ -2,7 +2,7 @@
  * Starts and stops everything: PostgreSQL (unless a URL is given), the pool, the HTTP server.
  */
 import { pino } from 'pino';
-import { bannerText } from './banner.ts';
+import { bannerText, embeddedBannerText } from './banner.ts';
 import type { Config, TokenSettings } from './config.ts';
 import { allScopes, resolveTokenSettings, signDevToken } from './dev-token.ts';
 import { AppError } from './errors.ts';
@@ -13,8 +13,10 @@ import { createPool } from './postgres/pool.ts';
 
 export interface Service {
   url: string;
-  /** For the person who started it; undefined where the database is not the embedded one. */
-  banner: string | undefined;
+  /** For the person who started it. */
+  banner: string;
+  /** Settles, with what happened, when the embedded PostgreSQL ends by itself: nothing works any more then. */
+  failed: Promise<string>;
   /** Ends what is under way, rolled back, and releases everything. */
   stop(): Promise<void>;
 }
@@ -29,7 +31,8 @@ export async function startService(config: Config): Promise<Service> {
   const stopping = new AbortController();
   let isReady = false;
   const tokens = await resolveTokenSettings(config);
-  const onExit = (detail: string) => log.error({ detail }, 'the embedded PostgreSQL ended by itself');
+  const failed = Promise.withResolvers<string>();
+  const onExit = (detail: string) => failed.resolve(`the embedded PostgreSQL ended by itself: ${detail}`);
   const uploadSlots = new UploadSlots(config.limits.maxUploads);
   const embedded =
     database.url === undefined
@@ -46,7 +49,8 @@ export async function startService(config: Config): Promise<Service> {
     isReady = true;
     return {
       url,
-      banner: embedded && (await bannerOf(url, embedded, tokens)),
+      banner: embedded ? await embeddedBanner(url, embedded, tokens) : bannerText({ url }),
+      failed: failed.promise,
       stop: async () => {
         isReady = false;
         const grace = setTimeout(() => stopping.abort(shuttingDown()), stopGraceMs);
@@ -63,9 +67,13 @@ export async function startService(config: Config): Promise<Service> {
   }
 }
 
-async function bannerOf(url: string, embedded: EmbeddedPostgres, tokens: TokenSettings): Promise<string> {
+async function embeddedBanner(
+  url: string,
+  embedded: EmbeddedPostgres,
+  tokens: TokenSettings,
+): Promise<string> {
   const token = await signDevToken(tokens, { scope: allScopes, ttlSeconds: 86_400 });
-  return bannerText({ url, databaseUrl: embedded.url, token });
+  return embeddedBannerText({ url, databaseUrl: embedded.url, token });
 }
 
 function shuttingDown(): AppError {

@@ -45,7 +45,8 @@ export function createPool(options: PoolOptions, log: Log): pg.Pool {
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
   });
-  pool.on('error', (error) => log.warn({ err: error }, 'An idle connection to PostgreSQL broke'));
+  // The error has the whole client in it: more than a log should hold.
+  pool.on('error', ({ message }) => log.warn({ reason: message }, 'An idle connection to PostgreSQL broke'));
   return pool;
 }
 
