@@ -39,6 +39,14 @@ const IN_KEY = 9;
 const IN_VALUE = 10;
 const IN_ROWS = 11;
 
+/** Where what people put at the top belongs. */
+function placeOf(member: string): string {
+  if (member === 'columns' || member === 'constraints')
+    return ` It belongs into "table": {"table": {"${member}": …}}.`;
+  if (member === 'rows' || member === 'records') return ' Rows are sent as "data": {"data": [{…}, …]}.';
+  return '';
+}
+
 const WRONG_DOCUMENT = 'The body must be an object that holds "table", "data" or both.';
 const WRONG_DATA = 'The member "data" must be an array of row objects.';
 
@@ -204,7 +212,7 @@ export class JsonUploadScanner {
       throw invalidBody(
         pointer,
         'unknown-key',
-        `The body has a member "${shown}"; only "table" and "data" are known.`,
+        `The body has a member "${shown}"; only "table" and "data" are known.${placeOf(shown)}`,
       );
     }
     if (this.#members.has(name)) {
