@@ -33,7 +33,8 @@ export async function startChildService(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = once(child, 'exit');
+  // Not its exit alone: what it printed last may still be on its way.
+  const ended = once(child, 'close');
   let output = '';
   const url = await new Promise<string>((resolve, reject) => {
     const listen = (chunk: Buffer): void => {
