@@ -60,7 +60,11 @@ async function listWorkbooks(root: string): Promise<string[]> {
 
 async function compareFile(name: string): Promise<void> {
   const bytes = await readFile(join(folder!, name));
-  const ours = await attempt(() => openSheet(bytes, undefined));
+  const ours = await attempt(async () => {
+    const source = await openSheet(bytes, undefined);
+    await readCells(source);
+    return source;
+  });
   const theirs = await attempt(async () => readOracle(bytes));
   const label = relative('.', name);
   if (ours.value === undefined || theirs.value === undefined) {
