@@ -62,6 +62,9 @@ suite('a trigger that raises', () => {
       CREATE CONSTRAINT TRIGGER r AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
     const data = a(...Array.from({ length: 300 }, (_, n) => (n === 211 ? -1 : n)));
     await assertRefused(await append(data), [{ row: 212, code: refused, detail: 'a is -1' }]);
+    await service.rows('ALTER TABLE t ADD PRIMARY KEY (a)');
+    const expected = [{ row: 212, code: refused, detail: 'a is -1' }];
+    await assertRefused(await append(data, '&on_conflict=update'), expected);
     assert.deepEqual(await stored(), []);
   });
 
@@ -120,6 +123,23 @@ suite('rules that are checked at the end of the transaction', () => {
       { row: 3, column: 'place', code: 'not-unique', detail: 'must be unique: the table already has it' },
     ]);
     assert.equal((await stored()).length, 1);
+  });
+
+  test('name their rows beside rows that are skipped', async () => {
+    await service.rows(create);
+    await service.rows('INSERT INTO t VALUES (1, NULL, 1)');
+    const data = [
+      { id: 1, parent: 77 },
+      { id: 2, parent: 3 },
+      { id: 3, parent: 9 },
+      { id: 4, place: 1 },
+    ];
+    await assertRefused(await append(data, '&on_conflict=skip'), [
+      { row: 3, column: 'parent', value: '9' },
+      { row: 4, column: 'place', value: '1' },
+    ]);
+    const answer = await append(data.slice(0, 1), '&on_conflict=skip');
+    assert.equal(answer.body.load?.skipped, 1, JSON.stringify(answer.body));
   });
 
   test('let rows refer to later ones', async () => {
@@ -240,6 +260,74 @@ suite('CHECK constraints', () => {
       { row: 3, value: '[5,200)', code: 'check-violation' },
       { row: 4, value: '[5,6)', code: 'not-unique', detail: 'must be unique: also in row 2' },
       { row: 5, value: '5 to 6', code: 'invalid-input' },
+    ]);
+  });
+});
+
+suite('rows that give way to others break no rule', () => {
+  const create = `CREATE TABLE t (k int PRIMARY KEY, email text UNIQUE, ref int REFERENCES t, n int CHECK (n > 0));
+    INSERT INTO t VALUES (1, 'a', NULL, 1), (2, 'b', 1, 2)`;
+
+  test('nor do rows that keep what they have', async () => {
+    await service.rows(create);
+    const data = [
+      { k: 1, email: 'a' },
+      { k: 2, email: 'lost', n: -1, ref: 99 },
+      { k: 2, email: 'b', n: 3 },
+      { k: 3, email: 'b' },
+      { k: 4, email: 'c', ref: 98 },
+      { k: 5, email: 'c' },
+      { k: 6, n: -6 },
+    ];
+    await assertRefused(await append(data, '&on_conflict=update'), [
+      { row: 4, column: 'email', value: 'b', detail: 'must be unique: also in row 3' },
+      { row: 4, column: 'email', value: 'b', detail: 'must be unique: the table already has it' },
+      { row: 5, column: 'ref', value: '98', code: 'no-such-reference' },
+      { row: 6, column: 'email', value: 'c', detail: 'must be unique: also in row 5' },
+      { row: 7, column: 'n', value: '-6', code: 'check-violation' },
+    ]);
+    const answer = await append(data.slice(0, 3), '&on_conflict=update');
+    assert.equal(answer.body.load?.updated, 3, JSON.stringify(answer.body));
+  });
+
+  test('nor do rows that are skipped', async () => {
+    await service.rows(create);
+    const data = [
+      { k: 1, email: 'b', ref: 97 },
+      { k: 3, email: 'c' },
+      { k: 3, email: 'c', ref: 96, n: -1 },
+      { k: 4, email: 'c' },
+      { k: 5, ref: 95 },
+    ];
+    await assertRefused(await append(data, '&on_conflict=skip'), [
+      { row: 4, column: 'email', value: 'c', detail: 'must be unique: also in row 2' },
+      { row: 5, column: 'ref', value: '95', code: 'no-such-reference' },
+    ]);
+    const answer = await append(data.slice(0, 3), '&on_conflict=skip');
+    assert.deepEqual(
+      [answer.body.load?.rows, answer.body.load?.skipped],
+      [1, 2],
+      JSON.stringify(answer.body),
+    );
+  });
+
+  test('whose keys are equal without being spelt so', async () => {
+    await service.rows('CREATE TABLE t (r int4range PRIMARY KEY, n int)');
+    const data = [
+      { r: '[1,5)', n: 1 },
+      { r: '[1,4]', n: 2 },
+    ];
+    for (const [action, n] of [
+      ['skip', 1],
+      ['update', 2],
+    ]) {
+      await service.rows('TRUNCATE t');
+      const answer = await append(data, `&on_conflict=${action}`);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.deepEqual(await stored(), [{ r: '[1,5)', n }]);
+    }
+    await assertRefused(await append([...data, { r: '5-6', n: 3 }], '&on_conflict=update'), [
+      { row: 3, value: '5-6', code: 'invalid-input' },
     ]);
   });
 });

@@ -7,7 +7,13 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
-import { findLargestKey, type LargestKey, type Violation, violationQueries } from '../tables/violations.ts';
+import {
+  findLargestKey,
+  type LargestKey,
+  type SentRows,
+  type Violation,
+  violationQueries,
+} from '../tables/violations.ts';
 import { maxListedProblems, type Problems, shortenValue } from './problems.ts';
 import type { RowNumbers } from './row-numbers.ts';
 
@@ -19,19 +25,15 @@ export interface RowPlaces {
   sourceColumn: (name: string) => number;
 }
 
-/**
- * @param relation quoted; holds the rows that were sent, in the order in which they were
- * @param existing the table whose rows count too; absent where `relation` is the table itself
- */
+/** Adds every row that breaks a rule to the problems. */
 export async function findViolations(
   client: ClientBase,
-  relation: string,
-  existing: { quoted: string; schema: string; name: string } | undefined,
+  sent: SentRows,
   rules: RowRule[],
   places: RowPlaces,
   problems: Problems,
 ): Promise<void> {
-  for (const { rule, statement } of violationQueries(relation, existing, rules, maxListedProblems)) {
+  for (const { rule, statement } of violationQueries(sent, rules, maxListedProblems)) {
     const { rows } = await client.query<Violation>(statement);
     for (const violation of rows) problems.add(problemOf(rule, violation, places));
     if (rows[0]) problems.addUnlisted(rows[0].total - rows.length);
@@ -118,8 +120,16 @@ function refusal(
   };
 }
 
-function problemOf(rule: RowRule, violation: Violation, places: RowPlaces): Problem {
+function problemOf(rule: RowRule, found: Violation, places: RowPlaces): Problem {
+  const violation = inOrder(found, places);
   return { ...placeOf(rule, violation, places), ...reasonOf(rule, violation, places) };
+}
+
+/** Rows with other keys went through another COPY, perhaps before those that they follow: the later one is at fault. */
+function inOrder(violation: Violation, { rowNumbers }: RowPlaces): Violation {
+  const { ordinal, other } = violation;
+  if (other === null || (rowNumbers.rowOf(other) ?? 0) < (rowNumbers.rowOf(ordinal) ?? 0)) return violation;
+  return { ...violation, ordinal: other, other: ordinal };
 }
 
 function placeOf(

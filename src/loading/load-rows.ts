@@ -13,10 +13,10 @@ import {
   beginShape,
   type ConflictRule,
   createStagingTable,
+  findSurplusRows,
   maxStagedColumns,
   rowNumberColumn,
   stagingTable,
-  typedStagingTable,
 } from '../tables/staging.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
@@ -35,6 +35,7 @@ import {
   maxStagedShapes,
   moveRows,
   type Refusal,
+  readStaged,
   Shapes,
 } from './move-rows.ts';
 import type { Problems } from './problems.ts';
@@ -140,7 +141,7 @@ async function loadStraight<Result>(
           await orElse(problems, refusedStagedRow(error, undefined, places), async () => {
             const rules = await readRules();
             const before = problems.count;
-            await findViolations(client, relation, existing, rules, places, problems);
+            await findViolations(client, { relation, existing }, rules, places, problems);
             if (problems.count > before) return;
             problems.add(await largestKey(client, error, relation, rules, places));
           });
@@ -157,7 +158,7 @@ async function loadStraight<Result>(
           // What is too large for the table is so for the staging table, too.
           if (await session.replay(stagingTable, stage)) return;
           const before = problems.count;
-          await findViolations(client, stagingTable, existing, rules, places, problems);
+          await findViolations(client, { relation: stagingTable, existing }, rules, places, problems);
           // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
           if (problems.count > before || named.row !== undefined) return;
           const ordinal = await findRefusedRow(client, { ...options, conflict: undefined }, shapes, refusal);
@@ -216,23 +217,22 @@ async function loadStaged<Result>(
     explain: (error, existing, readRules) =>
       orElse(problems, refusedStagedRow(error, undefined, places), async () => {
         const before = problems.count;
-        const canAsk = await canAskForValidity(client);
         const rules = (await readRules()).filter(
           (rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key),
         );
-        if (canAsk) {
-          await findViolations(client, stagingTable, undefined, inputRules(columns), places, problems);
-          const typed = typedStagingTable(columns, isStagedAsText);
-          await findViolations(client, typed, existing, rules, places, problems);
-        } else if (!columns.some(isStagedAsText)) {
-          await findViolations(client, stagingTable, existing, rules, places, problems);
+        const staged = await readStaged(client, columns);
+        // Those that were set apart for the move were undone with it.
+        if (refusal && conflict) await client.query(findSurplusRows(staged ?? stagingTable, conflict));
+        if (staged) {
+          await findViolations(client, { relation: stagingTable }, inputRules(columns), places, problems);
+          await findViolations(client, { relation: staged, existing, conflict }, rules, places, problems);
         }
         if (problems.count > before) return;
         if (refusal) {
           const row = await findRefusedRow(client, move, shapes, refusal);
           problems.add(refusedStagedRow(error, row, places));
         } else {
-          problems.add(await largestKey(client, error, stagingTable, rules, places));
+          problems.add(await largestKey(client, error, staged ?? stagingTable, rules, places));
         }
       }),
   });
@@ -262,14 +262,6 @@ const statementTimedOut = '57014';
 
 async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
   await client.query(beginShape(shapes.numberOf(columns)));
-}
-
-/** PostgreSQL 15 cannot be asked whether a text is valid input: there the first refusal is all that is told. */
-async function canAskForValidity(client: ClientBase): Promise<boolean> {
-  const { rows } = await client.query(
-    "SELECT to_regproc('pg_catalog.pg_input_is_valid') IS NOT NULL AS can_ask",
-  );
-  return rows[0].can_ask;
 }
 
 function inputRules(columns: LoadColumn[]): RowRule[] {

@@ -13,6 +13,8 @@ import {
   findSurplusRows,
   lastRowNumber,
   mergeShape,
+  stagingTable,
+  typedStagingTable,
 } from '../tables/staging.ts';
 import { isStagedAsText } from './target-columns.ts';
 
@@ -79,7 +81,10 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   const updates = conflict?.action === 'update' && !isBare;
   if (updates) await client.query(createUpdateCounter);
   await client.query('SAVEPOINT "rows"');
-  if (conflict) await client.query(findSurplusRows(conflict));
+  if (conflict) {
+    const staged = (await readStaged(client, options.columns)) ?? stagingTable;
+    await client.query(findSurplusRows(staged, conflict));
+  }
   let merged = 0;
   const refusal = await refusalOf(async () => {
     for (const shape of shapes.all.keys()) merged += await moveShape(client, options, shapes, shape);
@@ -98,7 +103,7 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
 }
 
 /**
- * The number in the staging table of the row that was refused on its way from there: half of the rows after the other,
+ * The number in the staging table of the row that was refused on its way from there, the surplus rows being set apart: half of the rows after the other,
  * what is not refused stays in, so that all of it costs little more than moving them once. Undefined where it is no single
  * row's fault.
  */
@@ -118,7 +123,6 @@ export async function findRefusedRow(
     await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
     return refused?.error;
   };
-  if (options.conflict) await client.query(findSurplusRows(options.conflict));
   for (const shape of shapes.all.keys()) {
     let refused = await attempt(shape, 0, end);
     if (!refused) continue;
@@ -134,6 +138,18 @@ export async function findRefusedRow(
     return from > 0 && sqlstate(refused) === sqlstate(refusal.error) ? from : undefined;
   }
   return undefined;
+}
+
+/**
+ * The staging table with the types of the columns. Undefined where PostgreSQL (15) cannot be asked whether the text of a
+ * column is valid input: there the first refusal is all that is told.
+ */
+export async function readStaged(client: ClientBase, columns: LoadColumn[]): Promise<string | undefined> {
+  if (!columns.some(isStagedAsText)) return stagingTable;
+  const { rows } = await client.query(
+    "SELECT to_regproc('pg_catalog.pg_input_is_valid') IS NOT NULL AS can_ask",
+  );
+  return rows[0].can_ask ? typedStagingTable(columns, isStagedAsText) : undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ import type { LoadColumn } from './load-column.ts';
 /** Quoted. It lives in the transaction and is dropped with its end. */
 export const stagingTable = 'pg_temp."tablewright rows"';
 const updateCounter = 'pg_temp."tablewright updates"';
-const surplusTable = 'pg_temp."tablewright surplus rows"';
+export const surplusTable = 'pg_temp."tablewright surplus rows"';
 // Names that no column of the caller is likely to have; one that has it is refused by PostgreSQL as a duplicate.
 const shapeColumn = quoteIdentifier('tablewright shape');
 /** The data row's number: an `integer`, for every COPY to bring first; where none does, rows are counted from 1. */
@@ -50,15 +50,17 @@ export function beginShape(shape: number): Statement {
 /**
  * Sets the rows apart that another row of the same upload goes before: the first of a key stays with `skip`, the last
  * with `update`. Rows without a whole key are in nobody's way.
+ *
+ * @param staged the staging table, or `typedStagingTable`
  */
-export function findSurplusRows({ action, key }: ConflictRule): Statement {
+export function findSurplusRows(staged: string, { action, key }: ConflictRule): Statement {
   const columns = key.map(quoteIdentifier);
   const present = columns.map((column) => `${column} IS NOT NULL`).join(' AND ');
   const order = action === 'skip' ? 'ASC' : 'DESC';
   return {
     text: `CREATE TEMPORARY TABLE ${surplusTable} ON COMMIT DROP AS SELECT row_id FROM (
 SELECT ctid AS row_id, row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${rowNumber} ${order}) AS place
-FROM ${stagingTable} WHERE ${present}) placed WHERE place > 1`,
+FROM ${staged} s WHERE ${present}) placed WHERE place > 1`,
   };
 }
 
@@ -95,7 +97,7 @@ export function typedStagingTable(columns: LoadColumn[], isText: (column: LoadCo
       ? `CASE WHEN pg_input_is_valid(${name}, ${quoteLiteral(type)}) THEN ${name}::${type} END AS ${name}`
       : name;
   });
-  return `(SELECT ctid, ${list.join(', ')} FROM ${stagingTable})`;
+  return `(SELECT ctid, ${rowNumber}, ${list.join(', ')} FROM ${stagingTable})`;
 }
 
 /**

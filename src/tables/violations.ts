@@ -4,6 +4,7 @@
  */
 import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
 import type { CheckRule, ForeignKeyRule, InputRule, RowRule, UniqueRule } from './row-constraints.ts';
+import { type ConflictRule, surplusTable } from './staging.ts';
 
 export interface Violation {
   /** 0-based place of the row in the order in which the rows were sent. */
@@ -21,34 +22,37 @@ export interface ViolationQuery {
   statement: Statement;
 }
 
-/**
- * @param relation quoted; holds the rows that were sent
- * @param existing quoted; a table whose rows count too: keys must be unique among them, and a key that references its
- *   own table may reference them. Absent where `relation` is the table itself
- */
-export function violationQueries(
-  relation: string,
-  existing: { quoted: string; schema: string; name: string } | undefined,
-  rules: RowRule[],
-  limit: number,
-): ViolationQuery[] {
+export interface SentRows {
+  /** Quoted, or a query in parentheses that has `ctid`, too. */
+  relation: string;
+  /**
+   * A table whose rows count too: keys must be unique among them, and a key that references its own table may reference
+   * them. undefined: `relation` is the table itself.
+   */
+  existing?: { quoted: string; schema: string; name: string } | undefined;
+  /** By which rows gave way: those of the surplus table, and with `skip` those whose key the table has. */
+  conflict?: ConflictRule | undefined;
+}
+
+export function violationQueries(sent: SentRows, rules: RowRule[], limit: number): ViolationQuery[] {
+  const { existing } = sent;
   const queries: ViolationQuery[] = [];
   for (const rule of rules) {
     switch (rule.kind) {
       case 'unique':
-        queries.push({ rule, statement: repeatedKeys(relation, rule, limit) });
-        if (existing) queries.push({ rule, statement: takenKeys(relation, existing.quoted, rule, limit) });
+        queries.push({ rule, statement: repeatedKeys(sent, rule, limit) });
+        if (existing) queries.push({ rule, statement: takenKeys(sent, existing.quoted, rule, limit) });
         break;
       case 'foreign key': {
         const isSelf = existing?.schema === rule.referencedSchema && existing.name === rule.referencedTable;
-        queries.push({ rule, statement: missingReferences(relation, rule, isSelf, limit) });
+        queries.push({ rule, statement: missingReferences(sent, rule, isSelf, limit) });
         break;
       }
       case 'check':
-        queries.push({ rule, statement: failedChecks(relation, rule, limit) });
+        queries.push({ rule, statement: failedChecks(sent, rule, limit) });
         break;
       case 'input':
-        queries.push({ rule, statement: invalidInputs(relation, rule, limit) });
+        queries.push({ rule, statement: invalidInputs(sent, rule, limit) });
     }
   }
   return queries;
@@ -66,7 +70,7 @@ export function findLargestKey(relation: string, rule: UniqueRule): Statement {
   const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
   return {
     text: `SELECT s.${ordinal}::int AS ordinal, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
-FROM ${numbered(relation)} s ORDER BY size DESC LIMIT 1`,
+FROM ${numbered({ relation })} s ORDER BY size DESC LIMIT 1`,
   };
 }
 
@@ -74,8 +78,26 @@ FROM ${numbered(relation)} s ORDER BY size DESC LIMIT 1`,
 const ordinal = quoteIdentifier('tablewright ordinal');
 const first = quoteIdentifier('tablewright first');
 
-function numbered(relation: string): string {
-  return `(SELECT row_number() OVER (ORDER BY ctid) - 1 AS ${ordinal}, * FROM ${relation})`;
+const place = quoteIdentifier('tablewright place');
+
+/** The rows with their ordinals, those left out that gave way to others. */
+function numbered({ relation, conflict }: SentRows): string {
+  const number = `row_number() OVER (ORDER BY ctid) - 1 AS ${ordinal}`;
+  if (!conflict) return `(SELECT ${number}, * FROM ${relation} sent)`;
+  return `(SELECT * FROM (SELECT ${number}, ctid AS ${place}, * FROM ${relation} sent) placed
+WHERE NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = ${place}))`;
+}
+
+/** Of these rows PostgreSQL looks at the key alone. */
+function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
+  if (!existing || conflict?.action !== 'skip') return '';
+  return ` AND NOT EXISTS (SELECT FROM ${existing.quoted} o WHERE ${sameKey('o', alias, conflict.key)})`;
+}
+
+function sameKey(left: string, right: string, key: string[]): string {
+  return key
+    .map((column) => `${left}.${quoteIdentifier(column)} = ${right}.${quoteIdentifier(column)}`)
+    .join(' AND ');
 }
 
 function shownValue(alias: string, columns: string[]): string {
@@ -87,35 +109,35 @@ function answer(alias: string, other: string, value: string): string {
   return `${alias}.${ordinal}::int AS ordinal, ${other} AS other, ${value} AS value, count(*) OVER ()::int AS total`;
 }
 
-function repeatedKeys(relation: string, rule: UniqueRule, limit: number): Statement {
+function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: number): Statement {
   const keys = rule.columns.map(quoteIdentifier).join(', ');
   const present = rule.nullsNotDistinct ? 'true' : allPresent('s', rule.columns);
   return {
     text: `SELECT ${answer('k', `k.${first}::int`, shownValue('k', rule.columns))}
 FROM (SELECT s.*, first_value(s.${ordinal}) OVER (PARTITION BY ${keys} ORDER BY s.${ordinal}) AS ${first}
-      FROM ${numbered(relation)} s WHERE ${present}) k
+      FROM ${numbered(sent)} s WHERE ${present}${isNotSkipped('s', sent)}) k
 WHERE k.${ordinal} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function takenKeys(relation: string, existing: string, rule: UniqueRule, limit: number): Statement {
+function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: number): Statement {
+  const { conflict } = sent;
+  // The row that is updated may keep what it has.
+  const isOther =
+    conflict?.action === 'update' ? ` AND (${sameKey('t', 's', conflict.key)}) IS NOT TRUE` : '';
   const equals = rule.nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
   const same = rule.columns.map(
     (column) => `t.${quoteIdentifier(column)} ${equals} s.${quoteIdentifier(column)}`,
   );
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
-FROM ${numbered(relation)} s WHERE EXISTS (SELECT FROM ${existing} t WHERE ${same.join(' AND ')})
+FROM ${numbered(sent)} s
+WHERE EXISTS (SELECT FROM ${existing} t WHERE ${same.join(' AND ')}${isOther})${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function missingReferences(
-  relation: string,
-  rule: ForeignKeyRule,
-  isSelf: boolean,
-  limit: number,
-): Statement {
+function missingReferences(sent: SentRows, rule: ForeignKeyRule, isSelf: boolean, limit: number): Statement {
   const same = rule.columns.map(
     (column, index) => `r.${quoteIdentifier(rule.referencedColumns[index]!)} = s.${quoteIdentifier(column)}`,
   );
@@ -124,17 +146,17 @@ function missingReferences(
   const inTable = isIn(quoteQualified(rule.referencedSchema, rule.referencedTable));
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
-FROM ${numbered(relation)} s
-WHERE ${allPresent('s', rule.columns)} AND NOT ${inTable}${isSelf ? ` AND NOT ${isIn(relation)}` : ''}
+FROM ${numbered(sent)} s
+WHERE ${allPresent('s', rule.columns)} AND NOT ${inTable}${isSelf ? ` AND NOT ${isIn(numbered(sent))}` : ''}${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function failedChecks(relation: string, rule: CheckRule, limit: number): Statement {
+function failedChecks(sent: SentRows, rule: CheckRule, limit: number): Statement {
   // In a domain's check VALUE stands where a column would: so the column is given that name.
   const source = rule.isDomain
-    ? `(SELECT ${ordinal}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(relation)} s) s`
-    : `${numbered(relation)} s`;
+    ? `(SELECT ${ordinal}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(sent)} s) s`
+    : `${numbered(sent)} s`;
   const shown = rule.isDomain ? ['value'] : rule.columns;
   const value = shown.length === 0 ? 'NULL' : shownValue('s', shown);
   return {
@@ -143,10 +165,10 @@ WHERE NOT (${rule.expression}) ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function invalidInputs(relation: string, rule: InputRule, limit: number): Statement {
+function invalidInputs(sent: SentRows, rule: InputRule, limit: number): Statement {
   const column = `s.${quoteIdentifier(rule.columns[0]!)}`;
   return {
-    text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(relation)} s
+    text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent)} s
 WHERE ${column} IS NOT NULL AND NOT pg_input_is_valid(${column}, $1) ORDER BY 1 LIMIT ${limit}`,
     values: [rule.type],
   };
