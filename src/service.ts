@@ -9,6 +9,7 @@ import { AppError } from './errors.ts';
 import { buildServer } from './http/server.ts';
 import { UploadSlots } from './http/upload-slots.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
+import { loggedError } from './postgres/logged-error.ts';
 import { createPool } from './postgres/pool.ts';
 
 export interface Service {
@@ -27,7 +28,7 @@ const stopGraceMs = 5_000;
 /** @throws Error with a message for the person who starts the service */
 export async function startService(config: Config): Promise<Service> {
   const { database, http } = config;
-  const log = pino({ level: config.logLevel, base: null });
+  const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });
   const stopping = new AbortController();
   let isReady = false;
   const tokens = await resolveTokenSettings(config);

@@ -409,7 +409,7 @@ suite('the log', () => {
     await service.rows('CREATE TRIGGER t BEFORE INSERT ON failing FOR EACH ROW EXECUTE FUNCTION fail()');
     const ours = await child.post(
       '/table/failing/upload/json?if_exists=append',
-      { data: [{ a: 'x' }] },
+      { data: [{ a: cell }] },
       { token },
     );
     assertProblem(ours, 500, 'internal-error');
@@ -419,6 +419,7 @@ suite('the log', () => {
     const lines = output
       .trim()
       .split('\n')
+      .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line));
     for (const { status, headers } of answers) {
       const id = headers.get('x-request-id');
