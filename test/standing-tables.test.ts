@@ -508,3 +508,42 @@ suite('keys of the data that cannot name a column', () => {
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /^Row 2: The key is over the limit/);
   });
 });
+
+suite('a replace', () => {
+  const replace = () => service.post('/table/t/upload/json?if_exists=replace', { data: [{ n: 1 }] });
+
+  test('takes all that belongs to the table alone', async () => {
+    await service.rows(`CREATE TABLE t (id serial PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a + 1) STORED, c int CHECK (c > a),
+        parent int REFERENCES t, UNIQUE (a, b));
+      CREATE INDEX ON t ((a + c)) WHERE c > 1; CREATE STATISTICS s ON a, c FROM t`);
+    const answer = await replace();
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(await stored(), [{ n: '1' }]);
+  });
+
+  for (const [object, name] of [
+    ["CREATE TABLE u (a int DEFAULT nextval('t_id_seq'))", 'default value for column a of table u'],
+    ['CREATE RULE r AS ON DELETE TO t DO ALSO NOTHING', 'rule r on table t'],
+    ['CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION leave_out()', 'trigger r on table t'],
+    ['CREATE VIEW u AS SELECT id FROM t GROUP BY id', 'view u'],
+  ]) {
+    test(`names what else depends on it, before the body is read: ${name}`, async () => {
+      await service.rows(`CREATE TABLE t (id serial PRIMARY KEY, a int); ${object}`);
+      try {
+        const { errors } = assertProblem(await replace(), 409, 'dependent-objects');
+        assert.deepEqual(
+          errors.map(({ value }) => value),
+          [name],
+        );
+        const unread = await service.request('POST', '/table/t/upload/json?if_exists=replace', {
+          headers: { 'content-type': 'application/json' },
+          body: 'no JSON',
+        });
+        assertProblem(unread, 409, 'dependent-objects');
+      } finally {
+        await service.rows('DROP TABLE t CASCADE');
+        await service.rows('DROP TABLE IF EXISTS u');
+      }
+    });
+  }
+});

@@ -12,6 +12,7 @@ import { describeTable, isTable, tableStands } from '../tables/describe-table.ts
 import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
+import { refuseDependents } from '../tables/replace-table.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
 import { TypeInference } from './infer-types.ts';
 import type { LoadInput } from './load-input.ts';
@@ -72,9 +73,12 @@ export async function loadTable(
 ): Promise<LoadResult> {
   const { pool, transaction } = context;
   const { schema, name } = request;
-  const stands = await inTransaction(pool, { ...transaction, readOnly: true }, (client) =>
-    tableStands(client, schema, name),
-  );
+  const stands = await inTransaction(pool, { ...transaction, readOnly: true }, async (client) => {
+    const isThere = await tableStands(client, schema, name);
+    // They are looked for again at the swap; this spares the sender a long way to the same answer.
+    if (isThere && request.ifExists === 'replace') await refuseDependents(client, schema, name);
+    return isThere;
+  });
   if (stands && request.ifExists === 'fail') throw tableExists(schema, name, { oid: 0, kind: 'r' });
   if (!stands) request.requireCreation();
   await input.open();

@@ -180,18 +180,29 @@ const dependents = `
 WITH target AS (
   SELECT c.oid, c.reltype, t.typarray, c.relkind, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
   WHERE c.oid = to_regclass($1)
+),
+-- The table and the sequences that are dropped with it.
+dropped AS (
+  SELECT oid FROM target
+  UNION ALL
+  SELECT s.oid FROM target t
+  JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype IN ('a', 'i')
+  JOIN pg_class s ON d.classid = 'pg_class'::regclass AND s.oid = d.objid AND s.relkind = 'S'
 )
 SELECT DISTINCT dependent FROM (
   SELECT coalesce(
-    (SELECT pg_describe_object('pg_class'::regclass, r.ev_class, 0) FROM pg_rewrite r
+    (SELECT pg_describe_object('pg_class'::regclass, v.oid, 0)
+     FROM pg_rewrite r JOIN pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm')
      WHERE d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid),
     pg_describe_object(d.classid, d.objid, d.objsubid)) AS dependent
   FROM pg_depend d JOIN target t
-    ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid)
+    ON (d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT oid FROM dropped))
     OR (d.refclassid = 'pg_type'::regclass AND d.refobjid IN (t.reltype, t.typarray))
   WHERE d.deptype = 'n'
     AND NOT (d.classid = 'pg_constraint'::regclass
              AND EXISTS (SELECT FROM pg_constraint c WHERE c.oid = d.objid AND c.conrelid = t.oid))
+    AND NOT (d.classid = 'pg_attrdef'::regclass
+             AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND a.adrelid = t.oid))
     AND NOT (d.classid = 'pg_class'::regclass AND d.objid = t.oid)
   UNION ALL
   SELECT pg_describe_object('pg_trigger'::regclass, g.oid, 0)
