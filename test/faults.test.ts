@@ -375,36 +375,43 @@ suite('a client that stops sending', () => {
   }
 });
 
-suite('a full disk', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tablewright-full-'));
+suite('a full disk', () => {
   const run = promisify(execFile);
-  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]).then(
-    () => true,
-    () => false,
-  );
-  const skip = isMounted ? false : 'a small file system cannot be mounted here';
   const { TMPDIR } = process.env;
+  let folder: string;
   let service: TestService;
+  let isMounted = false;
 
   before(async () => {
-    if (!isMounted) return;
+    folder = await mkdtemp(join(tmpdir(), 'tablewright-full-'));
     service = await startTestService();
     await service.rows('CREATE TABLE kept (a int CHECK (a > 0), b text); INSERT INTO kept VALUES (7)');
+    isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]).then(
+      () => true,
+      () => false,
+    );
     process.env.TMPDIR = folder;
   });
   after(async () => {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;
-    await service?.stop();
     if (isMounted) await run('umount', [folder]);
+    await service.stop();
     await rm(folder, { recursive: true, force: true });
   });
+
+  function testWhereFull(title: string, work: () => Promise<void>): void {
+    test(title, async (context) => {
+      if (isMounted) await work();
+      else context.skip('a small file system cannot be mounted here');
+    });
+  }
 
   for (const [title, path, begin] of [
     ['rows that are kept for inference', '/full/upload/json', inferred],
     ['rows that are kept because of the rules of the table', '/kept/upload/json?if_exists=append', inferred],
   ] as const) {
-    test(`${title}: 503, and nothing is left`, { skip }, async () => {
+    testWhereFull(`${title}: 503, and nothing is left`, async () => {
       const upload = await openUpload(service, path);
       await upload.write(begin);
       await upload.writeRows(50_000);
@@ -419,13 +426,13 @@ suite('a full disk', async () => {
     });
   }
 
-  test('a workbook: 503', { skip }, async () => {
+  testWhereFull('a workbook: 503', async () => {
     const answer = await service.upload('/table/full/upload/excel', Buffer.alloc(5_000_000, 'PK'));
     assertPassing(answer, 'storage-full');
     assert.deepEqual(await readdir(folder), []);
   });
 
-  test('rows that are read once need no room', { skip }, async () => {
+  testWhereFull('rows that are read once need no room', async () => {
     const upload = await openUpload(service, '/streamed/upload/json');
     await upload.write(streamed);
     await upload.writeRows(50_000);
