@@ -23,7 +23,11 @@ const layersBelow: Record<string, string[]> = {
 };
 
 /** Files that stand at the root of src/ beside the one that names their layer. */
-const layerOfRootFile: Record<string, string> = { banner: 'service', 'dev-token': 'service', 'start-failure': 'service' };
+const layerOfRootFile: Record<string, string> = {
+  banner: 'service',
+  'dev-token': 'service',
+  'start-failure': 'service',
+};
 
 test('every file of src belongs to a layer', () => {
   for (const file of sourceFiles()) {
