@@ -1,11 +1,10 @@
 /** A zip file: which kind of workbook it holds is told by its parts. */
 
-import { openLegacy } from './legacy/legacy-source.ts';
+import { openXlsb } from './legacy/legacy-source.ts';
 import { isOpenDocument, openOds } from './ods/ods-source.ts';
 import type { RandomAccessFile } from './random-access-file.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
-import { readRelationships } from './xlsx/relationships.ts';
 import { findWorkbookPart } from './xlsx/workbook.ts';
 import { openXlsx } from './xlsx/xlsx-source.ts';
 import { openZipContainer } from './xlsx/zip-container.ts';
@@ -21,7 +20,5 @@ export async function openPackage(
   if (isOpenDocument(container)) return await openOds(container, options, limits, signal);
   const part = await findWorkbookPart(container);
   if (!/\.bin$/i.test(part.name)) return await openXlsx(container, part, options, limits);
-  const relationships = await readRelationships(container, part.name);
-  const hasCells = (id: string) => (relationships.get(id)?.type ?? 'worksheet') === 'worksheet';
-  return await openLegacy(file, options, limits, signal, hasCells);
+  return await openXlsb(file, container, part, options, limits, signal);
 }

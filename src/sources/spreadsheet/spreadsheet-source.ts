@@ -6,7 +6,7 @@
 
 import { AppError } from '../../errors.ts';
 import { openCsv } from './csv/csv-source.ts';
-import { openLegacy } from './legacy/legacy-source.ts';
+import { openXls } from './legacy/legacy-source.ts';
 import { openPackage } from './open-package.ts';
 import { type RandomAccessFile, readRange } from './random-access-file.ts';
 import { recognizedBytes, recognizeFormat, type SpreadsheetFormat } from './recognize-format.ts';
@@ -25,8 +25,8 @@ type OpenFormat = (
 
 const formats: Record<SpreadsheetFormat, OpenFormat> = {
   zip: openPackage,
-  'compound-file': openLegacy,
-  biff: openLegacy,
+  'compound-file': openXls,
+  biff: openXls,
   csv: openCsv,
   'excel-xml': refuse('an XML file'),
   html: refuse('a web page (HTML), whatever its name says'),

@@ -8,10 +8,10 @@ import { test } from 'node:test';
 import * as library from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
-import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { buildZip, memoryFile, type ZipEntry } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
-import { openLegacy } from './legacy-source.ts';
+import { openXls } from './legacy-source.ts';
 
 library.set_cptable(codepages);
 
@@ -280,17 +280,46 @@ test('a protected .xls is encrypted, a text about encryption is not', async () =
   await assert.rejects(open(locked), fails('unsupported-file', /encrypted/));
 });
 
+/** The parts of an .xlsb, for a zip file that is put together anew. */
+function partsOf(bytes: Buffer): ZipEntry[] {
+  const container = library.CFB.read(bytes, { type: 'buffer' });
+  return (container.FullPaths as string[])
+    .map((path, index) => ({ path, content: container.FileIndex[index].content }))
+    .filter(({ path }) => !path.endsWith('/') && !path.includes('Sh33t'))
+    .map(({ path, content }) => ({ name: path.replace('Root Entry/', ''), data: Buffer.from(content) }));
+}
+
 test('a sheet that cannot be read is no empty sheet', async () => {
   const bytes = write([['a'], [1]], 'xlsb', {
     SheetNames: ['Data', 'Good'],
     Sheets: { Data: sheetOf([['a'], [1]]), Good: sheetOf([['b'], [2]]) },
   });
-  const container = library.CFB.read(bytes, { type: 'buffer' });
-  const part = library.CFB.find(container, '/xl/worksheets/sheet1.bin');
-  part.content = Buffer.alloc(part.content.length, 0xff);
-  const broken = Buffer.from(library.CFB.write(container, { type: 'buffer', fileType: 'zip' }) as Buffer);
+  const broken = buildZip(
+    partsOf(bytes).map((part) => ({
+      ...part,
+      data: part.name.endsWith('sheet1.bin') ? Buffer.alloc(500, 0xff) : part.data,
+    })),
+  );
   await assert.rejects(open(broken), fails('invalid-file', /broken/));
   assert.deepEqual(cellsOf(await pass(await open(broken, { sheet: 'Good' }))), [[1, { b: 'number 2' }]]);
+});
+
+test('an .xlsb is unpacked within the limits, and without what is beside the cells', async () => {
+  const parts = partsOf(write([['a'], [1]], 'xlsb'));
+  const zeros = Buffer.alloc(60_000_000);
+  const picture = buildZip([...parts, { name: 'xl/media/image1.png', data: zeros }]);
+  assert.deepEqual(cellsOf(await pass(await open(picture))), [[1, { a: 'number 1' }]]);
+  const change = (more: Partial<ZipEntry>): Buffer =>
+    buildZip(parts.map((part) => (part.name.endsWith('sheet1.bin') ? { ...part, ...more } : part)));
+  const bomb = change({ data: zeros });
+  const within = { ...limits, maxRatio: 100 };
+  await assert.rejects(
+    openSpreadsheet(memoryFile(bomb), plainOptions, within),
+    fails('limit-exceeded', /sheet1\.bin unpacks to too many times .* 100 to 1/),
+  );
+  await assert.rejects(open(change({ stated: { size: 2 ** 30 } })), fails('limit-exceeded', /536,870,912/));
+  await assert.rejects(open(change({ stated: { size: 100 } })), fails('invalid-file', /100 bytes/));
+  await assert.rejects(open(change({ stated: { crc: 1 } })), fails('invalid-file', /CRC/));
 });
 
 test('limits: the size of the file, of a cell, the rows', async () => {
@@ -307,7 +336,7 @@ test('bounds of the process: time, memory in all, memory of the heap', async () 
   const rows = Array.from({ length: 10_000 }, (_, index): Value[] => [index, `text ${index}`, index / 7]);
   const file = memoryFile(write([['a', 'b', 'c'], ...rows], 'biff8'));
   const openWithin = (more: Partial<typeof bounds>) =>
-    openLegacy(file, plainOptions, limits, never, () => true, { ...bounds, ...more });
+    openXls(file, plainOptions, limits, never, { ...bounds, ...more });
   await assert.rejects(openWithin({ maxWaitMs: 30 }), fails('limit-exceeded', /too long.* 0\.03 seconds/));
   await assert.rejects(openWithin({ maxHeapMib: 20 }), fails('limit-exceeded', /too much memory.* 20 MiB/));
   if (process.platform === 'linux') {

@@ -9,14 +9,17 @@ import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { chooseSheet } from '../choose-sheet.ts';
-import type { RandomAccessFile } from '../random-access-file.ts';
+import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
 import { CellValues } from '../xlsx/cell-values.ts';
+import { readRelationships } from '../xlsx/relationships.ts';
 import { SharedStrings } from '../xlsx/shared-strings.ts';
 import type { Styles } from '../xlsx/styles.ts';
+import type { ZipContainer, ZipPart } from '../xlsx/zip-container.ts';
 import * as blocks from './cell-blocks.ts';
+import { type ReaderInput, repack } from './repack.ts';
 import { type ReaderBounds, ReaderRun } from './run-reader.ts';
 
 const defaultBounds: ReaderBounds = { maxHeapMib: 768, maxResidentMib: 1280, maxWaitMs: 60_000 };
@@ -30,39 +33,79 @@ const keptBytes = 32 * 1024 * 1024;
 /** Behind the largest cell: the rest of a block, and the lists of sheets and formats. */
 const frameBytes = 8 * 1024 * 1024;
 
-/** Whether the sheet of a package's relationship has cells. */
-export type HasCells = (relationshipId: string) => boolean;
-
 /**
- * @param hasCells asked for the sheets of an .xlsb; an .xls says it itself
+ * A workbook of records, .xls.
+ *
  * @throws AppError as `openSpreadsheet`
  */
-export async function openLegacy(
+export async function openXls(
   file: RandomAccessFile,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
   signal: AbortSignal,
-  hasCells: HasCells = () => true,
   bounds: ReaderBounds = defaultBounds,
 ): Promise<SpreadsheetSource> {
   const rowsOptions = toRowsOptions(options, limits);
-  if (file.size > limits.maxLegacyFileBytes) {
-    throw limitExceeded(
-      'A workbook in an older format (.xls, .xlsb) of this size is not read. Save it as .xlsx, which is read as a stream',
-      limits.maxLegacyFileBytes,
-      'bytes',
-    );
-  }
-  const maxFrameBytes = frameBytes + limits.maxCellBytes;
-  const startRun: StartRun = (signal) => new ReaderRun(file, maxFrameBytes, bounds, signal);
+  checkSize(file, limits);
+  const input = { size: file.size, chunks: () => fileChunks(file) };
+  return await openLegacy(input, options.sheet, rowsOptions, () => true, signal, bounds);
+}
+
+/**
+ * A package whose workbook is binary, .xlsb.
+ *
+ * @param part the part of the workbook
+ * @throws AppError as `openSpreadsheet`
+ */
+export async function openXlsb(
+  file: RandomAccessFile,
+  container: ZipContainer,
+  part: ZipPart,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  signal: AbortSignal,
+): Promise<SpreadsheetSource> {
+  const rowsOptions = toRowsOptions(options, limits);
+  checkSize(file, limits);
+  const relationships = await readRelationships(container, part.name);
+  const hasCells = (id: string) => (relationships.get(id)?.type ?? 'worksheet') === 'worksheet';
+  return await openLegacy(repack(container), options.sheet, rowsOptions, hasCells, signal, defaultBounds);
+}
+
+function checkSize(file: RandomAccessFile, limits: SpreadsheetLimits): void {
+  if (file.size <= limits.maxLegacyFileBytes) return;
+  throw limitExceeded(
+    'A workbook in an older format (.xls, .xlsb) of this size is not read. Save it as .xlsx, which is read as a stream',
+    limits.maxLegacyFileBytes,
+    'bytes',
+  );
+}
+
+async function* fileChunks(file: RandomAccessFile): AsyncGenerator<Buffer, void, undefined> {
+  for (let at = 0; at < file.size; at += chunkBytes) yield await readRange(file, at, chunkBytes);
+}
+
+const chunkBytes = 256 * 1024;
+
+/** @param hasCells whether the sheet of a package's relationship has cells; an .xls says it itself */
+async function openLegacy(
+  input: ReaderInput,
+  wantedSheet: string | undefined,
+  options: SheetRowsOptions,
+  hasCells: (relationshipId: string) => boolean,
+  signal: AbortSignal,
+  bounds: ReaderBounds,
+): Promise<SpreadsheetSource> {
+  const maxFrameBytes = frameBytes + options.limits.maxCellBytes;
+  const startRun: StartRun = (runSignal) => new ReaderRun(input, maxFrameBytes, bounds, runSignal);
   const run = startRun(signal);
   try {
     const sheets = await readSheets(run, hasCells);
-    const index = chooseSheet(sheets, options.sheet);
+    const index = chooseSheet(sheets, wantedSheet);
     run.chooseSheet(index);
     const styles = await readFormats(run);
     const kept = await keepCells(run);
-    return new LegacySource(startRun, sheets, index, styles, kept, rowsOptions);
+    return new LegacySource(startRun, sheets, index, styles, kept, options);
   } finally {
     await run.stop();
   }
@@ -74,7 +117,10 @@ interface SheetFormats extends Styles {
   is1904: boolean;
 }
 
-async function readSheets(run: ReaderRun, hasCells: HasCells): Promise<SheetSummary[]> {
+async function readSheets(
+  run: ReaderRun,
+  hasCells: (relationshipId: string) => boolean,
+): Promise<SheetSummary[]> {
   const reported = await readJson<blocks.ReportedSheet[]>(run, blocks.SHEETS);
   const visibilities = ['visible', 'hidden', 'veryHidden'] as const;
   return reported.map((sheet) => ({

@@ -12,10 +12,10 @@ import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../errors.ts';
-import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { encrypted } from '../xlsx/zip-container.ts';
 import { FAILED, frameHeadBytes, type ReaderFault } from './cell-blocks.ts';
+import type { ReaderInput } from './repack.ts';
 
 export interface ReaderBounds {
   /** Of V8's old generation. */
@@ -31,7 +31,6 @@ export interface Frame {
   content: Buffer;
 }
 
-const feedBytes = 256 * 1024;
 const watchIntervalMs = 50;
 const maxErrorTextLength = 4096;
 
@@ -55,7 +54,7 @@ export class ReaderRun {
   #failure: unknown;
 
   /** @param maxFrameBytes what is larger is not taken */
-  constructor(file: RandomAccessFile, maxFrameBytes: number, bounds: ReaderBounds, signal: AbortSignal) {
+  constructor(file: ReaderInput, maxFrameBytes: number, bounds: ReaderBounds, signal: AbortSignal) {
     this.#bounds = bounds;
     this.#maxFrameBytes = maxFrameBytes;
     this.#signal = signal;
@@ -76,7 +75,7 @@ export class ReaderRun {
     this.#watch = setInterval(() => this.#checkMemory(), watchIntervalMs);
     signal.addEventListener('abort', this.#onAbort, { once: true });
     // Its input stays open behind the file, for the answer.
-    Readable.from(fileChunks(file))
+    Readable.from(file.chunks())
       .on('error', (error) => this.#end(error))
       .pipe(stdin, { end: false });
   }
@@ -107,6 +106,8 @@ export class ReaderRun {
   /** Ends the process where it has not ended by itself, and waits for that. */
   async stop(): Promise<void> {
     this.#end(new Error('The reader was stopped'));
+    // What it has sent and nobody has read would keep its end from being told.
+    this.#child.stdout.destroy();
     await this.#ended;
     clearInterval(this.#watch);
     this.#signal.removeEventListener('abort', this.#onAbort);
@@ -198,10 +199,6 @@ export class ReaderRun {
       { cause },
     );
   }
-}
-
-async function* fileChunks(file: RandomAccessFile): AsyncGenerator<Buffer, void, undefined> {
-  for (let at = 0; at < file.size; at += feedBytes) yield await readRange(file, at, feedBytes);
 }
 
 const remedy = 'Save it as .xlsx and send that: it is read as a stream';

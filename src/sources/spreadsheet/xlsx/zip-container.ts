@@ -79,8 +79,9 @@ export class ZipContainer {
     return this.#file.size;
   }
 
-  partNames(): string[] {
-    return [...this.#parts.values()].map((part) => part.name);
+  /** All of them, in the order of the central directory. */
+  parts(): ZipPart[] {
+    return [...this.#parts.values()];
   }
 
   /**
