@@ -437,6 +437,7 @@ test('a few bytes that stand for billions of cells end early, and others get the
   const sink = { ...recordRows(), column: nothing, beginRow: nothing, cell: nothing, endRow: nothing };
   await assert.rejects(source.read(sink, never), fails('limit-exceeded', /20,000,000 cells/));
   clearInterval(watch);
+  longestMs = Math.max(longestMs, performance.now() - last);
   assert.ok(longestMs < 200, `${longestMs} ms`);
   const wide = table(row(text('x', 'table:number-columns-repeated="16384"')));
   await assert.rejects(read({ body: wide }), fails('limit-exceeded', /50 columns/));
