@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import type { PoolClient } from 'pg';
 import { AppError } from '../src/errors.ts';
 import { quoteQualified } from '../src/postgres/sql.ts';
-import { createTable } from '../src/tables/create-table.ts';
+import { createTableWithin } from '../src/tables/create-table.ts';
 import { parseDefault } from '../src/tables/defaults.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { rolledBack } from './support/rolled-back.ts';
@@ -282,9 +282,9 @@ for (const [field, ask] of Object.entries(fields)) {
 async function tryOne(request: Asked): Promise<boolean> {
   return rolledBack(database.pool, async (client) => {
     const before = await transactionOf(client);
-    let result: Awaited<ReturnType<typeof createTable>> | undefined;
+    let result: Awaited<ReturnType<typeof createTableWithin>> | undefined;
     try {
-      result = await createTable(client, { ...request, ifNotExists: false });
+      result = await createTableWithin(client, { ...request, ifNotExists: false });
     } catch (error) {
       assert.ok(
         error instanceof AppError,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { createTable } from '../src/tables/create-table.ts';
+import { createTableWithin } from '../src/tables/create-table.ts';
 import type { TableDescription } from '../src/tables/definition.ts';
 import { describeTable } from '../src/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
@@ -262,12 +262,17 @@ test('a legal definition comes back as one that gives the same table', async () 
   await fc.assert(
     fc.asyncProperty(definition, async ({ table: name, ...sent }) => {
       await rolledBack(database.pool, async (client) => {
-        const first = await createTable(client, { schema: 'here', name, table: sent, ifNotExists: false });
+        const first = await createTableWithin(client, {
+          schema: 'here',
+          name,
+          table: sent,
+          ifNotExists: false,
+        });
         const text = JSON.stringify(first.table).replaceAll(
           '"reference_schema":"here"',
           '"reference_schema":"there"',
         );
-        const again = await createTable(client, {
+        const again = await createTableWithin(client, {
           schema: 'there',
           name,
           table: JSON.parse(text),
@@ -280,7 +285,12 @@ test('a legal definition comes back as one that gives the same table', async () 
           sent.columns.map((defined) => defined.name),
         );
         assert.ok(first.table.columns.every((described) => !described.default_is_expression));
-        const same = await createTable(client, { schema: 'here', name, table: sent, ifNotExists: true });
+        const same = await createTableWithin(client, {
+          schema: 'here',
+          name,
+          table: sent,
+          ifNotExists: true,
+        });
         assert.deepEqual(same.differences, []);
       });
     }),

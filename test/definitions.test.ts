@@ -5,7 +5,7 @@ import pg, { type ClientBase } from 'pg';
 import { AppError } from '../src/errors.ts';
 import { inTransaction } from '../src/postgres/transaction.ts';
 import { compareWithStanding } from '../src/tables/compare-definition.ts';
-import { createTable } from '../src/tables/create-table.ts';
+import { createTableWithin } from '../src/tables/create-table.ts';
 import { describeTable, readLoadColumns } from '../src/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { rolledBack } from './support/rolled-back.ts';
@@ -44,7 +44,7 @@ after(() => database.drop());
 async function create(table: unknown, extraFunctions: string[] = []) {
   return rolledBack(database.pool, async (client) => {
     try {
-      return await createTable(client, {
+      return await createTableWithin(client, {
         schema: 'public',
         name: 'subject',
         table,
@@ -372,7 +372,7 @@ test('schemas and names', async () => {
   const attempt = async (schema: string, name: string) => {
     const table = { columns: [{ name: 'a', type: 'int' }] };
     const work = rolledBack(database.pool, (client) =>
-      createTable(client, { schema, name, table, ifNotExists: false }),
+      createTableWithin(client, { schema, name, table, ifNotExists: false }),
     );
     return work.then(
       () => 'created',
@@ -417,7 +417,7 @@ test('with if_not_exists the standing table stays, and every difference is told'
   };
   await rolledBack(database.pool, async (client) => {
     const again = async (table: unknown) => {
-      const result = await createTable(client, {
+      const result = await createTableWithin(client, {
         schema: 'public',
         name: 'standing',
         table,
@@ -475,7 +475,7 @@ test('with if_not_exists the standing table stays, and every difference is told'
     assert.deepEqual(rows, [{ tables: 0 }]);
   });
   await rolledBack(database.pool, async (client) => {
-    const view = createTable(client, {
+    const view = createTableWithin(client, {
       schema: 'public',
       name: 'customer_view',
       table: definition,
@@ -540,7 +540,7 @@ test('tables that others made are described, and what a definition cannot say is
     ]);
     await client.query('SAVEPOINT sent');
     await assert.rejects(
-      createTable(client, { schema: 'other', name: 'made', table: made, ifNotExists: false }),
+      createTableWithin(client, { schema: 'other', name: 'made', table: made, ifNotExists: false }),
       (error: AppError) => {
         assert.deepEqual(
           error.errors!.map(({ pointer, code }) => `${pointer} ${code}`),
@@ -567,9 +567,14 @@ test('tables that others made are described, and what a definition cannot say is
 test('a description sent beside its own table says which names to leave empty', async () => {
   await rolledBack(database.pool, async (client) => {
     const table = { columns: [{ name: 'a', type: 'int' }], constraints: { primary_key: { columns: ['a'] } } };
-    const first = await createTable(client, { schema: 'public', name: 'first', table, ifNotExists: false });
+    const first = await createTableWithin(client, {
+      schema: 'public',
+      name: 'first',
+      table,
+      ifNotExists: false,
+    });
     await assert.rejects(
-      createTable(client, { schema: 'public', name: 'second', table: first.table, ifNotExists: false }),
+      createTableWithin(client, { schema: 'public', name: 'second', table: first.table, ifNotExists: false }),
       {
         detail: /"first_pkey" is taken.*leave it empty/,
       },
@@ -636,7 +641,7 @@ test('few round trips', async () => {
         return query(...args);
       },
     };
-    await createTable(counting as unknown as ClientBase, {
+    await createTableWithin(counting as unknown as ClientBase, {
       schema: 'public',
       name: 'quick',
       table,
@@ -669,7 +674,7 @@ test('of many creations of one table exactly one wins, and the rest find it stan
   const contend = async (count: number, name: string, ifNotExists: boolean) => {
     const outcomes = Array.from({ length: count }, (_, index) =>
       inTransaction(database.pool, {}, (client) =>
-        createTable(client, { schema: 'public', name, table: index % 2 ? table : turned, ifNotExists }),
+        createTableWithin(client, { schema: 'public', name, table: index % 2 ? table : turned, ifNotExists }),
       ).then(
         (result) => (result.differences === undefined ? 'created' : 'stood'),
         (error: AppError) => error.code,
@@ -695,7 +700,7 @@ test('whoever creates the table without our lock is seen, too', async () => {
     await stranger.query('BEGIN; CREATE TABLE raced (a int)');
     const ours = (ifNotExists: boolean) =>
       inTransaction(database.pool, {}, (client) =>
-        createTable(client, {
+        createTableWithin(client, {
           schema: 'public',
           name: 'raced',
           table: { columns: [{ name: 'a', type: 'int' }] },

@@ -16,6 +16,8 @@ export interface Grants {
 
 export type Scope = 'table:create' | 'table:load' | 'table:replace' | 'table:read';
 
+const expired = 'The access token has expired.';
+
 /** Clocks of issuer and service may differ by this much. */
 const clockSkewSeconds = 30;
 
@@ -32,7 +34,40 @@ export async function authenticate(header: string | undefined, settings: TokenSe
   }
   const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header);
   if (!match) throw invalidToken('The Authorization header does not have the form "Bearer <token>".');
-  return grantsOf(await verify(match[1]!, settings));
+  const token = match[1]!;
+  const known = knownTokens(settings);
+  const { grants, expiresAt } = known.get(token) ?? (await admit(token, settings, known));
+  if (Date.now() / 1000 < expiresAt + clockSkewSeconds) return grants;
+  known.delete(token);
+  throw invalidToken(expired);
+}
+
+interface KnownToken {
+  grants: Grants;
+  /** In seconds since 1970. */
+  expiresAt: number;
+}
+
+/** The tokens found good, the newest last: verifying one takes longer than all else that a small request costs here. */
+const knownBySettings = new WeakMap<TokenSettings, Map<string, KnownToken>>();
+const maxKnownTokens = 1000;
+
+function knownTokens(settings: TokenSettings): Map<string, KnownToken> {
+  const known = knownBySettings.get(settings) ?? new Map<string, KnownToken>();
+  knownBySettings.set(settings, known);
+  return known;
+}
+
+async function admit(
+  token: string,
+  settings: TokenSettings,
+  known: Map<string, KnownToken>,
+): Promise<KnownToken> {
+  const payload = await verify(token, settings);
+  const admitted = { grants: grantsOf(payload), expiresAt: payload.exp! };
+  if (known.size === maxKnownTokens) known.delete(known.keys().next().value!);
+  known.set(token, admitted);
+  return admitted;
 }
 
 /** @throws AppError `insufficient-scope` (403) naming the scope that is missing */
@@ -72,7 +107,7 @@ async function verify(token: string, settings: TokenSettings): Promise<JWTPayloa
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof joseErrors.JWTExpired) return 'The access token has expired.';
+  if (error instanceof joseErrors.JWTExpired) return expired;
   if (error instanceof joseErrors.JWTClaimValidationFailed) {
     return `The access token's claim "${error.claim}" is missing or not the expected one.`;
   }

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
+import { pipeline, type Query } from './pipeline.ts';
 import { quoteIdentifier } from './sql.ts';
 
 export interface TransactionOptions {
@@ -28,9 +29,12 @@ const graceMs = 100;
 const cancelMs = 2000;
 const rollbackMs = 5000;
 
+/** Runs the last statements and ends the transaction with them, in one round trip; answers their results. */
+export type EndWith = (statements: Query[]) => Promise<pg.QueryResult[]>;
+
 /**
  * Runs `work` in a transaction and commits; whatever it throws rolls back and is thrown on. `work` must not use the
- * client once it has answered.
+ * client once it has answered, or has called `endWith`.
  *
  * When the signal aborts, the running statement is cancelled, nothing is kept, and the signal's reason is thrown; but a
  * commit under way is never broken off.
@@ -40,21 +44,28 @@ const rollbackMs = 5000;
 export async function inTransaction<T>(
   pool: pg.Pool,
   options: TransactionOptions,
-  work: (client: pg.PoolClient) => Promise<T>,
+  work: (client: pg.PoolClient, endWith: EndWith) => Promise<T>,
 ): Promise<T> {
   const { signal } = options;
   const client = await acquire(pool, signal);
   // A broken connection fails the query that runs on it. The event without a listener would end the process.
   client.on('error', ignore);
   let isClean = false;
+  let hasEnded = false;
+  const endWith: EndWith = async (statements) => {
+    const results = await end(client, statements, options.rollback ? 'ROLLBACK' : 'COMMIT');
+    hasEnded = true;
+    return results;
+  };
+  const running = begin(client, options).then(() => work(client, endWith));
   try {
-    const running = begin(client, options).then(() => work(client));
     const result = await untilAborted(running, signal, () => settle(pool, client, running));
-    await end(client, options.rollback ? 'ROLLBACK' : 'COMMIT');
+    if (!hasEnded) await endWith([]);
     isClean = true;
     return result;
   } catch (error) {
-    isClean = !(error instanceof Abandoned) && (await rollBack(client));
+    isClean = !(error instanceof Abandoned) && (hasEnded || (await rollBack(client)));
+    if (hasEnded) return running;
     throw signal?.aborted ? signal.reason : error;
   } finally {
     client.release(!isClean);
@@ -99,14 +110,19 @@ async function begin(client: pg.PoolClient, options: TransactionOptions): Promis
   }
 }
 
-async function end(client: pg.PoolClient, command: 'COMMIT' | 'ROLLBACK'): Promise<void> {
-  const result = await client.query(command).catch((error) => {
+async function end(
+  client: pg.PoolClient,
+  statements: Query[],
+  command: 'COMMIT' | 'ROLLBACK',
+): Promise<pg.QueryResult[]> {
+  const results = await pipeline(client, [...statements, command]).catch((error) => {
     if (command === 'COMMIT' && !(error instanceof pg.DatabaseError)) throw unknownOutcome(error);
     throw error;
   });
   // PostgreSQL answers the COMMIT of a failed transaction with a rollback, not with an error.
-  if (result.command !== command)
+  if (results.pop()!.command !== command)
     throw new Error('a statement of the transaction failed and its error was lost');
+  return results;
 }
 
 /** The connection broke between the COMMIT and its answer. */

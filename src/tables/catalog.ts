@@ -1,7 +1,7 @@
 /** Every question that the tables ask of PostgreSQL's catalogue, as pure functions. */
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
-import type { CatalogFunction, FunctionName } from './defaults.ts';
+import type { CatalogFunction, DefaultFacts, FunctionName } from './defaults.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 
 /** What a definition mentions, to be looked up in one round trip. */
@@ -37,22 +37,35 @@ export interface LookUpResult {
   schema: { mayCreate: boolean } | null;
   /** What has the table's name in the schema: `pg_class.relkind`, or `type` for a type without a relation. */
   standing: { oid: number; kind: string } | null;
-  /** One entry per type asked for; null where PostgreSQL does not know it. */
-  types: (CatalogType | null)[];
-  functions: (CatalogFunction | null)[];
-  sequences: ({ schema: string; name: string; kind: string; mayUse: boolean } | null)[];
-  targets: (TargetTable | null)[];
-  taken: (TakenName | null)[];
+  /** One entry per type asked for, and so on; null where PostgreSQL does not know it. A list is left out, or null, where none was asked for. */
+  types: (CatalogType | null)[] | null;
+  functions?: (CatalogFunction | null)[];
+  sequences?: (CatalogSequence | null)[];
+  targets?: (TargetTable | null)[];
+  indexNames?: (TakenName | null)[];
+}
+
+export interface CatalogSequence {
+  schema: string;
+  name: string;
+  kind: string;
+  mayUse: boolean;
 }
 
 export interface TargetTable {
-  oid: number;
   kind: string;
   /** `pg_class.relpersistence` */
   persistence: string;
-  columns: { name: string; baseOid: number; isDomain: boolean; type: string; mayRefer: boolean }[];
-  /** The column names of every unique key that a foreign key can refer to. */
-  keys: string[][];
+  columns: {
+    id: number;
+    name: string;
+    baseOid: number;
+    isDomain: boolean;
+    type: string;
+    mayRefer: boolean;
+  }[];
+  /** The columns, by `id`, of every unique key that a foreign key can refer to. */
+  keys: number[][];
 }
 
 export interface TakenName {
@@ -60,15 +73,6 @@ export interface TakenName {
   /** The table whose index has the name; null for any other relation. */
   owner: number | null;
 }
-
-/** The type at the end of a chain of domains, for the `pg_type` row `type`. */
-const baseType = (type: string) => `
-  CASE ${type}.typtype WHEN 'd' THEN (WITH RECURSIVE chain AS (
-     SELECT ${type}.typbasetype AS oid
-     UNION ALL
-     SELECT next.typbasetype FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
-   SELECT chain.oid FROM chain JOIN pg_catalog.pg_type last ON last.oid = chain.oid WHERE last.typtype <> 'd')
-  ELSE ${type}.oid END`;
 
 /** An array in the narrow sense: not `int2vector` and its kind, which only look like one. */
 const isArray = (type: string) =>
@@ -94,18 +98,18 @@ const namespaceOid = (name: string) =>
 // Each entry is found by a subquery of its own: by an index, however many there are and whatever the planner thinks of
 // that, and cheap enough in its eyes not to be compiled (`jit_above_cost`).
 
-const types = `
+const types = (order: string) => `
   SELECT json_agg((
     SELECT json_build_object(
       'oid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
-      'schema', n.nspname, 'name', t.typname,
-      'kind', CASE WHEN w.is_array THEN (SELECT a.typtype FROM pg_catalog.pg_type a WHERE a.oid = t.typarray) ELSE t.typtype END,
+      'schema', (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = t.typnamespace), 'name', t.typname,
+      'kind', CASE WHEN w.is_array AND t.typtype <> 'p' THEN 'b' ELSE t.typtype END,
       'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
       'category', CASE WHEN w.is_array THEN 'A' ELSE t.typcategory END,
       'display', format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
-      'isOrdered', CASE WHEN w.is_key THEN ${isOrderedOrArray('t')} ELSE true END,
-      'mayUse', has_type_privilege(t.oid, 'USAGE') AND has_schema_privilege(n.oid, 'USAGE'))
-    FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+      'isOrdered', ${order},
+      'mayUse', has_type_privilege(t.oid, 'USAGE') AND has_schema_privilege(t.typnamespace, 'USAGE'))
+    FROM pg_catalog.pg_type t
     WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
   FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
           CASE WHEN item->>'spelling' IS NOT NULL THEN to_regtype(item->>'spelling')::oid
@@ -116,16 +120,18 @@ const types = `
             to_regtype(item->>'alias')::oid) END AS oid
         FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 
-const functions = `
+/** What is looked up only where the request asks for some of it: a part that finds nothing costs as much as one that does. */
+const sections = {
+  functions: `
   SELECT json_agg((
     SELECT json_build_object('schema', n.nspname, 'name', p.proname)
     FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
     WHERE p.proname = x.item->>'name' AND p.prokind = 'f' AND NOT p.proretset
       AND CASE WHEN x.item->>'schema' IS NULL THEN pg_function_is_visible(p.oid) ELSE n.nspname = x.item->>'schema' END
     ORDER BY p.oid LIMIT 1) ORDER BY x.position)
-  FROM request, json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`;
+  FROM request, json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`,
 
-const sequences = `
+  sequences: `
   SELECT json_agg((
     SELECT json_build_object('schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
       'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND has_schema_privilege(n.oid, 'USAGE'))
@@ -133,48 +139,52 @@ const sequences = `
     WHERE c.relname = x.item->>'name'
       AND CASE WHEN x.item->>'schema' IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = x.item->>'schema' END)
     ORDER BY x.position)
-  FROM request, json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`;
+  FROM request, json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`,
 
-const targets = `
+  targets: `
   SELECT json_agg((
     SELECT json_build_object(
-      'oid', c.oid::bigint, 'kind', c.relkind, 'persistence', c.relpersistence,
+      'kind', c.relkind, 'persistence', c.relpersistence,
       'columns', (
         SELECT coalesce(json_agg(json_build_object(
-          'name', a.attname, 'baseOid', a.atttypid::bigint, 'isDomain', t.typtype = 'd',
+          'id', a.attnum, 'name', a.attname, 'baseOid', a.atttypid::bigint,
+          'isDomain', (SELECT t.typtype = 'd' FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid),
           'type', format_type(a.atttypid, a.atttypmod),
           'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES')
             AND has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
-        FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+        FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
       'keys', (
-        SELECT coalesce(json_agg((
-          SELECT json_agg(a.attname ORDER BY k.position)
-          FROM unnest(i.indkey::smallint[]) WITH ORDINALITY AS k(attnum, position)
-          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
-          WHERE k.position <= i.indnkeyatts)), '[]')
+        SELECT coalesce(json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
         FROM pg_catalog.pg_index i
         WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
           AND i.indpred IS NULL AND i.indexprs IS NULL))
     FROM pg_catalog.pg_class c
     WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
       AND c.relkind IN ('r', 'p', 'v', 'm', 'f')) ORDER BY x.position)
-  FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`;
+  FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
 
-const taken = `
+  indexNames: `
   SELECT json_agg((
     SELECT json_build_object('name', c.relname, 'owner', (
       SELECT i.indrelid::bigint FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid))
     FROM pg_catalog.pg_class c WHERE c.relname = x.name AND c.relnamespace = (SELECT oid FROM here)))
-  FROM request, json_array_elements_text(r->'indexNames') AS x(name)`;
+  FROM request, json_array_elements_text(r->'indexNames') AS x(name)`,
+};
+
+const sectionNames = Object.keys(sections) as (keyof typeof sections)[];
 
 /**
  * Everything that a definition mentions: one row `found` of the shape `LookUpResult`. Nothing that a caller can write
- * makes it fail, so it needs no savepoint. Prepared once per connection: planning it takes twice as long as running it.
+ * makes it fail, so it needs no savepoint. Each kind of request is prepared once per connection: planning it takes
+ * twice as long as running it.
  */
 export function lookUpDefinition(request: LookUpRequest): Statement & { name: string } {
+  const asked = sectionNames.filter((section) => request[section].length > 0);
+  const needsOrder = request.types.some((type) => type.isKey);
+  const order = `CASE WHEN w.is_key THEN ${isOrderedOrArray('t')} ELSE true END`;
+  const parts = asked.map((section) => `,\n  '${section}', (${sections[section]})`);
   return {
-    name: 'tablewright look-up',
+    name: ['tablewright look-up', ...asked, ...(needsOrder ? ['order'] : [])].join(' '),
     text: `
 WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
@@ -186,11 +196,7 @@ SELECT json_build_object(
     (SELECT json_build_object('oid', t.oid::bigint, 'kind', 'type')
      FROM request, here, pg_catalog.pg_type t
      WHERE t.typnamespace = here.oid AND t.typname = r->>'table' AND t.typcategory <> 'A')),
-  'types', (${types}),
-  'functions', (${functions}),
-  'sequences', (${sequences}),
-  'targets', (${targets}),
-  'taken', (${taken})
+  'types', (${types(needsOrder ? order : 'true')})${parts.join('')}
 ) AS found`,
     values: [JSON.stringify(request)],
   };
@@ -291,19 +297,12 @@ export interface TableFacts {
         id: number;
         name: string;
         type: string;
-        typeOid: number;
-        typmod: number;
-        /** `pg_type.typcategory`, domains replaced by what they are over. */
-        category: string;
-        /** `format_type` of the same, without modifiers. */
-        base: string;
         notNull: boolean;
-        default: string | null;
+        /** Also what a generated column is generated from. */
+        default: DefaultFacts | null;
         /** `a`: always, `d`: by default, '': none. */
         identity: string;
         generated: string;
-        /** The default takes from a sequence that belongs to the column: what `serial` makes. */
-        ownsSequence: boolean;
       }[]
     | null;
   constraints:
@@ -313,10 +312,9 @@ export interface TableFacts {
         kind: string;
         /** In PostgreSQL's words; null where it is plain, so that a definition can say all of it. */
         definition: string | null;
-        columns: string[] | null;
-        referenceSchema: string | null;
-        referenceTable: string | null;
-        referenceColumns: string[] | null;
+        /** By their `id`. */
+        columns: number[] | null;
+        reference: { schema: string; table: string; columns: string[] } | null;
       }[]
     | null;
 }
@@ -324,17 +322,14 @@ export interface TableFacts {
 /**
  * A default names no column, so `pg_get_expr` need not be told of any: told of 1,600 it takes 10 s on PostgreSQL 15.
  * Foreign keys come in the order of their first columns, because the order of their making follows from the names of
- * what they refer to (ddl.ts). The schema `pg_temp` is the session's own temporary one.
+ * what they refer to (ddl.ts). The schema `pg_temp` is the session's own temporary one. A domain has the category and the
+ * output function of what it is over.
  *
- * A constraint is plain where it is no more than a definition says: not deferrable, valid, of no special match or
- * action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. The columns that came with PostgreSQL 18 are
- * read by way of JSON, because older ones lack them.
+ * A constraint is plain where it is no more than a definition says: not deferrable, valid (one that is not enforced is
+ * not), of no special match or action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. The last two
+ * came with PostgreSQL 18; their index, or the one referred to, is that of an exclusion.
  */
 export function describeRelation(schema: string, name: string): Statement & { name: string } {
-  const columnNames = (attnums: string, table: string) => `
-    (SELECT json_agg(a.attname ORDER BY member.position)
-     FROM unnest(${attnums}) WITH ORDINALITY AS member(attnum, position)
-     JOIN pg_catalog.pg_attribute a ON a.attrelid = ${table} AND a.attnum = member.attnum)`;
   return {
     name: 'tablewright describe',
     text: `
@@ -342,45 +337,50 @@ SELECT json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind,
   'columns', (
     SELECT json_agg(json_build_object(
-      'id', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
-      'typeOid', a.atttypid::bigint, 'typmod', a.atttypmod,
-      'category', b.typcategory, 'base', format_type(b.oid, NULL), 'notNull', a.attnotnull,
-      'default', pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
+      'id', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
       'identity', a.attidentity, 'generated', a.attgenerated,
-      'ownsSequence', d.oid IS NOT NULL AND EXISTS (
-        SELECT FROM pg_catalog.pg_depend owned
-        JOIN pg_catalog.pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
-        WHERE owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
-          AND owned.refobjid = c.oid AND owned.refobjsubid = a.attnum AND owned.deptype = 'a'
-          AND used.classid = 'pg_attrdef'::regclass AND used.objid = d.oid)) ORDER BY a.attnum)
+      'default', CASE WHEN a.atthasdef THEN (
+        SELECT json_build_object(
+          'expression', pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
+          'category', t.typcategory,
+          'takesFractions', t.typoutput IN (
+            'numeric_out'::regproc, 'float4out'::regproc, 'float8out'::regproc, 'cash_out'::regproc),
+          'ownsSequence', EXISTS (
+            SELECT FROM pg_catalog.pg_depend owned
+            JOIN pg_catalog.pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
+            WHERE owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
+              AND owned.refobjid = c.oid AND owned.refobjsubid = a.attnum AND owned.deptype = 'a'
+              AND used.classid = 'pg_attrdef'::regclass AND used.objid = d.oid))
+        FROM pg_catalog.pg_attrdef d,
+          LATERAL (SELECT x.typcategory, x.typoutput FROM pg_catalog.pg_type x WHERE x.oid = a.atttypid OFFSET 0) t
+        WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) END) ORDER BY a.attnum)
     FROM pg_catalog.pg_attribute a
-    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-    JOIN pg_catalog.pg_type b ON b.oid = ${baseType('t')}
-    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
   'constraints', (
     SELECT json_agg(json_build_object(
       'name', k.conname, 'kind', k.contype,
-      'definition', CASE WHEN NOT plain.is THEN pg_get_constraintdef(k.oid) END,
-      'columns', ${columnNames('k.conkey', 'k.conrelid')},
-      'referenceSchema', fn.nspname, 'referenceTable', f.relname,
-      'referenceColumns', ${columnNames('k.confkey', 'k.confrelid')})
+      'definition', CASE WHEN k.condeferrable OR NOT k.convalidated OR k.contype NOT IN ('p', 'u', 'f')
+        OR k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a' OR k.confmatchtype <> 's')
+        OR (SELECT i.indisexclusion OR k.contype <> 'f' AND (i.indnatts > i.indnkeyatts OR i.indnullsnotdistinct)
+            FROM pg_catalog.pg_index i WHERE i.indexrelid = k.conindid)
+        THEN pg_get_constraintdef(k.oid) END,
+      'columns', k.conkey,
+      'reference', CASE WHEN k.contype = 'f' THEN (
+        SELECT json_build_object(
+          'schema', (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = f.relnamespace),
+          'table', f.relname,
+          'columns', (
+            SELECT json_agg((
+              SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = f.oid AND a.attnum = member.attnum)
+              ORDER BY member.position)
+            FROM unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)))
+        FROM pg_catalog.pg_class f WHERE f.oid = k.confrelid) END)
       ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
     FROM pg_catalog.pg_constraint k
-    LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype IN ('p', 'u')
-    LEFT JOIN pg_catalog.pg_class f ON f.oid = k.confrelid
-    LEFT JOIN pg_catalog.pg_namespace fn ON fn.oid = f.relnamespace
-    CROSS JOIN LATERAL (SELECT to_jsonb(k) AS facts) AS any_version
-    CROSS JOIN LATERAL (SELECT NOT k.condeferrable AND k.convalidated
-      AND coalesce((facts->>'conenforced')::boolean, true) AND NOT coalesce((facts->>'conperiod')::boolean, false)
-      AND CASE
-        WHEN k.contype IN ('p', 'u') THEN i.indnatts = i.indnkeyatts AND NOT i.indnullsnotdistinct
-        WHEN k.contype = 'f' THEN k.confupdtype = 'a' AND k.confdeltype = 'a' AND k.confmatchtype = 's'
-        ELSE false END AS is) AS plain
     WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x'))) AS found
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE n.oid = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()
-    ELSE (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = $1) END AND c.relname = $2`,
+FROM pg_catalog.pg_class c
+WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()
+    ELSE (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1) END`,
     values: [schema, name],
   };
 }

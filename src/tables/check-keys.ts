@@ -108,7 +108,8 @@ function checkedTarget(
   if (table.columns.some((column) => wanted.has(column.name) && !column.mayRefer)) {
     return refuse('permission-denied', `the role may not refer to the table ${shown}`);
   }
-  return table;
+  const names = new Map(table.columns.map((column) => [column.id, column.name]));
+  return { columns: table.columns, keys: table.keys.map((ids) => ids.map((id) => names.get(id)!)) };
 }
 
 function checkTargetColumns(key: PreparedForeignKey, target: Target, problems: Problem[]): boolean {

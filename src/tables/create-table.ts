@@ -1,12 +1,15 @@
 /** Creates a table from a definition, or tells where the one that stands differs from it. */
-import type { ClientBase, DatabaseError } from 'pg';
+import type { ClientBase, DatabaseError, Pool } from 'pg';
 import { AppError } from '../errors.ts';
+import type { TransactionOptions } from '../postgres/transaction.ts';
+import { inTransaction } from '../postgres/transaction.ts';
 import { isStatementFault } from './attempt.ts';
-import { findRelation } from './catalog.ts';
+import type { TableFacts } from './catalog.ts';
+import { describeRelation, findRelation } from './catalog.ts';
 import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
-import { describeTable, isTable } from './describe-table.ts';
+import { describeTable, isTable, toDescription } from './describe-table.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { StandingObject } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
@@ -25,14 +28,48 @@ export interface CreateResult {
 }
 
 /**
- * Checks the definition and creates the table. Must run inside a transaction (READ COMMITTED): three round trips, with
- * BEGIN and COMMIT five. Takes no lock but PostgreSQL's own: whoever comes second waits for the first one's name.
+ * Checks the definition and creates the table, in a transaction of its own: three round trips. Takes no lock but
+ * PostgreSQL's own: whoever comes second waits for the first one's name.
  *
  * @throws AppError `table-exists`, and whatever `prepareTable` throws
  */
-export async function createTable(client: ClientBase, options: CreateOptions): Promise<CreateResult> {
+export async function createTable(
+  pool: Pool,
+  transaction: TransactionOptions,
+  options: CreateOptions,
+): Promise<CreateResult> {
+  try {
+    return await inTransaction(pool, transaction, async (client, endWith) => {
+      const resolved = await resolveDefinition(client, options);
+      const { table, problems } = resolved;
+      if (table.standing !== undefined || problems.length > 0)
+        return await createWithCare(client, resolved, options);
+      const { schema, name, extraFunctions = [] } = options;
+      const results = await endWith([creation(resolved), describeRelation(schema, name)]);
+      const facts: TableFacts = results.at(-1)!.rows[0].found;
+      return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined };
+    });
+  } catch (error) {
+    if (!isStatementFault(error)) throw error;
+  }
+  return inTransaction(pool, transaction, (client) => createTableWithin(client, options));
+}
+
+/**
+ * The same inside a transaction that goes on: slower, and whatever is in the way is found and told.
+ *
+ * @throws AppError as above
+ */
+export async function createTableWithin(client: ClientBase, options: CreateOptions): Promise<CreateResult> {
+  return createWithCare(client, await resolveDefinition(client, options), options);
+}
+
+async function createWithCare(
+  client: ClientBase,
+  resolved: ResolvedDefinition,
+  options: CreateOptions,
+): Promise<CreateResult> {
   const { schema, name, ifNotExists, extraFunctions } = options;
-  const resolved = await resolveDefinition(client, options);
   const { table, problems } = resolved;
   let { standing } = table;
   if (standing !== undefined || problems.length > 0) await checkDefinition(client, resolved);
@@ -68,9 +105,13 @@ const kinds: Record<string, string> = {
 /** A name that PostgreSQL chose may be taken at the same moment by another creation, which then is committed. */
 const maxTries = 3;
 
+/** Tries the defaults and creates the table: several statements in one. */
+function creation({ table, trials }: ResolvedDefinition): string {
+  const create = ddl.createWholeTable(table, table.name).text;
+  return trials.length === 0 ? create : `${trialBeforeCreation(trials).text};\n${create}`;
+}
+
 /**
- * Tries the defaults and creates the table, in one round trip.
- *
  * @returns what stands there, where somebody else was faster
  * @throws AppError `invalid-definition` where a trial fails
  */
@@ -78,10 +119,8 @@ async function tryCreate(
   client: ClientBase,
   resolved: ResolvedDefinition,
 ): Promise<StandingObject | undefined> {
-  const { table, trials } = resolved;
-  const statements = ['SAVEPOINT tablewright', ddl.createWholeTable(table, table.name).text];
-  if (trials.length > 0) statements.splice(1, 0, trialBeforeCreation(trials).text);
-  statements.push('RELEASE SAVEPOINT tablewright');
+  const { table } = resolved;
+  const statements = ['SAVEPOINT tablewright', creation(resolved), 'RELEASE SAVEPOINT tablewright'];
   for (let tries = 1; ; tries++) {
     try {
       await client.query(statements.join(';\n'));

@@ -139,17 +139,17 @@ test('whether evaluating takes a number from a sequence', () => {
 });
 
 test("PostgreSQL's own text of a default, as a definition says it", () => {
-  const describe = (text: string, category = 'S', base = 'text') =>
-    describeDefault(text, { category, base }, ['my_id']);
+  const describe = (expression: string, category = 'S', takesFractions = false) =>
+    describeDefault({ expression, category, takesFractions }, ['my_id']);
   const says = (text: string) => ({ text, isExpression: false });
-  assert.deepEqual(describe('0', 'N', 'integer'), says('0'));
+  assert.deepEqual(describe('0', 'N'), says('0'));
   assert.deepEqual(describe('0'), says("'0'::integer"));
-  assert.deepEqual(describe('1.5', 'N', 'numeric'), says('1.5'));
-  assert.deepEqual(describe('1.5', 'N', 'integer'), says("'1.5'::numeric"));
-  assert.deepEqual(describe('true', 'B', 'boolean'), says('true'));
+  assert.deepEqual(describe('1.5', 'N', true), says('1.5'));
+  assert.deepEqual(describe('1.5', 'N'), says("'1.5'::numeric"));
+  assert.deepEqual(describe('true', 'B'), says('true'));
   assert.deepEqual(describe('true'), says("'true'::boolean"));
-  assert.deepEqual(describe('(0)::numeric', 'N', 'numeric'), says("'0'::numeric"));
-  assert.deepEqual(describe('ARRAY[]::text[]', 'A', 'text[]'), says("'{}'::text[]"));
+  assert.deepEqual(describe('(0)::numeric', 'N', true), says("'0'::numeric"));
+  assert.deepEqual(describe('ARRAY[]::text[]', 'A'), says("'{}'::text[]"));
   assert.deepEqual(describe("'a'::text"), says("'a'::text"));
   assert.deepEqual(describe('now()'), says('now()'));
   assert.deepEqual(describe('my_id()'), says('my_id()'));

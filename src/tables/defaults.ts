@@ -311,6 +311,17 @@ export function expressionSql(expression: Expression, names: Names): string {
   }
 }
 
+/** A column's default as the catalogue has it (see `describeRelation` in catalog.ts). */
+export interface DefaultFacts {
+  expression: string;
+  /** `pg_type.typcategory` of the column. */
+  category: string;
+  /** The column is of one of the types of numbers that have fractions, or of a domain over one. */
+  takesFractions: boolean;
+  /** It takes from a sequence that belongs to the column: what `serial` makes. */
+  ownsSequence: boolean;
+}
+
 /**
  * PostgreSQL's own text of a default (`pg_get_expr`) as a definition says it.
  *
@@ -319,14 +330,14 @@ export function expressionSql(expression: Expression, names: Names): string {
  *   literal text
  */
 export function describeDefault(
-  expression: string,
-  column: { category: string; base: string },
+  facts: Omit<DefaultFacts, 'ownsSequence'>,
   extraFunctions: readonly string[],
 ): { text: string | undefined; isExpression: boolean } {
+  const { expression } = facts;
   if (/^NULL::/.test(expression) && parseTypeName(expression.slice(6)) !== undefined) {
     return { text: undefined, isExpression: false };
   }
-  const text = bareConstant(expression, column) ?? asCastLiteral(expression);
+  const text = bareConstant(facts) ?? asCastLiteral(expression);
   if (text === expression && isBare(expression)) return { text, isExpression: false };
   const isExpression =
     parseDefault(text, extraFunctions).kind === 'literal' && !/^'(?:[^']|'')*'$/.test(text);
@@ -343,12 +354,12 @@ function isBare(expression: string): boolean {
  * A constant that PostgreSQL writes without a cast: a boolean, an integer or, with a point, a numeric. Where the column
  * is of such a type, that is literal text too; otherwise the constant's own type must be said.
  */
-function bareConstant(expression: string, column: { category: string; base: string }): string | undefined {
+function bareConstant(facts: Omit<DefaultFacts, 'ownsSequence'>): string | undefined {
+  const { expression, category, takesFractions } = facts;
   if (!isBare(expression)) return undefined;
-  if (!bareNumber.test(expression)) return column.category === 'B' ? expression : `'${expression}'::boolean`;
+  if (!bareNumber.test(expression)) return category === 'B' ? expression : `'${expression}'::boolean`;
   const isWhole = !expression.includes('.');
-  const takesFractions = /^(numeric|real|double precision|money)$/.test(column.base);
-  if (column.category === 'N' && (isWhole || takesFractions)) return expression;
+  if (category === 'N' && (isWhole || takesFractions)) return expression;
   return `'${expression}'::${isWhole ? 'integer' : 'numeric'}`;
 }
 

@@ -88,7 +88,7 @@ export function toDescription(
     name,
     schema,
     columns: (facts.columns ?? []).map((column) => describeColumn(column, extraFunctions)),
-    constraints: describeConstraints(facts.constraints ?? []),
+    constraints: describeConstraints(facts),
   };
 }
 
@@ -110,29 +110,29 @@ function describeColumn(
     default: null,
   };
   const serial = serialNames[column.type];
-  if (column.identity !== '' || (column.ownsSequence && column.notNull && serial !== undefined)) {
+  if (column.identity !== '' || (column.default?.ownsSequence && column.notNull && serial !== undefined)) {
     description.type = serial ?? column.type;
     if (column.identity === 'a') description.identity = 'always';
   } else if (column.generated !== '') {
-    description.generated = column.default;
+    description.generated = column.default?.expression ?? null;
   } else if (column.default !== null) {
-    const { text, isExpression } = describeDefault(column.default, column, extraFunctions);
+    const { text, isExpression } = describeDefault(column.default, extraFunctions);
     description.default = text ?? null;
     if (isExpression) description.default_is_expression = true;
   }
   return description;
 }
 
-function describeConstraints(facts: NonNullable<TableFacts['constraints']>): TableDescription['constraints'] {
+function describeConstraints(facts: TableFacts): TableDescription['constraints'] {
+  const columnNames = new Map(facts.columns?.map((column) => [column.id, column.name]));
   const constraints: TableDescription['constraints'] = {
     unique: [],
     primary_key: { name: '', columns: [] },
     foreign_keys: [],
   };
   const others: { name: string; definition: string }[] = [];
-  for (const constraint of facts) {
-    const { name, kind, definition } = constraint;
-    const columns = constraint.columns ?? [];
+  for (const { name, kind, definition, columns: ids, reference } of facts.constraints ?? []) {
+    const columns = (ids ?? []).map((id) => columnNames.get(id)!);
     if (definition !== null) others.push({ name, definition });
     else if (kind === 'p') constraints.primary_key = { name, columns };
     else if (kind === 'u') constraints.unique.push({ name, columns });
@@ -141,9 +141,9 @@ function describeConstraints(facts: NonNullable<TableFacts['constraints']>): Tab
         constraints.foreign_keys.push({
           name,
           column,
-          reference_table: constraint.referenceTable!,
-          reference_column: constraint.referenceColumns![index]!,
-          reference_schema: constraint.referenceSchema!,
+          reference_table: reference!.table,
+          reference_column: reference!.columns[index]!,
+          reference_schema: reference!.schema,
         });
       }
     }

@@ -6,7 +6,14 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { AppError } from '../errors.ts';
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import type { DomainBase, LookUpRequest, LookUpResult, RelationName, TypeRequest } from './catalog.ts';
+import type {
+  CatalogSequence,
+  DomainBase,
+  LookUpRequest,
+  LookUpResult,
+  RelationName,
+  TypeRequest,
+} from './catalog.ts';
 import { findDomainBases, lookUpDefinition } from './catalog.ts';
 import { checkKeyTypes, checkReferences } from './check-keys.ts';
 import { checkStructure } from './check-structure.ts';
@@ -176,12 +183,11 @@ function requestOf(
 
 function addType(types: Map<string, TypeRequest>, type: TypeName, isKey: boolean): void {
   const key = typeKey(type);
-  const known = types.get(key);
-  if (known !== undefined) known.isKey ||= isKey;
-  else {
-    const { spelling, alias, schema, name, isArray: array } = type;
-    types.set(key, { spelling, alias, schema, name, array, isKey });
-  }
+  const { spelling, alias, schema, name, isArray: array } = type;
+  const known = types.get(key) ?? { spelling, alias, schema, name, array, isKey: false };
+  // SQL's own types can all be keys, and so can arrays of them.
+  known.isKey ||= isKey && spelling === undefined;
+  types.set(key, known);
 }
 
 /** Under which a type was asked for: all that makes it another one. */
@@ -197,25 +203,23 @@ function distinct<T>(values: T[]): T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-async function lookUp(client: ClientBase, request: LookUpRequest): Promise<LookUpResult> {
+async function lookUp(client: ClientBase, request: LookUpRequest): Promise<Found> {
   const { rows } = await client.query<{ found: LookUpResult }>(lookUpDefinition(request));
   const { found } = rows[0]!;
-  // `json_agg` of nothing is null.
-  const { types, functions, sequences, targets, taken } = found;
-  const result = {
-    ...found,
-    types: types ?? [],
-    functions: functions ?? [],
-    sequences: sequences ?? [],
-    targets: targets ?? [],
-    taken: taken ?? [],
-  };
+  const { types, functions = [], sequences = [], targets = [], indexNames = [] } = found;
+  const result = { ...found, types: types ?? [], functions, sequences, targets, indexNames };
   await resolveDomains(client, result);
   return result;
 }
 
+type Found = {
+  [Key in keyof LookUpResult]-?: Key extends 'schema' | 'standing'
+    ? LookUpResult[Key]
+    : NonNullable<LookUpResult[Key]>;
+};
+
 /** Puts what domains are over in their place; a round trip where there are any. */
-async function resolveDomains(client: ClientBase, found: LookUpResult): Promise<void> {
+async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
   const domains = found.types.filter((type) => type !== null).filter((type) => type.kind === 'd');
   const columns = found.targets.flatMap(
     (target) => target?.columns.filter((column) => column.isDomain) ?? [],
@@ -235,10 +239,10 @@ class Resolver implements Names {
   readonly unknownTypes: Problem[] = [];
   private readonly types: Map<string, CatalogType | null>;
   private readonly functions: Map<string, CatalogFunction | null>;
-  private readonly sequences: Map<string, LookUpResult['sequences'][number]>;
+  private readonly sequences: Map<string, CatalogSequence | null>;
   private readonly problems: Problem[];
 
-  constructor(request: LookUpRequest, found: LookUpResult, problems: Problem[]) {
+  constructor(request: LookUpRequest, found: Found, problems: Problem[]) {
     this.problems = problems;
     this.types = byKey(request.types, found.types, (type) =>
       typeKey({ ...type, isArray: type.array, modifiers: '' }),
@@ -332,7 +336,7 @@ class Resolver implements Names {
     return this.problems.length === before;
   }
 
-  private findSequence(text: string): LookUpResult['sequences'][number] {
+  private findSequence(text: string): CatalogSequence | null {
     const name: RelationName | undefined = parseRelationName(text);
     return this.sequences.get(JSON.stringify(name)) ?? null;
   }
@@ -356,10 +360,10 @@ function byKey<Asked, Found>(
 }
 
 /** An index shares its names with all relations of the schema. What the standing table owns may go with it. */
-function checkTakenNames(definition: TableDefinition, found: LookUpResult, problems: Problem[]): void {
+function checkTakenNames(definition: TableDefinition, found: Found, problems: Problem[]): void {
   const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
   for (const { name, pointer } of keys) {
-    const taken = found.taken.find((entry) => entry?.name === name);
+    const taken = found.indexNames.find((entry) => entry?.name === name);
     if (!taken || (taken.owner !== null && taken.owner === found.standing?.oid)) continue;
     const detail = `the name "${name}" is taken by another object of the schema; leave it empty to have one chosen`;
     problems.push({ pointer: `${pointer}/name`, code: 'name-taken', detail, value: name! });

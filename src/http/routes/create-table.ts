@@ -3,7 +3,6 @@
  */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { inTransaction } from '../../postgres/transaction.ts';
 import { createTable } from '../../tables/create-table.ts';
 import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
 import { requireSchema } from '../auth.ts';
@@ -124,9 +123,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         ifNotExists: query.if_not_exists,
         admitSchema: (other: string) => requireSchema(grants, other),
       };
-      const { table, differences } = await inTransaction(context.pool, transaction, (client) =>
-        createTable(client, options),
-      );
+      const { table, differences } = await createTable(context.pool, transaction, options);
       if (differences) return { table, differences };
       return reply.code(201).header('location', tableLocation({ schema, name })).send({ table });
     },
