@@ -101,10 +101,15 @@ function refuseUnfitName(parameter: string, name: string): void {
   });
 }
 
+/** By hand: `AbortSignal.any` leaves its work to the garbage collector. */
 function abortSignalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
-  const gone = new AbortController();
+  const ending = new AbortController();
+  const stop = () => ending.abort(stopping.reason);
+  if (stopping.aborted) stop();
+  stopping.addEventListener('abort', stop, { once: true });
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new ClientGone());
+    stopping.removeEventListener('abort', stop);
+    if (!reply.raw.writableFinished) ending.abort(new ClientGone());
   });
-  return AbortSignal.any([gone.signal, stopping]);
+  return ending.signal;
 }

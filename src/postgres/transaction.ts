@@ -29,8 +29,13 @@ const graceMs = 100;
 const cancelMs = 2000;
 const rollbackMs = 5000;
 
-/** Runs the last statements and ends the transaction with them, in one round trip; answers their results. */
-export type EndWith = (statements: Query[]) => Promise<pg.QueryResult[]>;
+/** How work saves round trips. */
+export interface TransactionEdges {
+  /** What `first` answered. */
+  begun: pg.QueryResult | undefined;
+  /** Runs the last statements and ends the transaction with them; answers their results. */
+  endWith(statements: Query[]): Promise<pg.QueryResult[]>;
+}
 
 /**
  * Runs `work` in a transaction and commits; whatever it throws rolls back and is thrown on. `work` must not use the
@@ -39,12 +44,15 @@ export type EndWith = (statements: Query[]) => Promise<pg.QueryResult[]>;
  * When the signal aborts, the running statement is cancelled, nothing is kept, and the signal's reason is thrown; but a
  * commit under way is never broken off.
  *
+ * @param first a statement to be sent together with BEGIN, and so whatever comes of that: it must do no harm outside
+ *   the transaction and the role
  * @throws AppError `permission-denied` where the role does not exist or is not open to the service
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
   options: TransactionOptions,
-  work: (client: pg.PoolClient, endWith: EndWith) => Promise<T>,
+  work: (client: pg.PoolClient, edges: TransactionEdges) => Promise<T>,
+  first?: Query,
 ): Promise<T> {
   const { signal } = options;
   const client = await acquire(pool, signal);
@@ -52,12 +60,12 @@ export async function inTransaction<T>(
   client.on('error', ignore);
   let isClean = false;
   let hasEnded = false;
-  const endWith: EndWith = async (statements) => {
+  const endWith = async (statements: Query[]) => {
     const results = await end(client, statements, options.rollback ? 'ROLLBACK' : 'COMMIT');
     hasEnded = true;
     return results;
   };
-  const running = begin(client, options).then(() => work(client, endWith));
+  const running = begin(client, options, first).then((begun) => work(client, { begun, endWith }));
   try {
     const result = await untilAborted(running, signal, () => settle(pool, client, running));
     if (!hasEnded) await endWith([]);
@@ -86,7 +94,11 @@ async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<
 }
 
 /** All in one round trip. */
-async function begin(client: pg.PoolClient, options: TransactionOptions): Promise<void> {
+async function begin(
+  client: pg.PoolClient,
+  options: TransactionOptions,
+  first: Query | undefined,
+): Promise<pg.QueryResult | undefined> {
   const { role, statementTimeoutMs, lockTimeoutMs } = options;
   const access = options.readOnly ? 'READ ONLY' : 'READ WRITE';
   const statements = [`BEGIN ISOLATION LEVEL READ COMMITTED ${access}`];
@@ -95,7 +107,11 @@ async function begin(client: pg.PoolClient, options: TransactionOptions): Promis
   if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout = ${Math.trunc(lockTimeoutMs)}`);
   if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);
   try {
-    await client.query(statements.join('; '));
+    const [, begun] = await pipeline(client, [
+      statements.join('; '),
+      ...(first === undefined ? [] : [first]),
+    ]);
+    return begun;
   } catch (error) {
     // Invalid parameter value: no such role.
     const { code } = error as { code?: unknown };

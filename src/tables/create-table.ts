@@ -1,11 +1,11 @@
 /** Creates a table from a definition, or tells where the one that stands differs from it. */
 import type { ClientBase, DatabaseError, Pool } from 'pg';
 import { AppError } from '../errors.ts';
-import type { TransactionOptions } from '../postgres/transaction.ts';
+import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { isStatementFault } from './attempt.ts';
 import type { TableFacts } from './catalog.ts';
-import { describeRelation, findRelation } from './catalog.ts';
+import { describeRelation, findRelation, lookUpDefinition } from './catalog.ts';
 import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
@@ -13,7 +13,7 @@ import { describeTable, isTable, toDescription } from './describe-table.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { StandingObject } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
-import { resolveDefinition } from './resolve-definition.ts';
+import { draftDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
 import { trialBeforeCreation } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {
@@ -28,7 +28,7 @@ export interface CreateResult {
 }
 
 /**
- * Checks the definition and creates the table, in a transaction of its own: three round trips. Takes no lock but
+ * Checks the definition and creates the table, in a transaction of its own: two round trips. Takes no lock but
  * PostgreSQL's own: whoever comes second waits for the first one's name.
  *
  * @throws AppError `table-exists`, and whatever `prepareTable` throws
@@ -38,17 +38,18 @@ export async function createTable(
   transaction: TransactionOptions,
   options: CreateOptions,
 ): Promise<CreateResult> {
+  const { schema, name, extraFunctions = [] } = options;
+  const draft = draftDefinition(options);
+  const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
+    const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
+    const { table, problems } = resolved;
+    if (table.standing !== undefined || problems.length > 0) return createWithCare(client, resolved, options);
+    const results = await endWith([creation(resolved), describeRelation(schema, name)]);
+    const facts: TableFacts = results.at(-1)!.rows[0].found;
+    return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined };
+  };
   try {
-    return await inTransaction(pool, transaction, async (client, endWith) => {
-      const resolved = await resolveDefinition(client, options);
-      const { table, problems } = resolved;
-      if (table.standing !== undefined || problems.length > 0)
-        return await createWithCare(client, resolved, options);
-      const { schema, name, extraFunctions = [] } = options;
-      const results = await endWith([creation(resolved), describeRelation(schema, name)]);
-      const facts: TableFacts = results.at(-1)!.rows[0].found;
-      return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined };
-    });
+    return await inTransaction(pool, transaction, create, lookUpDefinition(draft.request));
   } catch (error) {
     if (!isStatementFault(error)) throw error;
   }

@@ -49,24 +49,49 @@ export interface ResolvedDefinition {
   problems: Problem[];
 }
 
-/**
- * @throws AppError `invalid-parameter` (a name that cannot be one), `schema-forbidden`, `schema-not-found`,
- *   `permission-denied`
- */
+/** A definition whose texts are parsed and whose names are still to be looked up. */
+export interface DefinitionDraft {
+  schema: string;
+  name: string;
+  definition: TableDefinition;
+  columns: ColumnDraft[];
+  problems: Problem[];
+  /** What to look up (`lookUpDefinition`). */
+  request: LookUpRequest;
+}
+
+/** @throws AppError whatever `draftDefinition` and `resolveDraft` throw */
 export async function resolveDefinition(
   client: ClientBase,
   options: PrepareOptions,
 ): Promise<ResolvedDefinition> {
+  const draft = draftDefinition(options);
+  const { rows } = await client.query<{ found: LookUpResult }>(lookUpDefinition(draft.request));
+  return resolveDraft(client, draft, rows[0]!.found);
+}
+
+/** @throws AppError `invalid-parameter` (a name that cannot be one), `schema-forbidden` */
+export function draftDefinition(options: PrepareOptions): DefinitionDraft {
   const { schema, name, extraFunctions = [] } = options;
   checkTableName(schema, name);
   const { definition, problems } = parseDefinition(options.table);
   for (const key of definition.foreignKeys) options.admitSchema?.(key.schema);
   problems.push(...checkStructure(name, definition));
-  const drafts = definition.columns.map((column, index) =>
+  const columns = definition.columns.map((column, index) =>
     draftColumn(column, columnPointer(index), extraFunctions, problems),
   );
-  const request = requestOf(schema, name, definition, drafts);
-  const found = await lookUp(client, request);
+  const request = requestOf(schema, name, definition, columns);
+  return { schema, name, definition, columns, problems, request };
+}
+
+/** @throws AppError `schema-not-found`, `permission-denied` */
+export async function resolveDraft(
+  client: ClientBase,
+  draft: DefinitionDraft,
+  answer: LookUpResult,
+): Promise<ResolvedDefinition> {
+  const { schema, name, definition, columns: drafts, problems, request } = draft;
+  const found = await complete(client, answer);
   if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
   if (!found.schema.mayCreate && found.standing === null) {
     throw new AppError('permission-denied', `The role may not create tables in the schema "${schema}".`);
@@ -203,9 +228,8 @@ function distinct<T>(values: T[]): T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-async function lookUp(client: ClientBase, request: LookUpRequest): Promise<Found> {
-  const { rows } = await client.query<{ found: LookUpResult }>(lookUpDefinition(request));
-  const { found } = rows[0]!;
+/** A round trip where domains are among it. */
+async function complete(client: ClientBase, found: LookUpResult): Promise<Found> {
   const { types, functions = [], sequences = [], targets = [], indexNames = [] } = found;
   const result = { ...found, types: types ?? [], functions, sequences, targets, indexNames };
   await resolveDomains(client, result);
