@@ -30,7 +30,20 @@ export async function describeTable(
   name: string,
   extraFunctions: readonly string[] = [],
 ): Promise<TableDescription> {
-  const facts = await readTable(client, schema, name);
+  return describeFound(client, schema, name, await readTable(client, schema, name), extraFunctions);
+}
+
+/**
+ * @param facts what `describeRelation` found
+ * @throws AppError as above
+ */
+export async function describeFound(
+  client: ClientBase,
+  schema: string,
+  name: string,
+  facts: TableFacts | undefined,
+  extraFunctions: readonly string[],
+): Promise<TableDescription> {
   if (facts !== undefined && isTable(facts.kind)) return toDescription(schema, name, facts, extraFunctions);
   const kind = facts === undefined ? undefined : otherKinds[facts.kind];
   if (facts === undefined) await requireSchema(client, schema);

@@ -4,8 +4,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { inTransaction } from '../../postgres/transaction.ts';
+import { describeRelation } from '../../tables/catalog.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
-import { describeTable } from '../../tables/describe-table.ts';
+import { describeFound } from '../../tables/describe-table.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses, tableErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
@@ -43,8 +44,12 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         query.schema,
         'table:read',
       );
-      const table = await inTransaction(context.pool, { ...transaction, readOnly: true }, (client) =>
-        describeTable(client, schema, name, context.config.database.defaultFunctions),
+      const { defaultFunctions } = context.config.database;
+      const table = await inTransaction(
+        context.pool,
+        { ...transaction, readOnly: true },
+        (client, { begun }) => describeFound(client, schema, name, begun!.rows[0]?.found, defaultFunctions),
+        describeRelation(schema, name),
       );
       return { table };
     },
