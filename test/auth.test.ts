@@ -143,6 +143,14 @@ suite('authentication', () => {
     });
   }
 
+  test('refuses a token that was right when it came first', async (t) => {
+    const token = jwt({ ...claims(), exp: seconds() + 1 });
+    assert.equal((await service.get('/table/none', { token })).status, 404);
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 40_000 });
+    const answer = await service.get('/table/none', { token });
+    assert.match(assertProblem(answer, 401, 'invalid-token').detail, /expired/);
+  });
+
   for (const authorization of [
     'Basic dXNlcjpwYXNz',
     'Bearer',

@@ -7,7 +7,7 @@ import { AppError } from '../errors.ts';
 import { copyFrom } from './copy.ts';
 import { createPool } from './pool.ts';
 import { toAppError } from './sqlstate.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction, type TransactionEdges } from './transaction.ts';
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -226,4 +226,64 @@ test('many at once, with every kind of end, leak nothing', async () => {
   const results = await Promise.allSettled(runs);
   assert.equal(await countRows(), results.filter((result) => result.status === 'fulfilled').length);
   assert(pool.totalCount <= 2);
+});
+
+test('last statements end the transaction with them', async () => {
+  const work = (client: pg.PoolClient, { endWith }: TransactionEdges) =>
+    client
+      .query('INSERT INTO t VALUES (1)')
+      .then(() => endWith(['INSERT INTO t VALUES (2)', 'SELECT count(*)::int AS n FROM t']));
+  const [, counted] = await inTransaction(pool, { rollback: true }, work);
+  assert.equal(counted!.rows[0].n, 2);
+  assert.equal(await countRows(), 0);
+  await inTransaction(pool, {}, work);
+  assert.equal(await countRows(), 2);
+});
+
+test('a last statement that fails is told, keeps nothing, and leaves a connection that can COPY', async () => {
+  let pid = 0;
+  const failing = inTransaction(pool, {}, async (client, { endWith }) => {
+    pid = await backendPid(client);
+    await client.query('INSERT INTO t VALUES (1)');
+    await endWith(['INSERT INTO t VALUES (2)', 'SELECT 1/0', { text: 'SELECT $1::int', values: [3] }]);
+  });
+  await assert.rejects(failing, { code: '22012' });
+  assert.equal(await countRows(), 0);
+  await inTransaction(pool, {}, async (client) => {
+    assert.equal(await backendPid(client), pid);
+    const copy = copyFrom(client, 'COPY t FROM STDIN');
+    await copy.write(Buffer.from('1\n'));
+    assert.equal(await copy.end(), 1);
+  });
+  assert.equal(await countRows(), 1);
+});
+
+test('an abort cancels a last statement that runs; one that has committed is answered', async () => {
+  const reason = new Error('the caller has gone');
+  const slow = new AbortController();
+  setTimeout(() => slow.abort(reason), 30);
+  const cancelled = inTransaction(pool, { signal: slow.signal }, async (_, { endWith }) =>
+    endWith(['INSERT INTO t VALUES (1)', 'SELECT pg_sleep(10)']),
+  );
+  await assert.rejects(cancelled, reason);
+  assert.equal(await countRows(), 0);
+
+  const late = new AbortController();
+  const committed = inTransaction(pool, { signal: late.signal }, async (_, { endWith }) => {
+    await endWith(['INSERT INTO t VALUES (1)']);
+    late.abort(reason);
+    return 'kept';
+  });
+  assert.equal(await committed, 'kept');
+  assert.equal(await countRows(), 1);
+});
+
+test('a first statement goes with the begin, and never outlives a role that is refused', async () => {
+  const first = { text: 'SELECT current_user AS name, $1::int AS n', values: [7] };
+  const n = await inTransaction(pool, {}, async (_, { begun }) => begun!.rows[0].n, first);
+  assert.equal(n, 7);
+  const work = async () => assert.fail('it must not run');
+  const refused = inTransaction(pool, { role: 'no such role' }, work, 'INSERT INTO t VALUES (1)');
+  await assert.rejects(refused, (error) => error instanceof AppError && error.code === 'permission-denied');
+  assert.equal(await countRows(), 0);
 });
