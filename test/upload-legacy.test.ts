@@ -1,8 +1,9 @@
 /** Upload Table From Excel with .xls, .xlsb and .ods, over HTTP: the same rows, the same problems, the same limits. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as library from '@e965/xlsx';
 import { assertProblem, places } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
@@ -173,3 +174,40 @@ test('many at once', async () => {
     [201, 201, 201, 201],
   );
 });
+
+/** The processes of the reader that run now; where the system does not tell (not Linux), none. */
+function readerPids(): number[] {
+  const tasks = `/proc/${process.pid}/task`;
+  return readdirSync(tasks)
+    .flatMap((task) => readFileSync(`${tasks}/${task}/children`, 'latin1').split(' '))
+    .filter((pid) => pid !== '')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('reader-process');
+      } catch {
+        return false;
+      }
+    });
+}
+
+const isTold = existsSync(`/proc/${process.pid}/task/${process.pid}/children`);
+
+for (const path of ['/table/left/upload/excel', '/api/v1/inspect/excel']) {
+  test(`the reader ends when its client goes away: ${path}`, { skip: !isTold }, async () => {
+    const gone = new AbortController();
+    const form = new FormData();
+    form.append('file', new Blob([new Uint8Array(write([['a'], [1]], 'biff8'))]), 'a.xls');
+    const answer = service.request('POST', path, { body: form, signal: gone.signal });
+    const giveUpAt = performance.now() + 10_000;
+    const until = async (holds: () => boolean, what: string) => {
+      for (; !holds(); await sleep(1)) assert.ok(performance.now() < giveUpAt, `waited too long for ${what}`);
+    };
+    await until(() => readerPids().length === 1, 'the reader to start');
+    // As one that is long at work.
+    process.kill(readerPids()[0]!, 'SIGSTOP');
+    gone.abort();
+    await assert.rejects(answer);
+    await until(() => readerPids().length === 0, 'the reader to end');
+  });
+}

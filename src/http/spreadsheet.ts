@@ -68,20 +68,26 @@ export interface OpenedSpreadsheet {
   definition: unknown;
 }
 
-/** Receives both parts and opens the file for `use`; the file is gone afterwards, whatever happens. */
+/**
+ * Receives both parts and opens the file for `use`; the file is gone afterwards, whatever happens.
+ *
+ * @param signal ends the opening, which may take as long as a reading
+ */
 export function withSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,
+  signal: AbortSignal,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, use));
+  return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, signal, use));
 }
 
 async function receiveSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,
+  signal: AbortSignal,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
   const { limits } = context.config;
@@ -92,7 +98,12 @@ async function receiveSpreadsheet<Result>(
     const definition = body && parseDefinitionBody(body, limits);
     const options = optionsOf(query);
     const open = (sheet: Pick<SpreadsheetOptions, 'sheet'>) =>
-      openSpreadsheet(spool, { ...options, ...sheet }, { ...limits, maxRatio: limits.maxUnpackRatio });
+      openSpreadsheet(
+        spool,
+        { ...options, ...sheet },
+        { ...limits, maxRatio: limits.maxUnpackRatio },
+        signal,
+      );
     const source = await open({});
     const openSheet = async (sheet: string) => source.openSheet?.(sheet) ?? open({ sheet });
     return await use({ source, openSheet, spool, definition });

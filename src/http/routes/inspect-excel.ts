@@ -71,7 +71,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     async (request, reply) => {
       const query = parseQuery(request.query);
       const { signal } = await admitRequest(request, reply, context, 'table:load');
-      return withSpreadsheet(request, context, query, async ({ source, openSheet }) => {
+      return withSpreadsheet(request, context, query, signal, async ({ source, openSheet }) => {
         const { sheets, sheet } = await inspectSpreadsheet(source, openSheet, context.config.limits, signal);
         const { errorCount, ...shown } = sheet;
         return {
