@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -104,6 +105,47 @@ test('rows whose key holds NULL are in nobody’s way', async () => {
   assert.equal(answer.body.load.rows, 3);
   assert.equal(answer.body.load.skipped, 1);
 });
+
+for (const [what, column, first, second] of [
+  ['NULL, where the key says NULLS NOT DISTINCT', 'k text, UNIQUE NULLS NOT DISTINCT (k)', null, null],
+  ['a range written in two ways', 'k int4range PRIMARY KEY', '[1,2]', '[1,3)'],
+  ['an amount written in two ways', 'k money PRIMARY KEY', '1', '$1.00'],
+  ['a text in a collation that ignores case', 'k text COLLATE ignoring_case PRIMARY KEY', 'a', 'A'],
+] as const) {
+  test(`the same key among the rows sent: ${what}`, async () => {
+    await service.rows(
+      `CREATE COLLATION IF NOT EXISTS ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
+    );
+    const data = [
+      { k: first, v: 1 },
+      { k: second, v: 2 },
+    ];
+    for (const [action, counts, v] of [
+      ['skip', { rows: 1, skipped: 1, updated: 0 }, 1],
+      ['update', { rows: 1, skipped: 0, updated: 1 }, 2],
+    ] as const) {
+      await service.rows(`DROP TABLE IF EXISTS items; CREATE TABLE items (v integer, ${column})`);
+      const answer = await load(data, `if_exists=append&on_conflict=${action}`);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      const { rows, skipped, updated } = answer.body.load;
+      assert.deepEqual({ rows, skipped, updated }, counts, action);
+      assert.deepEqual(await service.rows('SELECT v FROM items'), [{ v }]);
+      const again = await load([{ k: second, v: 3 }], `if_exists=append&on_conflict=${action}`);
+      assert.deepEqual([again.body.load?.rows, again.status], [0, 200], JSON.stringify(again.body));
+    }
+    const { errors } = assertProblem(await load([{ k: first }], 'if_exists=append'), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row, column: name, code }) => [row, name, code]),
+      [[1, 'k', 'not-unique']],
+    );
+    await service.rows('TRUNCATE items');
+    const both = assertProblem(await load(data, 'if_exists=append'), 422, 'invalid-data');
+    assert.deepEqual(
+      both.errors.map(({ row, detail }) => [row, detail]),
+      [[2, 'must be unique: also in row 1']],
+    );
+  });
+}
 
 test('another unique constraint is still a problem, and names the rows', async () => {
   const table = {

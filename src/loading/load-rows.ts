@@ -11,6 +11,7 @@ import type { LoadColumn } from '../tables/load-column.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
 import {
   beginShape,
+  type ConflictKey,
   type ConflictRule,
   createStagingTable,
   findSurplusRows,
@@ -62,7 +63,7 @@ export interface LoadRowsOptions {
 /** `on_conflict`, and the keys that it may go by, the preferred one first. */
 export interface ConflictOption {
   action: ConflictRule['action'];
-  keys: string[][];
+  keys: ConflictKey[];
 }
 
 export interface LoadedRows {
@@ -218,7 +219,7 @@ async function loadStaged<Result>(
       orElse(problems, refusedStagedRow(error, undefined, places), async () => {
         const before = problems.count;
         const rules = (await readRules()).filter(
-          (rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key),
+          (rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key.columns),
         );
         const staged = await readStaged(client, columns);
         // Those that were set apart for the move were undone with it.
@@ -243,7 +244,7 @@ function conflictRule(
   { action, keys }: ConflictOption,
   sourceColumn: (name: string) => number,
 ): ConflictRule {
-  const isBrought = (key: string[]) => key.some((column) => sourceColumn(column) >= 0);
+  const isBrought = (key: ConflictKey) => key.columns.some((column) => sourceColumn(column) >= 0);
   return { action, key: keys.find(isBrought) ?? keys[0]! };
 }
 

@@ -1,4 +1,5 @@
 import type { LoadColumn } from '../tables/load-column.ts';
+import type { ConflictKey } from '../tables/staging.ts';
 import type { LoadedRows } from './load-rows.ts';
 
 /** A relation that rows are loaded into, within the transaction that made or opened it. */
@@ -12,8 +13,8 @@ export interface LoadTarget {
   keepRows: boolean;
   /** Row-level security is in force for the role. */
   takesNoCopy: boolean;
-  /** The columns of the primary key, then those of each unique constraint. */
-  keys: string[][];
+  /** The primary key, then each unique constraint. */
+  keys: ConflictKey[];
   /**
    * What is to be done after the rows.
    *

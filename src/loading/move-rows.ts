@@ -81,12 +81,12 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   const updates = conflict?.action === 'update' && !isBare;
   if (updates) await client.query(createUpdateCounter);
   await client.query('SAVEPOINT "rows"');
-  if (conflict) {
-    const staged = (await readStaged(client, options.columns)) ?? stagingTable;
-    await client.query(findSurplusRows(staged, conflict));
-  }
+  const staged =
+    (await readStaged(client, options.columns)) ??
+    typedStagingTable(options.columns, isStagedAsText, 'fails');
   let merged = 0;
   const refusal = await refusalOf(async () => {
+    if (conflict) await client.query(findSurplusRows(staged, conflict));
     for (const shape of shapes.all.keys()) merged += await moveShape(client, options, shapes, shape);
   });
   const refused = refusal ?? (isBare ? undefined : await checkDeferred(client));
@@ -149,7 +149,7 @@ export async function readStaged(client: ClientBase, columns: LoadColumn[]): Pro
   const { rows } = await client.query(
     "SELECT to_regproc('pg_catalog.pg_input_is_valid') IS NOT NULL AS can_ask",
   );
-  return rows[0].can_ask ? typedStagingTable(columns, isStagedAsText) : undefined;
+  return rows[0].can_ask ? typedStagingTable(columns, isStagedAsText, 'as null') : undefined;
 }
 
 /**

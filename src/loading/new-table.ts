@@ -40,7 +40,10 @@ export async function openNewTable(
     isBare: true,
     keepRows: columns.some(isDomain),
     takesNoCopy: false,
-    keys: [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique].map((key) => key.columns),
+    keys: [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique].map(({ columns }) => ({
+      columns,
+      nullsNotDistinct: false,
+    })),
     finish: async (rows) => {
       if (rows.refusal) {
         await rows.explain(rows.refusal, undefined, async () => [

@@ -6,6 +6,7 @@ import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
+import type { ConflictKey } from '../tables/staging.ts';
 import type { InferredColumn } from './infer-types.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
@@ -67,9 +68,7 @@ SELECT row_security_active($1::regclass) AS has_row_security,
   EXISTS (SELECT FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal AND tgtype::int & 1 = 1) AS has_row_triggers`;
 
 /** A key that is checked at the end of the transaction cannot decide between rows (documentation of INSERT). */
-function keysOf(rules: RowRule[]): string[][] {
+function keysOf(rules: RowRule[]): ConflictKey[] {
   const keys = rules.filter((rule) => rule.kind === 'unique').filter((key) => !key.isDeferrable);
-  return [...keys.filter((key) => key.isPrimary), ...keys.filter((key) => !key.isPrimary)].map(
-    (key) => key.columns,
-  );
+  return [...keys.filter((key) => key.isPrimary), ...keys.filter((key) => !key.isPrimary)];
 }

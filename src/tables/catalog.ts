@@ -442,14 +442,17 @@ reached AS (
     SELECT t.typelem, reached.typmod WHERE ${isArray('t')}
   ) AS next ON true)
 SELECT
-  (SELECT json_agg(json_build_object(
+  (SELECT json_agg(json_strip_nulls(json_build_object(
     'id', attnum, 'name', attname, 'isNullable', NOT attnotnull,
+    'collation', (SELECT format('%I.%I', n.nspname, l.collname)
+      FROM pg_catalog.pg_type t, pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace n ON n.oid = l.collnamespace
+      WHERE t.oid = atttypid AND l.oid = attcollation AND l.oid <> t.typcollation),
     'typeOid', atttypid::bigint, 'typmod', atttypmod,
     'default', CASE WHEN attidentity <> '' THEN 'volatile' WHEN attgenerated <> '' THEN 'none'
       WHEN adbin IS NOT NULL THEN ${volatility('adbin')}
       ELSE (SELECT ${volatility('t.typdefaultbin')} FROM pg_catalog.pg_type t WHERE t.oid = atttypid) END,
     'isGenerated', attgenerated <> '',
-    'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END) ORDER BY attnum)
+    'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END)) ORDER BY attnum)
    FROM attributes) AS columns,
   (SELECT json_agg(json_build_object(
     'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', format_type(t.oid, reached.typmod),

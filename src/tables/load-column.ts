@@ -24,6 +24,8 @@ export interface LoadColumn {
   name: string;
   type: ColumnType;
   isNullable: boolean;
+  /** Quoted; left out where it is that of the type. */
+  collation?: string;
   /**
    * What a missing cell gets: nothing (`none`: NULL), the same value in every row of a transaction (`stable`), or a
    * value of its own per row (`volatile`: sequences, identity, `gen_random_uuid()`).

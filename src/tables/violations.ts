@@ -4,7 +4,7 @@
  */
 import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
 import type { CheckRule, ForeignKeyRule, InputRule, RowRule, UniqueRule } from './row-constraints.ts';
-import { type ConflictRule, surplusTable } from './staging.ts';
+import { type ConflictKey, type ConflictRule, surplusTable } from './staging.ts';
 
 export interface Violation {
   /** 0-based place of the row in the order in which the rows were sent. */
@@ -94,9 +94,10 @@ function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
   return ` AND NOT EXISTS (SELECT FROM ${existing.quoted} o WHERE ${sameKey('o', alias, conflict.key)})`;
 }
 
-function sameKey(left: string, right: string, key: string[]): string {
-  return key
-    .map((column) => `${left}.${quoteIdentifier(column)} = ${right}.${quoteIdentifier(column)}`)
+function sameKey(left: string, right: string, { columns, nullsNotDistinct }: ConflictKey): string {
+  const equals = nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
+  return columns
+    .map((column) => `${left}.${quoteIdentifier(column)} ${equals} ${right}.${quoteIdentifier(column)}`)
     .join(' AND ');
 }
 
@@ -125,14 +126,10 @@ function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: nu
   // The row that is updated may keep what it has.
   const isOther =
     conflict?.action === 'update' ? ` AND (${sameKey('t', 's', conflict.key)}) IS NOT TRUE` : '';
-  const equals = rule.nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
-  const same = rule.columns.map(
-    (column) => `t.${quoteIdentifier(column)} ${equals} s.${quoteIdentifier(column)}`,
-  );
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent)} s
-WHERE EXISTS (SELECT FROM ${existing} t WHERE ${same.join(' AND ')}${isOther})${isNotSkipped('s', sent)}
+WHERE EXISTS (SELECT FROM ${existing} t WHERE ${sameKey('t', 's', rule)}${isOther})${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
