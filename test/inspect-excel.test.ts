@@ -4,7 +4,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
+import { sheetXml } from './support/workbook.ts';
+import { buildWorkbook } from './support/xlsx-builder.ts';
 
 let service: TestService;
 let orders: Buffer;
@@ -69,6 +72,30 @@ test('another sheet, another range, other names', async () => {
   const unknown = await inspect('?sheet=Nowhere');
   assert.equal(unknown.status, 422);
   assert.match(unknown.body.detail, /Orders/);
+});
+
+test('a sheet that cannot be loaded is told, and hides no other', async () => {
+  const wide = Array.from({ length: 1601 }, (_, n) => `c${n}`);
+  const row = (cells: string[]) => sheetXml([cells]);
+  const book = buildWorkbook({
+    sheets: [
+      { name: 'Small', xml: row(['a', 'b']) },
+      { name: 'Wide', xml: row(wide) },
+      { name: 'Last', xml: sheetXml([['c'], [1]]) },
+    ],
+  });
+  const { status, body } = await service.upload('/api/v1/inspect/excel', book);
+  assert.equal(status, 200, JSON.stringify(body));
+  const [small, tooWide, last] = body.sheets;
+  assert.deepEqual(small, { name: 'Small', visibility: 'visible', rows: 0, columns: 2 });
+  assert.deepEqual(last, { name: 'Last', visibility: 'visible', rows: 1, columns: 1 });
+  assert.equal(tooWide.problem.code, 'limit-exceeded');
+  assert.match(tooWide.problem.detail, /1,600 columns.*range/);
+  const chosen = await service.upload('/api/v1/inspect/excel?sheet=Wide', book);
+  assertProblem(chosen, 413, 'limit-exceeded');
+  assert.equal(chosen.body.detail, tooWide.problem.detail);
+  const part = await service.upload('/api/v1/inspect/excel?sheet=Wide&range=A:C', book);
+  assert.deepEqual(part.body.sheet.header, ['c0', 'c1', 'c2']);
 });
 
 test('needs the scope table:load', async () => {

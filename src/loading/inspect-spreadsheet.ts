@@ -2,7 +2,7 @@
  * What a workbook holds, before it is loaded: its sheets with their sizes, and of the chosen sheet the header, the
  * definition that would be inferred, the first rows as text, and the warnings.
  */
-import type { Problem } from '../errors.ts';
+import { AppError, type Problem } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
@@ -34,6 +34,8 @@ interface SheetSize {
   /** Rows below the header that have a value. */
   rows: number;
   columns: number;
+  /** Why the sheet cannot be read; the sizes are then as far as it was. */
+  problem?: { code: string; detail: string };
 }
 
 /** @param openSheet opens the file anew with another sheet chosen */
@@ -55,8 +57,21 @@ export async function inspectSpreadsheet(
     if (!summary.hasCells) return { rows: 0, columns: 0 };
     if (summary.name === chosen.sheet) return preview.size;
     const counter = new TypeInference(limits, () => {});
-    await (await openSheet(summary.name)).read(counter, signal);
-    return { rows: counter.rowCount, columns: counter.columns().length };
+    const fault = await faultOf(async () => (await openSheet(summary.name)).read(counter, signal));
+    const problem = fault && { code: fault.code, detail: fault.detail };
+    return { rows: counter.rowCount, columns: counter.columns().length, ...(problem && { problem }) };
+  }
+
+  /** One sheet that cannot be read must not hide the others. */
+  async function faultOf(reading: () => Promise<void>): Promise<AppError | undefined> {
+    try {
+      await reading();
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof AppError && error.status < 500) return error;
+      throw error;
+    }
   }
 }
 

@@ -23,6 +23,15 @@ const Inspected = Type.Object(
         visibility: Type.String({ enum: ['visible', 'hidden', 'veryHidden'] }),
         rows: Type.Integer({ description: 'Rows below the header that have a value.' }),
         columns: Type.Integer(),
+        problem: Type.Optional(
+          Type.Object(
+            { code: Type.String(), detail: Type.String() },
+            {
+              description:
+                'Why a load of this sheet would be refused (too many columns, say); rows and columns are then counted up to there.',
+            },
+          ),
+        ),
       }),
     ),
     sheet: Type.Object(
@@ -75,7 +84,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         const { sheets, sheet } = await inspectSpreadsheet(source, openSheet, context.config.limits, signal);
         const { errorCount, ...shown } = sheet;
         return {
-          sheets: sheets.map(({ name, visibility, rows, columns }) => ({ name, visibility, rows, columns })),
+          sheets: sheets.map(({ hasCells: _, ...shown }) => shown),
           sheet: { ...shown, error_count: errorCount },
         };
       });

@@ -230,7 +230,12 @@ export class SheetRows {
   #addColumn(place: number, name: string): number {
     const sinkColumn = this.sheetColumns.push(this.#firstColumn + place + 1) - 1;
     if (sinkColumn >= this.#options.limits.maxColumns) {
-      throw limitExceeded('The sheet has too many columns', this.#options.limits.maxColumns, 'columns');
+      throw limitExceeded(
+        'The sheet has too many columns',
+        this.#options.limits.maxColumns,
+        'columns',
+        'Load a part of it with `range`, as in range=A:Z.',
+      );
     }
     if (sinkColumn >= this.#lastRows.length) {
       const larger = new Int32Array(2 * this.#lastRows.length);

@@ -17,7 +17,8 @@ export interface SpreadsheetLimits {
   maxLegacyFileBytes: number;
 }
 
-/** The one wording of a limit passed: what, and the limit's value. */
-export function limitExceeded(what: string, limit: number, unit: string): AppError {
-  return new AppError('limit-exceeded', `${what}: the limit is ${limit.toLocaleString('en-US')} ${unit}.`);
+/** The one wording of a limit passed: what, the limit's value, and what to do where there is something to do. */
+export function limitExceeded(what: string, limit: number, unit: string, remedy = ''): AppError {
+  const detail = `${what}: the limit is ${limit.toLocaleString('en-US')} ${unit}.`;
+  return new AppError('limit-exceeded', remedy === '' ? detail : `${detail} ${remedy}`);
 }

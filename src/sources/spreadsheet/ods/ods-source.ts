@@ -118,6 +118,11 @@ class OdsSource implements SpreadsheetSource {
     this.warnings.splice(0, this.warnings.length, ...rows.warnings);
   }
 
+  openSheet = (name: string): SpreadsheetSource => {
+    const scanning = { ...this.#scanning, sheet: chooseSheet(this.sheets, name) };
+    return new OdsSource(this.#container, this.#content, scanning, this.sheets, this.#options);
+  };
+
   locate = (row: number, column: number): CellLocation => {
     return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
   };
