@@ -8,7 +8,13 @@ export type SpreadsheetFormat =
   | 'biff'
   | 'excel-xml'
   | 'html'
+  | 'json'
   | 'pdf'
+  | 'rtf'
+  | 'image'
+  | 'archive'
+  | 'parquet'
+  | 'sqlite'
   | 'csv'
   | 'empty'
   | 'unknown';
@@ -26,8 +32,17 @@ const signatures: [bytes: number[], format: SpreadsheetFormat][] = [
   [[0x09, 0x00, 0x04, 0x00], 'biff'],
   [[0x09, 0x02, 0x06, 0x00], 'biff'],
   [[0x09, 0x04, 0x06, 0x00], 'biff'],
-  [[0x25, 0x50, 0x44, 0x46], 'pdf'],
+  ...signature('pdf', '%PDF'),
+  ...signature('rtf', '{\\rtf'),
+  ...signature('image', '\x89PNG', 'GIF8', '\xff\xd8\xff', 'II*\0', 'MM\0*'),
+  ...signature('archive', '\x1f\x8b', 'BZh', '7z\xbc\xaf', 'Rar!', '\xfd7zXZ', '\x28\xb5\x2f\xfd'),
+  ...signature('parquet', 'PAR1'),
+  ...signature('sqlite', 'SQLite format 3\0'),
 ];
+
+function signature(format: SpreadsheetFormat, ...texts: string[]): [number[], SpreadsheetFormat][] {
+  return texts.map((text) => [[...Buffer.from(text, 'latin1')], format]);
+}
 
 /** @param head the file's first bytes, `recognizedBytes` of them or all */
 export function recognizeFormat(head: Buffer): SpreadsheetFormat {
@@ -38,6 +53,8 @@ export function recognizeFormat(head: Buffer): SpreadsheetFormat {
   const start = head.toString('latin1').replace(/^(ï»¿)?\s+|^ï»¿/, '');
   if (/^<\?xml/i.test(start)) return 'excel-xml';
   if (/^<(!doctype html|html|table|head|meta)/i.test(start)) return 'html';
+  // What may be a column's name, as `[id]`, is left to be text.
+  if (/^(\{\s*["}]|\[\s*[[{"\]])/.test(start)) return 'json';
   return isText(head) ? 'csv' : 'unknown';
 }
 

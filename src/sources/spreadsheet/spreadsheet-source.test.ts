@@ -390,7 +390,22 @@ test('other files are named', async () => {
     [Buffer.from('<html><table>'), /a web page/],
     [Buffer.from('%PDF-1.7'), /a PDF/],
     [Buffer.from('<?xml version="1.0"?><Workbook/>'), /an XML file/],
-    [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), /no kind that is known/],
+    [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), /an image/],
+    [Buffer.from([0xff, 0xd8, 0xff, 0xe0]), /an image/],
+    [Buffer.from([0x1f, 0x8b, 8, 0]), /archive. Unpack it/],
+    [Buffer.from('{\\rtf1 x}'), /RTF/],
+    [Buffer.from('PAR1\0'), /Parquet/],
+    [Buffer.from('SQLite format 3\0'), /SQLite/],
+    [Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2]), /no kind that is known/],
+    ...[
+      '{"data": []}',
+      '[{"a": 1}]',
+      '\ufeff\n[\n  {"a": 1}]',
+      '{"a":1}\n{"a":2}\n',
+      '[[1,2]]',
+      '[]',
+      '{}',
+    ].map((json): [Buffer, RegExp] => [Buffer.from(json), /is JSON. Send it to \/upload\/json/]),
     [
       withPart(
         '_rels/.rels',
@@ -402,6 +417,13 @@ test('other files are named', async () => {
     ],
   ];
   for (const [bytes, detail] of files) await assert.rejects(open(bytes), fails('unsupported-file', detail));
+});
+
+test('text that begins with a bracket is no JSON for that', async () => {
+  for (const header of ['[id],[name]', '{id};{name}']) {
+    const [first] = (await read(Buffer.from(`${header}\n1,2\n`))).columns;
+    assert.match(first!, /^[[{]id[\]}]/);
+  }
 });
 
 test('whole numbers are whole however they are written', async () => {

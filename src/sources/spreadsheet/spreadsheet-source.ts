@@ -30,7 +30,16 @@ const formats: Record<SpreadsheetFormat, OpenFormat> = {
   csv: openCsv,
   'excel-xml': refuse('an XML file'),
   html: refuse('a web page (HTML), whatever its name says'),
+  json: refuse(
+    'JSON',
+    'Send it to /upload/json of the table instead, as the body of the request: {"data": [{…}, …]}.',
+  ),
   pdf: refuse('a PDF document'),
+  rtf: refuse('a text document (RTF)'),
+  image: refuse('an image'),
+  archive: refuse('a compressed file or an archive', 'Unpack it and send the workbook that is in it.'),
+  parquet: refuse('a Parquet file'),
+  sqlite: refuse('an SQLite database'),
   empty: refuse('empty'),
   unknown: refuse('of no kind that is known'),
 };
@@ -52,15 +61,8 @@ export async function openSpreadsheet(
   return await formats[recognizeFormat(head)](file, options, limits, signal);
 }
 
-function refuse(what: string): OpenFormat {
+function refuse(what: string, remedy = 'Save it as an Excel workbook (.xlsx) and send that.'): OpenFormat {
   return async () => {
-    throw unsupported(what);
+    throw new AppError('unsupported-file', `The file is ${what}. ${remedy}`);
   };
-}
-
-function unsupported(what: string): AppError {
-  return new AppError(
-    'unsupported-file',
-    `The file is ${what}. Save it as an Excel workbook (.xlsx) and send that.`,
-  );
 }

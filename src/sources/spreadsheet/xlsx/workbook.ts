@@ -76,7 +76,10 @@ export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart
     if (foreign !== undefined) throw notAWorkbook(foreign[1]);
     return part;
   }
-  throw notAWorkbook('a zip file of another kind');
+  throw new AppError(
+    'unsupported-file',
+    'The file is a zip file of another kind, not an Excel workbook. Where a workbook is in it, unpack it and send that.',
+  );
 }
 
 /** Named by the part's extension and folder, which is enough to tell the person what the file is. */
