@@ -164,6 +164,49 @@ suite('a workbook without a definition', () => {
     assert.deepEqual(typesOf(answer), ['a text', 'b text']);
     assertProblem(await service.upload(path(nextTable()), sheetOf([])), 422, 'nothing-to-load');
   });
+
+  const sheets = {
+    Empty: sheetXml([]),
+    Header: sheetXml([['a', 'b', 'c', 'd']]),
+    Blank: sheetXml([['  '], [null]]),
+    Rows: sheetXml([['a'], [1], [2]]),
+  };
+  const book = buildWorkbook({ sheets: Object.entries(sheets).map(([name, xml]) => ({ name, xml })) });
+  const nothing: [query: string, detail: RegExp][] = [
+    ['', /Sheet "Empty" is empty. Choose another with `sheet`: "Header", "Blank", "Rows"\.$/],
+    ['?sheet=Blank', /Sheet "Blank" has no cell with a value. Choose another with `sheet`: "Empty", /],
+    [
+      '?sheet=Rows&header_row=9',
+      /Sheet "Rows" has no value in row 9, the `header_row`, .* last row is row 3\.$/,
+    ],
+    ['?sheet=Rows&range=C1:D9', /Sheet "Rows" has no cell with a value in the `range`/],
+    ['?sheet=Rows&range=C:D', /Sheet "Rows" has no cell with a value in the `range`/],
+  ];
+  for (const [query, detail] of nothing) {
+    test(`and with nothing to load says what was found: ${query}`, async () => {
+      const { detail: found } = assertProblem(
+        await service.upload(path(nextTable(), query), book),
+        422,
+        'nothing-to-load',
+      );
+      assert.match(found, detail);
+      const csv = await service.upload(path(nextTable()), Buffer.from('\n\n'));
+      assert.match(csv.body.detail, /The file has no cell with a value\.$/);
+    });
+  }
+
+  test('and with a header alone says so beside the table', async () => {
+    for (const query of ['?sheet=Header', '?sheet=Header&if_exists=append']) {
+      const { body } = await service.upload(`/table/headed/upload/excel${query}`, book);
+      assert.deepEqual(body.load.warnings, [
+        {
+          code: 'no-rows',
+          detail:
+            'Sheet "Header" has no row with a value below its header, which is row 1 ("a", "b", "c", …).',
+        },
+      ]);
+    }
+  });
 });
 
 suite('the example workbook', () => {

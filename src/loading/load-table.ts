@@ -133,10 +133,9 @@ async function inferWhereNeeded(
   await input.readAndKeep(inference, request.signal);
   refuseUnfitNames(inference, input);
   if (isNew && input.definition === undefined && inference.columns().length === 0) {
-    throw new AppError(
-      'nothing-to-load',
-      'The upload holds neither a definition (`table`) nor a row with a column.',
-    );
+    const why = input.warnings.find(({ code }) => code === 'no-rows')?.detail ?? '';
+    const detail = 'The upload holds neither a definition (`table`) nor a row with a column.';
+    throw new AppError('nothing-to-load', why === '' ? detail : `${detail} ${why}`);
   }
   return inference;
 }

@@ -44,7 +44,8 @@ function findSheet(sheets: SheetSummary[], wanted: string): number {
 
 const namesListed = 50;
 
-function listNames(sheets: SheetSummary[]): string {
+/** Sheets' names in a message, not too many of them. */
+export function listNames(sheets: Pick<SheetSummary, 'name'>[]): string {
   const names = sheets.slice(0, namesListed).map((sheet) => quote(sheet.name));
   return names.join(', ') + (sheets.length > namesListed ? `, and ${sheets.length - namesListed} more` : '');
 }

@@ -17,11 +17,18 @@ import {
 } from '../cell-kind.ts';
 import type { CellLocation, CellSink } from '../cell-sink.ts';
 import type { SourceWarning } from '../row-source.ts';
-import { type CellRange, cellAddress, parseRange, rowAddress, wholeSheet } from './cell-address.ts';
-import { quote } from './choose-sheet.ts';
+import {
+  type CellRange,
+  cellAddress,
+  maxSheetColumn,
+  parseRange,
+  rowAddress,
+  wholeSheet,
+} from './cell-address.ts';
+import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns } from './header-names.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
-import type { SpreadsheetOptions } from './spreadsheet-options.ts';
+import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
 import { dayMicroseconds } from './xlsx/serial-date.ts';
 
 export interface SheetRowsOptions {
@@ -95,8 +102,31 @@ export class SheetRows {
     this.#cellErrorsAreNull = options.cellErrors === 'null';
   }
 
-  get warnings(): SourceWarning[] {
-    return this.#names?.warnings ?? [];
+  /** What a person should know of the pass over this sheet, which has come to its end. */
+  warningsFor(source: Pick<SpreadsheetSource, 'sheet' | 'sheets'>): SourceWarning[] {
+    const warnings = this.#names?.warnings ?? [];
+    if (this.#rowCount > 0) return warnings;
+    return [...warnings, { code: 'no-rows', detail: this.#describeNothing(source) }];
+  }
+
+  /** A sheet without a row is most often the wrong sheet, or has its header elsewhere. */
+  #describeNothing({ sheet, sheets }: Pick<SpreadsheetSource, 'sheet' | 'sheets'>): string {
+    const subject = sheet === '' ? 'The file' : `Sheet ${quote(sheet)}`;
+    const { headerRow, range } = this.#options;
+    const header = this.#headerTexts.filter((text) => text);
+    if (header.length > 0) {
+      const shown = header.slice(0, 3).map(quote).join(', ');
+      const all = header.length > 3 ? `${shown}, …` : shown;
+      return `${subject} has no row with a value below its header, which is row ${this.headerRow} (${all}).`;
+    }
+    const others = sheets.filter(({ name, hasCells }) => hasCells && name !== sheet);
+    const otherSheets = others.length === 0 ? '' : ` Choose another with \`sheet\`: ${listNames(others)}.`;
+    if (this.#row === 0) return `${subject} is empty.${otherSheets}`;
+    if (headerRow !== undefined && !(range.hasFirstRow && headerRow === range.firstRow)) {
+      return `${subject} has no value in row ${headerRow}, the \`header_row\`, or below it; its last row is row ${this.#row}.`;
+    }
+    const isPart = range.hasFirstRow || range.firstColumn > 1 || range.lastColumn < maxSheetColumn;
+    return `${subject} has no cell with a value${isPart ? ' in the `range`' : ''}.${otherSheets}`;
   }
 
   beginRow(row: number): void {

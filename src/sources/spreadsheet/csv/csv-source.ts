@@ -116,7 +116,7 @@ class CsvSource implements SpreadsheetSource {
     decoder.finish();
     scanner.finish();
     rows.finish();
-    this.warnings.splice(0, this.warnings.length, ...this.#readingWarnings(), ...rows.warnings);
+    this.warnings.splice(0, this.warnings.length, ...this.#readingWarnings(), ...rows.warningsFor(this));
   }
 
   /** As a spreadsheet program would show the file: records are its rows, and there is no sheet to name. */

@@ -202,7 +202,7 @@ class LegacySource implements SpreadsheetSource {
     }
     cells.finish();
     rows.finish();
-    this.warnings.splice(0, this.warnings.length, ...rows.warnings);
+    this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
   }
 
   locate = (row: number, column: number): CellLocation => {

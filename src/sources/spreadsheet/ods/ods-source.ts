@@ -115,7 +115,7 @@ class OdsSource implements SpreadsheetSource {
     }
     scanner.finish();
     rows.finish();
-    this.warnings.splice(0, this.warnings.length, ...rows.warnings);
+    this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
   }
 
   openSheet = (name: string): SpreadsheetSource => {

@@ -91,7 +91,7 @@ class XlsxSource implements SpreadsheetSource {
     }
     scanner.finish();
     rows.finish();
-    this.warnings.splice(0, this.warnings.length, ...rows.warnings);
+    this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
   }
 
   openSheet = (name: string): SpreadsheetSource => new XlsxSource(this.#shared, name, this.#options);
