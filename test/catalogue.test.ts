@@ -127,7 +127,14 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
 }
 
 /** Of warnings, not of problems. */
-const warnings = ['ignored-column', 'suppressed-rows', 'own-numbers', 'blank-header', 'repeated-header'];
+const warnings = [
+  'no-rows',
+  'ignored-column',
+  'suppressed-rows',
+  'own-numbers',
+  'blank-header',
+  'repeated-header',
+];
 
 const codeOfProblem =
   /(?:\bcode: |\breport\([^,]+,\s*|\brefuse\(\s*|\bpartFault\(\s*[^,]+,\s*|\binvalidBody\([^,]+,\s*)'([a-z]+(?:-[a-z]+)+)'/g;

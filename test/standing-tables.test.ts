@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sheetOf } from './support/workbook.ts';
 
 let service: TestService;
 
@@ -491,6 +492,20 @@ suite('keys of the data that cannot name a column', () => {
     const table = { columns: [{ name: 'ok', type: 'int' }] };
     const answer = await service.post('/table/new/upload/json?extra_columns=add', { table, data });
     await assertRefused(answer, expected);
+  test('misspelt: told with what was probably meant, in JSON and workbooks', async () => {
+    await service.rows('CREATE TABLE t (quantity int, "Unit price" numeric, note text)');
+    const data = [{ quantiy: 1, 'unit prise': 2, colour: 3 }];
+    const file = sheetOf([Object.keys(data[0]!), Object.values(data[0]!)]);
+    for (const answer of [
+      await append(data),
+      await service.upload('/table/t/upload/excel?if_exists=append', file),
+    ]) {
+      const { errors } = assertProblem(answer, 422, 'invalid-data');
+      const hints = errors.map(({ detail }) => /Did you mean (.*)\?/.exec(detail)?.[1]);
+      assert.deepEqual(hints, ['"quantity"', '"Unit price"', undefined]);
+    }
+  });
+
   });
 
   test('are unknown columns of a table that stands', async () => {

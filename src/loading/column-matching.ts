@@ -2,6 +2,7 @@
  * Which column of the table a column of the data goes into.
  */
 import type { Problem } from '../errors.ts';
+import { didYouMean } from '../tables/identifiers.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 
 /** What to do with columns of the data that the table lacks. */
@@ -21,6 +22,8 @@ export class ColumnMatcher {
   readonly #byLooseName = new Map<string, number>();
   readonly #extraColumns: ExtraColumns;
   #shownColumns: string | undefined;
+  /** Unknown columns so far: not each of thousands is worth a search for what was meant. */
+  #refused = 0;
   readonly #taken = new Map<number, string>();
 
   /**
@@ -64,9 +67,10 @@ export class ColumnMatcher {
       return { target: -1 };
     }
     this.#shownColumns ??= showColumns(this.#columns);
+    const hint = didYouMean(name, this.#byName.keys(), this.#refused++);
     return refuse(
       'unknown-column',
-      `is not a column of the table; leave it out, or send extra_columns=ignore or extra_columns=add. The columns are ${this.#shownColumns}`,
+      `is not a column of the table.${hint} Rename it, leave it out, or send extra_columns=ignore or extra_columns=add. The columns are ${this.#shownColumns}`,
     );
   }
 }
