@@ -92,6 +92,61 @@ suite('a trigger that raises', () => {
   });
 });
 
+suite('a trigger that ends with another code than that of RAISE', () => {
+  const cases: [what: string, body: string, told: RegExp][] = [
+    ['one of its own', `RAISE EXCEPTION 'not on Sundays' USING ERRCODE = 'U0001'`, /^not on Sundays$/],
+    [
+      'one of a missing table',
+      `RAISE EXCEPTION 'no such shop' USING ERRCODE = 'undefined_table'`,
+      /^no such shop$/,
+    ],
+    ['that of a query', 'PERFORM 1 FROM missing_table', /missing_table/],
+    ['that of an ASSERT', `ASSERT NEW.a > 5, 'a is too small'`, /^a is too small$/],
+  ];
+  for (const [what, body, told] of cases) {
+    test(`${what}: the row is refused in its words`, async () => {
+      await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
+        CREATE OR REPLACE FUNCTION end_badly() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN IF NEW.a = 2 THEN ${body}; END IF; RETURN NEW; END $$;
+        CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION end_badly()`);
+      for (const query of ['', '&on_conflict=skip']) {
+        const { errors } = assertProblem(await append(a(1, 2, 3), query), 422, 'invalid-data');
+        assert.deepEqual(
+          errors.map(({ row, code }) => [row, code]),
+          [[2, refused]],
+        );
+        assert.match(errors[0]!.detail, told);
+      }
+    });
+  }
+
+  test('TRUNCATE: there is no row to name', async () => {
+    await service.rows(`CREATE TABLE t (a int);
+      CREATE OR REPLACE FUNCTION keep_all() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'nothing is ever emptied here' USING ERRCODE = 'U0002'; END $$;
+      CREATE TRIGGER r BEFORE TRUNCATE ON t EXECUTE FUNCTION keep_all()`);
+    const answer = await service.post('/table/t/upload/json?if_exists=truncate', { data: a(1) });
+    const { detail } = assertProblem(answer, 422, 'invalid-data');
+    assert.equal(detail, 'A trigger of the table refuses the data: nothing is ever emptied here');
+  });
+});
+
+test('on_conflict for a table with a rule of its own: PostgreSQL’s reason is told', async () => {
+  await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
+    CREATE RULE r AS ON INSERT TO t DO ALSO SELECT 1`);
+  const { detail } = assertProblem(await append(a(1), '&on_conflict=update'), 422, 'invalid-parameter');
+  assert.match(detail, /ON CONFLICT clause cannot be used with table that has/);
+});
+
+test('rows that meet at a key by a default of it are refused', async () => {
+  await service.rows('CREATE TABLE t (a int, b int DEFAULT 7, c int, PRIMARY KEY (a, b))');
+  const data = [
+    { a: 1, c: 1 },
+    { a: 1, c: 2 },
+  ];
+  await assertRefused(await append(data, '&on_conflict=update'), [{ row: 2, code: refused }]);
+});
+
 test('rows that a trigger leaves out are not counted, and told of', async () => {
   await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
     CREATE TRIGGER l BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION leave_out()`);
@@ -437,6 +492,20 @@ suite('columns of the data and of the table', () => {
     assert.match(errors[0]!.detail, /The columns are "a", "b"$/);
   });
 
+  test('misspelt: told with what was probably meant, in JSON and workbooks', async () => {
+    await service.rows('CREATE TABLE t (quantity int, "Unit price" numeric, note text)');
+    const data = [{ quantiy: 1, 'unit prise': 2, colour: 3 }];
+    const file = sheetOf([Object.keys(data[0]!), Object.values(data[0]!)]);
+    for (const answer of [
+      await append(data),
+      await service.upload('/table/t/upload/excel?if_exists=append', file),
+    ]) {
+      const { errors } = assertProblem(answer, 422, 'invalid-data');
+      const hints = errors.map(({ detail }) => /Did you mean (.*)\?/.exec(detail)?.[1]);
+      assert.deepEqual(hints, ['"quantity"', '"Unit price"', undefined]);
+    }
+  });
+
   test('a row without a key is a row of defaults', async () => {
     await service.rows("CREATE TABLE t (a int DEFAULT 5, b text DEFAULT 'x')");
     assert.equal((await append([{}])).body.load.rows, 1);
@@ -492,20 +561,6 @@ suite('keys of the data that cannot name a column', () => {
     const table = { columns: [{ name: 'ok', type: 'int' }] };
     const answer = await service.post('/table/new/upload/json?extra_columns=add', { table, data });
     await assertRefused(answer, expected);
-  test('misspelt: told with what was probably meant, in JSON and workbooks', async () => {
-    await service.rows('CREATE TABLE t (quantity int, "Unit price" numeric, note text)');
-    const data = [{ quantiy: 1, 'unit prise': 2, colour: 3 }];
-    const file = sheetOf([Object.keys(data[0]!), Object.values(data[0]!)]);
-    for (const answer of [
-      await append(data),
-      await service.upload('/table/t/upload/excel?if_exists=append', file),
-    ]) {
-      const { errors } = assertProblem(answer, 422, 'invalid-data');
-      const hints = errors.map(({ detail }) => /Did you mean (.*)\?/.exec(detail)?.[1]);
-      assert.deepEqual(hints, ['"quantity"', '"Unit price"', undefined]);
-    }
-  });
-
   });
 
   test('are unknown columns of a table that stands', async () => {

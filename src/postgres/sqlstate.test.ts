@@ -9,6 +9,9 @@ function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg
   return Object.assign(new pg.DatabaseError('secret SQL text', 0, 'error'), { code, ...fields });
 }
 
+/** Features, states and privileges, and what functions of the table say. */
+const tellsTheMessage = /^(0A|55|42501|P0|P0001|09|20|27|2F|38|39)$/;
+
 function codeOf(error: unknown): string | undefined {
   const result = toAppError(error);
   return result instanceof AppError ? result.code : undefined;
@@ -40,6 +43,15 @@ test('a SQLSTATE, else its class, has its place in the catalogue', () => {
     '22P02': 'invalid-data',
     '22003': 'invalid-data',
     P0001: 'invalid-data',
+    P0004: 'invalid-data',
+    '0A000': 'invalid-parameter',
+    '21000': 'invalid-data',
+    '54000': 'invalid-data',
+    '54001': 'invalid-data',
+    '55000': 'invalid-parameter',
+    // Nobody's but a trigger's.
+    U0001: 'invalid-data',
+    '45000': 'invalid-data',
     // Ours: a syntax error, an internal error.
     '42601': undefined,
     XX000: undefined,
@@ -48,7 +60,33 @@ test('a SQLSTATE, else its class, has its place in the catalogue', () => {
     assert.equal(codeOf(postgresError(sqlstate)), code, sqlstate);
 });
 
-test('every rule names a code of the catalogue and never repeats the statement or a value', () => {
+test('what a trigger raises is its table’s refusal of the data, whatever its code', () => {
+  const raised = (code: string) => postgresError(code, { routine: 'exec_stmt_raise', where: 'PL/pgSQL …' });
+  for (const code of ['P0001', 'U0001', '45000', '42P01', '22023', '23514', '0A000', '02000', '2F003']) {
+    const { code: answered, detail } = toAppError(raised(code)) as AppError;
+    assert.deepEqual([answered, detail.includes('secret SQL text')], ['invalid-data', true], code);
+  }
+  assert.equal(codeOf(raised('40001')), 'write-conflict');
+  assert.equal(codeOf(raised('42501')), 'permission-denied');
+  assert.equal(codeOf(raised('XX000')), undefined);
+});
+
+test('what a function of the table does wrong is told as such', () => {
+  const where = 'SQL statement "…"\nPL/pgSQL-Funktion f() Zeile 1 bei SQL-Anweisung';
+  for (const code of ['42P01', '42703', '42601', '2BP01', '27000', '39004']) {
+    const { code: answered, detail } = toAppError(postgresError(code, { where })) as AppError;
+    assert.deepEqual([answered, /function of the table/.test(detail)], ['invalid-data', true], code);
+  }
+  assert.equal(codeOf(postgresError('42501', { where })), 'permission-denied');
+  assert.equal(codeOf(postgresError('40P01', { where })), 'write-conflict');
+});
+
+test('the privilege to make temporary tables is named', () => {
+  const error = postgresError('42501', { routine: 'InitTempTableNamespace' });
+  assert.match((toAppError(error) as AppError).detail, /TEMPORARY on the database/);
+});
+
+test('every rule names a code of the catalogue and never repeats a value or, but for a few, the message', () => {
   for (const [sqlstate, rule] of Object.entries(sqlstateRules)) {
     assert(rule.code in errorCatalogue, sqlstate);
     const error = postgresError(sqlstate, {
@@ -56,7 +94,8 @@ test('every rule names a code of the catalogue and never repeats the statement o
       where: 'COPY t, line 1: "4711"',
     });
     const { detail } = toAppError(error) as AppError;
-    assert.doesNotMatch(detail, sqlstate === 'P0001' ? /4711/ : /4711|secret/, sqlstate);
+    assert.doesNotMatch(detail, /4711/, sqlstate);
+    assert.equal(detail.includes('secret'), tellsTheMessage.test(sqlstate), sqlstate);
   }
 });
 

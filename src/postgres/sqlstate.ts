@@ -9,7 +9,10 @@ import { AppError, type ErrorCode } from '../errors.ts';
 
 interface Rule {
   code: ErrorCode;
-  /** For the caller. Only names of tables, columns and constraints are taken from the error: never SQL, never a value. */
+  /**
+   * For the caller. Of the error only names of tables, columns and constraints are told, never SQL, never a value; and
+   * the message where it is the words of the table's owner, or names nothing but privileges, objects and features.
+   */
   detail: string | ((error: pg.DatabaseError) => string);
 }
 
@@ -21,6 +24,17 @@ const unreachable: Rule = {
 const refusedValue: Rule = {
   code: 'invalid-data',
   detail: (error) => `PostgreSQL refuses a value${inColumn(error)}.`,
+};
+
+/** What a trigger raises is in the words of the table's owner, for whoever sends the rows. */
+const refusedByTrigger: Rule = {
+  code: 'invalid-data',
+  detail: (error) => `A trigger of the table refuses the data: ${error.message}`,
+};
+
+const failedFunction: Rule = {
+  code: 'invalid-data',
+  detail: (error) => `A trigger or another function of the table fails for the data: ${error.message}`,
 };
 
 const invalidDefinition: Rule = {
@@ -53,15 +67,20 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: 'Another transaction changed the same table or rows; send the request again.',
   },
 
-  '42501': {
-    code: 'permission-denied',
-    detail: 'The role that this request runs under lacks a privilege in PostgreSQL.',
-  },
+  '42501': { code: 'permission-denied', detail: lackOfPrivilege },
   '3F000': { code: 'schema-not-found', detail: 'The schema does not exist.' },
   '42P01': { code: 'table-not-found', detail: 'The table does not exist.' },
   '42P07': { code: 'table-exists', detail: 'A table or another relation with this name exists.' },
   '2BP01': { code: 'dependent-objects', detail: 'Other objects depend on the table.' },
   '42809': { code: 'invalid-parameter', detail: 'What has this name is no table, or none that takes rows.' },
+  '0A': {
+    code: 'invalid-parameter',
+    detail: (error) => `PostgreSQL does not do this with such a table: ${error.message}.`,
+  },
+  '55': {
+    code: 'invalid-parameter',
+    detail: (error) => `PostgreSQL does not do this with the table as it is: ${error.message}.`,
+  },
 
   '42P16': invalidDefinition,
   '42P17': invalidDefinition,
@@ -84,6 +103,11 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: 'The table would have more columns than PostgreSQL allows.',
   },
 
+  '21': {
+    code: 'invalid-data',
+    detail:
+      'One row of the table would be changed by two rows that were sent, or a query of it found several rows for one.',
+  },
   '22': refusedValue,
   '23': {
     code: 'invalid-data',
@@ -105,13 +129,25 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: (error) => `A column generates its values and takes none${inColumn(error)}.`,
   },
   '44000': { code: 'invalid-data', detail: 'A row is not allowed by the view that it is written through.' },
-  '54000': { code: 'invalid-data', detail: 'A row or a key is larger than PostgreSQL allows.' },
-  // Raised by a trigger, in the words of the table's owner.
-  P0001: {
-    code: 'invalid-data',
-    detail: (error) => `A trigger of the table refuses the data: ${error.message}`,
-  },
+  '54': { code: 'invalid-data', detail: 'A row, a key or a value is larger than PostgreSQL allows.' },
+  '54001': { code: 'invalid-data', detail: 'A value is nested more deeply than PostgreSQL allows.' },
+  // Raised, or come upon, by a trigger or another function of the table.
+  P0: failedFunction,
+  P0001: refusedByTrigger,
+  '09': failedFunction,
+  '20': failedFunction,
+  '27': failedFunction,
+  '2F': failedFunction,
+  '38': failedFunction,
+  '39': failedFunction,
 };
+
+/** Every class that PostgreSQL itself knows (appendix A); a code of another one is somebody's own. */
+const knownClasses = new Set(
+  '00 01 02 03 08 09 0A 0B 0F 0L 0P 0Z 10 20 21 22 23 24 25 26 27 28 2B 2D 2F 34 38 39 3B 3D 3F 40 42 44 53 54 55 57 58 72 F0 HV P0 XX'.split(
+    ' ',
+  ),
+);
 
 /** Node's errors of the connection's socket, and pg's own, which have a message alone. */
 const socketCodes = new Set(
@@ -127,7 +163,7 @@ const retryAfterSeconds = 5;
 export function toAppError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   if (error instanceof pg.DatabaseError) {
-    const rule = ruleFor(error.code);
+    const rule = ruleFor(error);
     if (rule === undefined) return error;
     return appError(rule.code, typeof rule.detail === 'string' ? rule.detail : rule.detail(error), error);
   }
@@ -140,14 +176,55 @@ export function toAppError(error: unknown): unknown {
 
 /** Whether PostgreSQL refused rows for what is in them; then it is worth looking for the cell at fault. */
 export function isRefusalOfData(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && ruleFor(error.code)?.code === 'invalid-data';
+  return error instanceof pg.DatabaseError && ruleFor(error)?.code === 'invalid-data';
 }
 
-function ruleFor(sqlstate: string | undefined): Rule | undefined {
-  if (sqlstate === undefined) return undefined;
-  return (
-    sqlstateRules[sqlstate] ?? sqlstateRules[sqlstate.slice(0, 3)] ?? sqlstateRules[sqlstate.slice(0, 2)]
-  );
+/** Whether the role may not do or see something. */
+export function isLackOfPrivilege(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '42501';
+}
+
+function ruleFor(error: pg.DatabaseError): Rule | undefined {
+  const { code } = error;
+  if (code === undefined) return undefined;
+  const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
+  // XX is a fault, raised or not.
+  if (isOfFunction(error) && !code.startsWith('XX')) {
+    if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
+    if (isRaised(error)) return refusedByTrigger;
+    // A table that a function does not find, say, is not the one of the request.
+    return stated?.code === 'invalid-data' ? stated : failedFunction;
+  }
+  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByTrigger);
+}
+
+/** Whoever raises them: try again, or ask for a privilege. */
+const meansTheSame = new Set<ErrorCode>([
+  'permission-denied',
+  'write-conflict',
+  'database-busy',
+  'database-unavailable',
+]);
+
+/** RAISE, in the source of PL/pgSQL. */
+function isRaised(error: pg.DatabaseError): boolean {
+  return error.routine === 'exec_stmt_raise';
+}
+
+/** The context names the language in every translation: "PL/pgSQL function f() line 1 at RAISE". */
+function isOfFunction(error: pg.DatabaseError): boolean {
+  return isRaised(error) || /^PL\/pgSQL\b/m.test(error.where ?? '');
+}
+
+/**
+ * PostgreSQL's message names the object and not always the privilege ("permission denied for table orders"). Row-level
+ * security has the same SQLSTATE.
+ */
+function lackOfPrivilege({ message, routine }: pg.DatabaseError): string {
+  if (routine === 'InitTempTableNamespace') {
+    return 'The role that this request runs under lacks the privilege TEMPORARY on the database. It is needed for on_conflict, for types that PostgreSQL reads from text, and for comparing a definition with a table that stands.';
+  }
+  return `The role that this request runs under lacks a privilege in PostgreSQL: ${message}.`;
 }
 
 function isConnectionError(error: Error): boolean {
