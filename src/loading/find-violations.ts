@@ -5,6 +5,9 @@
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
+import { pipeline } from '../postgres/pipeline.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
 import {
@@ -25,18 +28,40 @@ export interface RowPlaces {
   sourceColumn: (name: string) => number;
 }
 
-/** Adds every row that breaks a rule to the problems. */
+/**
+ * Adds every row that breaks a rule to the problems.
+ *
+ * @returns the names of the rules that were not looked at, because the role may not read the tables they speak of
+ */
 export async function findViolations(
   client: ClientBase,
   sent: SentRows,
   rules: RowRule[],
   places: RowPlaces,
   problems: Problems,
-): Promise<void> {
+): Promise<string[]> {
+  const unread: string[] = [];
   for (const { rule, statement } of violationQueries(sent, rules, maxListedProblems)) {
-    const { rows } = await client.query<Violation>(statement);
+    const rows = await readViolations(client, statement);
+    if (rows === undefined) {
+      if (rule.kind !== 'input') unread.push(rule.name);
+      continue;
+    }
     for (const violation of rows) problems.add(problemOf(rule, violation, places));
     if (rows[0]) problems.addUnlisted(rows[0].total - rows.length);
+  }
+  return unread;
+}
+
+/** Undefined where the role lacks a privilege. */
+async function readViolations(client: ClientBase, statement: Statement): Promise<Violation[] | undefined> {
+  try {
+    const [, found] = await pipeline(client, ['SAVEPOINT "rule"', statement]);
+    return found!.rows;
+  } catch (error) {
+    if (!isLackOfPrivilege(error)) throw error;
+    await client.query('ROLLBACK TO SAVEPOINT "rule"');
+    return undefined;
   }
 }
 
@@ -76,7 +101,7 @@ export async function largestKey(
   places: RowPlaces,
 ): Promise<Problem> {
   let largest: (LargestKey & { rule: RowRule }) | undefined;
-  for (const rule of rules) {
+  for (const rule of (error as DatabaseFields).code === tooLarge ? rules : []) {
     if (rule.kind !== 'unique') continue;
     const { rows } = await client.query<LargestKey>(findLargestKey(relation, rule));
     if (rows[0] && rows[0].size > (largest?.size ?? 0)) largest = { ...rows[0], rule };
@@ -87,12 +112,16 @@ export async function largestKey(
 
 /** What a `pg.DatabaseError` may have. */
 interface DatabaseFields {
+  code?: string;
   where?: string;
   column?: string;
   constraint?: string;
   detail?: string;
   routine?: string;
 }
+
+/** program_limit_exceeded */
+const tooLarge = '54000';
 
 /** Where PostgreSQL's source refuses a row that is too large, and one that no partition takes. */
 const sizeRoutine = 'RelationGetBufferForTuple';

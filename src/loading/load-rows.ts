@@ -6,6 +6,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
+import { isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
@@ -142,8 +143,8 @@ async function loadStraight<Result>(
           await orElse(problems, refusedStagedRow(error, undefined, places), async () => {
             const rules = await readRules();
             const before = problems.count;
-            await findViolations(client, { relation, existing }, rules, places, problems);
-            if (problems.count > before) return;
+            const unread = await findViolations(client, { relation, existing }, rules, places, problems);
+            if (problems.count > before && !isUnread(error, unread)) return;
             problems.add(await largestKey(client, error, relation, rules, places));
           });
           return;
@@ -159,9 +160,11 @@ async function loadStraight<Result>(
           // What is too large for the table is so for the staging table, too.
           if (await session.replay(stagingTable, stage)) return;
           const before = problems.count;
-          await findViolations(client, { relation: stagingTable, existing }, rules, places, problems);
+          const sent = { relation: stagingTable, existing };
+          const unread = await findViolations(client, sent, rules, places, problems);
+          if (problems.count > before && !isUnread(error, unread)) return;
           // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
-          if (problems.count > before || named.row !== undefined) return;
+          if (named.row !== undefined) return problems.add(named);
           const ordinal = await findRefusedRow(client, { ...options, conflict: undefined }, shapes, refusal);
           const row = ordinal === undefined ? undefined : places.rowNumbers.rowOf(ordinal - 1);
           problems.add(refusedStagedRow(error, row, places));
@@ -224,11 +227,13 @@ async function loadStaged<Result>(
         const staged = await readStaged(client, columns);
         // Those that were set apart for the move were undone with it.
         if (refusal && conflict) await client.query(findSurplusRows(staged ?? stagingTable, conflict));
+        let unread: string[] = [];
         if (staged) {
           await findViolations(client, { relation: stagingTable }, inputRules(columns), places, problems);
-          await findViolations(client, { relation: staged, existing, conflict }, rules, places, problems);
+          const sent = { relation: staged, existing, conflict };
+          unread = await findViolations(client, sent, rules, places, problems);
         }
-        if (problems.count > before) return;
+        if (problems.count > before && !isUnread(error, unread)) return;
         if (refusal) {
           const row = await findRefusedRow(client, move, shapes, refusal);
           problems.add(refusedStagedRow(error, row, places));
@@ -248,13 +253,20 @@ function conflictRule(
   return { action, key: keys.find(isBrought) ?? keys[0]! };
 }
 
-/** What the search for the rows at fault may end without: any problem found, or the time for it. */
+/** Whether PostgreSQL refused a row by a rule that could not be looked at; one whose name it chose is among them. */
+function isUnread(error: Error, unread: string[]): boolean {
+  const { constraint } = error as { constraint?: string };
+  return unread.some((name) => name === '' || name === constraint);
+}
+
+/** What the search for the rows at fault may end without: any problem found, the time or the privileges for it. */
 async function orElse(problems: Problems, named: Problem, search: () => Promise<void>): Promise<void> {
   const before = problems.count;
   try {
     await search();
   } catch (error) {
-    if ((error as { code?: unknown }).code !== statementTimedOut) throw error;
+    const { code } = error as { code?: unknown };
+    if (code !== statementTimedOut && !isLackOfPrivilege(error)) throw error;
   }
   if (problems.count === before) problems.add(named);
 }

@@ -8,7 +8,8 @@ import type { SourceWarning } from '../sources/row-source.ts';
 import { compareWithStanding } from '../tables/compare-definition.ts';
 import { tableExists } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
-import { describeTable, isTable, tableStands } from '../tables/describe-table.ts';
+import { describeTable, isTable } from '../tables/describe-table.ts';
+import { findLoadTarget, type NeededRights } from '../tables/find-load-target.ts';
 import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
@@ -74,7 +75,7 @@ export async function loadTable(
   const { pool, transaction } = context;
   const { schema, name } = request;
   const stands = await inTransaction(pool, { ...transaction, readOnly: true }, async (client) => {
-    const isThere = await tableStands(client, schema, name);
+    const isThere = await findLoadTarget(client, schema, name, neededRights(request));
     // They are looked for again at the swap; this spares the sender a long way to the same answer.
     if (isThere && request.ifExists === 'replace') await refuseDependents(client, schema, name);
     return isThere;
@@ -117,6 +118,24 @@ export async function loadTable(
       ],
     };
   });
+}
+
+/** For rows that go into a table that stands, or for its replacement. */
+function neededRights({ ifExists, extraColumns, onConflict }: LoadRequest): NeededRights {
+  const none = { privileges: [], ownership: undefined, temporary: undefined };
+  if (ifExists === 'fail') return none;
+  if (ifExists === 'replace') return { ...none, ownership: 'if_exists=replace' };
+  return {
+    privileges: [
+      ...(ifExists === 'truncate' ? ['TRUNCATE'] : []),
+      'INSERT',
+      // Documentation of INSERT: the columns of the key are read.
+      ...(onConflict === 'fail' ? [] : ['SELECT']),
+      ...(onConflict === 'update' ? ['UPDATE'] : []),
+    ],
+    ownership: extraColumns === 'add' ? 'extra_columns=add' : undefined,
+    temporary: onConflict === 'fail' ? undefined : `on_conflict=${onConflict}`,
+  };
 }
 
 /** Types are inferred where a table is to be made without a definition, or columns are to be added. */

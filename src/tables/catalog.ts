@@ -34,7 +34,7 @@ export interface RelationName {
 }
 
 export interface LookUpResult {
-  schema: { mayCreate: boolean } | null;
+  schema: { mayCreate: boolean; role: string } | null;
   /** What has the table's name in the schema: `pg_class.relkind`, or `type` for a type without a relation. */
   standing: { oid: number; kind: string } | null;
   /** One entry per type asked for, and so on; null where PostgreSQL does not know it. A list is left out, or null, where none was asked for. */
@@ -189,7 +189,7 @@ export function lookUpDefinition(request: LookUpRequest): Statement & { name: st
 WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
 SELECT json_build_object(
-  'schema', (SELECT json_build_object('mayCreate', has_schema_privilege(oid, 'CREATE')) FROM here),
+  'schema', (SELECT json_build_object('mayCreate', has_schema_privilege(oid, 'CREATE'), 'role', current_user) FROM here),
   'standing', coalesce(
     (SELECT json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
      FROM request, here, pg_catalog.pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),
@@ -285,6 +285,26 @@ SELECT c.oid::bigint::float8 AS oid, c.relkind::text AS kind
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2`,
     values: [schema, name],
+  };
+}
+
+/**
+ * What has the name, and what the current role may do with it: a row of the shape `TargetRights`, or none. A privilege
+ * on some columns is enough: which ones the rows bring is not known yet.
+ */
+export function findTarget(schema: string, name: string, privileges: string[]): Statement {
+  return {
+    text: `
+SELECT c.relkind::text AS kind, current_user::text AS role, current_database()::text AS database,
+  has_schema_privilege(n.oid, 'USAGE') AS "usesSchema", has_schema_privilege(n.oid, 'CREATE') AS "createsInSchema",
+  pg_has_role(c.relowner, 'USAGE') AS owns,
+  has_database_privilege(current_database(), 'TEMPORARY') AS "makesTemporary",
+  ARRAY(SELECT p FROM unnest($3::text[]) p
+    WHERE NOT has_table_privilege(c.oid, p)
+      AND NOT CASE WHEN p <> 'TRUNCATE' THEN has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'S'`,
+    values: [schema, name, privileges],
   };
 }
 

@@ -106,7 +106,10 @@ function checkedTarget(
   }
   const wanted = new Set(key.pairs.map((pair) => pair.referenceColumn));
   if (table.columns.some((column) => wanted.has(column.name) && !column.mayRefer)) {
-    return refuse('permission-denied', `the role may not refer to the table ${shown}`);
+    return refuse(
+      'permission-denied',
+      `the role lacks REFERENCES on the table ${shown}, or USAGE on its schema`,
+    );
   }
   const names = new Map(table.columns.map((column) => [column.id, column.name]));
   return { columns: table.columns, keys: table.keys.map((ids) => ids.map((id) => names.get(id)!)) };

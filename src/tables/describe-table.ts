@@ -11,7 +11,7 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 import type { TableFacts } from './catalog.ts';
-import { describeRelation, findRelation } from './catalog.ts';
+import { describeRelation } from './catalog.ts';
 import { describeDefault } from './defaults.ts';
 import type { ColumnDescription, TableDescription } from './definition.ts';
 
@@ -58,12 +58,6 @@ export async function describeFound(
 async function requireSchema(client: ClientBase, schema: string): Promise<void> {
   const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
   if (rowCount === 0) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
-}
-
-/** Whether a table has the name; whatever else has it stands in a creation's way all the same. One round trip. */
-export async function tableStands(client: ClientBase, schema: string, name: string): Promise<boolean> {
-  const { rows } = await client.query<{ kind: string }>(findRelation(schema, name));
-  return rows[0] !== undefined && isTable(rows[0].kind);
 }
 
 export async function readTable(

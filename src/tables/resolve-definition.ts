@@ -94,7 +94,8 @@ export async function resolveDraft(
   const found = await complete(client, answer);
   if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
   if (!found.schema.mayCreate && found.standing === null) {
-    throw new AppError('permission-denied', `The role may not create tables in the schema "${schema}".`);
+    const { role } = found.schema;
+    throw new AppError('permission-denied', `The role "${role}" lacks CREATE on the schema "${schema}".`);
   }
   const resolver = new Resolver(request, found, problems);
   const keyColumns = definition.primaryKey?.columns ?? [];

@@ -1,0 +1,163 @@
+/** Roles that may do some things and not others: what is missing is named, and what is known of the rows is told. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import pg from 'pg';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestService } from './support/service.ts';
+
+let service: TestService;
+let admin: pg.Client;
+let token: string;
+const role = `porter_${process.pid}_${Date.now()}`;
+
+before(async () => {
+  service = await startTestService();
+  admin = new pg.Client(service.database.adminUrl);
+  await admin.connect();
+  const [{ user }] = (await service.rows('SELECT current_user AS user')) as [{ user: string }];
+  await admin.query(`CREATE ROLE ${role}; GRANT ${role} TO "${user}"`);
+  token = await service.token({ role });
+});
+after(async () => {
+  await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  await admin.end();
+  await service.stop();
+});
+
+beforeEach(async () => {
+  await service.rows(`
+    DROP TABLE IF EXISTS orders, customers;
+    CREATE TABLE customers (id integer PRIMARY KEY);
+    INSERT INTO customers VALUES (1);
+    CREATE TABLE orders (number text PRIMARY KEY, customer integer REFERENCES customers, quantity integer CHECK (quantity > 0));
+    INSERT INTO orders VALUES ('a', 1, 1)`);
+});
+
+const load = (data: unknown[], query = 'if_exists=append', more = {}) =>
+  service.post(`/table/orders/upload/json?${query}`, { ...more, data }, { token });
+
+suite('a privilege that is missing', () => {
+  const orders = 'on the table "public"."orders"';
+  for (const [query, granted, missing] of [
+    ['if_exists=append', 'SELECT', `lacks INSERT ${orders}`],
+    ['if_exists=truncate', 'SELECT, INSERT', `lacks TRUNCATE ${orders}`],
+    ['if_exists=append&on_conflict=skip', 'INSERT', `lacks SELECT ${orders}`],
+    ['if_exists=append&on_conflict=update', 'INSERT', `lacks SELECT and UPDATE ${orders}`],
+    ['if_exists=replace', 'ALL', 'does not own the table "public"."orders", as if_exists=replace needs it'],
+    [
+      'if_exists=append&extra_columns=add',
+      'ALL',
+      'does not own the table "public"."orders", as extra_columns=add needs it',
+    ],
+  ] as const) {
+    test(`${query}: is named, with role and table`, async () => {
+      await service.rows(`GRANT ${granted} ON orders TO ${role}`);
+      const { detail } = assertProblem(await load([{ number: 'b' }], query), 403, 'permission-denied');
+      assert.equal(detail, `The role "${role}" ${missing}.`);
+    });
+  }
+
+  test('on the schema', async () => {
+    await service.rows('CREATE SCHEMA closed; CREATE TABLE closed.t (a integer)');
+    const path = '/table/t/upload/json?schema=closed&if_exists=append';
+    const usage = assertProblem(
+      await service.post(path, { data: [{ a: 1 }] }, { token }),
+      403,
+      'permission-denied',
+    );
+    assert.equal(usage.detail, `The role "${role}" lacks USAGE on the schema "closed".`);
+    const table = { columns: [{ name: 'a', type: 'text' }] };
+    for (const [at, body] of [
+      ['/table/new?schema=closed', { table }],
+      ['/table/new/upload/json?schema=closed', { data: [{ a: 1 }] }],
+    ] as const) {
+      const { detail } = assertProblem(await service.post(at, body, { token }), 403, 'permission-denied');
+      assert.equal(detail, `The role "${role}" lacks CREATE on the schema "closed".`);
+    }
+  });
+
+  test('on a table that a trigger writes to', async () => {
+    await service.rows(`CREATE TABLE IF NOT EXISTS audit (a text);
+      CREATE OR REPLACE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO audit VALUES ('x'); RETURN NEW; END $$;
+      CREATE TRIGGER audited BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION write_audit();
+      GRANT INSERT ON orders TO ${role}`);
+    const { detail } = assertProblem(await load([{ number: 'b' }]), 403, 'permission-denied');
+    assert.match(detail, /permission denied for table audit/);
+  });
+});
+
+suite('rows that break a rule, under a role that may only add rows', () => {
+  beforeEach(() => service.rows(`GRANT INSERT ON orders TO ${role}`));
+
+  test('a reference that it may not look up', async () => {
+    const data = [
+      { number: 'b', customer: 1 },
+      { number: 'c', customer: 9 },
+    ];
+    const { errors } = assertProblem(await load(data), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row, code }) => [row, code]),
+      [[2, 'refused-by-postgresql']],
+    );
+    assert.match(errors[0]!.detail, /orders_customer_fkey/);
+  });
+
+  test('a key that the table has', async () => {
+    const { errors } = assertProblem(await load([{ number: 'b' }, { number: 'a' }]), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row, code }) => [row, code]),
+      [[2, 'refused-by-postgresql']],
+    );
+    assert.match(errors[0]!.detail, /orders_pkey/);
+  });
+
+  test('what can be looked up is told of all rows, beside what PostgreSQL said', async () => {
+    const data = [{ number: 'a' }, { number: 'b' }, { number: 'b' }, { number: 'c', quantity: 0 }];
+    const { errors } = assertProblem(await load(data), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row, code }) => [row, code]),
+      [
+        [1, 'refused-by-postgresql'],
+        [3, 'not-unique'],
+        [4, 'check-violation'],
+      ],
+    );
+  });
+});
+
+suite('without TEMPORARY on the database', () => {
+  before(() => admin.query(`REVOKE TEMPORARY ON DATABASE ${admin.database} FROM PUBLIC`));
+  after(() => admin.query(`GRANT TEMPORARY ON DATABASE ${admin.database} TO PUBLIC`));
+  beforeEach(() => service.rows(`GRANT ALL ON orders TO ${role}`));
+
+  test('rows are loaded, and what PostgreSQL refuses is told with its row', async () => {
+    assert.equal((await load([{ number: 'b' }])).status, 200);
+    const { errors } = assertProblem(await load([{ number: 'c' }, { number: 'a' }]), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row, code }) => [row, code]),
+      [[2, 'refused-by-postgresql']],
+    );
+  });
+
+  test('on_conflict names it', async () => {
+    const answer = await load([{ number: 'a' }], 'if_exists=append&on_conflict=skip');
+    const { detail } = assertProblem(answer, 403, 'permission-denied');
+    assert.equal(
+      detail,
+      `The role "${role}" lacks TEMPORARY on the database "${admin.database}", which on_conflict=skip needs.`,
+    );
+  });
+
+  test('so does a definition for a table that stands', async () => {
+    const table = { columns: [{ name: 'number', type: 'text', is_nullable: false }] };
+    const answers = [
+      await load([{ number: 'b' }], 'if_exists=append', { table }),
+      await service.post('/table/orders?if_not_exists=true', { table }, { token }),
+    ];
+    for (const answer of answers) {
+      const { detail } = assertProblem(answer, 403, 'permission-denied');
+      assert.match(detail, /TEMPORARY on the database/);
+    }
+  });
+});
