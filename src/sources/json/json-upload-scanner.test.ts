@@ -177,6 +177,11 @@ test('what is at fault, where, and what would be right', () => {
     ['{"data":[{"a":["\\udc00"]}]}', 'Byte 16 (row 1): \\uDC00 is half a surrogate pair, not a character.'],
     ['{"data":[{"a":truE}]}', 'Byte 17 (row 1): expected "e" of true, found "E".'],
     [Buffer.from('{"data":[{},{"a":"é"}]}', 'latin1'), "Byte 19 (row 2): not UTF-8, found '\"'."],
+    [
+      '{\n "data": [\n  {"ü": 1,}\n]}',
+      'Byte 24 (line 3, column 11; row 1): expected a key in quotes, found "}".',
+    ],
+    ['{\n\n  "table": {,}}', 'Byte 15 (line 3, column 13): expected a key in quotes or "}", found ",".'],
     ['{"data":[]} {}', 'Byte 12: expected nothing after the document, found "{".'],
     ['{"data":[{"a":"b', 'The body ends at byte 16 in row 1, inside a key or value.'],
     ['{"data":[{"a":1}', 'The body ends at byte 16 in row 1, before the object is closed.'],

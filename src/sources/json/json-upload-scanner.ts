@@ -257,11 +257,22 @@ export class JsonUploadScanner {
       return new AppError('limit-exceeded', place + error.message);
     }
     if (!(error instanceof JsonFault)) return error;
-    const row = this.#isInRow() ? ` (row ${this.rowCount})` : '';
+    const places = [this.#lineOf(chunk, error.position), this.#isInRow() ? `row ${this.rowCount}` : ''];
+    const place = places.filter((known) => known !== '').join('; ');
     const what = error.showsByte
       ? `expected ${error.message}, found ${showByte(chunk[error.position])}`
       : error.message;
-    return new AppError('invalid-json', `Byte ${this.#origin + error.position}${row}: ${what}.`);
+    return new AppError(
+      'invalid-json',
+      `Byte ${this.#origin + error.position}${place && ` (${place})`}: ${what}.`,
+    );
+  }
+
+  /** Of a body of several lines, as people write it, where the chunk has its beginning: no lines are counted for it. */
+  #lineOf(chunk: Buffer, position: number): string {
+    if (this.#origin !== 0 || position < 0) return '';
+    const before = chunk.toString('utf8', 0, position).split('\n');
+    return before.length === 1 ? '' : `line ${before.length}, column ${before.at(-1)!.length + 1}`;
   }
 
   #incomplete(): AppError {
