@@ -40,6 +40,7 @@ const POINT = 0x2e;
 const COLON = 0x3a;
 const ZERO = 0x30;
 const LOWER = 0x20;
+const UTC = 0x5a;
 
 const MICROSECONDS_PER_DAY = 86_400_000_000;
 const NOT_PLAIN = -1;
@@ -54,7 +55,7 @@ let stop = 0;
 /** Reads bytes[start, end) into `found`; answers `READ`, `UNREADABLE` or `NO_SUCH_VALUE`. */
 export function readDateTime(bytes: Buffer, start: number, end: number): number {
   const plainEnd = readPlain(bytes, start, end);
-  if (plainEnd === end) return READ;
+  if (plainEnd === end || (plainEnd === end - 1 && bytes[plainEnd] === UTC)) return READ;
   if (plainEnd !== NOT_PLAIN) {
     // The common form stands first; what follows is a fraction, a zone, or makes it another form after all.
     at = plainEnd;

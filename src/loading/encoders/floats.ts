@@ -69,7 +69,8 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
   const negative = bytes[at] === MINUS;
   if (at < stop && (negative || bytes[at] === PLUS)) at++;
 
-  let mantissa = 0;
+  let mantissa = 0; // the first digits
+  let rest = 0; // those after them
   let digits = 0; // from the first that is not 0
   let seen = 0;
   let pointAt = -1;
@@ -80,6 +81,7 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
       seen++;
       if (digits > 0 || digit > 0) digits++;
       if (digits <= EXACT_DIGITS) mantissa = mantissa * 10 + digit;
+      else rest = rest * 10 + digit;
     } else if (byte === POINT && pointAt < 0) {
       pointAt = at;
     } else {
@@ -97,10 +99,47 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
   if (digits <= EXACT_DIGITS && exponent >= -22 && exponent <= 22) {
     const value = exponent < 0 ? mantissa / exactPowers[-exponent]! : mantissa * exactPowers[exponent]!;
     read.value = negative ? -value : value;
-  } else {
-    read.value = Number(bytes.toString('latin1', textStart, stop));
+    return 0;
   }
+  if (digits > EXACT_DIGITS && digits <= 2 * EXACT_DIGITS && exponent >= -22 && exponent <= 0) {
+    const value = divideLong(mantissa, exactPowers[digits - EXACT_DIGITS]!, rest, exactPowers[-exponent]!);
+    if (value > 0) {
+      read.value = negative ? -value : value;
+      return 0;
+    }
+  }
+  read.value = Number(bytes.toString('latin1', textStart, stop));
   return 0;
+}
+
+/**
+ * (first × power + rest) / divisor, correctly rounded, or 0 where that is too close to the middle of two doubles to be
+ * sure: as a sum of two doubles, of which the second is what rounding left of the first (T. J. Dekker, "A floating-point
+ * technique for extending the available precision", 1971).
+ */
+function divideLong(first: number, power: number, rest: number, divisor: number): number {
+  const product = first * power;
+  const high = product + rest;
+  const low = productError(first, power, product) + (rest - (high - product));
+  const quotient = high / divisor;
+  const back = quotient * divisor;
+  const remainder = high - back - productError(quotient, divisor, back) + low;
+  const correction = remainder / divisor;
+  const value = quotient + correction;
+  const error = correction - (value - quotient);
+  // What is lost in all this is less than 2⁻⁴⁰ of the error.
+  return value + error * 1.000001 === value ? value : 0;
+}
+
+/** a × b - product, exactly, where `product` is a × b rounded. */
+function productError(a: number, b: number, product: number): number {
+  const aSplit = a * 134217729;
+  const aHigh = aSplit - (aSplit - a);
+  const aLow = a - aHigh;
+  const bSplit = b * 134217729;
+  const bHigh = bSplit - (bSplit - b);
+  const bLow = b - bHigh;
+  return aLow * bLow - (product - aHigh * bHigh - aLow * bHigh - aHigh * bLow);
 }
 
 function isExponent(bytes: Buffer, start: number, end: number): boolean {

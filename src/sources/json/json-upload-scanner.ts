@@ -92,20 +92,20 @@ export class JsonUploadScanner {
   }
 
   /**
-   * Takes the next bytes of the body, from `start` to the chunk's end. The chunk is not kept.
+   * Takes the next bytes of the body, chunk[start, limit). The chunk is not kept.
    *
-   * @returns the chunk's length; where no sink is set, the position just after the `[` of `data`, once: `dataSeen` is
+   * @returns `limit`; where no sink is set, the position just after the `[` of `data`, once: `dataSeen` is
    *   true then, and the caller sets the sink and calls again with that as `start`
    * @throws AppError `invalid-json` with the byte offset, `invalid-data` where the document is not such a body,
    *   `limit-exceeded`; the scanner is of no use afterwards
    */
-  write(chunk: Buffer, start = 0): number {
+  write(chunk: Buffer, start = 0, limit = chunk.length): number {
     if (this.sink === undefined && this.#state === IN_ROWS) throw new Error('The rows need a sink');
     this.#origin = this.#taken - start;
     try {
       // What stands before a byte that is no UTF-8 is scanned all the same: so its row is known, and faults before it.
-      const invalid = this.#utf8.check(chunk, start);
-      const end = invalid < 0 ? chunk.length : invalid;
+      const invalid = this.#utf8.check(chunk, start, limit);
+      const end = invalid < 0 ? limit : invalid;
       let i = start;
       while (i < end && (this.#state !== IN_ROWS || this.sink !== undefined))
         i = this.#scanPart(chunk, i, end);

@@ -17,7 +17,7 @@ export async function pushSlices(
 ): Promise<void> {
   for (let start = 0; start < chunk.length; start += sliceBytes) {
     signal.throwIfAborted();
-    scanner.write(chunk.subarray(start, start + sliceBytes));
+    scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
     const drained = sink.drain();
     if (drained !== undefined) await drained;
   }

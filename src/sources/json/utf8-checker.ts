@@ -15,15 +15,14 @@ export class Utf8Checker {
     this.#upper = 0xbf;
   }
 
-  /** Takes the chunk's bytes from `start` on. @returns the position of the first byte at fault; -1: none */
-  check(chunk: Buffer, start: number): number {
-    const end = chunk.length;
+  /** Takes chunk[start, end). @returns the position of the first byte at fault; -1: none */
+  check(chunk: Buffer, start: number, end = chunk.length): number {
     let i = start;
     while (i < end && this.#needed > 0) {
       if (!this.#step(chunk[i])) return i;
       i++;
     }
-    const whole = wholeSequencesEnd(chunk, i);
+    const whole = wholeSequencesEnd(chunk, i, end);
     if (!isUtf8(chunk.subarray(i, whole))) {
       while (i < whole && this.#step(chunk[i])) i++;
       return i;
@@ -57,9 +56,8 @@ export class Utf8Checker {
   }
 }
 
-/** Where the chunk's last sequence begins if it may go on in the next chunk; else the chunk's end. */
-function wholeSequencesEnd(chunk: Buffer, start: number): number {
-  const end = chunk.length;
+/** Where the last sequence of chunk[start, end) begins if it may go on behind it; else `end`. */
+function wholeSequencesEnd(chunk: Buffer, start: number, end: number): number {
   for (let i = end - 1; i >= start && i >= end - 3; i--) {
     const byte = chunk[i];
     if (byte < 0x80) return end;
