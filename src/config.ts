@@ -69,6 +69,8 @@ export interface LimitsConfig {
   maxUploads: number;
   /** The longest pause of a client in the middle of its body. */
   bodyIdleTimeoutMs: number;
+  /** Of a client that is waited for; 0: none. */
+  minBodyBytesPerSecond: number;
 }
 
 export type Environment = Record<string, string | undefined>;
@@ -143,6 +145,7 @@ export const settings = {
   MAX_JSON_DEPTH: integer(128, 1, 1000),
   MAX_UPLOADS: integer(8, 1, 1000),
   BODY_IDLE_TIMEOUT_MS: integer(30_000, 1000, DAY_MS),
+  MIN_BODY_BYTES_PER_SECOND: integer(KIB, 0, GIB),
 } satisfies Record<string, Setting>;
 
 /** Reads the settings; an empty value counts as absent. Throws `ConfigError` with all faults. */
@@ -191,6 +194,7 @@ export function readConfig(environment: Environment): Config {
       maxJsonDepth: number('MAX_JSON_DEPTH'),
       maxUploads: number('MAX_UPLOADS'),
       bodyIdleTimeoutMs: number('BODY_IDLE_TIMEOUT_MS'),
+      minBodyBytesPerSecond: number('MIN_BODY_BYTES_PER_SECOND'),
     },
   };
   checkTogether(config, environment, faults);

@@ -375,6 +375,44 @@ suite('a client that stops sending', () => {
   }
 });
 
+suite('a client that sends a byte now and then', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ BODY_IDLE_TIMEOUT_MS: '1000', MIN_BODY_BYTES_PER_SECOND: '100' });
+  });
+  after(() => service.stop());
+
+  /** Sends so many bytes every 100 ms until the end. */
+  async function trickle(bytes: number, times: number, begin: string) {
+    const upload = await openUpload(service, '/slow/upload/json?dry_run=true');
+    await upload.write(begin);
+    let isAnswered = false;
+    const answer = upload.answer().finally(() => {
+      isAnswered = true;
+    });
+    for (let n = 0; n < times && !isAnswered; n += 1) {
+      await sleep(100);
+      await upload.write(' '.repeat(bytes));
+    }
+    if (!isAnswered) {
+      await upload.write('{"a":1}');
+      upload.end();
+    }
+    return await answer;
+  }
+
+  test('is answered 408 although it never pauses for long, however much it sent at first', async () => {
+    for (const begin of ['{"data":[', `{"data":[{"a":"${'x'.repeat(1_000_000)}"},`]) {
+      const { detail } = assertProblem(await trickle(1, 50, begin), 408, 'request-timeout');
+      assert.match(detail, /less than 100 bytes per second \(MIN_BODY_BYTES_PER_SECOND\)/);
+    }
+  });
+
+  test('is served where it brings enough', async () => {
+    assert.equal((await trickle(30, 30, '{"data":[')).status, 200);
+  });
+});
+
 suite('a full disk', () => {
   const run = promisify(execFile);
   const { TMPDIR } = process.env;

@@ -10,6 +10,7 @@ export interface DefinitionLimits {
   maxDefinitionBytes: number;
   maxJsonDepth: number;
   bodyIdleTimeoutMs: number;
+  minBodyBytesPerSecond: number;
 }
 
 /**
@@ -24,9 +25,8 @@ export async function readDefinitionBody(
   stopping: AbortSignal,
 ): Promise<unknown> {
   const chunks: Buffer[] = [];
-  const { maxDefinitionBytes: maxBodyBytes, bodyIdleTimeoutMs } = limits;
   const setting = 'MAX_DEFINITION_BYTES';
-  const body = readBody(request, { maxBodyBytes, bodyIdleTimeoutMs, setting }, stopping);
+  const body = readBody(request, { ...limits, maxBodyBytes: limits.maxDefinitionBytes, setting }, stopping);
   for await (const chunk of body) chunks.push(chunk);
   const table = parseDefinitionBody(Buffer.concat(chunks), limits);
   if (table === undefined) throw missingTable();

@@ -7,6 +7,8 @@ import { AppError } from '../errors.ts';
 export interface BodyLimits {
   maxBodyBytes: number;
   bodyIdleTimeoutMs: number;
+  /** Of a client that is waited for; 0: none. */
+  minBodyBytesPerSecond: number;
   /** The name of the setting that bounds the bytes. */
   setting: string;
 }
@@ -14,7 +16,10 @@ export interface BodyLimits {
 /**
  * Reads the body chunk by chunk, at the reader's pace.
  *
- * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits);
+ * A byte now and then would hold an upload's place for ever, so whenever the client has been waited for
+ * `bodyIdleTimeoutMs` in all, enough must have come since the last such moment. The reader's own pauses count nothing.
+ *
+ * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few);
  *   `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
  */
 export async function* readBody(
@@ -27,12 +32,22 @@ export async function* readBody(
   // Left before the end, the request must stay as it is: what follows is still to be read, to answer over it.
   const chunks = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
   let received = 0;
+  let waitedMs = 0;
+  let receivedMeanwhile = 0;
   try {
     for (;;) {
       stopping.throwIfAborted();
+      const waitsSince = performance.now();
       const chunk = await nextChunk(request, chunks, limits.bodyIdleTimeoutMs, stopping);
       if (chunk === undefined) return;
+      waitedMs += performance.now() - waitsSince;
       received += chunk.length;
+      receivedMeanwhile += chunk.length;
+      if (waitedMs >= limits.bodyIdleTimeoutMs) {
+        if (receivedMeanwhile < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(limits);
+        waitedMs = 0;
+        receivedMeanwhile = 0;
+      }
       if (received > limits.maxBodyBytes) throw tooLarge(limits);
       yield chunk;
     }
@@ -72,6 +87,13 @@ async function nextChunk(
     clearTimeout(timer);
     stopping.removeEventListener('abort', onStop);
   }
+}
+
+function tooSlow({ minBodyBytesPerSecond }: BodyLimits): AppError {
+  return new AppError(
+    'request-timeout',
+    `The body arrives at less than ${minBodyBytesPerSecond} bytes per second (MIN_BODY_BYTES_PER_SECOND).`,
+  );
 }
 
 function tooLarge({ maxBodyBytes, setting }: BodyLimits): AppError {

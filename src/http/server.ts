@@ -43,7 +43,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     routerOptions: { maxParamLength: 1024 },
-    // Uploads may last for hours; the body's own idle timeout bounds them.
+    // Uploads may last for hours; what a body must bring in a time bounds them.
     requestTimeout: 0,
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
     clientErrorHandler: answerUnparsable,
