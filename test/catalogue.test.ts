@@ -134,6 +134,7 @@ const warnings = [
   'own-numbers',
   'blank-header',
   'repeated-header',
+  'lost-by-replace',
 ];
 
 const codeOfProblem =

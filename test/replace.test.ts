@@ -9,7 +9,7 @@ import { startTestService, type TestService } from './support/service.ts';
 let service: TestService;
 
 before(async () => {
-  service = await startTestService({ LOCK_TIMEOUT_MS: '1000' });
+  service = await startTestService();
 });
 after(() => service.stop());
 
@@ -151,7 +151,7 @@ suite('the new table', () => {
     assert.equal((await service.rows(`SELECT * FROM ${name}`)).length, 2);
   });
 
-  test('inherits owner, grants and comments', async () => {
+  test('inherits owner, grants, storage parameters and comments', async () => {
     const name = nextTable();
     const [reader, owner] = [`reader_${process.pid}`, `owner_${process.pid}`];
     const admin = new pg.Client(service.database.adminUrl);
@@ -168,17 +168,23 @@ suite('the new table', () => {
       await service.rows(`GRANT SELECT, INSERT ON ${name} TO ${reader}`);
       await service.rows(`GRANT UPDATE (code) ON ${name} TO ${reader} WITH GRANT OPTION`);
       await service.rows(`GRANT SELECT ON ${name} TO PUBLIC`);
+      await service.rows(`GRANT USAGE ON SEQUENCE ${name}_id_seq TO ${reader} WITH GRANT OPTION`);
+      await service.rows(`ALTER TABLE ${name} SET (fillfactor = 70, toast.autovacuum_enabled = off)`);
       await service.rows(`ALTER TABLE ${name} OWNER TO ${owner}`);
       const facts = `SELECT pg_get_userbyid(relowner) AS owner, relacl::text[] AS acl, obj_description(oid, 'pg_class') AS comment,
         (SELECT attacl::text[] FROM pg_attribute WHERE attrelid = c.oid AND attname = 'code') AS code_acl,
-        col_description(oid, 2) AS code_comment FROM pg_class c WHERE oid = $1::regclass`;
+        col_description(oid, 2) AS code_comment, reloptions AS settings,
+        (SELECT reloptions FROM pg_class t WHERE t.oid = c.reltoastrelid) AS toast_settings,
+        (SELECT relacl::text[] FROM pg_class s WHERE s.oid = pg_get_serial_sequence($1, 'id')::regclass) AS sequence_acl
+        FROM pg_class c WHERE oid = $1::regclass`;
       const before = await service.rows(facts, [name]);
       const answer = await replace(name, {
-        table: { columns: columns(['id', 'integer'], ['code', 'text']) },
+        table: { columns: columns(['id', 'serial'], ['code', 'text']) },
         data,
       });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       assert.deepEqual(await service.rows(facts, [name]), before);
+      assert.deepEqual(before[0]!.settings, ['fillfactor=70']);
       assert.equal(before[0]!.owner, owner);
       assert.equal(before[0]!.comment, `it's "ours"`);
     } finally {
@@ -186,6 +192,72 @@ suite('the new table', () => {
       await admin.query(`DROP OWNED BY ${reader}, ${owner}; DROP ROLE ${reader}, ${owner}`);
       await admin.end();
     }
+  });
+});
+
+suite('what goes with the old table', () => {
+  const gone = async (name: string, body: unknown, query = '') => {
+    const answer = await replace(name, body, query);
+    assert.ok([200, 201].includes(answer.status), JSON.stringify(answer.body));
+    const warnings = answer.body.load.warnings as { code: string; detail: string }[];
+    assert.ok(warnings.every(({ code }) => code === 'lost-by-replace'));
+    return warnings.map(({ detail }) => detail.replace(/^Gone with the old table: (.*)\.$/, '$1'));
+  };
+  const table = (name: string) => ({
+    columns: columns(['id', 'integer'], ['code', 'text'], ['parent', 'integer'], ['other', 'integer']),
+    constraints: {
+      primary_key: { name: '', columns: ['id'] },
+      unique: [{ name: '', columns: ['code', 'id'] }],
+      foreign_keys: [
+        { name: '', column: 'parent', reference_table: name, reference_column: 'id' },
+        { name: '', column: 'other', reference_table: `${name}_other`, reference_column: 'id' },
+      ],
+    },
+  });
+  const make = async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name}_other (id integer PRIMARY KEY)`);
+    assert.equal((await service.post(`/table/${name}`, { table: table(name) })).status, 201);
+    return name;
+  };
+
+  test('nothing, where the definition is the same', async () => {
+    const name = await make();
+    assert.deepEqual(await gone(name, { table: table(name), data: [] }), []);
+  });
+
+  test('is named: what the definition does not say', async () => {
+    const name = await make();
+    await service.rows(`
+      ALTER TABLE ${name} ADD CONSTRAINT ${name}_check CHECK (id > 0), REPLICA IDENTITY FULL;
+      CREATE INDEX ${name}_index ON ${name} (lower(code));
+      CREATE UNIQUE INDEX ${name}_part ON ${name} (code) WHERE parent IS NULL;
+      CREATE STATISTICS ${name}_statistics ON id, code FROM ${name}`);
+    const expected = [
+      `constraint ${name}_check on table ${name}`,
+      `index ${name}_index`,
+      `index ${name}_part`,
+      `statistics object ${name}_statistics`,
+      'its replica identity',
+    ];
+    assert.deepEqual(await gone(name, { table: table(name), data: [] }, '&dry_run=true'), expected);
+    assert.deepEqual(await gone(name, { table: table(name), data: [] }), expected);
+  });
+
+  test('is named: the keys, where there is no definition', async () => {
+    const name = await make();
+    assert.deepEqual(await gone(name, { data: [{ id: 1, code: 'x' }] }), [
+      `constraint ${name}_code_id_key on table ${name}`,
+      `constraint ${name}_other_fkey on table ${name}`,
+      `constraint ${name}_parent_fkey on table ${name}`,
+      `constraint ${name}_pkey on table ${name}`,
+    ]);
+  });
+
+  test('is named: that it was unlogged', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE UNLOGGED TABLE ${name} (a integer)`);
+    assert.deepEqual(await gone(name, { data: [{ a: 1 }] }), ['its being unlogged']);
   });
 });
 
@@ -213,6 +285,11 @@ suite('objects that depend on the old table', () => {
         `CREATE TRIGGER ${name}_trigger BEFORE INSERT ON ${name} FOR EACH ROW EXECUTE FUNCTION ${name}_f()`,
       ],
       /trigger r\d+_trigger on table r\d+/,
+    ],
+    [
+      'a rule of its own',
+      (name) => [`CREATE RULE ${name}_rule AS ON DELETE TO ${name} DO INSTEAD NOTHING`],
+      /rule r\d+_rule on table r\d+/,
     ],
     [
       'a policy',
@@ -330,16 +407,18 @@ suite('readers and writers beside a replace', () => {
   });
 
   test('that hold the table make the replace wait, and give up in time, not each other', async () => {
-    const name = nextTable();
-    await replace(name, { data: [{ a: 1 }] });
-    const holder = await service.database.pool.connect();
+    const hasty = await startTestService({ LOCK_TIMEOUT_MS: '1000' });
+    const replaceThere = (data: unknown[]) =>
+      hasty.post('/table/held/upload/json?if_exists=replace', { data });
+    const holder = await hasty.database.pool.connect();
     try {
+      await replaceThere([{ a: 1 }]);
       await holder.query('BEGIN');
-      await holder.query(`SELECT * FROM ${name}`);
-      const replacing = replace(name, { data: [{ a: 2 }] });
+      await holder.query('SELECT * FROM held');
+      const replacing = replaceThere([{ a: 2 }]);
       await sleep(300);
       const startedAt = performance.now();
-      await service.rows(`SELECT * FROM ${name}`);
+      await hasty.rows('SELECT * FROM held');
       assert.ok(
         performance.now() - startedAt < 250,
         'a reader does not stand in the queue behind the replace',
@@ -347,16 +426,44 @@ suite('readers and writers beside a replace', () => {
       const answer = await replacing;
       assertProblem(answer, 503, 'database-busy');
       assert.ok(Number(answer.headers.get('retry-after')) > 0);
-      const waiting = replace(name, { data: [{ a: 3 }] });
+      const waiting = replaceThere([{ a: 3 }]);
       await sleep(200);
       await holder.query('COMMIT');
       assert.equal((await waiting).status, 201);
+      assert.deepEqual(await hasty.rows('SELECT * FROM held'), [{ a: '3' }]);
     } finally {
       await holder.query('ROLLBACK');
       holder.release();
+      await hasty.stop();
     }
-    assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), [{ a: '3' }]);
   });
+
+  for (const [what, statement] of [
+    ['dropped', 'DROP TABLE'],
+    ['renamed', 'ALTER TABLE'],
+  ]) {
+    test(`that have it ${what} meanwhile: 409, and nothing is left aside`, async () => {
+      const name = nextTable();
+      await replace(name, { data: [{ a: 1 }] });
+      const holder = await service.database.pool.connect();
+      try {
+        await holder.query('BEGIN');
+        await holder.query(`${statement} ${name} ${what === 'renamed' ? `RENAME TO ${name}_old` : ''}`);
+        const replacing = replace(name, { data: [{ a: 2 }] });
+        await sleep(300);
+        await holder.query('COMMIT');
+        const { detail } = assertProblem(await replacing, 409, 'write-conflict');
+        assert.match(detail, /dropped or renamed/);
+      } finally {
+        holder.release();
+      }
+      assert.deepEqual(
+        await service.rows("SELECT relname FROM pg_class WHERE relname LIKE 'tablewright%'"),
+        [],
+      );
+      assert.equal((await replace(name, { data: [{ a: 3 }] })).status, 201);
+    });
+  }
 
   test('two replaces at once both succeed, one after the other', async () => {
     const name = nextTable();
@@ -369,10 +476,8 @@ suite('readers and writers beside a replace', () => {
       const answers = await Promise.all(
         [1, 2].map((a) => replace(name, { table, data: Array.from({ length: 1000 }, () => ({ a })) })),
       );
-      for (const answer of answers) {
-        if (answer.status !== 201) assertProblem(answer, 409, 'write-conflict');
-      }
-      assert.ok(answers.some(({ status }) => status === 201));
+      // The second waits for the first, on this side of any lock on the table.
+      for (const answer of answers) assert.equal(answer.status, 201, JSON.stringify(answer.body));
       const [row] = await service.rows(
         `SELECT count(*)::int AS rows, count(DISTINCT a)::int AS kinds FROM ${name}`,
       );

@@ -104,7 +104,15 @@ export async function loadTable(
         )
       : await openStanding(client, request, input, inferred, problems);
     const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
-    const { suppressed, ...counts } = await fill(client, context, request, input, target, matcher, problems);
+    const { suppressed, told, ...counts } = await fill(
+      client,
+      context,
+      request,
+      input,
+      target,
+      matcher,
+      problems,
+    );
     if (!isNew) await refuseDisagreement(client, context, request, input);
     return {
       isNew,
@@ -115,6 +123,7 @@ export async function loadTable(
         ...ignoredColumns(matcher),
         ...suppressedRows(suppressed),
         ...ownNumbers(target, matcher),
+        ...told,
       ],
     };
   });
@@ -232,6 +241,7 @@ interface Counts {
   skipped: number;
   updated: number;
   suppressed: number;
+  told: SourceWarning[];
 }
 
 /** Loads the rows, where there are any, and does what is to be done after them. */
@@ -262,9 +272,9 @@ function fill(
     signal,
   };
   return loadRows(client, input, problems, options, async (rows) => {
-    await target.finish(rows);
+    const told = await target.finish(rows);
     const { inserted, skipped, updated, suppressed } = rows;
-    return { rows: inserted, skipped, updated, suppressed };
+    return { rows: inserted, skipped, updated, suppressed, told };
   });
 }
 

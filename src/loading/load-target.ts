@@ -1,3 +1,4 @@
+import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { ConflictKey } from '../tables/staging.ts';
 import type { LoadedRows } from './load-rows.ts';
@@ -18,7 +19,8 @@ export interface LoadTarget {
   /**
    * What is to be done after the rows.
    *
+   * @returns what the caller should know of it
    * @throws AppError `invalid-data` with all problems of the upload; `dependent-objects`
    */
-  finish: (rows: LoadedRows) => Promise<void>;
+  finish: (rows: LoadedRows) => Promise<SourceWarning[]>;
 }

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { quoteQualified } from '../postgres/sql.ts';
 import { isRefusalOfData } from '../postgres/sqlstate.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
 import { tableExists } from '../tables/create-table.ts';
 import { addConstraints, continueNumbering, createBareTable } from '../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
@@ -59,7 +60,7 @@ export async function openNewTable(
         if (identity === 'none' || rows.places.sourceColumn(column) < 0) continue;
         await client.query(continueNumbering(relation, column));
       }
-      if (replaces) await swapTable(client, table, name, lockTimeoutMs);
+      return replaces ? lostObjects(await swapTable(client, table, name, lockTimeoutMs)) : [];
     },
   };
 }
@@ -82,6 +83,16 @@ async function addKeys(
     await client.query('ROLLBACK TO SAVEPOINT "keys"');
     return error;
   }
+}
+
+const maxLostObjects = 100;
+
+/** So that nothing of the old table goes in silence. */
+function lostObjects(lost: string[]): SourceWarning[] {
+  const told = lost.slice(0, maxLostObjects);
+  const rest = lost.length - told.length;
+  if (rest > 0) told.push(`${rest} more`);
+  return told.map((what) => ({ code: 'lost-by-replace', detail: `Gone with the old table: ${what}.` }));
 }
 
 /** A domain's checks are the one thing that can refuse a row of a bare table. */

@@ -50,6 +50,7 @@ export async function openStandingTable(
       const existing = { quoted: relation, schema, name };
       if (rows.refusal) await rows.explain(rows.refusal, existing, async () => rules);
       problems.throwIfAny();
+      return [];
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The swap at the end of a replace: a table that was built aside takes the place, the names, the owner, the grants and
- * the comments of the one that stands. Readers of that one wait only for these few statements and the commit.
+ * The swap at the end of a replace: a table that was built aside takes the place, the names, the owner, the grants, the
+ * storage parameters and the comments of the one that stands. Readers of that one wait only for these few statements and the commit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
@@ -12,6 +12,9 @@ import type { PreparedTable } from './prepared-table.ts';
 /** Whoever waits for an exclusive lock makes every later reader wait behind it: so each try is short. */
 const lockTryMs = 50;
 const lockPauseMs = 100;
+
+const undefinedTable = '42P01';
+const lockNotAvailable = '55P03';
 
 /**
  * @throws AppError `dependent-objects` (409) naming what would be lost with the table or stops it from being dropped
@@ -32,20 +35,23 @@ export async function refuseDependents(client: ClientBase, schema: string, name:
 /**
  * Puts the table made as `aside` in the place of the standing one.
  *
- * @throws AppError `dependent-objects`, `database-busy` (the table stayed locked for `lockTimeoutMs`)
+ * @returns what belonged to the old table and is gone with it, in PostgreSQL's words
+ * @throws AppError `dependent-objects`, `database-busy` (the table stayed locked for `lockTimeoutMs`), `write-conflict`
+ *   (it is there no more)
  */
 export async function swapTable(
   client: ClientBase,
   table: PreparedTable,
   aside: string,
   lockTimeoutMs: number,
-): Promise<void> {
+): Promise<string[]> {
   const { schema, name } = table;
   const standing = quoteQualified(schema, name);
   const built = quoteQualified(schema, aside);
   await lockExclusively(client, standing, lockTimeoutMs);
   await refuseDependents(client, schema, name);
   const inherited = await inheritance(client, standing, built);
+  const lost = await client.query<{ what: string }>(lostQuery, [standing, built]);
 
   // PostgreSQL itself says how it would name everything of a fresh table: one is made, looked at and undone.
   await client.query(`SAVEPOINT "names"; DROP TABLE ${standing}`);
@@ -62,6 +68,7 @@ export async function swapTable(
       ...renames(standing, schema, given, wanted),
     ].join(';\n'),
   );
+  return lost.rows.map(({ what }) => what);
 }
 
 /**
@@ -93,8 +100,13 @@ async function lockExclusively(client: ClientBase, relation: string, timeoutMs: 
       return;
     } catch (error) {
       await client.query('ROLLBACK TO SAVEPOINT "lock"; RELEASE SAVEPOINT "lock"');
-      const isBusy = (error as { code?: string }).code === '55P03';
-      if (!isBusy) throw error;
+      const { code } = error as { code?: string };
+      if (code === undefinedTable) {
+        const detail =
+          'The table was dropped or renamed while its replacement was loaded. Send the request again to make it anew.';
+        throw new AppError('write-conflict', detail, { cause: error });
+      }
+      if (code !== lockNotAvailable) throw error;
       if (timeoutMs > 0 && performance.now() > until) {
         throw new AppError(
           'database-busy',
@@ -110,16 +122,19 @@ async function lockExclusively(client: ClientBase, relation: string, timeoutMs: 
   }
 }
 
-/** The statements that give the new table the old one's owner, grants and comments, in this order. */
+/** The statements that give the new table what it has of the old one. */
 async function inheritance(client: ClientBase, standing: string, built: string): Promise<string[]> {
   const { rows } = await client.query<Inheritance>(inheritanceQuery, [standing, built]);
-  const { owner, grants, revoked, comment, columnComments } = rows[0]!;
+  const { owner, grants, revoked, settings, comment, columnComments } = rows[0]!;
   const statements: string[] = [];
-  for (const grantee of revoked) statements.push(`REVOKE ALL ON TABLE ${built} FROM ${roleName(grantee)}`);
-  for (const { grantee, privilege, column, withGrantOption } of grants) {
+  if (settings !== null) statements.push(`ALTER TABLE ${built} SET (${settings})`);
+  for (const { grantee, sequence } of revoked) {
+    statements.push(`REVOKE ALL ON ${grantTarget(built, sequence)} FROM ${roleName(grantee)}`);
+  }
+  for (const { grantee, privilege, column, sequence, withGrantOption } of grants) {
     const what = column === null ? privilege : `${privilege} (${quoteIdentifier(column)})`;
     const option = withGrantOption ? ' WITH GRANT OPTION' : '';
-    statements.push(`GRANT ${what} ON TABLE ${built} TO ${roleName(grantee)}${option}`);
+    statements.push(`GRANT ${what} ON ${grantTarget(built, sequence)} TO ${roleName(grantee)}${option}`);
   }
   if (comment !== null) statements.push(`COMMENT ON TABLE ${built} IS ${quoteLiteral(comment)}`);
   for (const { column, text } of columnComments) {
@@ -133,11 +148,27 @@ async function inheritance(client: ClientBase, standing: string, built: string):
 interface Inheritance {
   /** null: it is the same. */
   owner: string | null;
-  /** Whom the new table grants something to, by the default privileges; null: PUBLIC. */
-  revoked: (string | null)[];
-  grants: { grantee: string | null; privilege: string; column: string | null; withGrantOption: boolean }[];
+  /** Whom the new table and its sequences grant something to, by the default privileges. */
+  revoked: Pick<Grant, 'grantee' | 'sequence'>[];
+  grants: Grant[];
+  /** Storage parameters, in SQL; null: none. */
+  settings: string | null;
   comment: string | null;
   columnComments: { column: string; text: string }[];
+}
+
+interface Grant {
+  /** null: PUBLIC. */
+  grantee: string | null;
+  privilege: string;
+  column: string | null;
+  /** Quoted, under its name before the swap; null: it is the table. */
+  sequence: string | null;
+  withGrantOption: boolean;
+}
+
+function grantTarget(built: string, sequence: string | null): string {
+  return sequence === null ? `TABLE ${built}` : `SEQUENCE ${sequence}`;
 }
 
 function roleName(role: string | null): string {
@@ -174,7 +205,7 @@ function renames(
   return statements;
 }
 
-// Views and foreign keys stop a DROP; triggers, policies, partitions and publications would silently go with it, and a
+// Views and foreign keys stop a DROP; triggers, rules, policies, partitions and publications would silently go with it, and a
 // new table without row-level security would show its rows to everybody who was granted the old one.
 const dependents = `
 WITH target AS (
@@ -208,6 +239,9 @@ SELECT DISTINCT dependent FROM (
   SELECT pg_describe_object('pg_trigger'::regclass, g.oid, 0)
   FROM pg_trigger g JOIN target t ON g.tgrelid = t.oid WHERE NOT g.tgisinternal
   UNION ALL
+  SELECT pg_describe_object('pg_rewrite'::regclass, r.oid, 0)
+  FROM pg_rewrite r JOIN target t ON r.ev_class = t.oid
+  UNION ALL
   SELECT pg_describe_object('pg_policy'::regclass, p.oid, 0) FROM pg_policy p JOIN target t ON p.polrelid = t.oid
   UNION ALL
   SELECT pg_describe_object('pg_publication_rel'::regclass, p.oid, 0)
@@ -227,32 +261,85 @@ const references = `
 SELECT pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent FROM pg_constraint
 WHERE confrelid = to_regclass($1) AND conrelid <> confrelid AND contype = 'f' ORDER BY 1`;
 
+const ownedSequences = (table: string) => `
+  SELECT s.*, o.attname AS column_name FROM ${table}
+  JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+    AND d.refobjid = ${table}.oid AND d.deptype IN ('a', 'i')
+  JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+  JOIN pg_attribute o ON o.attrelid = ${table}.oid AND o.attnum = d.refobjsubid`;
+
 const inheritanceQuery = `
 WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * FROM pg_class WHERE oid = $2::regclass),
+old_sequences AS (${ownedSequences('old')}),
+new_sequences AS (${ownedSequences('new')}),
 -- An access list that was never changed is NULL and means the owner's defaults.
 table_grants AS (
-  SELECT a.*, NULL::name AS column_name FROM old, aclexplode(old.relacl) a
+  SELECT a.*, NULL::name AS column_name, NULL::text AS sequence FROM old, aclexplode(old.relacl) a
+),
+sequence_grants AS (
+  SELECT a.*, NULL::name AS column_name, format('%s.%I', n.relnamespace::regnamespace, n.relname) AS sequence
+  FROM old_sequences o JOIN new_sequences n USING (column_name), aclexplode(o.relacl) a
 ),
 column_grants AS (
-  SELECT a.*, o.attname AS column_name
+  SELECT a.*, o.attname AS column_name, NULL::text AS sequence
   FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
   JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped,
   aclexplode(o.attacl) a
 )
 SELECT
   (SELECT CASE WHEN old.relowner <> new.relowner THEN pg_get_userbyid(old.relowner) END FROM old, new) AS owner,
-  (SELECT coalesce(jsonb_agg(DISTINCT CASE WHEN a.grantee = 0 THEN NULL ELSE pg_get_userbyid(a.grantee) END), '[]')
-   FROM new, aclexplode(new.relacl) a WHERE a.grantee <> new.relowner) AS revoked,
+  (SELECT coalesce(jsonb_agg(DISTINCT jsonb_build_object(
+     'grantee', CASE WHEN a.grantee = 0 THEN NULL ELSE pg_get_userbyid(a.grantee) END, 'sequence', made.sequence)), '[]')
+   FROM (SELECT relacl, NULL AS sequence FROM new
+         UNION ALL SELECT relacl, format('%s.%I', relnamespace::regnamespace, relname) FROM new_sequences) made,
+     aclexplode(made.relacl) a, new WHERE a.grantee <> new.relowner) AS revoked,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'grantee', CASE WHEN g.grantee = 0 THEN NULL ELSE pg_get_userbyid(g.grantee) END,
-     'privilege', g.privilege_type, 'column', g.column_name, 'withGrantOption', g.is_grantable)), '[]')
-   FROM (SELECT * FROM table_grants UNION ALL SELECT * FROM column_grants) g, old WHERE g.grantee <> old.relowner) AS grants,
+     'privilege', g.privilege_type, 'column', g.column_name, 'sequence', g.sequence,
+     'withGrantOption', g.is_grantable)), '[]')
+   FROM (TABLE table_grants UNION ALL TABLE column_grants UNION ALL TABLE sequence_grants) g, old
+   WHERE g.grantee <> old.relowner) AS grants,
+  -- Those of the TOAST table are set by way of the table.
+  (SELECT string_agg(format('%s%I = %L', o.prefix, split_part(o.setting, '=', 1),
+     substr(o.setting, strpos(o.setting, '=') + 1)), ', ')
+   FROM (SELECT '' AS prefix, unnest(reloptions) AS setting FROM old
+         UNION ALL SELECT 'toast.', unnest(t.reloptions) FROM old JOIN pg_class t ON t.oid = old.reltoastrelid) o) AS settings,
   obj_description($1::regclass, 'pg_class') AS comment,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('column', o.attname, 'text', d.description)), '[]')
    FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
    JOIN pg_description d ON d.objoid = old.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = o.attnum
    JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped
   ) AS "columnComments"`;
+
+// A foreign key to the table itself names it, whatever the two are called. Constraints of the kinds n (NOT NULL) and t (of
+// a trigger) go with columns and triggers.
+const constraintText = (constraint: string) =>
+  `replace(pg_get_constraintdef(${constraint}.oid), ${constraint}.conrelid::regclass || '(', '(')`;
+
+const lostQuery = `
+WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * FROM pg_class WHERE oid = $2::regclass)
+SELECT what FROM (
+  SELECT 1 AS place, pg_describe_object('pg_constraint'::regclass, c.oid, 0) AS what
+  FROM pg_constraint c JOIN old ON c.conrelid = old.oid
+  WHERE c.contype IN ('p', 'u', 'f', 'c', 'x') AND NOT EXISTS (
+    SELECT FROM pg_constraint n JOIN new ON n.conrelid = new.oid
+    WHERE n.contype = c.contype AND ${constraintText('n')} = ${constraintText('c')})
+  UNION ALL
+  SELECT 2, pg_describe_object('pg_class'::regclass, i.indexrelid, 0)
+  FROM pg_index i JOIN old ON i.indrelid = old.oid
+  WHERE NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = old.oid AND c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
+  UNION ALL
+  SELECT 3, pg_describe_object('pg_statistic_ext'::regclass, s.oid, 0)
+  FROM pg_statistic_ext s JOIN old ON s.stxrelid = old.oid
+  UNION ALL
+  SELECT 4, 'its being unlogged' FROM old, new WHERE old.relpersistence = 'u' AND new.relpersistence = 'p'
+  UNION ALL
+  SELECT 5, 'its replica identity' FROM old WHERE relreplident <> 'd'
+  UNION ALL
+  SELECT 6, 'its tablespace' FROM old, new WHERE old.reltablespace <> new.reltablespace
+  UNION ALL
+  SELECT 7, 'its access method' FROM old, new WHERE old.relam <> new.relam
+) lost ORDER BY place, what`;
 
 // Two constraints of one kind over the same columns are refused in a definition, so the key is unique.
 const namesQuery = `
