@@ -184,7 +184,7 @@ export function lookUpDefinition(request: LookUpRequest): Statement & { name: st
   const order = `CASE WHEN w.is_key THEN ${isOrderedOrArray('t')} ELSE true END`;
   const parts = asked.map((section) => `,\n  '${section}', (${sections[section]})`);
   return {
-    name: ['tablewright look-up', ...asked, ...(needsOrder ? ['order'] : [])].join(' '),
+    name: ['look-up', ...asked, ...(needsOrder ? ['order'] : [])].join(' '),
     text: `
 WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')

@@ -8,7 +8,6 @@ import { didYouMean, isSystemColumn, shorten } from './identifiers.ts';
 const maxColumns = 1600;
 const maxKeyColumns = 32;
 
-/** Every table has them (PostgreSQL 5.6). */
 /** The faults of the definition of a table to be named `table`. */
 export function checkStructure(table: string, definition: TableDefinition): Problem[] {
   const problems: Problem[] = [];

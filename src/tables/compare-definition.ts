@@ -8,9 +8,9 @@ import { createTemporaryTable } from './ddl.ts';
 import type { ColumnDescription, KeyDefinition, TableDescription } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
 import { shorten } from './identifiers.ts';
-import type { PrepareOptions } from './prepare-table.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
+import type { PrepareOptions } from './resolve-definition.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 
 /** What a difference may be: all of them, or those that keep rows made for the definition from fitting the table. */
@@ -20,7 +20,7 @@ export type Strictness = 'same' | 'fits';
  * For a load into a table that stands: where the definition sent does not agree with it. What the table has beyond the
  * definition (columns, constraints) is no disagreement.
  *
- * @throws AppError whatever `prepareTable` throws
+ * @throws AppError `invalid-definition` with every fault, `table-not-found`, and whatever `resolveDefinition` throws
  */
 export async function compareWithStanding(client: ClientBase, options: PrepareOptions): Promise<Problem[]> {
   const prepared = await checkDefinition(client, await resolveDefinition(client, options));
@@ -28,7 +28,7 @@ export async function compareWithStanding(client: ClientBase, options: PrepareOp
   return compareDefinition(client, prepared, standing, 'fits', options.extraFunctions);
 }
 
-/** Three round trips. Needs the right to make temporary tables. */
+/** Four round trips. Needs the right to make temporary tables (TEMPORARY on the database). */
 export async function compareDefinition(
   client: ClientBase,
   prepared: PreparedTable,

@@ -31,7 +31,8 @@ export interface CreateResult {
  * Checks the definition and creates the table, in a transaction of its own: two round trips. Takes no lock but
  * PostgreSQL's own: whoever comes second waits for the first one's name.
  *
- * @throws AppError `table-exists`, and whatever `prepareTable` throws
+ * @throws AppError `table-exists`, `invalid-definition` with every fault, and whatever `draftDefinition` and
+ *   `resolveDraft` throw
  */
 export async function createTable(
   pool: Pool,
@@ -106,7 +107,7 @@ const kinds: Record<string, string> = {
 /** A name that PostgreSQL chose may be taken at the same moment by another creation, which then is committed. */
 const maxTries = 3;
 
-/** Tries the defaults and creates the table: several statements in one. */
+/** Tries modifiers and defaults, and creates the table: several statements in one. */
 function creation({ table, trials }: ResolvedDefinition): string {
   const create = ddl.createWholeTable(table, table.name).text;
   return trials.length === 0 ? create : `${trialBeforeCreation(trials).text};\n${create}`;

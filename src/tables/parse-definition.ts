@@ -81,7 +81,9 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
   if (object === undefined) return column;
   column.name = requiredName(object, 'name', pointer, report);
   column.type = parseTypeText(object, pointer, report);
-  column.default = parseDefaultText(object.default, pointer, report);
+  // Refused as a whole below; what it says need not be looked at.
+  const isUnsayable = object.default_is_expression === true;
+  column.default = isUnsayable ? undefined : parseDefaultText(object.default, pointer, report);
   const nullable = object.is_nullable ?? true;
   if (typeof nullable === 'boolean') column.isNullable = nullable;
   else
@@ -223,12 +225,16 @@ function parseForeignKey(
     return;
   }
   same.pairs.push(pair);
-  if (same.table !== table || same.schema !== schema) {
+  // A name whose fault is told already is no other table.
+  const hasTables = table !== '' && same.table !== '';
+  if (hasTables && (same.table !== table || same.schema !== schema)) {
     report(
       pointer,
       'mixed-reference',
       `the foreign key "${shorten(name!)}" refers to more than one table; entries of one name are one composite key`,
     );
+    // Which of them is meant is not known: neither is looked at.
+    same.table = '';
   }
 }
 
