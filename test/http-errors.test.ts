@@ -398,6 +398,27 @@ suite('every answer', () => {
     }
     assertProblem(await service.get('/docs/errors/nonesuch'), 404, 'path-not-found');
   });
+
+  test('whose documentation leads on to pages that are served', async () => {
+    const { body } = await service.get('/docs/errors/limit-exceeded', { token: null });
+    const links = [...(body as string).matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link!);
+    assert.ok(links.includes('limits.md'));
+    for (const code of Object.keys(errorCatalogue)) {
+      const section = (await service.get(`/docs/errors/${code}`, { token: null })).body as string;
+      for (const [, link] of section.matchAll(/\]\((?!#|https?:)([^)#]+)/g)) {
+        const page = await service.get(new URL(link!, `${service.url}/docs/errors/${code}`).pathname);
+        assert.equal(page.status, 200, `${code}: ${link}`);
+        assert.match(page.body, /^# /);
+      }
+    }
+  });
+
+  test('at the root tells where the reference is', async () => {
+    assert.match(
+      assertProblem(await service.get('/'), 404, 'path-not-found').detail,
+      /reference is at \/docs\.$/,
+    );
+  });
 });
 
 function get(path: string): string {

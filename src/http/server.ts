@@ -88,7 +88,10 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     else sendProblemOverUnreadBody(error, request, reply);
   });
   app.setNotFoundHandler(async (request) => {
-    throw new AppError('path-not-found', `There is nothing at ${request.url.split('?')[0]}.`);
+    throw new AppError(
+      'path-not-found',
+      `There is nothing at ${request.url.split('?')[0]}. The API reference is at /docs.`,
+    );
   });
 
   // The routes check queries and bodies themselves, with the schemas that are shown here: every fault in one answer.

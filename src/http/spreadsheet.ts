@@ -43,7 +43,8 @@ export type SpreadsheetQuery = Static<typeof spreadsheetQuery>;
 
 export const filePart = Type.String({
   contentMediaType: 'application/octet-stream',
-  description: 'The spreadsheet, known by its content; the name does not matter.',
+  description:
+    'An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file, known by its content; its name does not matter.',
 });
 
 export const spreadsheetErrors: ErrorCode[] = [
