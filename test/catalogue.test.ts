@@ -135,6 +135,7 @@ const warnings = [
   'blank-header',
   'repeated-header',
   'lost-by-replace',
+  'table-created',
 ];
 
 const codeOfProblem =

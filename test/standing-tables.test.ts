@@ -147,6 +147,25 @@ test('rows that meet at a key by a default of it are refused', async () => {
   await assertRefused(await append(data, '&on_conflict=update'), [{ row: 2, code: refused }]);
 });
 
+test('a table that was not there, and an upload without a row, are told of', async () => {
+  const told = async (query: string, data: unknown[], more = {}) => {
+    const { status, body } = await service.post(`/table/t/upload/json?${query}`, { ...more, data });
+    assert.ok(status < 300, JSON.stringify(body));
+    return body.load.warnings as unknown[];
+  };
+  const created = {
+    code: 'table-created',
+    detail: 'There was no table "t" in the schema "public"; it was created.',
+  };
+  const noRows = { code: 'no-rows', detail: 'The upload brought no row.' };
+  const table = { columns: [{ name: 'a', type: 'integer' }] };
+  assert.deepEqual(await told('if_exists=append&dry_run=true', a(1)), [created]);
+  assert.deepEqual(await told('if_exists=truncate', [], { table }), [created, noRows]);
+  assert.deepEqual(await told('if_exists=append', a(1)), []);
+  assert.deepEqual(await told('if_exists=append', []), [noRows]);
+  assert.deepEqual(await told('if_exists=replace', a(1)), []);
+});
+
 test('rows that a trigger leaves out are not counted, and told of', async () => {
   await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
     CREATE TRIGGER l BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION leave_out()`);

@@ -114,12 +114,15 @@ export async function loadTable(
       problems,
     );
     if (!isNew) await refuseDisagreement(client, context, request, input);
+    const brought = counts.rows + counts.skipped + counts.updated + suppressed;
     return {
       isNew,
       table: await describeTable(client, schema, name, context.extraFunctions),
       ...counts,
       warnings: [
         ...input.warnings,
+        ...(isNew && addsRows ? [createdTable(schema, name)] : []),
+        ...(brought === 0 ? noRows(input) : []),
         ...ignoredColumns(matcher),
         ...suppressedRows(suppressed),
         ...ownNumbers(target, matcher),
@@ -309,6 +312,18 @@ async function refuseDisagreement(
   throw new AppError('invalid-definition', 'The definition sent does not agree with the table that stands.', {
     errors: differences,
   });
+}
+
+/** Rows for a table that is there may have missed it by a slip in its name. */
+function createdTable(schema: string, name: string): SourceWarning {
+  const detail = `There was no table "${name}" in the schema "${schema}"; it was created.`;
+  return { code: 'table-created', detail };
+}
+
+/** A workbook says itself what was found in place of rows. */
+function noRows(input: LoadInput): SourceWarning[] {
+  if (input.warnings.some(({ code }) => code === 'no-rows')) return [];
+  return [{ code: 'no-rows', detail: 'The upload brought no row.' }];
 }
 
 function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
