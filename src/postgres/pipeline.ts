@@ -13,13 +13,17 @@ export type Query = string | Statement;
  * @throws the first error, when all have been answered
  */
 export async function pipeline(client: ClientBase, queries: Query[]): Promise<QueryResult[]> {
-  const switchable = client as unknown as { pipeline: boolean };
   // Not for good: a COPY could not be sent then.
-  switchable.pipeline = true;
+  setPipelining(client, true);
   const answers = await Promise.allSettled(queries.map((query) => client.query(query)));
-  switchable.pipeline = false;
+  setPipelining(client, false);
   return answers.map((answer) => {
     if (answer.status === 'rejected') throw answer.reason;
     return answer.value;
   });
+}
+
+/** While it is on, the connection's end waits for the answer of every statement; otherwise it breaks them off. */
+export function setPipelining(client: ClientBase, isOn: boolean): void {
+  (client as unknown as { pipeline: boolean }).pipeline = isOn;
 }

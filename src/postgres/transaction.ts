@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
-import { pipeline, type Query } from './pipeline.ts';
+import { pipeline, type Query, setPipelining } from './pipeline.ts';
 import { quoteIdentifier } from './sql.ts';
 
 export interface TransactionOptions {
@@ -76,6 +76,7 @@ export async function inTransaction<T>(
     if (hasEnded) return running;
     throw signal?.aborted ? signal.reason : error;
   } finally {
+    if (!isClean) setPipelining(client, false);
     client.release(!isClean);
     if (isClean) client.off('error', ignore);
   }
