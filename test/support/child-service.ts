@@ -1,12 +1,15 @@
 /** The service as a process of its own, to be killed, measured and listened to. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestDatabase } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
+
+/** One that hangs must not take the tests with it. */
+const endTimeoutMs = 30_000;
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
@@ -16,8 +19,9 @@ export interface ChildService extends ServiceClient {
   output(): string;
   /** Sends the signal and answers how the process ended: its code, or the signal's name. */
   end(signal: NodeJS.Signals): Promise<number | string | null>;
-  /** The most memory that it has held so far; undefined where the platform does not tell. */
+  /** The most memory that it has held so far, or since `resetPeakMemory`; undefined where the platform does not tell. */
   peakMemoryBytes(): number | undefined;
+  resetPeakMemory(): void;
 }
 
 export async function startChildService(
@@ -52,7 +56,9 @@ export async function startChildService(
     output: () => output,
     end: async (signal) => {
       child.kill(signal);
+      const killing = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
       const [code, killedBy] = await ended;
+      clearTimeout(killing);
       await rm(folder, { recursive: true, force: true });
       return code ?? killedBy;
     },
@@ -60,6 +66,10 @@ export async function startChildService(
       if (process.platform !== 'linux') return undefined;
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
       return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) * 1024;
+    },
+    resetPeakMemory: () => {
+      // proc(5): 5 sets the peak resident set size to the current one.
+      if (process.platform === 'linux') writeFileSync(`/proc/${child.pid}/clear_refs`, '5');
     },
   };
 }

@@ -22,7 +22,12 @@ export interface ServiceClient {
   post(path: string, json: unknown, options?: RequestOptions): Promise<TestAnswer>;
   get(path: string, options?: RequestOptions): Promise<TestAnswer>;
   /** A multipart upload of the parts `file` and, where given, `body`. */
-  upload(path: string, file: Buffer, body?: unknown): Promise<TestAnswer>;
+  upload(
+    path: string,
+    file: Buffer,
+    body?: unknown,
+    options?: Pick<RequestOptions, 'signal'>,
+  ): Promise<TestAnswer>;
 }
 
 export interface TestService extends ServiceClient {
@@ -111,11 +116,11 @@ export async function serviceClient(
         headers: { 'content-type': 'application/json', ...options.headers },
       }),
     get: (path, options) => request('GET', path, options),
-    upload: (path, file, body) => {
+    upload: (path, file, body, options) => {
       const form = new FormData();
       form.append('file', new Blob([new Uint8Array(file)]), 'upload.xlsx');
       if (body !== undefined) form.append('body', JSON.stringify(body));
-      return request('POST', path, { body: form });
+      return request('POST', path, { ...options, body: form });
     },
   };
 }
