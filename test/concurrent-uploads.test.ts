@@ -9,6 +9,7 @@ import { type ChildService, startChildService } from './support/child-service.ts
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { startSteadyClient } from './support/steady-client.ts';
 
 const uploads = 8;
 const uploadBytes = 50 * 2 ** 20;
@@ -66,24 +67,14 @@ suite('eight uploads at once', () => {
 
   test('with and without definitions: all are loaded, others are answered at once, memory stays small', async (context) => {
     await service.post('/table/described/upload/json', { data: [{ a: 1 }] });
-    const latencies: number[] = [];
-    let isDone = false;
-    const describing = (async () => {
-      while (!isDone) {
-        const startedAt = performance.now();
-        const answer = await service.get('/table/described');
-        latencies.push(performance.now() - startedAt);
-        assert.equal(answer.status, 200);
-        await sleep(10);
-      }
-    })();
+    const described = new URL('/api/v1/table/described', service.url);
+    const describing = startSteadyClient(described, await service.token(), 10);
     const startedAt = performance.now();
     const answers = await Promise.all(
       Array.from({ length: uploads }, (_, n) => upload(`u${n}`, n % 2 === 0 ? definition : undefined)),
     );
     const seconds = (performance.now() - startedAt) / 1000;
-    isDone = true;
-    await describing;
+    const latencies = await describing.stop();
     for (const { status, body } of answers) {
       assert.equal(status, 201, JSON.stringify(body));
       assert.equal(body.load.rows, rows);
@@ -92,15 +83,15 @@ suite('eight uploads at once', () => {
       const counted = await database.pool.query(`SELECT count(*)::int AS rows FROM u${n}`);
       assert.deepEqual(counted.rows, [{ rows }]);
     }
-    latencies.sort((a, b) => a - b);
     const at = (share: number) => latencies[Math.floor(latencies.length * share)]!;
     const peak = service.peakMemoryBytes();
     context.diagnostic(
       `${((uploads * uploadBytes) / 1e6 / seconds).toFixed(0)} MB/s; ${latencies.length} describes: median ${at(0.5).toFixed(0)} ms, p99 ${at(0.99).toFixed(0)} ms; peak ${Math.round((peak ?? 0) / 2 ** 20)} MiB`,
     );
     assert.ok(latencies.length >= 20);
-    // Of the test's own process, which sends all this, as much as of the service: the benchmark measures it alone.
-    assert.ok(at(0.99) < 2000, `p99 ${at(0.99)} ms`);
+    // On a machine where the sender, PostgreSQL and other tests share two processors with the service.
+    assert.ok(at(0.5) < 200, `median ${at(0.5)} ms`);
+    assert.ok(at(0.99) < 1000, `p99 ${at(0.99)} ms`);
     if (peak !== undefined) assert.ok(peak < 400 * 2 ** 20, `${peak} bytes`);
   });
 });
