@@ -19,6 +19,7 @@ import {
   maxStagedColumns,
   rowNumberColumn,
   stagingTable,
+  typedStagingTable,
 } from '../tables/staging.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
@@ -34,10 +35,10 @@ import type { LoadInput } from './load-input.ts';
 import {
   checkDeferred,
   findRefusedRow,
+  makeInputCheck,
   maxStagedShapes,
   moveRows,
   type Refusal,
-  readStaged,
   Shapes,
 } from './move-rows.ts';
 import type { Problems } from './problems.ts';
@@ -224,21 +225,20 @@ async function loadStaged<Result>(
         const rules = (await readRules()).filter(
           (rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key.columns),
         );
-        const staged = await readStaged(client, columns);
+        const inputCheck = await makeInputCheck(client, columns);
+        const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
         // Those that were set apart for the move were undone with it.
-        if (refusal && conflict) await client.query(findSurplusRows(staged ?? stagingTable, conflict));
-        let unread: string[] = [];
-        if (staged) {
-          await findViolations(client, { relation: stagingTable }, inputRules(columns), places, problems);
-          const sent = { relation: staged, existing, conflict };
-          unread = await findViolations(client, sent, rules, places, problems);
-        }
+        if (refusal && conflict) await client.query(findSurplusRows(staged, conflict));
+        const inputs = inputRules(columns, inputCheck);
+        await findViolations(client, { relation: stagingTable }, inputs, places, problems);
+        const sent = { relation: staged, existing, conflict };
+        const unread = await findViolations(client, sent, rules, places, problems);
         if (problems.count > before && !isUnread(error, unread)) return;
         if (refusal) {
           const row = await findRefusedRow(client, move, shapes, refusal);
           problems.add(refusedStagedRow(error, row, places));
         } else {
-          problems.add(await largestKey(client, error, staged ?? stagingTable, rules, places));
+          problems.add(await largestKey(client, error, staged, rules, places));
         }
       }),
   });
@@ -277,10 +277,10 @@ async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly 
   await client.query(beginShape(shapes.numberOf(columns)));
 }
 
-function inputRules(columns: LoadColumn[]): RowRule[] {
+function inputRules(columns: LoadColumn[], inputCheck: string): RowRule[] {
   return columns
     .filter(isStagedAsText)
-    .map(({ name, type }) => ({ kind: 'input', columns: [name], type: type.name }));
+    .map(({ name, type }) => ({ kind: 'input', columns: [name], type: type.name, inputCheck }));
 }
 
 /** Pushes all rows of the input through the encoders into the session, to its end. */

@@ -6,14 +6,17 @@ import { AppError } from '../errors.ts';
 import { isRefusalOfData } from '../postgres/sqlstate.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import {
+  builtInInputCheck,
   type ConflictRule,
   countSurplusRows,
   countUpdatedRows,
+  createOwnInputCheck,
   createUpdateCounter,
+  findBuiltInInputCheck,
   findSurplusRows,
   lastRowNumber,
   mergeShape,
-  stagingTable,
+  ownInputCheck,
   typedStagingTable,
 } from '../tables/staging.ts';
 import { isStagedAsText } from './target-columns.ts';
@@ -81,12 +84,13 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   const updates = conflict?.action === 'update' && !isBare;
   if (updates) await client.query(createUpdateCounter);
   await client.query('SAVEPOINT "rows"');
-  const staged =
-    (await readStaged(client, options.columns)) ??
-    typedStagingTable(options.columns, isStagedAsText, 'fails');
   let merged = 0;
   const refusal = await refusalOf(async () => {
-    if (conflict) await client.query(findSurplusRows(staged, conflict));
+    if (conflict) {
+      const inputCheck = await findInputCheck(client, options.columns);
+      const staged = typedStagingTable(options.columns, isStagedAsText, inputCheck);
+      await client.query(findSurplusRows(staged, conflict));
+    }
     for (const shape of shapes.all.keys()) merged += await moveShape(client, options, shapes, shape);
   });
   const refused = refusal ?? (isBare ? undefined : await checkDeferred(client));
@@ -141,15 +145,20 @@ export async function findRefusedRow(
 }
 
 /**
- * The staging table with the types of the columns. Undefined where PostgreSQL (15) cannot be asked whether the text of a
- * column is valid input: there the first refusal is all that is told.
+ * The function that tells whether staged text is valid input, for explaining a refusal: the transaction comes to nothing,
+ * and what is made here with it.
  */
-export async function readStaged(client: ClientBase, columns: LoadColumn[]): Promise<string | undefined> {
-  if (!columns.some(isStagedAsText)) return stagingTable;
-  const { rows } = await client.query(
-    "SELECT to_regproc('pg_catalog.pg_input_is_valid') IS NOT NULL AS can_ask",
-  );
-  return rows[0].can_ask ? typedStagingTable(columns, isStagedAsText, 'as null') : undefined;
+export async function makeInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string> {
+  const builtIn = await findInputCheck(client, columns);
+  if (builtIn === undefined) await client.query(createOwnInputCheck);
+  return builtIn ?? ownInputCheck;
+}
+
+/** PostgreSQL's own, where it has one or none is needed. */
+async function findInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string | undefined> {
+  if (!columns.some(isStagedAsText)) return builtInInputCheck;
+  const { rows } = await client.query<{ exists: boolean }>(findBuiltInInputCheck);
+  return rows[0]!.exists ? builtInInputCheck : undefined;
 }
 
 /**

@@ -37,6 +37,8 @@ export interface InputRule {
   columns: string[];
   /** As `format_type` writes it. */
   type: string;
+  /** The function that tells (staging.ts). */
+  inputCheck: string;
 }
 
 export type RowRule = UniqueRule | ForeignKeyRule | CheckRule | InputRule;

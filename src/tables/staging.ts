@@ -97,15 +97,34 @@ export const countUpdatedRows: Statement = {
   text: `SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`,
 };
 
+/** Tells whether text is valid input of a type; came with PostgreSQL 16. */
+export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
+/** The same by trying, for PostgreSQL 15: many times slower. */
+export const ownInputCheck = 'pg_temp."tablewright input is valid"';
+
+export const findBuiltInInputCheck: Statement = {
+  text: `SELECT to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`,
+};
+
+export const createOwnInputCheck: Statement = {
+  text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value text, type text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE 'SELECT $1::' || type USING value;
+  RETURN true;
+EXCEPTION WHEN OTHERS THEN
+  RETURN false;
+END $$`,
+};
+
 /**
  * The staging table as a relation whose columns all have their own types.
  *
- * @param invalid what becomes of text that is no valid input of its type: `as null` needs PostgreSQL 16; else the query fails
+ * @param inputCheck the function by which text that is no valid input of its type becomes NULL; undefined: it fails the query
  */
 export function typedStagingTable(
   columns: LoadColumn[],
   isText: (column: LoadColumn) => boolean,
-  invalid: 'as null' | 'fails',
+  inputCheck: string | undefined,
 ): string {
   if (!columns.some(isText)) return stagingTable;
   const list = columns.map((column) => {
@@ -113,9 +132,9 @@ export function typedStagingTable(
     if (!isText(column)) return name;
     const type = column.type.name;
     const value = `${name}::${type}${collation(column)}`;
-    return invalid === 'fails'
+    return inputCheck === undefined
       ? `${value} AS ${name}`
-      : `CASE WHEN pg_input_is_valid(${name}, ${quoteLiteral(type)}) THEN ${value} END AS ${name}`;
+      : `CASE WHEN ${inputCheck}(${name}, ${quoteLiteral(type)}) THEN ${value} END AS ${name}`;
   });
   return `(SELECT ctid, ${rowNumber}, ${list.join(', ')} FROM ${stagingTable})`;
 }

@@ -166,7 +166,7 @@ function invalidInputs(sent: SentRows, rule: InputRule, limit: number): Statemen
   const column = `s.${quoteIdentifier(rule.columns[0]!)}`;
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent)} s
-WHERE ${column} IS NOT NULL AND NOT pg_input_is_valid(${column}, $1) ORDER BY 1 LIMIT ${limit}`,
+WHERE ${column} IS NOT NULL AND NOT ${rule.inputCheck}(${column}, $1) ORDER BY 1 LIMIT ${limit}`,
     values: [rule.type],
   };
 }
