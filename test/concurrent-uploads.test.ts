@@ -90,8 +90,8 @@ suite('eight uploads at once', () => {
     );
     assert.ok(latencies.length >= 20);
     // On a machine where the sender, PostgreSQL and other tests share two processors with the service.
-    assert.ok(at(0.5) < 200, `median ${at(0.5)} ms`);
-    assert.ok(at(0.99) < 1000, `p99 ${at(0.99)} ms`);
+    assert.ok(at(0.5) < 300, `median ${at(0.5)} ms`);
+    assert.ok(at(0.99) < 2000, `p99 ${at(0.99)} ms`);
     if (peak !== undefined) assert.ok(peak < 400 * 2 ** 20, `${peak} bytes`);
   });
 });

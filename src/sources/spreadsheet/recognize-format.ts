@@ -34,9 +34,17 @@ const signatures: [bytes: number[], format: SpreadsheetFormat][] = [
   [[0x09, 0x04, 0x06, 0x00], 'biff'],
   ...signature('pdf', '%PDF'),
   ...signature('rtf', '{\\rtf'),
-  ...signature('image', '\x89PNG', 'GIF8', '\xff\xd8\xff', 'II*\0', 'MM\0*'),
-  ...signature('archive', '\x1f\x8b', 'BZh', '7z\xbc\xaf', 'Rar!', '\xfd7zXZ', '\x28\xb5\x2f\xfd'),
-  ...signature('parquet', 'PAR1'),
+  ...signature('image', '\x89PNG', 'GIF87a', 'GIF89a', '\xff\xd8\xff', 'II*\0', 'MM\0*'),
+  ...signature(
+    'archive',
+    '\x1f\x8b',
+    'BZh91AY&SY',
+    '7z\xbc\xaf',
+    'Rar!\x1a\x07',
+    '\xfd7zXZ',
+    '\x28\xb5\x2f\xfd',
+  ),
+  ...signature('parquet', 'PAR1\x15'),
   ...signature('sqlite', 'SQLite format 3\0'),
 ];
 

@@ -394,7 +394,7 @@ test('other files are named', async () => {
     [Buffer.from([0xff, 0xd8, 0xff, 0xe0]), /an image/],
     [Buffer.from([0x1f, 0x8b, 8, 0]), /archive. Unpack it/],
     [Buffer.from('{\\rtf1 x}'), /RTF/],
-    [Buffer.from('PAR1\0'), /Parquet/],
+    [Buffer.from('PAR1\x15\x04'), /Parquet/],
     [Buffer.from('SQLite format 3\0'), /SQLite/],
     [Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2]), /no kind that is known/],
     ...[
@@ -419,7 +419,11 @@ test('other files are named', async () => {
   for (const [bytes, detail] of files) await assert.rejects(open(bytes), fails('unsupported-file', detail));
 });
 
-test('text that begins with a bracket is no JSON for that', async () => {
+test('text that begins as a file of another kind might is text', async () => {
+  for (const header of ['PAR1,PAR2', 'BZh,x', 'Rar!,x']) {
+    const { columns } = await read(Buffer.from(`${header}\n1,2\n`));
+    assert.deepEqual(columns, header.split(','));
+  }
   for (const header of ['[id],[name]', '{id};{name}']) {
     const [first] = (await read(Buffer.from(`${header}\n1,2\n`))).columns;
     assert.match(first!, /^[[{]id[\]}]/);
