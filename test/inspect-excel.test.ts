@@ -93,7 +93,10 @@ test('a sheet that cannot be loaded is told, and hides no other', async () => {
   assert.match(tooWide.problem.detail, /1,600 columns.*range/);
   const chosen = await service.upload('/api/v1/inspect/excel?sheet=Wide', book);
   assertProblem(chosen, 413, 'limit-exceeded');
-  assert.equal(chosen.body.detail, tooWide.problem.detail);
+  assert.equal(
+    chosen.body.detail,
+    `Sheet "Wide": ${tooWide.problem.detail} The other sheets: "Small", "Last".`,
+  );
   const part = await service.upload('/api/v1/inspect/excel?sheet=Wide&range=A:C', book);
   assert.deepEqual(part.body.sheet.header, ['c0', 'c1', 'c2']);
 });
