@@ -73,15 +73,17 @@ export interface OpenedSpreadsheet {
  * Receives both parts and opens the file for `use`; the file is gone afterwards, whatever happens.
  *
  * @param signal ends the opening, which may take as long as a reading
+ * @param reading what of the file will be read
  */
 export function withSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,
   signal: AbortSignal,
+  reading: Pick<SpreadsheetOptions, 'allSheets'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, signal, use));
+  return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, signal, reading, use));
 }
 
 async function receiveSpreadsheet<Result>(
@@ -89,6 +91,7 @@ async function receiveSpreadsheet<Result>(
   context: HttpContext,
   query: SpreadsheetQuery,
   signal: AbortSignal,
+  reading: Pick<SpreadsheetOptions, 'allSheets'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
   const { limits } = context.config;
@@ -97,8 +100,8 @@ async function receiveSpreadsheet<Result>(
     const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
     const { body } = await readSpreadsheetUpload(request.headers, chunks, spool, limits.maxDefinitionBytes);
     const definition = body && parseDefinitionBody(body, limits);
-    const options = optionsOf(query);
-    const open = (sheet: Pick<SpreadsheetOptions, 'sheet'>) =>
+    const options = { ...optionsOf(query), ...reading };
+    const open = (sheet: Pick<SpreadsheetOptions, 'sheet' | 'allSheets'>) =>
       openSpreadsheet(
         spool,
         { ...options, ...sheet },
@@ -106,7 +109,7 @@ async function receiveSpreadsheet<Result>(
         signal,
       );
     const source = await open({});
-    const openSheet = async (sheet: string) => source.openSheet?.(sheet) ?? open({ sheet });
+    const openSheet = async (sheet: string) => source.openSheet?.(sheet) ?? open({ sheet, allSheets: false });
     return await use({ source, openSheet, spool, definition });
   } finally {
     await spool.close();

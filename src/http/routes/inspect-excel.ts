@@ -80,14 +80,26 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     async (request, reply) => {
       const query = parseQuery(request.query);
       const { signal } = await admitRequest(request, reply, context, 'table:load');
-      return withSpreadsheet(request, context, query, signal, async ({ source, openSheet }) => {
-        const { sheets, sheet } = await inspectSpreadsheet(source, openSheet, context.config.limits, signal);
-        const { errorCount, ...shown } = sheet;
-        return {
-          sheets: sheets.map(({ hasCells: _, ...shown }) => shown),
-          sheet: { ...shown, error_count: errorCount },
-        };
-      });
+      return withSpreadsheet(
+        request,
+        context,
+        query,
+        signal,
+        { allSheets: true },
+        async ({ source, openSheet }) => {
+          const { sheets, sheet } = await inspectSpreadsheet(
+            source,
+            openSheet,
+            context.config.limits,
+            signal,
+          );
+          const { errorCount, ...shown } = sheet;
+          return {
+            sheets: sheets.map(({ hasCells: _, ...shown }) => shown),
+            sheet: { ...shown, error_count: errorCount },
+          };
+        },
+      );
     },
   );
 }

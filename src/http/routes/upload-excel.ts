@@ -53,7 +53,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
       const query = parseQuery(request.query);
       const scope = uploadScope(query.if_exists);
       const table = await admitTableRequest(request, reply, context, query.schema, scope);
-      return withSpreadsheet(request, context, query, table.signal, ({ source, spool, definition }) =>
+      return withSpreadsheet(request, context, query, table.signal, {}, ({ source, spool, definition }) =>
         answerUpload(context, table, query, spreadsheetInput(source, spool, definition), reply),
       );
     },

@@ -8,6 +8,8 @@ export interface SpreadsheetOptions {
   /** `B3:F200`, `B:F`, `B3:F`. Default: the whole sheet. */
   range?: string;
   columnNames: 'exact' | 'snake_case';
+  /** All sheets will be read: what is not read as a stream keeps them, as far as memory allows. */
+  allSheets?: boolean;
   /** Error cells and formulas without a value: faults, or NULL. */
   cellErrors: 'problem' | 'null';
 }
@@ -25,5 +27,5 @@ export interface SpreadsheetSource extends RowSource {
   /** The name of the sheet that is read. */
   sheet: string;
   /** Another sheet of the file, without reading again what the sheets share; undefined: open the file anew. */
-  openSheet?: (name: string) => SpreadsheetSource;
+  openSheet?: (name: string) => SpreadsheetSource | undefined;
 }

@@ -382,3 +382,27 @@ test('mutated files end in an answer', async () => {
     }
   }
 });
+
+for (const bookType of ['biff8', 'xlsb'] as const) {
+  test(`${bookType}: all sheets from one reading`, async () => {
+    const names = ['One', 'Two', 'Six'];
+    const Sheets = Object.fromEntries(
+      names.map((name, n) => [name, sheetOf([[`h${n}`], [n], [`text ${n}`]])]),
+    );
+    const file = memoryFile(write([], bookType, { SheetNames: names, Sheets }));
+    const source = await openSpreadsheet(file, { ...plainOptions, sheet: 'Two', allSheets: true }, limits);
+    file.read = () => Promise.reject(new Error('read again'));
+    for (const [n, name] of names.entries()) {
+      const sheet = source.openSheet!(name)!;
+      assert.equal(sheet.sheet, name);
+      assert.deepEqual(cellsOf(await pass(sheet)), [
+        [1, { [`h${n}`]: `number ${n}` }],
+        [2, { [`h${n}`]: `string text ${n}` }],
+      ]);
+      assert.equal(sheet.locate(1, 0, '').cell, `${name}!A2`);
+    }
+    assert.throws(() => source.openSheet!('Ten'), /There is no sheet "Ten"/);
+    const alone = await open(write([], bookType, { SheetNames: names, Sheets }), { sheet: 'Two' });
+    assert.equal(alone.openSheet!('One'), undefined);
+  });
+}

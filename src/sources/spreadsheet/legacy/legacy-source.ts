@@ -48,7 +48,7 @@ export async function openXls(
   const rowsOptions = toRowsOptions(options, limits);
   checkSize(file, limits);
   const input = { size: file.size, chunks: () => fileChunks(file) };
-  return await openLegacy(input, options.sheet, rowsOptions, () => true, signal, bounds);
+  return await openLegacy(input, options, rowsOptions, () => true, signal, bounds);
 }
 
 /**
@@ -69,7 +69,7 @@ export async function openXlsb(
   checkSize(file, limits);
   const relationships = await readRelationships(container, part.name);
   const hasCells = (id: string) => (relationships.get(id)?.type ?? 'worksheet') === 'worksheet';
-  return await openLegacy(repack(container), options.sheet, rowsOptions, hasCells, signal, defaultBounds);
+  return await openLegacy(repack(container), options, rowsOptions, hasCells, signal, defaultBounds);
 }
 
 function checkSize(file: RandomAccessFile, limits: SpreadsheetLimits): void {
@@ -90,7 +90,7 @@ const chunkBytes = 256 * 1024;
 /** @param hasCells whether the sheet of a package's relationship has cells; an .xls says it itself */
 async function openLegacy(
   input: ReaderInput,
-  wantedSheet: string | undefined,
+  { sheet, allSheets = false }: SpreadsheetOptions,
   options: SheetRowsOptions,
   hasCells: (relationshipId: string) => boolean,
   signal: AbortSignal,
@@ -101,11 +101,11 @@ async function openLegacy(
   const run = startRun(signal);
   try {
     const sheets = await readSheets(run, hasCells);
-    const index = chooseSheet(sheets, wantedSheet);
-    run.chooseSheet(index);
-    const styles = await readFormats(run);
-    const kept = await keepCells(run);
-    return new LegacySource(startRun, sheets, index, styles, kept, options);
+    const index = chooseSheet(sheets, sheet);
+    const first = await readSheet(run, index, keptBytes);
+    const read = new Map([[index, first]]);
+    if (allSheets) await readOtherSheets(run, sheets, read, signal);
+    return new LegacySource({ startRun, sheets, read, options }, index);
   } finally {
     await run.stop();
   }
@@ -145,17 +145,56 @@ async function readJson<T>(run: ReaderRun, kind: number): Promise<T> {
   return JSON.parse(frame.content.toString('utf8')) as T;
 }
 
-/** All cells of the sheet; undefined where they are too many to be kept. */
-async function keepCells(run: ReaderRun): Promise<Buffer[] | undefined> {
+interface ReadSheet {
+  formats: SheetFormats;
+  /** All cells; undefined where they are too many to be kept. The run is of no use then. */
+  kept: Buffer[] | undefined;
+  keptBytes: number;
+}
+
+async function readSheet(run: ReaderRun, index: number, maxBytes: number): Promise<ReadSheet> {
+  run.chooseSheet(index);
+  const formats = await readFormats(run);
   const kept: Buffer[] = [];
   let bytes = 0;
   for (;;) {
     const { kind, content } = await run.nextFrame();
-    if (kind === blocks.END) return kept;
+    if (kind === blocks.END) return { formats, kept, keptBytes: bytes };
     bytes += content.length;
-    if (bytes > keptBytes) return undefined;
+    if (bytes > maxBytes) return { formats, kept: undefined, keptBytes: 0 };
     kept.push(content);
   }
+}
+
+/** Adds to `read` what the same run can give; the sheets that it cannot are opened anew, and tell then what is wrong. */
+async function readOtherSheets(
+  run: ReaderRun,
+  sheets: SheetSummary[],
+  read: Map<number, ReadSheet>,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = [...read.values()].at(-1)!;
+  let left = keptBytes;
+  try {
+    for (const [index, { hasCells }] of sheets.entries()) {
+      if (last.kept === undefined) return;
+      if (!hasCells || read.has(index)) continue;
+      left -= last.keptBytes;
+      last = await readSheet(run, index, left);
+      if (last.kept !== undefined) read.set(index, last);
+    }
+  } catch {
+    signal.throwIfAborted();
+  }
+}
+
+/** What the sheets of a workbook share. */
+interface Shared {
+  startRun: StartRun;
+  sheets: SheetSummary[];
+  /** What has been read of them, by index. */
+  read: Map<number, ReadSheet>;
+  options: SheetRowsOptions;
 }
 
 class LegacySource implements SpreadsheetSource {
@@ -164,36 +203,26 @@ class LegacySource implements SpreadsheetSource {
   readonly sheet: string;
   readonly warnings: SourceWarning[] = [];
 
-  readonly #startRun: StartRun;
+  readonly #shared: Shared;
   readonly #index: number;
-  readonly #formats: SheetFormats;
-  readonly #kept: Buffer[] | undefined;
-  readonly #options: SheetRowsOptions;
   #rows: SheetRows | undefined;
 
-  constructor(
-    startRun: StartRun,
-    sheets: SheetSummary[],
-    index: number,
-    formats: SheetFormats,
-    kept: Buffer[] | undefined,
-    options: SheetRowsOptions,
-  ) {
-    this.#startRun = startRun;
-    this.sheets = sheets;
+  /** @param index of a sheet that has been read */
+  constructor(shared: Shared, index: number) {
+    this.#shared = shared;
+    this.sheets = shared.sheets;
     this.#index = index;
-    this.#formats = formats;
-    this.#kept = kept;
-    this.#options = options;
-    this.sheet = sheets[index]!.name;
+    this.sheet = shared.sheets[index]!.name;
   }
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const rows = new SheetRows(sink, this.#options);
+    const { options, read } = this.#shared;
+    const { formats, kept } = read.get(this.#index)!;
+    const rows = new SheetRows(sink, options);
     this.#rows = rows;
-    const cells = new BlockCells(rows, this.#formats, this.#options.limits.maxCellBytes);
-    for await (const block of this.#blocks(signal)) {
+    const cells = new BlockCells(rows, formats, options.limits.maxCellBytes);
+    for await (const block of kept ?? this.#blocks(signal)) {
       if (!blocks.readBlock(block, cells)) throw unreadable();
       const wait = sink.drain();
       if (wait !== undefined) await wait;
@@ -205,16 +234,17 @@ class LegacySource implements SpreadsheetSource {
     this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
   }
 
+  openSheet = (name: string): SpreadsheetSource | undefined => {
+    const index = chooseSheet(this.sheets, name);
+    return this.#shared.read.has(index) ? new LegacySource(this.#shared, index) : undefined;
+  };
+
   locate = (row: number, column: number): CellLocation => {
     return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
   };
 
   async *#blocks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
-    if (this.#kept !== undefined) {
-      yield* this.#kept;
-      return;
-    }
-    const run = this.#startRun(signal);
+    const run = this.#shared.startRun(signal);
     try {
       await run.nextFrame();
       run.chooseSheet(this.#index);

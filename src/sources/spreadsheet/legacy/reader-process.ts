@@ -3,7 +3,8 @@
  *
  * The library holds the whole workbook in memory and may loop or grow at a crafted file, so it never runs inside of
  * the service; run-reader.ts sets this process its bounds. Standard input has the file, `<bytes>` long, and then
- * the index of the sheet to read (4 bytes, little endian); standard output takes the frames of cell-blocks.ts.
+ * the indices of the sheets to read, each once (4 bytes, little endian), until the service ends this process; standard
+ * output takes the frames of cell-blocks.ts.
  */
 
 import process from 'node:process';
@@ -47,9 +48,12 @@ async function run(): Promise<void> {
   try {
     const workbook = openWorkbook(file);
     await send(blocks.SHEETS, JSON.stringify(workbook.sheets));
-    const answer = await readBytes(input, 4, rest);
-    await sendSheet(workbook.readSheet(answer.bytes.readUInt32LE()));
-    await send(blocks.END, '');
+    for (let unread = rest; ; ) {
+      const answer = await readBytes(input, 4, unread);
+      unread = answer.rest;
+      await sendSheet(workbook.readSheet(answer.bytes.readUInt32LE()));
+      await send(blocks.END, '');
+    }
   } catch (error) {
     process.stderr.write(String(error));
     await send(blocks.FAILED, error instanceof Fault ? error.message : 'broken');

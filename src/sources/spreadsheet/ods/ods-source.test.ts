@@ -330,7 +330,7 @@ test('sheets, hidden ones, and the choice among them', async () => {
   assert.deepEqual(await read(spec, { sheet: 'Hidden' }), [[1, { h: 'number 1' }]]);
   assert.deepEqual(await read(spec, { sheet: '3' }), [[1, { c: 'number 3' }]]);
   await assert.rejects(read(spec, { sheet: 'x' }), fails('invalid-parameter', /no sheet "x"/));
-  const last = source.openSheet!('Last');
+  const last = source.openSheet!('Last')!;
   assert.deepEqual(cellsOf(await pass(last)), [[1, { c: 'number 3' }]]);
   assert.deepEqual(last.locate(1, 0, 'c'), { sheet: 'Last', cell: 'Last!A2' });
 });
