@@ -12,6 +12,8 @@ import type { PreparedTable } from './prepared-table.ts';
 /** Whoever waits for an exclusive lock makes every later reader wait behind it: so each try is short. */
 const lockTryMs = 50;
 const lockPauseMs = 100;
+/** An automatic VACUUM or ANALYZE that is in the way gets this long to end by itself. */
+const patienceMs = 1000;
 
 const undefinedTable = '42P01';
 const lockNotAvailable = '55P03';
@@ -90,10 +92,13 @@ export async function refuseReferences(client: ClientBase, schema: string, name:
 }
 
 async function lockExclusively(client: ClientBase, relation: string, timeoutMs: number): Promise<void> {
-  const until = performance.now() + timeoutMs;
+  const startedAt = performance.now();
+  const until = startedAt + timeoutMs;
   const { rows } = await client.query<{ lock_timeout: string }>('SHOW lock_timeout');
+  let tryMs = lockTryMs;
+  let hasInsisted = false;
   for (;;) {
-    await client.query(`SAVEPOINT "lock"; SET LOCAL lock_timeout = ${lockTryMs}`);
+    await client.query(`SAVEPOINT "lock"; SET LOCAL lock_timeout = ${tryMs}`);
     try {
       await client.query(`LOCK TABLE ${relation} IN ACCESS EXCLUSIVE MODE`);
       await client.query(`SET LOCAL lock_timeout = ${quoteLiteral(rows[0]!.lock_timeout)}`);
@@ -118,8 +123,22 @@ async function lockExclusively(client: ClientBase, relation: string, timeoutMs: 
         );
       }
     }
+    tryMs = lockTryMs;
+    if (!hasInsisted && performance.now() > startedAt + patienceMs) {
+      tryMs += await maintenanceWaitMs(client, relation);
+      hasInsisted = tryMs > lockTryMs;
+    }
     await sleep(lockPauseMs);
   }
+}
+
+/**
+ * What it takes to have an automatic VACUUM or ANALYZE of the table ended, which may last for hours: PostgreSQL cancels
+ * it for whoever has waited for `deadlock_timeout`, and never for shorter tries. 0: there is none.
+ */
+async function maintenanceWaitMs(client: ClientBase, relation: string): Promise<number> {
+  const { rows } = await client.query<{ wait: number }>(maintenanceWait, [relation]);
+  return rows[0]!.wait;
 }
 
 /** The statements that give the new table what it has of the old one. */
@@ -256,6 +275,14 @@ SELECT DISTINCT dependent FROM (
   UNION ALL
   SELECT 'its row-level security' FROM target WHERE relrowsecurity OR relforcerowsecurity
 ) found ORDER BY 1`;
+
+// SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE; whose they are is not shown to every role.
+const maintenanceWait = `
+SELECT coalesce((
+  SELECT s.setting::int FROM pg_settings s WHERE s.name = 'deadlock_timeout' AND EXISTS (
+    SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+    WHERE d.datname = current_database() AND l.relation = to_regclass($1) AND l.granted
+      AND l.mode = 'ShareUpdateExclusiveLock' AND l.pid <> pg_backend_pid())), 0) AS wait`;
 
 const references = `
 SELECT pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent FROM pg_constraint

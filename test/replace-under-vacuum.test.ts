@@ -1,0 +1,38 @@
+/** A replace of a table that PostgreSQL is cleaning up meanwhile, by itself and slowly. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { startTestService } from './support/service.ts';
+
+test('an automatic VACUUM that takes its time gives way to a replace', async (t) => {
+  const service = await startTestService({ LOCK_TIMEOUT_MS: '5000' });
+  const admin = new pg.Client(service.database.adminUrl);
+  await admin.connect();
+  // By default a minute passes before a table is looked at.
+  await admin.query(`ALTER SYSTEM SET autovacuum_naptime = '1s'`);
+  await admin.query('SELECT pg_reload_conf()');
+  try {
+    await service.rows(`CREATE TABLE big (a integer, b text) WITH (autovacuum_vacuum_threshold = 1,
+      autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)`);
+    await service.rows(`INSERT INTO big SELECT n, repeat('x', 1000) FROM generate_series(1, 20000) n`);
+    await service.rows('DELETE FROM big WHERE a % 2 = 0');
+    const giveUpAt = performance.now() + 60_000;
+    const isVacuumed = async () => (await admin.query(vacuums)).rows.length > 0;
+    while (!(await isVacuumed())) {
+      if (performance.now() > giveUpAt) return t.skip('the server did not look at the table within a minute');
+      await sleep(100);
+    }
+    const answer = await service.post('/table/big/upload/json?if_exists=replace', { data: [{ a: 1 }] });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows('SELECT a FROM big'), [{ a: '1' }]);
+  } finally {
+    await admin.query('ALTER SYSTEM RESET autovacuum_naptime');
+    await admin.query('SELECT pg_reload_conf()');
+    await admin.end();
+    await service.stop();
+  }
+});
+
+const vacuums = `SELECT FROM pg_locks l JOIN pg_stat_activity s USING (pid)
+WHERE l.relation = 'big'::regclass AND l.mode = 'ShareUpdateExclusiveLock' AND s.query LIKE 'autovacuum: VACUUM%'`;
