@@ -47,7 +47,10 @@ function sameAsNumber(text: string): void {
   out.rewind();
   const problem = encodeFloat8(out, NUMBER, bytes, 0, bytes.length);
   const expected = Number(text);
-  if (expected === 0 && /[1-9]/.test(text)) return assert.notEqual(problem, 0);
+  if (expected === 0 && /[1-9]/.test(text)) {
+    assert.notEqual(problem, 0);
+    return;
+  }
   assert.equal(problem, 0);
   assert.ok(Object.is(out.bytes.readDoubleBE(4), expected), text);
 }
