@@ -140,11 +140,14 @@ test('on_conflict for a table with a rule of its own: PostgreSQL’s reason is t
 
 test('rows that meet at a key by a default of it are refused', async () => {
   await service.rows('CREATE TABLE t (a int, b int DEFAULT 7, c int, PRIMARY KEY (a, b))');
-  const data = [
-    { a: 1, c: 1 },
-    { a: 1, c: 2 },
-  ];
-  await assertRefused(await append(data, '&on_conflict=update'), [{ row: 2, code: refused }]);
+  const data = [1, 2, 3].map((c) => ({ a: 1, c }));
+  const { errors } = assertProblem(await append(data, '&on_conflict=update'), 422, 'invalid-data');
+  assert.deepEqual(
+    errors.map(({ row, code }) => [row, code]),
+    [[undefined, refused]],
+  );
+  assert.match(errors[0]!.detail, /send every column of the key/);
+  assert.equal((await append(data, '&on_conflict=skip')).body.load.rows, 1);
 });
 
 test('a table that was not there, and an upload without a row, are told of', async () => {

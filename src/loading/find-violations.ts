@@ -126,6 +126,10 @@ const tooLarge = '54000';
 /** Where PostgreSQL's source refuses a row that is too large, and one that no partition takes. */
 const sizeRoutine = 'RelationGetBufferForTuple';
 const partitionRoutine = 'ExecFindPartition';
+/** The same of a row that one statement would change twice: their keys looked different among the rows sent. */
+const updateRoutine = 'ExecOnConflictUpdate';
+const sameByDefault =
+  'two rows have the same key by the default of a column that they do not bring; send every column of the key';
 /** PostgreSQL's MAX_BUFFERED_TUPLES (copyfrom.c). */
 const maxRowsStoredAtOnce = 1000;
 
@@ -140,12 +144,13 @@ function refusal(
   const key = routine === partitionRoutine ? /\((.*)\) = \((.*)\)/s.exec(detail) : null;
   const name = key ? key[1] : column;
   const isNamed = constraint === undefined || error.message.includes(`"${constraint}"`);
+  const message = routine === updateRoutine ? sameByDefault : error.message;
   return {
     ...(row !== undefined && { ...places.locate(row, -1, ''), row }),
     ...(name !== undefined && { column: name }),
     ...(key && { value: shortenValue(key[2]!) }),
     code: 'refused-by-postgresql',
-    detail: isNamed ? error.message : `${error.message} (constraint "${constraint}")`,
+    detail: isNamed ? message : `${message} (constraint "${constraint}")`,
   };
 }
 
