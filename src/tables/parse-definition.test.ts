@@ -141,6 +141,18 @@ test('wrong shapes, each at its place and all at once', () => {
   );
 });
 
+test('a default that cannot be said is refused as a whole, and not looked at', () => {
+  const table = {
+    columns: [{ ...column, type: 'integer', default: 'now() + 1', default_is_expression: true }],
+  };
+  const { definition, problems } = parseDefinition(table);
+  assert.deepEqual(
+    problems.map(({ code }) => code),
+    ['not-supported'],
+  );
+  assert.equal(definition.columns[0]!.default, undefined);
+});
+
 test('a misspelt property is told what it may have meant', () => {
   const { problems } = parseDefinition({
     columns: [{ ...column, nullable: true, is_nulable: false }],
