@@ -3,12 +3,14 @@
  * a test that is busy with sending. Run by itself it is that process: `steady-client.ts <url> <token> <pause in ms>`.
  */
 import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface SteadyClient {
-  /** Ends it, and answers how long each request took, in milliseconds, the shortest first. */
-  stop(): Promise<number[]>;
+  /** Settles when the first request was answered: what only a new process is slow at is done then. */
+  ready: Promise<void>;
+  /** Ends it, and answers how long each request took that ended after `since` (`Date.now()`), in milliseconds, the shortest first. */
+  stop(since: number): Promise<number[]>;
 }
 
 /** Asks until it is stopped; `stop` fails where an answer was not 200. */
@@ -16,38 +18,55 @@ export function startSteadyClient(url: URL, token: string, pauseMs: number): Ste
   const child = spawn(process.execPath, [import.meta.filename, url.href, token, String(pauseMs)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const output = text(child.stdout);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const nextLine = async () => JSON.parse((await lines.next()).value ?? '{"failed":"ended early"}') as Report;
+  const ready = nextLine().then(succeeded);
   return {
-    stop: async () => {
+    ready: ready.then(() => {}),
+    stop: async (since) => {
+      await ready;
       child.stdin.end();
-      const result = JSON.parse(await output) as number[] | { failed: string };
-      if (!Array.isArray(result)) throw new Error(result.failed);
-      return result.toSorted((a, b) => a - b);
+      const requests = succeeded(await nextLine()).filter(({ endedAt }) => endedAt > since);
+      return requests.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
     },
   };
 }
 
-async function askUntilStopped(url: string, token: string, pauseMs: number): Promise<number[]> {
+interface Request {
+  endedAt: number;
+  tookMs: number;
+}
+
+type Report = Request[] | { failed: string };
+
+function succeeded(report: Report): Request[] {
+  if (!Array.isArray(report)) throw new Error(report.failed);
+  return report;
+}
+
+async function askUntilStopped(url: string, token: string, pauseMs: number): Promise<Request[]> {
   let isStopped = false;
   process.stdin.resume().once('end', () => {
     isStopped = true;
   });
-  const latencies: number[] = [];
+  const requests: Request[] = [];
   while (!isStopped) {
     const startedAt = performance.now();
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     const body = await answer.text();
-    latencies.push(performance.now() - startedAt);
     if (answer.status !== 200) throw new Error(`${answer.status} ${body}`);
+    requests.push({ endedAt: Date.now(), tookMs: performance.now() - startedAt });
+    if (requests.length === 1) report([]);
     await sleep(pauseMs);
   }
-  return latencies;
+  return requests;
+}
+
+function report(report: Report): void {
+  process.stdout.write(`${JSON.stringify(report)}\n`);
 }
 
 if (import.meta.main) {
   const [url, token, pauseMs] = process.argv.slice(2) as [string, string, string];
-  const result = await askUntilStopped(url, token, Number(pauseMs)).catch((error) => ({
-    failed: String(error),
-  }));
-  process.stdout.write(JSON.stringify(result));
+  report(await askUntilStopped(url, token, Number(pauseMs)).catch((error) => ({ failed: String(error) })));
 }
