@@ -3,6 +3,7 @@
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
+import { pauseBetweenSlices } from '../../share-turns.ts';
 import { type CellRange, columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
@@ -110,7 +111,7 @@ class CsvSource implements SpreadsheetSource {
       if (rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
         throw limitExceeded('The record with the column names is too long', maxCellBytes, 'bytes');
       }
-      const wait = sink.drain();
+      const wait = pauseBetweenSlices(sink);
       if (wait !== undefined) await wait;
     }
     decoder.finish();

@@ -7,6 +7,7 @@ import { AppError } from '../../../errors.ts';
 import * as kinds from '../../cell-kind.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
+import { pauseBetweenSlices } from '../../share-turns.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { chooseSheet } from '../choose-sheet.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
@@ -224,9 +225,8 @@ class LegacySource implements SpreadsheetSource {
     const cells = new BlockCells(rows, formats, options.limits.maxCellBytes);
     for await (const block of kept ?? this.#blocks(signal)) {
       if (!blocks.readBlock(block, cells)) throw unreadable();
-      const wait = sink.drain();
+      const wait = pauseBetweenSlices(sink);
       if (wait !== undefined) await wait;
-      else await new Promise(setImmediate);
       signal.throwIfAborted();
     }
     cells.finish();

@@ -3,6 +3,7 @@
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
+import { pauseBetweenSlices } from '../../share-turns.ts';
 import { chooseSheet } from '../choose-sheet.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
@@ -105,9 +106,8 @@ class OdsSource implements SpreadsheetSource {
       scanner.feed(slice);
       for (let isRead = false; !isRead; ) {
         isRead = scanner.run();
-        const wait = sink.drain();
+        const wait = pauseBetweenSlices(sink);
         if (wait !== undefined) await wait;
-        else if (!isRead) await new Promise(setImmediate);
         signal.throwIfAborted();
       }
       // What follows are the other sheets.

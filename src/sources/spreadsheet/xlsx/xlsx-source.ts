@@ -3,6 +3,7 @@
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
+import { pauseBetweenSlices } from '../../share-turns.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
@@ -85,7 +86,7 @@ class XlsxSource implements SpreadsheetSource {
       scanner.feed(slice);
       for (let isPaused = true; isPaused; ) {
         isPaused = scanner.scan();
-        const wait = sink.drain();
+        const wait = pauseBetweenSlices(sink);
         if (wait !== undefined) await wait;
       }
     }

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setImmediate as immediate } from 'node:timers/promises';
+import type { CellSink } from './cell-sink.ts';
+import { pauseBetweenSlices } from './share-turns.ts';
+
+const greedy = { drain: () => undefined } as CellSink;
+
+function work(milliseconds: number): void {
+  for (const until = performance.now() + milliseconds; performance.now() < until; );
+}
+
+async function pushFor(milliseconds: number, sliceMs: number): Promise<void> {
+  for (const until = performance.now() + milliseconds; performance.now() < until; ) {
+    work(sliceMs);
+    await pauseBetweenSlices(greedy);
+  }
+}
+
+suite('pauses between slices', () => {
+  test('the sink’s own wait comes first', async () => {
+    const wait = Promise.resolve();
+    const sink = { drain: () => wait } as CellSink;
+    assert.equal(pauseBetweenSlices(sink), wait);
+    await immediate();
+  });
+
+  test('a source that has taken its part of a turn waits for the next', async () => {
+    assert.equal(pauseBetweenSlices(greedy), undefined);
+    work(10);
+    const wait = pauseBetweenSlices(greedy);
+    assert.ok(wait instanceof Promise);
+    await wait;
+    assert.equal(pauseBetweenSlices(greedy), undefined);
+    await immediate();
+  });
+
+  test('all sources together take one part', async () => {
+    let turns = 0;
+    let isDone = false;
+    const counting = (async () => {
+      while (!isDone) {
+        await immediate();
+        turns += 1;
+      }
+    })();
+    await Promise.all(Array.from({ length: 20 }, () => pushFor(200, 2)));
+    isDone = true;
+    await counting;
+    // A slice of each of the twenty would leave room for five.
+    assert.ok(turns >= 10, `${turns} turns`);
+  });
+});
