@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { deflateRawSync } from 'node:zlib';
+import { deflateRawSync, gzipSync } from 'node:zlib';
 import { buildZip, memoryFile, type ZipEntry } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
@@ -90,7 +90,7 @@ const lies: [
   ['a smaller size', (size) => ({ size: size - 1 }), /bytes that the file states/],
   ['another CRC', () => ({ crc: 1 }), /CRC-32/],
   ['fewer packed bytes', (_, packedSize) => ({ packedSize: packedSize - 9 }), /damaged/],
-  ['more packed bytes', (_, packedSize) => ({ packedSize: packedSize + 9 }), /shorter than/],
+  ['more packed bytes', (_, packedSize) => ({ packedSize: packedSize + 9 }), /shorter than|CRC-32/],
   ['an offset elsewhere', () => ({ offset: 7 }), /cannot be found/],
   ['an offset behind the file', () => ({ offset: 10_000_000 }), /cannot be found/],
 ];
@@ -105,6 +105,16 @@ for (const [name, stated, detail] of lies) {
     }
   });
 }
+
+test('a part that goes on as another gzip member is refused', async () => {
+  const [first, second] = [large.subarray(0, 300_000), large.subarray(300_000)];
+  const member = gzipSync(first).subarray(10);
+  const packed = Buffer.concat([member, gzipSync(second).subarray(0, 10), deflateRawSync(second)]);
+  for (const size of [second.length, large.length]) {
+    const zip = buildZip([{ name: 'a', data: second, packed, stated: { size } }]);
+    await assert.rejects(readAll(zip, 'a'), fails('invalid-file', /bytes that the file states/));
+  }
+});
 
 test('parts that share bytes, or a name, are refused', async () => {
   const twice = buildZip([
