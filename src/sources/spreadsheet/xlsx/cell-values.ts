@@ -119,12 +119,24 @@ export class CellValues {
       const text = Buffer.from(normalizeNumber(bytes.toString('latin1', start, end)), 'latin1');
       this.number(column, style, text, 0, text.length);
     } else {
-      const meaning = style >= 0 && style < this.#meanings.length ? this.#meanings[style]! : formats.PLAIN;
-      const stop = bytes[end - 1] === 0x30 ? endOfWhole(bytes, start, end) : end;
-      if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, stop);
-      else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, style, bytes, start, stop);
-      else this.#date(column, meaning, bytes, start, stop);
+      this.checkedNumber(column, style, check, bytes, start, end);
     }
+  }
+
+  /** @param check `AS_IT_IS` or `TOO_PRECISE`, as `checkNumber` said */
+  checkedNumber(
+    column: number,
+    style: number,
+    check: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): void {
+    const meaning = style >= 0 && style < this.#meanings.length ? this.#meanings[style]! : formats.PLAIN;
+    const stop = bytes[end - 1] === 0x30 ? endOfWhole(bytes, start, end) : end;
+    if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, stop);
+    else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, style, bytes, start, stop);
+    else this.#date(column, meaning, bytes, start, stop);
   }
 
   #plainNumber(column: number, check: number, bytes: Buffer, start: number, end: number): void {

@@ -142,6 +142,29 @@ test('rounding agrees with the engine', () => {
   );
 });
 
+test('the end of a decimal, and what is to be said of it, in one go', () => {
+  const digits = fc.string({ unit: fc.constantFrom('0', '0', '1', '5', '9'), maxLength: 12 });
+  const odd = fc.constantFrom('', '', '', '', '.', '-', 'e5', 'x', ' ');
+  const text = fc
+    .tuple(fc.constantFrom('', '-'), digits, fc.constantFrom('', '.'), digits, odd)
+    .map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(text, (text) => {
+      const bytes = Buffer.from(`9${text}<`);
+      const end = numbers.endOfDecimal(bytes, 1);
+      if (Math.abs(end) !== bytes.length - 1) {
+        assert.ok(end === 0 || /[^\d.]$|\..*\.$|e5$/.test(text), text);
+        return;
+      }
+      assert.equal(check(text), end > 0 ? numbers.AS_IT_IS : numbers.TOO_PRECISE, text);
+    }),
+    { numRuns: 3000 },
+  );
+  assert.equal(numbers.endOfDecimal(Buffer.from('0.5<'), 0), 3);
+  assert.equal(numbers.endOfDecimal(Buffer.from('-12<'), 0), 3);
+  assert.equal(numbers.endOfDecimal(Buffer.from('0.30000000000000004<'), 0), -19);
+});
+
 test('a long text that is no number is refused at once', () => {
   const start = performance.now();
   for (const text of [

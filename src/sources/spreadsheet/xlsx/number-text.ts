@@ -59,6 +59,29 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
   return exponent >= fractionDigits ? AS_IT_IS : TOO_PRECISE;
 }
 
+/**
+ * Finds the end of a number, and what `checkNumber` would say of it, in one go: where it is digits and at most a point
+ * among them, as nearly all are. Behind the text stands a byte that is no digit.
+ *
+ * @returns where it ends if it is `AS_IT_IS`, that negated if it is `TOO_PRECISE`; 0: another form, or no number
+ */
+export function endOfDecimal(bytes: Buffer, start: number): number {
+  let at = start;
+  let byte = bytes[at]!;
+  if (byte === MINUS) byte = bytes[++at]!;
+  const whole = at;
+  const first = byte;
+  while (byte >= ZERO && byte <= NINE) byte = bytes[++at]!;
+  const wholeDigits = at - whole;
+  if (wholeDigits === 0 || (first === ZERO && wholeDigits > 1)) return 0;
+  if (byte !== DOT) return at;
+  byte = bytes[++at]!;
+  const fraction = at;
+  while (byte >= ZERO && byte <= NINE) byte = bytes[++at]!;
+  if (at === fraction) return 0;
+  return wholeDigits + at - fraction <= significantDigits ? at : -at;
+}
+
 /** No two ways to match the same digits: a text of a megabyte must not take a megabyte squared. */
 const unusual = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -110,37 +133,37 @@ export function endOfWhole(bytes: Buffer, start: number, end: number): number {
  */
 export function roundNumber(bytes: Buffer, start: number, end: number, target: Buffer): number {
   let to = 0;
-  // A digit in front takes the carry of 9.99…; it is dropped where there was none.
   if (bytes[start] === MINUS) target[to++] = MINUS;
   const first = to;
-  target[to++] = ZERO;
   let at = start + first;
-  let significant = 0;
-  let inFraction = false;
-  for (; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte === DOT) {
-      inFraction = true;
-    } else if (!isDigit(byte)) {
-      break;
-    } else {
-      if (inFraction && significant >= significantDigits) break;
-      if (significant > 0 || byte !== ZERO) significant++;
-    }
+  let byte = bytes[at]!;
+  // Digits before the decimal point are kept; they count from the first that is not zero.
+  const wholeStart = at;
+  while (byte >= ZERO && byte <= NINE) {
     target[to++] = byte;
+    byte = ++at < end ? bytes[at]! : 0;
+  }
+  let significant = bytes[wholeStart] === ZERO ? 0 : at - wholeStart;
+  const inFraction = byte === DOT;
+  if (inFraction) {
+    do {
+      target[to++] = byte;
+      byte = ++at < end ? bytes[at]! : 0;
+    } while (significant === 0 && byte === ZERO);
+    for (; significant < significantDigits && byte >= ZERO && byte <= NINE; significant++) {
+      target[to++] = byte;
+      byte = ++at < end ? bytes[at]! : 0;
+    }
   }
   if (at < end && isDigit(bytes[at]!) && roundsUp(bytes, start, at, end, significant)) {
-    increment(target, to - 1);
+    to = increment(target, first, to);
   }
   if (inFraction) {
     while (target[to - 1] === ZERO) to--;
     if (target[to - 1] === DOT) to--;
   }
   while (at < end && isDigit(bytes[at]!)) at++;
-  to += bytes.copy(target, to, at, end);
-  if (target[first] !== ZERO) return to;
-  target.copyWithin(first, first + 1, to);
-  return to - 1;
+  return at < end ? to + bytes.copy(target, to, at, end) : to;
 }
 
 /** @param at the first digit that is dropped; before it stand `significant` digits that count */
@@ -151,23 +174,27 @@ function roundsUp(bytes: Buffer, start: number, at: number, end: number, signifi
   if (rest < end && isDigit(bytes[rest]!)) return true;
   // Just a 5 is the shortest text of a double that lies a little above or below; which one, only the double says.
   if (significant > doubleDigits) return true;
-  const digitsOf = (text: string): string =>
-    text
-      .replace(/[eE].*$/, '')
-      .replaceAll(/[-.]/g, '')
-      .replace(/^0+/, '');
   const nearest = Number(bytes.toString('latin1', start, end)).toPrecision(significant);
-  return digitsOf(nearest) !== digitsOf(bytes.toString('latin1', start, at));
+  const exponent = nearest.indexOf('e');
+  const lastDigit = nearest.charCodeAt((exponent < 0 ? nearest.length : exponent) - 1);
+  return lastDigit !== bytes[bytes[at - 1] === DOT ? at - 2 : at - 1];
 }
 
-function increment(target: Buffer, last: number): void {
-  let at = last;
+/** @returns where the number ends: one further on where 9.99… takes a digit more */
+function increment(target: Buffer, first: number, end: number): number {
+  let at = end - 1;
   for (;;) {
     if (target[at] === DOT) at--;
-    if (target[at] !== NINE) break;
+    if (at < first || target[at] !== NINE) break;
     target[at--] = ZERO;
   }
-  target[at] = target[at]! + 1;
+  if (at >= first) {
+    target[at] = target[at]! + 1;
+    return end;
+  }
+  target.copyWithin(first + 1, first, end);
+  target[first] = ZERO + 1;
+  return end + 1;
 }
 
 /**

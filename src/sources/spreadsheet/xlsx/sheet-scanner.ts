@@ -10,6 +10,7 @@
 import * as kinds from '../../cell-kind.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from './cell-values.ts';
+import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from './number-text.ts';
 import { type SharedStrings, TextCollector } from './shared-strings.ts';
 import type { Styles } from './styles.ts';
 import { decodeEscapes } from './xml-text.ts';
@@ -32,6 +33,7 @@ const SPACE = 0x20;
 const EQUALS = 0x3d;
 const QUOTE = 0x22;
 const AMPERSAND = 0x26;
+const COLON = 0x3a;
 const UNDERSCORE = 0x5f;
 const CR = 0x0d;
 const LOWER_B = 0x62;
@@ -54,6 +56,9 @@ const BOOLEAN = 4;
 const ERROR = 5;
 const ISO_DATE = 6;
 const UNKNOWN = 7;
+
+/** The form of a number is not known yet. */
+const UNCHECKED = -1;
 
 const cellTypes: [name: Buffer, type: number][] = [
   [Buffer.from('n'), NUMBER],
@@ -79,6 +84,13 @@ const names = {
   s: Buffer.from('s'),
   rPh: Buffer.from('rPh'),
 };
+
+/** Around the cells of a row, as the fast way compares it. */
+const rowStart = Buffer.from('<row r="');
+const rowEnd = Buffer.from('</row>');
+
+/** As many further attributes of a row as LibreOffice writes, and some. */
+const rowAttributes = 12;
 
 /** Around inline text, as the fast way compares it. */
 const inlineStart = Buffer.from('<is><t');
@@ -177,7 +189,7 @@ export class SheetScanner {
     this.#isPausing = false;
     while (!this.#isDone) {
       if (this.#isPausing) return true;
-      if (this.#useFastPath && this.#inRow && this.#depth === ROW && this.#fastCell()) continue;
+      if (this.#useFastPath && this.#inData && this.#fast()) continue;
       switch (xml.next()) {
         case NEED_MORE:
           return false;
@@ -249,6 +261,10 @@ export class SheetScanner {
       this.#row = wholeNumber(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
       if (this.#row < 0) xml.fail('a row whose number is no number');
     }
+    this.#beginRow();
+  }
+
+  #beginRow(): void {
     this.#checkRow();
     this.#inRow = true;
     this.#isRowBegun = false;
@@ -441,6 +457,55 @@ export class SheetScanner {
     }
   }
 
+  /** One step of the fast way, if there is one from here. */
+  #fast(): boolean {
+    if (this.#depth === ROW) return this.#inRow && (this.#fastCell() || this.#fastRowEnd());
+    return this.#depth === DATA && this.#fastRow();
+  }
+
+  /** Reads `<row r="7" spans="1:10">` at once, its further attributes unseen, and moves nothing where it is no such tag. */
+  #fastRow(): boolean {
+    const { bytes, position } = this.#xml;
+    if (!matches(bytes, position, rowStart)) return false;
+    let p = position + rowStart.length;
+    let byte = bytes[p]!;
+    const digits = p;
+    let row = 0;
+    while (byte >= 0x30 && byte <= 0x39 && p - digits < 7) {
+      row = row * 10 + byte - 0x30;
+      byte = bytes[++p]!;
+    }
+    if (byte !== QUOTE || p === digits) return false;
+    byte = bytes[++p]!;
+    for (let others = 0; byte === SPACE && others < rowAttributes; others++) {
+      byte = bytes[++p]!;
+      const name = p;
+      while (isNameLetter(byte)) byte = bytes[++p]!;
+      if (byte !== EQUALS || p === name || bytes[p + 1] !== QUOTE) return false;
+      p += 2;
+      byte = bytes[p]!;
+      while (byte !== QUOTE && byte !== AMPERSAND && byte !== 0) byte = bytes[++p]!;
+      if (byte !== QUOTE) return false;
+      byte = bytes[++p]!;
+    }
+    if (byte !== GT) return false;
+    this.#xml.position = p + 1;
+    this.#depth++;
+    this.#row = row;
+    this.#isRowGuessed = false;
+    this.#beginRow();
+    return true;
+  }
+
+  #fastRowEnd(): boolean {
+    const { bytes, position } = this.#xml;
+    if (!matches(bytes, position, rowEnd)) return false;
+    this.#xml.position = position + rowEnd.length;
+    this.#depth--;
+    this.#closeRow(false);
+    return true;
+  }
+
   /**
    * Reads `<c r="B7" s="3" t="s"><v>42</v></c>` and its like at once. The zeros behind the text end every loop, so
    * no loop asks for the end of the buffer; a match of the last byte says that all of the cell is here.
@@ -526,12 +591,21 @@ export class SheetScanner {
     if (bytes[p] !== LT || bytes[p + 1] !== LOWER_V || bytes[p + 2] !== GT) return false;
     p += 3;
     const start = p;
+    let check = UNCHECKED;
+    if (type === NUMBER) {
+      const stop = endOfDecimal(bytes, start);
+      if (stop !== 0) {
+        p = stop > 0 ? stop : -stop;
+        check = stop > 0 ? AS_IT_IS : TOO_PRECISE;
+      }
+    }
     let byte = bytes[p]!;
     if (type === TEXT_RESULT) {
       while (byte !== LT && byte !== AMPERSAND && byte !== UNDERSCORE && byte !== CR && byte !== 0) {
         byte = bytes[++p]!;
       }
-    } else {
+    } else if (byte !== LT) {
+      check = UNCHECKED;
       while (byte > SPACE && byte !== LT && byte !== AMPERSAND) byte = bytes[++p]!;
     }
     // No value at all may be a formula's, and one too long has its error: the general way knows.
@@ -546,7 +620,12 @@ export class SheetScanner {
     if (bytes[p + 3] !== GT || !endsCell(bytes, p + 4)) return false;
     this.#xml.position = p + 8;
     this.#column = column;
-    this.#value(column, type, style, bytes, start, p);
+    if (check === UNCHECKED) {
+      this.#value(column, type, style, bytes, start, p);
+    } else {
+      this.#begin();
+      this.#values.checkedNumber(column - 1, style, check, bytes, start, p);
+    }
     return true;
   }
 
@@ -578,6 +657,10 @@ export class SheetScanner {
 /** `</c>` */
 function endsCell(bytes: Buffer, at: number): boolean {
   return bytes[at] === LT && bytes[at + 1] === SLASH && bytes[at + 2] === LOWER_C && bytes[at + 3] === GT;
+}
+
+function isNameLetter(byte: number): boolean {
+  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || byte === COLON;
 }
 
 /** @returns where the element `f` that begins at `at` ends; -1: not all here, or something else */
