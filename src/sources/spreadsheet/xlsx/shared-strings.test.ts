@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { AppError } from '../../../errors.ts';
 import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
 
@@ -55,6 +56,53 @@ for (const [name, items, expected] of cases) {
     for (const chunkSize of [1, 2, 3, 7, 64, 1000]) assert.deepEqual(read(xml, chunkSize), expected);
   });
 }
+
+test('strings read at once are those read piece by piece', () => {
+  const piece = fc.constantFrom(
+    'a',
+    'ä',
+    '漢',
+    '😀',
+    ' ',
+    '\n',
+    '\r\n',
+    '_',
+    '_x',
+    '_x0041_',
+    '&amp;',
+    '>',
+    '"',
+    '<!---->',
+  );
+  const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
+  const space = fc.constantFrom('', '', ' xml:space="preserve"', " xml:space='default'", ' x="1"');
+  const item = fc.oneof(
+    { weight: 4, arbitrary: fc.tuple(space, text).map(([head, body]) => `<si><t${head}>${body}</t></si>`) },
+    fc.constantFrom(
+      '<si/>',
+      '<si ></si>',
+      '<si><t/></si>',
+      '<si><r><t>r</t></r></si>',
+      '\n',
+      '<other><si><t>no</t></si></other>',
+    ),
+  );
+  fc.assert(
+    fc.property(
+      space,
+      fc.array(item, { maxLength: 8 }),
+      fc.integer({ min: 2, max: 60 }),
+      (root, items, chunkSize) => {
+        const xml = `<sst${root}>${items.join('')}</sst>`;
+        // Of a byte at a time no string is ever there at once.
+        const expected = read(xml, 1);
+        assert.deepEqual(read(xml), expected);
+        assert.deepEqual(read(xml, chunkSize), expected);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
 
 test('more strings than any first guess', () => {
   const texts = Array.from({ length: 600 }, (_, i) => `s${i}`);

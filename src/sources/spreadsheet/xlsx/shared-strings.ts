@@ -4,8 +4,10 @@
  */
 
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import { decodeEscapes } from './xml-text.ts';
-import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from './xml-tokens.ts';
+import { decodeEscapes, endOfPlainText } from './xml-text.ts';
+import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from './xml-tokens.ts';
+
+const GT = 0x3e;
 
 const firstSlabBytes = 16 * 1024;
 const maxSlabBytes = 4 * 1024 * 1024;
@@ -53,7 +55,7 @@ export class SharedStrings {
     if (this.#used + length > this.#slab.length) this.#addSlab(length);
     const page = this.#lastPage();
     const at = entryWords * (this.count & pageMask);
-    bytes.copy(this.#slab, this.#used, start, end);
+    copyBytes(bytes, start, end, this.#slab, this.#used);
     page[at] = this.slabs.length - 1;
     page[at + 1] = this.#used;
     page[at + 2] = length;
@@ -89,9 +91,21 @@ export class SharedStrings {
   }
 }
 
+/** A call out of JavaScript costs more than most strings are long. */
+const nearBytes = 48;
+
+function copyBytes(bytes: Buffer, start: number, end: number, target: Buffer, at: number): void {
+  if (end - start > nearBytes) bytes.copy(target, at, start, end);
+  else for (let from = start, to = at; from < end; ) target[to++] = bytes[from++]!;
+}
+
 const siName = Buffer.from('si');
 const tName = Buffer.from('t');
 const phoneticName = Buffer.from('rPh');
+
+/** Around most strings, as the fast way compares it. */
+const stringStart = Buffer.from('<si><t');
+const stringEnd = Buffer.from('</t></si>');
 
 /**
  * Reads the part of the shared strings, chunk by chunk. A rich string is the text of its runs; phonetic hints
@@ -101,6 +115,7 @@ export class SharedStringsReader {
   readonly strings: SharedStrings;
   readonly #xml: XmlTokens;
   readonly #text: TextCollector;
+  readonly #maxCellBytes: number;
   #depth = 0;
   /** The depth at which a `si` or `rPh` is open; 0: none. */
   #stringDepth = 0;
@@ -116,12 +131,14 @@ export class SharedStringsReader {
     this.strings = new SharedStrings(limits.maxSharedStringBytes);
     this.#xml = new XmlTokens(partName);
     this.#text = new TextCollector(limits.maxCellBytes);
+    this.#maxCellBytes = limits.maxCellBytes;
   }
 
   push(chunk: Buffer): void {
     const xml = this.#xml;
     xml.feed(chunk);
     for (;;) {
+      if (this.#depth === 1 && this.#fastString()) continue;
       switch (xml.next()) {
         case NEED_MORE:
           return;
@@ -140,6 +157,31 @@ export class SharedStringsReader {
   finish(): SharedStrings {
     if (this.#depth !== 0 || !this.#sawRoot) this.#xml.fail('it ends too early');
     return this.strings;
+  }
+
+  /**
+   * Reads `<si><t>text</t></si>` at once. The zeros behind the text end its loop; a match of the last byte says that all
+   * of it is here.
+   *
+   * @returns false, with nothing moved, where it is not all here or not of this form
+   */
+  #fastString(): boolean {
+    const { bytes, position } = this.#xml;
+    if (!matches(bytes, position, stringStart)) return false;
+    let start = position + stringStart.length;
+    const isPreserving = bytes[start] !== GT;
+    if (isPreserving) {
+      if (!matches(bytes, start, preserveSpace)) return false;
+      start += preserveSpace.length;
+      if (bytes[start] !== GT) return false;
+    }
+    start++;
+    const end = endOfPlainText(bytes, start);
+    if (!matches(bytes, end, stringEnd) || end - start > this.#maxCellBytes) return false;
+    if (!isPreserving && end > start && (isSpace(bytes[start]!) || isSpace(bytes[end - 1]!))) return false;
+    this.#xml.position = end + stringEnd.length;
+    this.strings.add(bytes, start, end);
+    return true;
   }
 
   #open(): void {

@@ -13,8 +13,8 @@ import { CellValues, type SheetTarget } from './cell-values.ts';
 import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from './number-text.ts';
 import { type SharedStrings, TextCollector } from './shared-strings.ts';
 import type { Styles } from './styles.ts';
-import { decodeEscapes } from './xml-text.ts';
-import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from './xml-tokens.ts';
+import { decodeEscapes, endOfPlainText } from './xml-text.ts';
+import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from './xml-tokens.ts';
 
 /** XFD1048576 is the last cell of a sheet. */
 const maxRow = 1_048_576;
@@ -34,8 +34,6 @@ const EQUALS = 0x3d;
 const QUOTE = 0x22;
 const AMPERSAND = 0x26;
 const COLON = 0x3a;
-const UNDERSCORE = 0x5f;
-const CR = 0x0d;
 const LOWER_B = 0x62;
 const LOWER_C = 0x63;
 const LOWER_E = 0x65;
@@ -95,7 +93,6 @@ const rowAttributes = 12;
 /** Around inline text, as the fast way compares it. */
 const inlineStart = Buffer.from('<is><t');
 const inlineEnd = Buffer.from('</t></is>');
-const preserveSpace = Buffer.from(' xml:space="preserve"');
 
 /** Where in the document the elements stand that matter: their depth. */
 const ROOT = 1;
@@ -601,9 +598,8 @@ export class SheetScanner {
     }
     let byte = bytes[p]!;
     if (type === TEXT_RESULT) {
-      while (byte !== LT && byte !== AMPERSAND && byte !== UNDERSCORE && byte !== CR && byte !== 0) {
-        byte = bytes[++p]!;
-      }
+      p = endOfPlainText(bytes, p);
+      byte = bytes[p]!;
     } else if (byte !== LT) {
       check = UNCHECKED;
       while (byte > SPACE && byte !== LT && byte !== AMPERSAND) byte = bytes[++p]!;
@@ -640,10 +636,7 @@ export class SheetScanner {
     }
     if (bytes[p] !== GT || (!isPreserving && bytes[p + 1]! <= SPACE)) return false;
     const start = ++p;
-    let byte = bytes[p]!;
-    while (byte !== LT && byte !== AMPERSAND && byte !== UNDERSCORE && byte !== CR && byte !== 0) {
-      byte = bytes[++p]!;
-    }
+    p = endOfPlainText(bytes, p);
     if (p === start || p - start > this.#maxCellBytes) return false;
     if (!isPreserving && bytes[p - 1]! <= SPACE) return false;
     if (!matches(bytes, p, inlineEnd) || !endsCell(bytes, p + inlineEnd.length)) return false;
@@ -671,11 +664,6 @@ function skipFormula(bytes: Buffer, at: number): number {
   if (bytes[p - 1] === SLASH) return p + 1;
   while (bytes[p] !== LT) if (bytes[p++] === 0) return -1;
   return bytes[p + 1] === SLASH && bytes[p + 2] === LOWER_F && bytes[p + 3] === GT ? p + 4 : -1;
-}
-
-function matches(bytes: Buffer, at: number, expected: Buffer): boolean {
-  for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
-  return true;
 }
 
 /** @returns -1 where it is none; no more than nine digits count */

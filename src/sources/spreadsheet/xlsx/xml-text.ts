@@ -7,6 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../../errors.ts';
 
+const LT = 0x3c;
 const AMPERSAND = 0x26;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -175,6 +176,21 @@ function codePointOf(bytes: Buffer, start: number, end: number): number {
       return 0x27;
     default:
       return -1;
+  }
+}
+
+/**
+ * Finds the end of a text that means what it says: without references, escapes and line ends to be resolved.
+ *
+ * @returns the first byte that is `<`, or begins one of those; the text must be followed by a zero
+ */
+export function endOfPlainText(bytes: Buffer, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = bytes[at]!;
+    if (byte === LT || byte === AMPERSAND || byte === CR || byte === 0) return at;
+    if (byte === UNDERSCORE && bytes[at + 1] === LOWER_X) return at;
+    at++;
   }
 }
 

@@ -308,6 +308,15 @@ export class XmlTokens {
   }
 }
 
+/** As programs write it behind the name of a tag. */
+export const preserveSpace = Buffer.from(' xml:space="preserve"');
+
+/** Whether these bytes stand at `at`; there must be as many, of whatever kind. */
+export function matches(bytes: Buffer, at: number, expected: Buffer): boolean {
+  for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
+  return true;
+}
+
 const spaceName = Buffer.from('space');
 const preserveValue = Buffer.from('preserve');
 
