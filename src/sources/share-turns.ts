@@ -12,12 +12,13 @@ let turnEndsAt = 0;
 /** Those that wait for a turn of their own, the longest first. */
 const waiting: (() => void)[] = [];
 
-/** Asked between slices of input: a promise when the source must wait, for the sink or for a turn. */
+/** Asked between slices of rows: a promise when the source must wait, for the sink or for a turn. */
 export function pauseBetweenSlices(sink: CellSink): Promise<void> | undefined {
   return sink.drain() ?? pauseForOthers();
 }
 
-function pauseForOthers(): Promise<void> | undefined {
+/** Asked between slices of what goes into no sink: a promise when the source must wait for a turn. */
+export function pauseForOthers(): Promise<void> | undefined {
   if (!isSharing) {
     isSharing = true;
     turnEndsAt = performance.now() + TURN_MS;

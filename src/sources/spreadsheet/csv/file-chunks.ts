@@ -1,3 +1,4 @@
+import { pauseForOthers } from '../../share-turns.ts';
 import type { RandomAccessFile } from '../random-access-file.ts';
 
 /** A read costs as much as some 50 KB of scanning, whatever its length. */
@@ -6,11 +7,8 @@ const readBytes = 256 * 1024;
 /** Some 0.2 ms of scanning; between two chunks the sink may stop us and the caller may give up. */
 const chunkBytes = 64 * 1024;
 
-/** The event loop gets its turn after this long at the latest, since chunks that are in memory do not wait for it. */
-const maxTurnMs = 10;
-
 /**
- * One pass over a file from `start` to its end, with a turn for the event loop when it is due; ends with the signal's
+ * One pass over a file from `start` to its end, with a turn for others when it is due; ends with the signal's
  * reason. A chunk is valid only until the next is asked for, and may be written to.
  */
 export async function* fileChunks(
@@ -21,7 +19,6 @@ export async function* fileChunks(
   let current = Buffer.allocUnsafe(readBytes);
   let ahead = Buffer.allocUnsafe(readBytes);
   let position = start;
-  let turnStart = performance.now();
   // The disk works on the next chunk while the consumer is at the one before.
   let reading = file.read(ahead, position);
   try {
@@ -37,9 +34,8 @@ export async function* fileChunks(
       for (let at = 0; at < length; at += chunkBytes) {
         signal.throwIfAborted();
         yield current.subarray(at, Math.min(length, at + chunkBytes));
-        if (performance.now() - turnStart < maxTurnMs) continue;
-        await new Promise(setImmediate);
-        turnStart = performance.now();
+        const pause = pauseForOthers();
+        if (pause !== undefined) await pause;
       }
     }
   } finally {

@@ -79,11 +79,39 @@ test('numbers that JSON would not have', () => {
     ['000', '0'],
     ['-01.50', '-1.50'],
     ['+.5E-3', '0.0005'],
+    ['1e0000000000000000000000000000005', '100000'],
+    ['1.5E+0000000000000000000000000000002', '150'],
+    ['0.1234567890123456789012e-005', '0.000001234567890123456789012'],
+    ['00000000000000000000000000000000012e5', '1200000'],
+    ['.5e-000000000000000000000000000000000099', '0.5e-99'],
   ];
   for (const [text, expected] of normal) {
     assert.equal(check(text), numbers.UNUSUAL, text);
     assert.equal(normalizeNumber(text), expected);
   }
+});
+
+test('a number that is brought into form once is in form', () => {
+  const digits = fc.string({ unit: fc.constantFrom('0', '0', '1', '9'), maxLength: 30 });
+  const exponent = fc.tuple(
+    fc.constantFrom('e', 'E+', 'e-'),
+    fc.constantFrom('', '0', '0'.repeat(30)),
+    fc.nat(60),
+  );
+  const text = fc
+    .tuple(fc.constantFrom('', '-', '+'), digits, fc.constantFrom('', '.'), digits, fc.option(exponent))
+    .map(
+      ([sign, whole, dot, fraction, power]) => `${sign}${whole}${dot}${fraction}${(power ?? []).join('')}`,
+    );
+  fc.assert(
+    fc.property(text, (text) => {
+      if (check(text) !== numbers.UNUSUAL) return;
+      const normal = normalizeNumber(text);
+      assert.ok([numbers.AS_IT_IS, numbers.TOO_PRECISE].includes(check(normal)), `${text} → ${normal}`);
+      assert.equal(Number(normal), Number(text));
+    }),
+    { numRuns: 5000 },
+  );
 });
 
 test('rounding to the 15 digits that Excel shows', () => {

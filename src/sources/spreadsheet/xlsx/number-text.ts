@@ -97,10 +97,10 @@ export function normalizeNumber(text: string): string {
   const [, sign, digits = '', fraction = '', power] = /^([+-]?)0*(\d*)\.?(\d*)(?:[eE](.*))?$/.exec(text)!;
   const minus = sign === '-' ? '-' : '';
   const exponent = Number(power ?? 0);
-  const isShort = text.length <= maxExpandedMantissa + 4 && Math.abs(exponent) <= maxExpandedExponent;
-  if (!isShort) {
-    const suffix = power === undefined ? '' : `e${power}`;
-    return `${minus}${digits || '0'}${fraction === '' ? '' : `.${fraction}`}${suffix}`;
+  const mantissa = `${minus}${digits || '0'}${fraction === '' ? '' : `.${fraction}`}`;
+  // The bounds are those of `checkNumber`: what is kept here must not be unusual to it once more.
+  if (mantissa.length > maxExpandedMantissa || Math.abs(exponent) > maxExpandedExponent) {
+    return power === undefined ? mantissa : `${mantissa}e${power.replace(/^([+-]?)0+(?=\d)/, '$1')}`;
   }
   let all = digits + fraction;
   let point = digits.length + exponent;

@@ -1,28 +1,24 @@
 /** The text of a large part in slices that are short enough to stop between. */
 
+import { pauseForOthers } from '../../share-turns.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 /** Some 0.3 ms of scanning; between two slices the sink may stop us and the caller may give up. */
 const sliceBytes = 64 * 1024;
 
-/** The event loop gets its turn after this long at the latest, since slices that are at hand do not wait for it. */
-const maxTurnMs = 10;
-
-/** The part as UTF-8, with a turn for the event loop when it is due; ends with the signal's reason. */
+/** The part as UTF-8, with a turn for others between slices when it is due; ends with the signal's reason. */
 export async function* partSlices(
   container: ZipContainer,
   part: ZipPart,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void, undefined> {
-  let turnStart = performance.now();
   for await (const chunk of decodeXml(container.read(part), part.name)) {
     for (let at = 0; at < chunk.length; at += sliceBytes) {
       signal.throwIfAborted();
       yield chunk.subarray(at, at + sliceBytes);
-      if (performance.now() - turnStart < maxTurnMs) continue;
-      await new Promise(setImmediate);
-      turnStart = performance.now();
+      const pause = pauseForOthers();
+      if (pause !== undefined) await pause;
     }
   }
   signal.throwIfAborted();

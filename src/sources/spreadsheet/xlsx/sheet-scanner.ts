@@ -652,8 +652,9 @@ function endsCell(bytes: Buffer, at: number): boolean {
   return bytes[at] === LT && bytes[at + 1] === SLASH && bytes[at + 2] === LOWER_C && bytes[at + 3] === GT;
 }
 
+/** Of names like `x14ac:dyDescent`. */
 function isNameLetter(byte: number): boolean {
-  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || byte === COLON;
+  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x30 && byte <= COLON);
 }
 
 /** @returns where the element `f` that begins at `at` ends; -1: not all here, or something else */

@@ -7,6 +7,7 @@
 
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { AppError } from '../../../errors.ts';
+import { pauseForOthers } from '../../share-turns.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
@@ -25,9 +26,6 @@ const maxTokenBytes = 1024 * 1024;
 
 /** What the parser takes 1 ms for, or 10 where it is all tags. */
 const sliceBytes = 16 * 1024;
-
-/** The event loop gets its turn after this long. */
-const maxTurnMs = 10;
 
 /** @throws AppError `invalid-file` where the part is not well-formed, `limit-exceeded` */
 export async function readSmallPart(
@@ -69,7 +67,6 @@ export async function readSmallPart(
   });
   const decoder = new TextDecoder();
   let bytes = 0;
-  let turnStart = performance.now();
   for await (const chunk of decodeXml(container.read(part), part.name)) {
     bytes += chunk.length;
     if (bytes > maxSmallPartBytes) {
@@ -82,9 +79,8 @@ export async function readSmallPart(
       if (bytesSinceTag > maxTokenBytes) {
         throw limitExceeded(`A tag or text is too long (part ${part.name})`, maxTokenBytes, 'bytes');
       }
-      if (performance.now() - turnStart < maxTurnMs) continue;
-      await new Promise(setImmediate);
-      turnStart = performance.now();
+      const pause = pauseForOthers();
+      if (pause !== undefined) await pause;
     }
   }
   parse(part, () => parser.close());
