@@ -329,6 +329,27 @@ suite('CHECK constraints', () => {
     ]);
   });
 
+  test('that fail over a row instead of being false name it, beside the other problems', async () => {
+    await service.rows(
+      'CREATE TABLE t (a int CONSTRAINT ratio CHECK (100 / a > 0), b int NOT NULL CHECK (b < 9))',
+    );
+    const rows = [
+      { a: 1, b: 1 },
+      { a: 0, b: 2 },
+      { a: 3, b: 'bad' },
+      { a: 4, b: 10 },
+    ];
+    for (const query of ['', '&on_conflict=skip']) {
+      if (query !== '') await service.rows('ALTER TABLE t ADD UNIQUE (b)');
+      await assertRefused(await append(rows, query), [
+        { row: 2, code: refused, detail: 'division by zero' },
+        { row: 3, code: 'not-a-whole-number' },
+        { row: 4, code: 'check-violation' },
+      ]);
+    }
+    assert.deepEqual(await stored(), []);
+  });
+
   test('over columns whose types have no binary encoder', async () => {
     await service.rows('CREATE TABLE t (a int4range PRIMARY KEY CHECK (upper(a) < 100))');
     await service.rows("INSERT INTO t VALUES ('[1,2)')");

@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { isLackOfPrivilege } from '../postgres/sqlstate.ts';
+import { isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
 import {
@@ -31,7 +31,8 @@ export interface RowPlaces {
 /**
  * Adds every row that breaks a rule to the problems.
  *
- * @returns the names of the rules that were not looked at, because the role may not read the tables they speak of
+ * @returns the names of the rules that were not looked at, because the role may not read the tables they speak of; '' for
+ *   one that cannot say of a row whether it is broken: a CHECK that divides by zero, or raises
  */
 export async function findViolations(
   client: ClientBase,
@@ -43,25 +44,27 @@ export async function findViolations(
   const unread: string[] = [];
   for (const { rule, statement } of violationQueries(sent, rules, maxListedProblems)) {
     const rows = await readViolations(client, statement);
-    if (rows === undefined) {
-      if (rule.kind !== 'input') unread.push(rule.name);
-      continue;
-    }
+    if (rows === 'refused') unread.push('');
+    if (rows === 'unreadable' && rule.kind !== 'input') unread.push(rule.name);
+    if (typeof rows === 'string') continue;
     for (const violation of rows) problems.add(problemOf(rule, violation, places));
     if (rows[0]) problems.addUnlisted(rows[0].total - rows.length);
   }
   return unread;
 }
 
-/** Undefined where the role lacks a privilege. */
-async function readViolations(client: ClientBase, statement: Statement): Promise<Violation[] | undefined> {
+/** `unreadable` where the role lacks a privilege, `refused` where the rule itself fails over a row. */
+async function readViolations(
+  client: ClientBase,
+  statement: Statement,
+): Promise<Violation[] | 'unreadable' | 'refused'> {
   try {
     const [, found] = await pipeline(client, ['SAVEPOINT "rule"', statement]);
     return found!.rows;
   } catch (error) {
-    if (!isLackOfPrivilege(error)) throw error;
+    if (!isLackOfPrivilege(error) && !isRefusalOfData(error)) throw error;
     await client.query('ROLLBACK TO SAVEPOINT "rule"');
-    return undefined;
+    return isLackOfPrivilege(error) ? 'unreadable' : 'refused';
   }
 }
 
