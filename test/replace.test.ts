@@ -247,6 +247,43 @@ suite('what goes with the old table', () => {
     assert.deepEqual(await gone(name, { table: table(name), data: [{ id: 1 }] }), expected);
   });
 
+  test('is named: what columns and constraints have beside their definition', async () => {
+    const name = await make();
+    await service.rows(`
+      CREATE COLLATION IF NOT EXISTS plain FROM "C";
+      ALTER TABLE ${name} ALTER code TYPE text COLLATE plain, ALTER code SET STORAGE EXTERNAL, ALTER id SET STATISTICS 7,
+        ALTER id SET (n_distinct = 3);
+      ALTER TABLE ${name} CLUSTER ON ${name}_pkey;
+      COMMENT ON CONSTRAINT ${name}_pkey ON ${name} IS 'the key'`);
+    assert.deepEqual(await gone(name, { table: table(name), data: [{ id: 1 }] }), [
+      `its being clustered by index ${name}_pkey`,
+      'the collation of column code',
+      'the settings of column id',
+      'the statistics target of column id',
+      'the storage of column code',
+      `the comment on constraint ${name}_pkey on table ${name}`,
+    ]);
+  });
+
+  test('is not: a foreign key to a table whose name ends like its own', async () => {
+    const name = nextTable();
+    await service.rows(
+      `CREATE TABLE "a ${name}" (id integer PRIMARY KEY); CREATE TABLE a_${name} (id integer PRIMARY KEY)`,
+    );
+    const foreign = [`a_${name}`, `a ${name}`].map((reference_table, index) => ({
+      name: '',
+      column: `k${index}`,
+      reference_table,
+      reference_column: 'id',
+    }));
+    const referring = {
+      columns: columns(['k0', 'integer'], ['k1', 'integer']),
+      constraints: { foreign_keys: foreign },
+    };
+    assert.equal((await service.post(`/table/${name}`, { table: referring })).status, 201);
+    assert.deepEqual(await gone(name, { table: referring, data: [{ k0: null }] }), []);
+  });
+
   test('is named: the keys, where there is no definition', async () => {
     const name = await make();
     assert.deepEqual(await gone(name, { data: [{ id: 1, code: 'x' }] }), [

@@ -94,6 +94,8 @@ export async function loadTable(
     const prepared = mayBeNew ? await prepare(client, context, request, input, inferred) : undefined;
     // Somebody else may have made the table meanwhile: that is what `append` and `truncate` are for.
     const isNew = prepared !== undefined && !(addsRows && isTable(prepared.standing?.kind ?? ''));
+    // And somebody may have dropped the one that was to be replaced.
+    if (isNew && prepared.standing === undefined) request.requireCreation();
     const target = isNew
       ? await openNewTable(
           client,

@@ -341,7 +341,7 @@ SELECT
 // A foreign key to the table itself names it, whatever the two are called. Constraints of the kinds n (NOT NULL) and t (of
 // a trigger) go with columns and triggers.
 const constraintText = (constraint: string) =>
-  `replace(pg_get_constraintdef(${constraint}.oid), ${constraint}.conrelid::regclass || '(', '(')`;
+  `replace(pg_get_constraintdef(${constraint}.oid), ' REFERENCES ' || ${constraint}.conrelid::regclass || '(', ' REFERENCES (')`;
 
 const lostQuery = `
 WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * FROM pg_class WHERE oid = $2::regclass)
@@ -366,6 +366,26 @@ SELECT what FROM (
   SELECT 6, 'its tablespace' FROM old, new WHERE old.reltablespace <> new.reltablespace
   UNION ALL
   SELECT 7, 'its access method' FROM old, new WHERE old.relam <> new.relam
+  UNION ALL
+  SELECT 8, 'its being clustered by ' || pg_describe_object('pg_class'::regclass, i.indexrelid, 0)
+  FROM pg_index i JOIN old ON i.indrelid = old.oid WHERE i.indisclustered
+  UNION ALL
+  SELECT 9, format('the %s of column %I', setting.what, o.attname)
+  FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
+  JOIN pg_type t ON t.oid = o.atttypid
+  JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped
+  CROSS JOIN LATERAL (VALUES
+    ('collation', o.attcollation NOT IN (0, t.typcollation, n.attcollation)),
+    ('storage', o.attstorage NOT IN (t.typstorage, n.attstorage)),
+    ('compression', o.attcompression NOT IN ('', n.attcompression)),
+    ('statistics target', coalesce(o.attstattarget, -1) >= 0),
+    ('settings', o.attoptions IS NOT NULL)) AS setting (what, is_lost)
+  WHERE setting.is_lost
+  UNION ALL
+  SELECT 10, 'the comment on ' || pg_describe_object(d.classoid, d.objoid, 0)
+  FROM old, pg_description d
+  WHERE (d.classoid = 'pg_constraint'::regclass AND d.objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = old.oid))
+     OR (d.classoid = 'pg_class'::regclass AND d.objoid IN (SELECT indexrelid FROM pg_index WHERE indrelid = old.oid))
 ) lost ORDER BY place, what`;
 
 // Two constraints of one kind over the same columns are refused in a definition, so the key is unique.
