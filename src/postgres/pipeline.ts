@@ -9,13 +9,20 @@ export type Query = string | Statement;
  * Sends all of them before the first is answered (PostgreSQL 54.2.4, "Pipelining"). Each is still on its own: where one
  * fails, those after it are run all the same, and fail in their turn inside a transaction. The connection must be idle.
  *
+ * @param onLast called when all but the last have been answered
  * @returns their results, in order
  * @throws the first error, when all have been answered
  */
-export async function pipeline(client: ClientBase, queries: Query[]): Promise<QueryResult[]> {
+export async function pipeline(
+  client: ClientBase,
+  queries: Query[],
+  onLast: () => void = () => {},
+): Promise<QueryResult[]> {
   // Not for good: a COPY could not be sent then.
   setPipelining(client, true);
-  const answers = await Promise.allSettled(queries.map((query) => client.query(query)));
+  const sent = queries.map((query) => client.query(query));
+  Promise.allSettled(sent.slice(0, -1)).then(onLast);
+  const answers = await Promise.allSettled(sent);
   setPipelining(client, false);
   return answers.map((answer) => {
     if (answer.status === 'rejected') throw answer.reason;

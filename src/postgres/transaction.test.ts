@@ -278,6 +278,20 @@ test('an abort cancels a last statement that runs; one that has committed is ans
   assert.equal(await countRows(), 1);
 });
 
+test('an abort lets a commit under way end, and answers it', async () => {
+  await pool.query(`
+    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END $$;
+    CREATE TABLE late (a int);
+    CREATE CONSTRAINT TRIGGER d AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION dawdle()`);
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Error('the caller has gone')), 100);
+  await inTransaction(pool, { signal: controller.signal }, (_, { endWith }) =>
+    endWith(['INSERT INTO late VALUES (1)', 'SELECT 1']),
+  );
+  const { rows } = await pool.query('SELECT * FROM late');
+  assert.deepEqual(rows, [{ a: 1 }]);
+});
+
 test('a first statement goes with the begin, and never outlives a role that is refused', async () => {
   const first = { text: 'SELECT current_user AS name, $1::int AS n', values: [7] };
   const n = await inTransaction(pool, {}, async (_, { begun }) => begun!.rows[0].n, first);

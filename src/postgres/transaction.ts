@@ -59,15 +59,18 @@ export async function inTransaction<T>(
   // A broken connection fails the query that runs on it. The event without a listener would end the process.
   client.on('error', ignore);
   let isClean = false;
+  let isEnding = false;
   let hasEnded = false;
   const endWith = async (statements: Query[]) => {
-    const results = await end(client, statements, options.rollback ? 'ROLLBACK' : 'COMMIT');
+    const results = await end(client, statements, options.rollback ? 'ROLLBACK' : 'COMMIT', () => {
+      isEnding = true;
+    });
     hasEnded = true;
     return results;
   };
   const running = begin(client, options, first).then((begun) => work(client, { begun, endWith }));
   try {
-    const result = await untilAborted(running, signal, () => settle(pool, client, running));
+    const result = await untilAborted(running, signal, () => settle(pool, client, running, () => isEnding));
     if (!hasEnded) await endWith([]);
     isClean = true;
     return result;
@@ -131,8 +134,9 @@ async function end(
   client: pg.PoolClient,
   statements: Query[],
   command: 'COMMIT' | 'ROLLBACK',
+  onEnding: () => void,
 ): Promise<pg.QueryResult[]> {
-  const results = await pipeline(client, [...statements, command]).catch((error) => {
+  const results = await pipeline(client, [...statements, command], onEnding).catch((error) => {
     if (command === 'COMMIT' && !(error instanceof pg.DatabaseError)) throw unknownOutcome(error);
     throw error;
   });
@@ -160,13 +164,22 @@ async function rollBack(client: pg.PoolClient): Promise<boolean> {
   return settledWithin(rolledBack, rollbackMs, false);
 }
 
-/** After an abort: waits for the work's end, at last by cancelling its statement. */
-async function settle(pool: pg.Pool, client: pg.PoolClient, running: Promise<unknown>): Promise<void> {
+/** After an abort: waits for the work's end, at last by cancelling its statement, unless that is the commit. */
+async function settle(
+  pool: pg.Pool,
+  client: pg.PoolClient,
+  running: Promise<unknown>,
+  isEnding: () => boolean,
+): Promise<void> {
   const settled = running.then(
     () => true,
     () => true,
   );
   if (await settledWithin(settled, graceMs, false)) return;
+  if (isEnding()) {
+    await settled;
+    return;
+  }
   await settledWithin(cancelStatement(pool, client), cancelMs, undefined);
   await settledWithin(settled, cancelMs, false);
   // A cancel that comes late would hit the next one's statement: this connection is not used again.
