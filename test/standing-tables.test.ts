@@ -315,6 +315,41 @@ suite('rules that only PostgreSQL can judge name the first row', () => {
   });
 });
 
+suite('values of types that PostgreSQL reads from text', () => {
+  const faulty: [type: string, good: string, bad: string][] = [
+    ['tsquery', 'fat & rat', 'two words'],
+    ['tsvector', 'fat rat', 'a:x'],
+    ['jsonpath', '$.a', '$$'],
+    ['regclass', 'pg_class', 'nosuch'],
+    ['regnamespace', 'public', 'nosuch'],
+    ['regtype', 'int4', 'nosuch'],
+    ['regproc', 'now', 'nosuch'],
+    ['aclitem', 'postgres=r/postgres', 'nosuch=r/nosuch'],
+    ['bit(3)', '101', '1011'],
+    ['bit(3)', '101', '1'],
+    ['bit varying(3)', '1', '1011'],
+    ['bit(3)[]', '{101}', '{1011}'],
+  ];
+  for (const [type, good, bad] of faulty) {
+    test(`${type}: ${bad} is refused where it stands, and nothing of it is cut`, async () => {
+      await service.rows(`CREATE TABLE t (id int PRIMARY KEY, a ${type})`);
+      const value = (text: string) => (type === 'aclitem' ? text.replaceAll('postgres', 'pg_monitor') : text);
+      const data = [
+        { id: 1, a: value(good) },
+        { id: 2, a: bad },
+      ];
+      for (const query of ['', '&on_conflict=skip']) {
+        await assertRefused(await append(data, query), [
+          { row: 2, column: 'a', code: 'invalid-input', value: bad },
+        ]);
+      }
+      assert.deepEqual(await stored(), []);
+      assert.equal((await append(data.slice(0, 1))).status, 200);
+      assert.deepEqual(await stored(`a::text = '${value(good)}'::${type}::text AS same`), [{ same: true }]);
+    });
+  }
+});
+
 suite('CHECK constraints', () => {
   test('name every row that does not pass, and all of them', async () => {
     await service.rows(

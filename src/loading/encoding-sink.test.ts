@@ -15,6 +15,7 @@ const columns: LoadColumn[] = Array.from({ length: columnCount }, (_, index) => 
   id: index + 1,
   name: `c${index}`,
   type: { oid: 23, name: 'integer', typmod: -1, kind: 'base' },
+  bareType: 'integer',
   isNullable: true,
   default: index === 0 ? 'volatile' : 'none',
   isGenerated: false,

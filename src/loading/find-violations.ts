@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
+import { isLackOfPrivilege, isRefusalOfInput } from '../postgres/sqlstate.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
 import {
@@ -62,7 +62,7 @@ async function readViolations(
     const [, found] = await pipeline(client, ['SAVEPOINT "rule"', statement]);
     return found!.rows;
   } catch (error) {
-    if (!isLackOfPrivilege(error) && !isRefusalOfData(error)) throw error;
+    if (!isLackOfPrivilege(error) && !isRefusalOfInput(error)) throw error;
     await client.query('ROLLBACK TO SAVEPOINT "rule"');
     return isLackOfPrivilege(error) ? 'unreadable' : 'refused';
   }

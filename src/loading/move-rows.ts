@@ -3,7 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
-import { isRefusalOfData } from '../postgres/sqlstate.ts';
+import { isRefusalOfData, isRefusalOfInput } from '../postgres/sqlstate.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import {
   builtInInputCheck,
@@ -85,7 +85,8 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   if (updates) await client.query(createUpdateCounter);
   await client.query('SAVEPOINT "rows"');
   let merged = 0;
-  const refusal = await refusalOf(async () => {
+  const isRefusal = refusalTest(options);
+  const refusal = await refusalOf(isRefusal, async () => {
     if (conflict) {
       const inputCheck = await findInputCheck(client, options.columns);
       const staged = typedStagingTable(options.columns, isStagedAsText, inputCheck);
@@ -120,10 +121,11 @@ export async function findRefusedRow(
   // Rows that meet within one statement do not when they are moved one after the other.
   if (sqlstate(refusal.error) === cardinalityViolation) return undefined;
   const end = (await readCount(client, lastRowNumber)) + 1;
+  const isRefusal = refusalTest(options);
   const attempt = async (shape: number, from: number, to: number): Promise<Error | undefined> => {
     await client.query('SAVEPOINT "part"');
     const refused =
-      (await refusalOf(async () => {
+      (await refusalOf(isRefusal, async () => {
         await moveShape(client, options, shapes, shape, { from, to });
       })) ?? (refusal.isDeferred ? await checkDeferred(client) : undefined);
     await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
@@ -170,7 +172,7 @@ async function findInputCheck(client: ClientBase, columns: LoadColumn[]): Promis
  * @returns PostgreSQL's refusal; the transaction is failed then
  */
 export async function checkDeferred(client: ClientBase): Promise<Refusal | undefined> {
-  const refusal = await refusalOf(async () => {
+  const refusal = await refusalOf(isRefusalOfData, async () => {
     await client.query('SET CONSTRAINTS ALL IMMEDIATE');
   });
   return refusal && { ...refusal, isDeferred: true };
@@ -182,12 +184,19 @@ function sqlstate(error: Error): unknown {
   return (error as { code?: unknown }).code;
 }
 
-async function refusalOf(work: () => Promise<void>): Promise<Refusal | undefined> {
+function refusalTest({ columns }: MoveOptions): (error: unknown) => boolean {
+  return columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
+}
+
+async function refusalOf(
+  isRefusal: (error: unknown) => boolean,
+  work: () => Promise<void>,
+): Promise<Refusal | undefined> {
   try {
     await work();
     return undefined;
   } catch (error) {
-    if (!isRefusalOfData(error) && !isPolicyViolation(error)) throw error;
+    if (!(error instanceof Error) || (!isRefusal(error) && !isPolicyViolation(error))) throw error;
     return { error, isDeferred: false };
   }
 }

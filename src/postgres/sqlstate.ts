@@ -179,6 +179,17 @@ export function isRefusalOfData(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && ruleFor(error)?.code === 'invalid-data';
 }
 
+/**
+ * The same of statements that turn text into values: besides, there the input function of a type may find no such object
+ * (`regclass`), a syntax error (`tsquery`, `jsonpath`), or itself not made for it (`pg_node_tree`).
+ */
+export function isRefusalOfInput(error: unknown): error is pg.DatabaseError {
+  if (isRefusalOfData(error)) return true;
+  return (
+    error instanceof pg.DatabaseError && /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error)
+  );
+}
+
 /** Whether the role may not do or see something. */
 export function isLackOfPrivilege(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42501';

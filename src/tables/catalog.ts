@@ -463,7 +463,7 @@ reached AS (
   ) AS next ON true)
 SELECT
   (SELECT json_agg(json_strip_nulls(json_build_object(
-    'id', attnum, 'name', attname, 'isNullable', NOT attnotnull,
+    'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', format_type(atttypid, -1),
     'collation', (SELECT format('%I.%I', n.nspname, l.collname)
       FROM pg_catalog.pg_type t, pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace n ON n.oid = l.collnamespace
       WHERE t.oid = atttypid AND l.oid = attcollation AND l.oid <> t.typcollation),

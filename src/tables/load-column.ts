@@ -23,6 +23,8 @@ export interface LoadColumn {
   id: number;
   name: string;
   type: ColumnType;
+  /** The type without its modifiers, as a cast takes it (`"bit"`, which is not `bit`). */
+  bareType: string;
   isNullable: boolean;
   /** Quoted; left out where it is that of the type. */
   collation?: string;

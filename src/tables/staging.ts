@@ -158,8 +158,9 @@ export function mergeShape(
   range?: { from: number; to: number },
 ): Statement {
   const names = columns.map((column) => quoteIdentifier(column.name));
+  // A cast to bit(3) would cut what is longer; that the row is assigned such a value is refused.
   const values = columns.map(
-    (column, index) => `s.${names[index]}${isText(column) ? `::${column.type.name}` : ''}`,
+    (column, index) => `s.${names[index]}${isText(column) ? `::${column.bareType}` : ''}`,
   );
   const isKept = conflict ? ` AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)` : '';
   const isInRange = range ? ` AND s.${rowNumber} >= ${range.from} AND s.${rowNumber} < ${range.to}` : '';
