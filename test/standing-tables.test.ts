@@ -165,8 +165,23 @@ test('a table that was not there, and an upload without a row, are told of', asy
   assert.deepEqual(await told('if_exists=append&dry_run=true', a(1)), [created]);
   assert.deepEqual(await told('if_exists=truncate', [], { table }), [created, noRows]);
   assert.deepEqual(await told('if_exists=append', a(1)), []);
-  assert.deepEqual(await told('if_exists=append', []), [noRows]);
+  assert.deepEqual(await told('if_exists=append', [], { table }), [noRows]);
   assert.deepEqual(await told('if_exists=replace', a(1)), []);
+});
+
+test('an upload with neither a definition nor a row is refused, and what stands stays', async () => {
+  await service.rows('CREATE TABLE t (a int, b numeric); INSERT INTO t VALUES (1, 2)');
+  for (const mode of ['append', 'truncate', 'replace']) {
+    const query = `/table/t/upload/json?if_exists=${mode}`;
+    for (const body of [{}, { data: [] }])
+      assertProblem(await service.post(query, body), 422, 'nothing-to-load');
+    const headerAlone = await service.upload(
+      `/table/t/upload/excel?if_exists=${mode}`,
+      sheetOf([['a', 'b']]),
+    );
+    assert.match(assertProblem(headerAlone, 422, 'nothing-to-load').detail, /below its header/);
+  }
+  assert.deepEqual(await stored(), [{ a: 1, b: '2' }]);
 });
 
 test('rows that a trigger leaves out are not counted, and told of', async () => {

@@ -157,11 +157,8 @@ suite('a workbook without a definition', () => {
     assert.equal((await rowsOf(`sales.${name}`)).length, 2);
   });
 
-  test('and without a row makes a table of text, or is refused where it has no header', async () => {
-    const name = nextTable();
-    const answer = await service.upload(path(name), sheetOf([['a', 'b']]));
-    assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    assert.deepEqual(typesOf(answer), ['a text', 'b text']);
+  test('and without a row is refused, with a header or without', async () => {
+    assertProblem(await service.upload(path(nextTable()), sheetOf([['a', 'b']])), 422, 'nothing-to-load');
     assertProblem(await service.upload(path(nextTable()), sheetOf([])), 422, 'nothing-to-load');
   });
 
@@ -181,6 +178,7 @@ suite('a workbook without a definition', () => {
     ],
     ['?sheet=Rows&range=C1:D9', /Sheet "Rows" has no cell with a value in the `range`/],
     ['?sheet=Rows&range=C:D', /Sheet "Rows" has no cell with a value in the `range`/],
+    ['?sheet=Header', /Sheet "Header" has no row with a value below its header/],
   ];
   for (const [query, detail] of nothing) {
     test(`and with nothing to load says what was found: ${query}`, async () => {
@@ -195,9 +193,10 @@ suite('a workbook without a definition', () => {
     });
   }
 
-  test('and with a header alone says so beside the table', async () => {
+  test('and with a header alone says so beside the table of a definition', async () => {
+    const table = { columns: ['a', 'b', 'c', 'd'].map((name) => ({ name, type: 'text' })) };
     for (const query of ['?sheet=Header', '?sheet=Header&if_exists=append']) {
-      const { body } = await service.upload(`/table/headed/upload/excel${query}`, book);
+      const { body } = await service.upload(`/table/headed/upload/excel${query}`, book, { table });
       assert.deepEqual(body.load.warnings, [
         {
           code: 'no-rows',

@@ -504,7 +504,8 @@ suite('if_exists', () => {
 
   test('truncate without rows empties the table', async () => {
     const name = await filled();
-    const answer = await upload(name, { data: [] }, '?if_exists=truncate');
+    const { body: described } = await service.get(`/table/${name}`);
+    const answer = await upload(name, { table: described.table, data: [] }, '?if_exists=truncate');
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     assert.equal(answer.body.load.rows, 0);
     assert.deepEqual(await rowsOf(name), []);

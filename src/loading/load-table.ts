@@ -117,6 +117,8 @@ export async function loadTable(
     );
     if (!isNew) await refuseDisagreement(client, context, request, input);
     const brought = counts.rows + counts.skipped + counts.updated + suppressed;
+    // An export that came out empty empties no table, and replaces none.
+    if (brought === 0 && input.definition === undefined) throw nothingToLoad(input);
     return {
       isNew,
       table: await describeTable(client, schema, name, context.extraFunctions),
@@ -166,11 +168,15 @@ async function inferWhereNeeded(
   await input.readAndKeep(inference, request.signal);
   refuseUnfitNames(inference, input);
   if (isNew && input.definition === undefined && inference.columns().length === 0) {
-    const why = input.warnings.find(({ code }) => code === 'no-rows')?.detail ?? '';
-    const detail = 'The upload holds neither a definition (`table`) nor a row with a column.';
-    throw new AppError('nothing-to-load', why === '' ? detail : `${detail} ${why}`);
+    throw nothingToLoad(input);
   }
   return inference;
+}
+
+function nothingToLoad(input: LoadInput): AppError {
+  const why = input.warnings.find(({ code }) => code === 'no-rows')?.detail ?? '';
+  const detail = 'The upload holds neither a definition (`table`) nor a row with a column.';
+  return new AppError('nothing-to-load', why === '' ? detail : `${detail} ${why}`);
 }
 
 /** What names a column of the data is not always a name for one of a table. */
