@@ -62,6 +62,17 @@ suite('without a definition', () => {
     ]);
   });
 
+  test('a file in UTF-8 but for one letter is refused, and the letter named', async () => {
+    const file = Buffer.concat([Buffer.from('a\nMüller\nKøge\n'), Buffer.from('café\n', 'latin1')]);
+    for (const mark of ['', '\ufeff']) {
+      const answer = await upload(nextTable(), Buffer.concat([Buffer.from(mark), file]));
+      assert.match(
+        assertProblem(answer, 400, 'invalid-file').detail,
+        /not UTF-8.* in line 4|^Line 4 .* not UTF-8/,
+      );
+    }
+  });
+
   test('delimiter and encoding are told where they are not what they should be', async () => {
     const name = nextTable();
     const answer = await upload(

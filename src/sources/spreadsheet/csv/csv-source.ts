@@ -147,6 +147,7 @@ class CsvSource implements SpreadsheetSource {
   }
 }
 
+const LINE_FEED = 0x0a;
 const COMMA = 0x2c;
 const SEMICOLON = 0x3b;
 const TAB = 0x09;
@@ -173,10 +174,31 @@ async function findEncoding(
 ): Promise<TextEncoding> {
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
   const fault = await findNonUtf8(fileChunks(file, markBytes, signal));
-  if (fault < 0) return 'utf-8';
-  if (encoding === undefined) return 'windows-1252';
+  if (fault === undefined) return 'utf-8';
+  if (encoding === undefined && !fault.followsUtf8) return 'windows-1252';
+  const position = markBytes + fault.position;
+  const line = await lineOf(file, position, signal);
+  if (encoding === undefined) {
+    throw new AppError(
+      'invalid-file',
+      `Line ${line} of the file (byte ${position}) is not UTF-8, and letters before it are. Save all of it as UTF-8.`,
+    );
+  }
   throw new AppError(
     'invalid-file',
-    `The file begins with the mark of UTF-8 and is not UTF-8 at byte ${markBytes + fault}.`,
+    `The file begins with the mark of UTF-8 and is not UTF-8 in line ${line} (byte ${position}).`,
   );
+}
+
+/** Lines as editors count them. */
+async function lineOf(file: RandomAccessFile, position: number, signal: AbortSignal): Promise<number> {
+  let line = 1;
+  let left = position;
+  for await (const chunk of fileChunks(file, 0, signal)) {
+    const end = Math.min(left, chunk.length);
+    for (let at = 0; at < end; at++) if (chunk[at] === LINE_FEED) line++;
+    left -= end;
+    if (left === 0) break;
+  }
+  return line;
 }

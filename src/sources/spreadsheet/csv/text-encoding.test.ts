@@ -81,14 +81,18 @@ test('what is not UTF-16 is named by its byte', () => {
 });
 
 test('what is not UTF-8, or ends too soon', async () => {
-  const found = async (hex: string, chunkBytes: number): Promise<number> =>
+  const found = (hex: string, chunkBytes: number) =>
     findNonUtf8(asStream(chunksOf(Buffer.from(hex, 'hex'), chunkBytes)));
+  const fault = (position: number, followsUtf8 = false) => ({ position, followsUtf8 });
   for (const chunkBytes of [1, 2, 3, 10]) {
-    assert.equal(await found('61c3a462', chunkBytes), -1);
-    assert.equal(await found('', chunkBytes), -1);
-    assert.equal(await found('6162e462', chunkBytes), 3);
-    assert.equal(await found('6162c3', chunkBytes), 3);
-    assert.equal(await found('61f09f98', chunkBytes), 4);
+    assert.equal(await found('61c3a462', chunkBytes), undefined);
+    assert.equal(await found('', chunkBytes), undefined);
+    assert.deepEqual(await found('6162e462', chunkBytes), fault(3));
+    assert.deepEqual(await found('6162c3', chunkBytes), fault(3));
+    assert.deepEqual(await found('61f09f98', chunkBytes), fault(4));
+    assert.deepEqual(await found('61c3a462e462', chunkBytes), fault(5, true));
+    assert.deepEqual(await found('f09f98800affff', chunkBytes), fault(5, true));
+    assert.deepEqual(await found('6162e4c3b6', chunkBytes), fault(3));
   }
 });
 

@@ -1,5 +1,6 @@
 /** The encoding of a plain text file, and its bytes as UTF-8. */
 
+import { isAscii } from 'node:buffer';
 import { AppError } from '../../../errors.ts';
 import { Utf8Checker } from '../../json/utf8-checker.ts';
 
@@ -45,17 +46,39 @@ function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
   return isLittleEndian ? 'utf-16le' : 'utf-16be';
 }
 
-/** @returns the position of the first byte that is not UTF-8 (RFC 3629), or the end of a text that ends too soon; -1: none */
-export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<number> {
+export interface Utf8Fault {
+  /** Of the first byte that is not UTF-8 (RFC 3629), or of the end of a text that ends too soon. */
+  position: number;
+  /** Whether characters of several bytes stand before it: what is written in another encoding has its first fault at its first letter that is not ASCII. */
+  followsUtf8: boolean;
+}
+
+/** undefined: all of it is UTF-8. */
+export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fault | undefined> {
   const checker = new Utf8Checker();
   let position = 0;
+  let followsUtf8 = false;
   for await (const chunk of chunks) {
     const at = checker.check(chunk, 0);
-    if (at >= 0) return position + at;
+    const sound = at < 0 ? chunk : chunk.subarray(0, at);
+    followsUtf8 ||= !isAscii(sound.subarray(0, endOfCharacters(sound)));
+    if (at >= 0) return { position: position + at, followsUtf8 };
     position += chunk.length;
   }
   // An ASCII byte is at fault where a sequence had to go on.
-  return checker.check(Buffer.of(0x0a), 0) < 0 ? -1 : position;
+  return checker.check(Buffer.of(0x0a), 0) < 0 ? undefined : { position, followsUtf8 };
+}
+
+/** Where the last whole character ends: behind it may stand the beginning of one. */
+function endOfCharacters(bytes: Buffer): number {
+  for (let at = bytes.length - 1; at >= 0 && at > bytes.length - 4; at--) {
+    const byte = bytes[at]!;
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return bytes.length - at < length ? at : bytes.length;
+  }
+  return bytes.length;
 }
 
 /** Turns chunks that are cut anywhere into UTF-8. */
