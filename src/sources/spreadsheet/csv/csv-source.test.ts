@@ -116,17 +116,23 @@ for (const [title, bytes, warning] of encodings) {
 }
 
 test('one byte at the end decides against UTF-8, for all of the file', async () => {
-  const line = 'gr\xc3\xb6\xc3\x9fe,1\n';
-  const bytes = Buffer.from(`a,b\n${line.repeat(20_000)}x\xe9,1\n`, 'latin1');
-  const source = await openSpreadsheet(
-    memoryFile(bytes),
-    { columnNames: 'exact', cellErrors: 'problem' },
-    { ...limits, maxRows: 100_000 },
-  );
-  const sink = recordRows();
-  await source.read(sink, new AbortController().signal);
-  assert.equal(sink.rows[0]!.cells.a, 'string grÃ¶ÃŸe');
-  assert.equal(sink.rows.at(-1)!.cells.a, 'string xé');
+  const read = async (line: string) => {
+    const source = await openSpreadsheet(
+      memoryFile(Buffer.from(`a,b\n${line.repeat(20_000)}x\xe9,1\n`, 'latin1')),
+      { columnNames: 'exact', cellErrors: 'problem' },
+      { ...limits, maxRows: 100_000 },
+    );
+    const sink = recordRows();
+    await source.read(sink, new AbortController().signal);
+    return sink.rows;
+  };
+  const rows = await read('grosse,1\n');
+  assert.equal(rows[0]!.cells.a, 'string grosse');
+  assert.equal(rows.at(-1)!.cells.a, 'string xé');
+  await assert.rejects(read('gr\xc3\xb6\xc3\x9fe,1\n'), {
+    code: 'invalid-file',
+    detail: /^Line 20002 of the file \(byte 200006\) is not UTF-8/,
+  });
 });
 
 test('texts across the borders of what is read at once', async () => {
@@ -177,7 +183,13 @@ const refused: [title: string, content: string | Buffer, options: Options, code:
   ['a second sheet', 'a\n1\n', { sheet: '2' }, 'invalid-parameter', /no sheets/],
   ['a range that is none', 'a\n1\n', { range: 'x' }, 'invalid-parameter', /range/],
   ['an open quote', 'a,b\n1,"2\n3\n', {}, 'invalid-file', /record 2, column B/],
-  ['a broken mark', Buffer.from('\xef\xbb\xbfa\n\xe9\n', 'latin1'), {}, 'invalid-file', /UTF-8 at byte 6\./],
+  [
+    'a broken mark',
+    Buffer.from('\xef\xbb\xbfa\n\xe9\n', 'latin1'),
+    {},
+    'invalid-file',
+    /not UTF-8 in line 2 \(byte 6\)/,
+  ],
   ['half a character', Buffer.from('\xff\xfea\0\n', 'latin1'), {}, 'invalid-file', /UTF-16 up to byte 5,/],
   ['NUL at once', 'a,b\n1,\0\n', {}, 'unsupported-file', /known/],
   ['NUL later', `${'a,b\n'.repeat(1000)}\0`, {}, 'unsupported-file', /NUL/],

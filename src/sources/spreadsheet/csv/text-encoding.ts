@@ -58,10 +58,15 @@ export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fa
   const checker = new Utf8Checker();
   let position = 0;
   let followsUtf8 = false;
+  /** The beginning of a character that the end of a chunk cut. */
+  let cut = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const at = checker.check(chunk, 0);
     const sound = at < 0 ? chunk : chunk.subarray(0, at);
-    followsUtf8 ||= !isAscii(sound.subarray(0, endOfCharacters(sound)));
+    const bytes = cut.length === 0 ? sound : Buffer.concat([cut, sound]);
+    const end = endOfCharacters(bytes);
+    followsUtf8 ||= !isAscii(bytes.subarray(0, end));
+    cut = Buffer.from(bytes.subarray(end));
     if (at >= 0) return { position: position + at, followsUtf8 };
     position += chunk.length;
   }
