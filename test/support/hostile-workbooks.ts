@@ -706,12 +706,12 @@ export const harmlessWorkbooks: HarmlessWorkbook[] = [
     columns: ['id', 'name'],
   },
   {
-    name: 'a million empty rows with styles',
+    name: 'a row below 150,000 empty ones with styles',
     build: () =>
       withRows(
-        `${headerRow}${Array.from({ length: 150_000 }, (_, i) => `<row r="${i + 2}" s="1" customFormat="1"><c r="A${i + 2}" s="1"/></row>`).join('')}`,
+        `${headerRow}${Array.from({ length: 150_000 }, (_, i) => `<row r="${i + 2}" s="1" customFormat="1"><c r="A${i + 2}" s="1"/></row>`).join('')}<row r="150002"><c r="A150002"><v>1</v></c></row>`,
       ),
-    rows: 0,
+    rows: 1,
     columns: ['id', 'name'],
   },
   {
