@@ -265,6 +265,29 @@ suite('what goes with the old table', () => {
     ]);
   });
 
+  test('is named: columns, and what they were', async () => {
+    const name = nextTable();
+    await service.rows(`
+      CREATE TABLE ${name} (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code varchar(8) NOT NULL, qty integer DEFAULT 0,
+        kept text NOT NULL DEFAULT 'x', twice integer GENERATED ALWAYS AS (qty * 2) STORED, "Going" date, gone text)`);
+    await service.rows(`ALTER TABLE ${name} DROP COLUMN gone`);
+    const definition = {
+      columns: [
+        ...columns(['id', 'integer'], ['code', 'varchar(9)'], ['qty', 'integer'], ['twice', 'integer']),
+        { name: 'kept', type: 'text', is_nullable: false, default: 'x' },
+      ],
+    };
+    assert.deepEqual(await gone(name, { table: definition, data: [{ id: 1, code: 'x' }] }), [
+      'column "Going"',
+      `constraint ${name}_pkey on table ${name}`,
+      'the NOT NULL of column code',
+      'the default of column qty',
+      'the generation of column twice',
+      'the identity of column id',
+      'the type character varying(8) of column code',
+    ]);
+  });
+
   test('is not: a foreign key to a table whose name ends like its own', async () => {
     const name = nextTable();
     await service.rows(
@@ -287,16 +310,19 @@ suite('what goes with the old table', () => {
   test('is named: the keys, where there is no definition', async () => {
     const name = await make();
     assert.deepEqual(await gone(name, { data: [{ id: 1, code: 'x' }] }), [
+      'column other',
+      'column parent',
       `constraint ${name}_code_id_key on table ${name}`,
       `constraint ${name}_other_fkey on table ${name}`,
       `constraint ${name}_parent_fkey on table ${name}`,
       `constraint ${name}_pkey on table ${name}`,
+      'the type integer of column id',
     ]);
   });
 
   test('is named: that it was unlogged', async () => {
     const name = nextTable();
-    await service.rows(`CREATE UNLOGGED TABLE ${name} (a integer)`);
+    await service.rows(`CREATE UNLOGGED TABLE ${name} (a bigint)`);
     assert.deepEqual(await gone(name, { data: [{ a: 1 }] }), ['its being unlogged']);
   });
 });

@@ -346,7 +346,11 @@ const constraintText = (constraint: string) =>
 const lostQuery = `
 WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * FROM pg_class WHERE oid = $2::regclass)
 SELECT what FROM (
-  SELECT 1 AS place, pg_describe_object('pg_constraint'::regclass, c.oid, 0) AS what
+  SELECT 0 AS place, format('column %I', o.attname) AS what
+  FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
+  WHERE NOT EXISTS (SELECT FROM new JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped)
+  UNION ALL
+  SELECT 1, pg_describe_object('pg_constraint'::regclass, c.oid, 0)
   FROM pg_constraint c JOIN old ON c.conrelid = old.oid
   WHERE c.contype IN ('p', 'u', 'f', 'c', 'x') AND NOT EXISTS (
     SELECT FROM pg_constraint n JOIN new ON n.conrelid = new.oid
@@ -374,7 +378,16 @@ SELECT what FROM (
   FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
   JOIN pg_type t ON t.oid = o.atttypid
   JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped
+  LEFT JOIN pg_attrdef od ON od.adrelid = old.oid AND od.adnum = o.attnum
+  LEFT JOIN pg_attrdef nd ON nd.adrelid = new.oid AND nd.adnum = n.attnum
   CROSS JOIN LATERAL (VALUES
+    ('type ' || format_type(o.atttypid, o.atttypmod), (o.atttypid, o.atttypmod) <> (n.atttypid, n.atttypmod)),
+    ('NOT NULL', o.attnotnull AND NOT n.attnotnull AND NOT EXISTS (
+      SELECT FROM pg_constraint p WHERE p.conrelid = old.oid AND p.contype = 'p' AND o.attnum = ANY (p.conkey))),
+    ('generation', o.attgenerated <> '' AND n.attgenerated = ''),
+    ('identity', o.attidentity <> '' AND n.attidentity = ''),
+    ('default', o.attgenerated = '' AND n.attidentity = ''
+      AND pg_get_expr(od.adbin, old.oid) <> coalesce(pg_get_expr(nd.adbin, new.oid), '')),
     ('collation', o.attcollation NOT IN (0, t.typcollation, n.attcollation)),
     ('storage', o.attstorage NOT IN (t.typstorage, n.attstorage)),
     ('compression', o.attcompression NOT IN ('', n.attcompression)),
@@ -386,7 +399,7 @@ SELECT what FROM (
   FROM old, pg_description d
   WHERE (d.classoid = 'pg_constraint'::regclass AND d.objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = old.oid))
      OR (d.classoid = 'pg_class'::regclass AND d.objoid IN (SELECT indexrelid FROM pg_index WHERE indrelid = old.oid))
-) lost ORDER BY place, what`;
+) lost ORDER BY place, what COLLATE "C"`;
 
 // Two constraints of one kind over the same columns are refused in a definition, so the key is unique.
 const namesQuery = `
