@@ -101,6 +101,15 @@ test('a sheet that cannot be loaded is told, and hides no other', async () => {
   assert.deepEqual(part.body.sheet.header, ['c0', 'c1', 'c2']);
 });
 
+test('columns stand in the order of the sheet, whatever their headers', async () => {
+  const { body } = await service.upload('/api/v1/inspect/excel', Buffer.from(',a,\n1,2,\n3,4,5\n'));
+  assert.deepEqual(body.sheet.header, ['column_A', 'a', 'column_C']);
+  assert.deepEqual(body.sheet.rows, [
+    ['1', '2', null],
+    ['3', '4', '5'],
+  ]);
+});
+
 test('needs the scope table:load', async () => {
   const form = new FormData();
   form.append('file', new Blob([new Uint8Array(orders)]), 'orders.xlsx');

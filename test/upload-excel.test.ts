@@ -544,7 +544,8 @@ suite('the choice of the cells', () => {
         [1, 2, 3],
       ]),
     );
-    assert.deepEqual(typesOf(answer), ['a bigint', 'a_2 bigint', 'column_B bigint']);
+    assert.deepEqual(typesOf(answer), ['a bigint', 'column_B bigint', 'a_2 bigint']);
+    assert.deepEqual(await rowsOf(name), [{ a: '1', column_B: '2', a_2: '3' }]);
     assert.equal(answer.body.load.warnings.length, 2);
     for (const warning of answer.body.load.warnings) assert.match(warning.detail, /column_B|a_2/);
   });

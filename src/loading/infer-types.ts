@@ -80,9 +80,8 @@ const lattice: readonly (readonly [covers: number, type: InferredType])[] = [
 export interface InferredColumn {
   name: string;
   type: InferredType;
-  /** Some row has `NULL` there or nothing at all. */
-  hasNull: boolean;
-  rowsWithValue: number;
+  /** The column's number in the sink. */
+  column: number;
 }
 
 export interface InferenceLimits {
@@ -114,7 +113,7 @@ export class TypeInference implements CellSink {
   readonly #names: string[] = [];
   /** Per column the union of the classes of seen.ts; `OTHER` alone once the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
-  #rowsWithValue = new Uint32Array(INITIAL_COLUMNS);
+  readonly #places: number[] = [];
   readonly #firstRows: number[] = [];
   #rowCount = 0;
   #row = 0;
@@ -128,17 +127,10 @@ export class TypeInference implements CellSink {
     return this.#rowCount;
   }
 
-  /** In order of first appearance. */
+  /** In the order of the source: of their first appearance, or of the sheet. */
   columns(): InferredColumn[] {
-    return this.#names.map((name, column) => {
-      const rowsWithValue = this.#rowsWithValue[column]!;
-      return {
-        name,
-        type: typeOf(this.#seen[column]!),
-        hasNull: rowsWithValue < this.#rowCount,
-        rowsWithValue,
-      };
-    });
+    const columns = this.#names.map((name, column) => ({ name, type: typeOf(this.#seen[column]!), column }));
+    return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
   }
 
   /** The data row that named the column; 0: none, it was named before the rows. */
@@ -147,7 +139,7 @@ export class TypeInference implements CellSink {
   }
 
   /** @throws AppError `limit-exceeded` */
-  column(column: number, name: string): void {
+  column(column: number, name: string, place = column): void {
     if (column >= this.#limits.maxColumns) {
       throw new AppError(
         'limit-exceeded',
@@ -156,6 +148,7 @@ export class TypeInference implements CellSink {
     }
     if (column >= this.#seen.length) this.#growTo(column + 1);
     this.#names[column] = name;
+    this.#places[column] = place;
     this.#firstRows[column] = this.#row;
   }
 
@@ -173,7 +166,6 @@ export class TypeInference implements CellSink {
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (kind === NULL) return;
-    this.#rowsWithValue[column]!++;
     const seen = this.#seen[column]!;
     if (seen === OTHER) return;
     // In a `numeric` column most numbers need no second look: 6 ns for a cell instead of 19.
@@ -183,7 +175,6 @@ export class TypeInference implements CellSink {
   }
 
   moment(column: number, kind: number, _days: number, _microseconds: number): void {
-    this.#rowsWithValue[column]!++;
     const seen = this.#seen[column]!;
     if (seen === OTHER) return;
     const found = classifyMoment(kind);
@@ -206,9 +197,6 @@ export class TypeInference implements CellSink {
     const seen = new Uint16Array(capacity);
     seen.set(this.#seen);
     this.#seen = seen;
-    const rowsWithValue = new Uint32Array(capacity);
-    rowsWithValue.set(this.#rowsWithValue);
-    this.#rowsWithValue = rowsWithValue;
   }
 }
 

@@ -108,14 +108,15 @@ class Preview implements CellSink {
   }
 
   result(): Omit<Inspection['sheet'], 'name' | 'warnings'> {
-    const columns = this.#inference.columns().map(({ name, type }) => ({ name, type }));
+    const inferred = this.#inference.columns();
+    const columns = inferred.map(({ name, type }) => ({ name, type }));
     const header = columns.map(({ name }) => name);
-    const rows = this.#rows.map((row) => header.map((_, column) => row[column] ?? null));
+    const rows = this.#rows.map((row) => inferred.map(({ column }) => row[column] ?? null));
     return { header, definition: { columns }, rows, errors: this.#errors, errorCount: this.#errorCount };
   }
 
-  column(column: number, name: string): void {
-    this.#inference.column(column, name);
+  column(column: number, name: string, place?: number): void {
+    this.#inference.column(column, name, place);
   }
 
   beginRow(row: number): void {

@@ -182,12 +182,12 @@ function nothingToLoad(input: LoadInput): AppError {
 /** What names a column of the data is not always a name for one of a table. */
 function refuseUnfitNames(inference: TypeInference, input: LoadInput): void {
   const problems = new Problems();
-  for (const [index, { name }] of inference.columns().entries()) {
+  for (const { name, column } of inference.columns()) {
     const fault = isSystemColumn(name) ? 'is taken by a system column of every table' : identifierFault(name);
     if (fault === undefined) continue;
-    const row = inference.firstRow(index);
+    const row = inference.firstRow(column);
     problems.add({
-      ...input.locate(row, index, name),
+      ...input.locate(row, column, name),
       ...(row > 0 && { row }),
       column: shortenValue(name),
       code: 'invalid-name',

@@ -8,8 +8,10 @@ export interface CellSink {
   /**
    * Names a column of the source. Called once per column, before its first cell; `column` counts from 0 in the
    * order of first appearance.
+   *
+   * @param place where the column stands among the others, if not in that order: its number in the sheet
    */
-  column(column: number, name: string): void;
+  column(column: number, name: string, place?: number): void;
 
   /** Begins the data row `row`: 1-based, ascending, gaps allowed (a sheet's empty rows). */
   beginRow(row: number): void;

@@ -18,12 +18,18 @@ test('repeated headers get the next free number, and a warning each', () => {
 
 test('a blank header over data is named by its column', () => {
   const names = nameColumns(['column_C', ''], 'exact', 1);
-  assert.equal(nameBlankColumn(names, 'exact', 2), 'column_B');
-  assert.equal(nameBlankColumn(names, 'exact', 3), 'column_C_2');
+  assert.equal(nameBlankColumn(names, 'exact', 2, ''), 'column_B');
+  assert.equal(nameBlankColumn(names, 'exact', 3, ''), 'column_C_2');
   assert.deepEqual(
     names.warnings.map((warning) => warning.code),
     ['blank-header', 'blank-header'],
   );
+});
+
+test('so is one of signs alone, where names are to be in snake_case', () => {
+  const names = nameColumns(['%'], 'snake_case', 1);
+  assert.equal(nameBlankColumn(names, 'snake_case', 1, '%'), 'column_a');
+  assert.match(names.warnings[0]!.detail, /under the header "%", which has no letter or digit; it/);
 });
 
 test('snake_case', () => {

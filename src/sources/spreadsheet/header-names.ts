@@ -43,15 +43,26 @@ export function nameColumns(
   return { named, warnings, taken };
 }
 
-/** Names a column that has values under a blank header, and says so. */
-export function nameBlankColumn(names: ColumnNames, style: 'exact' | 'snake_case', column: number): string {
+/**
+ * Names a column that has values under a blank header, and says so.
+ *
+ * @param text the header: blank, or nothing that a name in snake_case could hold
+ */
+export function nameBlankColumn(
+  names: ColumnNames,
+  style: 'exact' | 'snake_case',
+  column: number,
+  text: string,
+): string {
+  const header =
+    text === '' ? 'a blank header' : `the header ${JSON.stringify(text)}, which has no letter or digit`;
   const letters = columnLetters(column);
   const wanted = `column_${style === 'snake_case' ? letters.toLowerCase() : letters}`;
   const name = names.taken.has(wanted) ? freeName(wanted, names.taken, new Map()) : wanted;
   names.taken.add(name);
   names.warnings.push({
     code: 'blank-header',
-    detail: `Column ${letters} has values under a blank header; it is named ${JSON.stringify(name)}.`,
+    detail: `Column ${letters} has values under ${header}; it is named ${JSON.stringify(name)}.`,
     column: name,
   });
   return name;

@@ -248,7 +248,12 @@ export class SheetRows {
   }
 
   #nameBlank(place: number): number {
-    const name = nameBlankColumn(this.#names!, this.#options.columnNames, this.#firstColumn + place + 1);
+    const name = nameBlankColumn(
+      this.#names!,
+      this.#options.columnNames,
+      this.#firstColumn + place + 1,
+      this.#headerTexts[place] ?? '',
+    );
     if (place >= this.#sinkColumns.length) {
       const larger = new Int32Array(2 * place + 16).fill(unnamed);
       larger.set(this.#sinkColumns);
@@ -273,7 +278,7 @@ export class SheetRows {
       this.#lastRows = larger;
     }
     this.#sinkColumns[place] = sinkColumn;
-    this.#sink.column(sinkColumn, name);
+    this.#sink.column(sinkColumn, name, place);
     return sinkColumn;
   }
 }
