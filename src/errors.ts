@@ -93,3 +93,12 @@ export class AppError extends Error {
     return errorCatalogue[this.code].status;
   }
 }
+
+const maxShownValue = 100;
+
+/** A query parameter whose value is found wrong only once the upload is looked at. */
+export function wrongParameter(name: string, value: string, detail: string): AppError {
+  return new AppError('invalid-parameter', detail, {
+    errors: [{ column: name, value: value.slice(0, maxShownValue), code: 'invalid-parameter', detail }],
+  });
+}

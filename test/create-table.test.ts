@@ -435,18 +435,25 @@ suite('wrong definitions', () => {
     assert.equal(count, 5);
   });
 
-  const bodies: [string, unknown][] = [
-    ['table missing', {}],
-    ['table null', { table: null }],
-    ['a body that is an array', []],
-    ['rows beside the table', { table: { columns: [a] }, data: [] }],
-    ['an unknown field beside the table', { table: { columns: [a] }, tabel: {} }],
+  const bodies: [string, unknown, RegExp][] = [
+    ['table missing', {}, /`table` is missing/],
+    ['table null', { table: null }, /`table` is missing/],
+    ['a body that is an array', [], /must be an object/],
+    [
+      'rows beside the table',
+      { table: { columns: [a] }, data: [] },
+      /"data"; only "table" is known here\. Rows are sent to upload\/json/,
+    ],
+    [
+      'an unknown field beside the table',
+      { table: { columns: [a] }, tabel: {} },
+      /"tabel"; only "table" is known here\.$/,
+    ],
   ];
-  for (const [title, body] of bodies) {
+  for (const [title, body, expected] of bodies) {
     test(title, async () => {
-      const answer = await service.post('/table/wrong', body);
-      assert.equal(answer.status, 422, JSON.stringify(answer.body));
-      assert.match(answer.body.code, /^invalid-(definition|data)$/);
+      const { detail } = assertProblem(await service.post('/table/wrong', body), 422, 'invalid-definition');
+      assert.match(detail, expected);
     });
   }
 });

@@ -166,7 +166,7 @@ test('a table that was not there, and an upload without a row, are told of', asy
   assert.deepEqual(await told('if_exists=truncate', [], { table }), [created, noRows]);
   assert.deepEqual(await told('if_exists=append', a(1)), []);
   assert.deepEqual(await told('if_exists=append', [], { table }), [noRows]);
-  assert.deepEqual(await told('if_exists=replace', a(1)), []);
+  assert.deepEqual(await told('if_exists=replace', a(1), { table }), []);
 });
 
 test('an upload with neither a definition nor a row is refused, and what stands stays', async () => {

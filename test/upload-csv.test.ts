@@ -193,7 +193,7 @@ suite('with a definition', () => {
       ]),
       [
         [3, 'id', 'A4', undefined, 'not-a-whole-number', 'x\n'],
-        [4, 'price', 'B5', undefined, 'unreadable-cell', 'say "five""'],
+        [4, 'price', 'B5', undefined, 'text-behind-quote', 'say "five""'],
         [5, 'price', 'B6', undefined, 'null-not-allowed', undefined],
       ],
     );

@@ -526,11 +526,12 @@ suite('the choice of the cells', () => {
     'a range that is none': '?range=hello',
   })) {
     test(`${title}: 422`, async () => {
-      const { detail } = assertProblem(
+      const { detail, errors } = assertProblem(
         await service.upload(path(nextTable(), query), workbook),
         422,
         'invalid-parameter',
       );
+      assert.deepEqual([`?${errors[0]!.column}=${errors[0]!.value}`, errors.length], [query, 1]);
       if (query.includes('Fourth')) assert.match(detail, /First/, 'the sheets are named');
     });
   }
@@ -587,6 +588,7 @@ suite('problems in the cells', () => {
             [],
             [null, 'x', errorCell('#N/A'), errorCell('#DIV/0!')],
             [2.5, 'y', { attributes: '', content: '<f>NOW()</f>' }, 'free'],
+            [true, false, '2026-03-01', 1],
           ]),
         },
       ],
@@ -615,8 +617,10 @@ suite('problems in the cells', () => {
       at('A6', 5, 'id', 'not-a-whole-number', '2.5'),
       at('C6', 5, 'day', 'formula-without-value'),
       at('D6', 5, 'price', 'not-a-number', 'free'),
+      at('A7', 6, 'id', 'not-a-whole-number', 'TRUE'),
+      at('B7', 6, 'name', 'too-long', 'FALSE'),
     ]);
-    assert.equal(count, 10);
+    assert.equal(count, 12);
     await assertNoTable(name);
   });
 

@@ -131,6 +131,18 @@ suite('an upload without a definition', () => {
       await assertNoTable(name);
     });
   }
+
+  test('that has no row but wrong ones is refused with these', async () => {
+    const name = nextTable();
+    const data = [...new Array(150).fill([1]), {}];
+    const { errors, error_count: count } = assertProblem(await upload(name, { data }), 422, 'invalid-data');
+    assert.equal(count, 150);
+    assert.equal(errors.length, 100);
+    assert.deepEqual(
+      [errors[0]!.pointer, errors[0]!.row, errors[0]!.value, errors[0]!.code],
+      ['/data/0', 1, '[1]', 'row-not-an-object'],
+    );
+  });
 });
 
 suite('an upload with a definition', () => {

@@ -35,20 +35,17 @@ export async function readDefinitionBody(
 
 /** The value of `table` in a JSON text `{"table": …}`; undefined where it has none. */
 export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unknown {
-  const scanner = new JsonUploadScanner({
+  const bounds = {
     maxDepth: limits.maxJsonDepth,
     maxTableBytes: limits.maxDefinitionBytes,
     maxColumns: 0,
     maxCellBytes: 0,
+  };
+  const scanner = new JsonUploadScanner(bounds, ['table']);
+  asDefinitionFault(() => {
+    scanner.write(text);
+    scanner.end();
   });
-  asDefinitionFault(() => scanner.write(text));
-  if (scanner.dataSeen) {
-    const detail = 'There is no `data` here: rows are sent to upload/json, or are in the file.';
-    throw new AppError('invalid-definition', detail, {
-      errors: [{ pointer: '/data', code: 'unknown-property', detail }],
-    });
-  }
-  asDefinitionFault(() => scanner.end());
   return scanner.table === undefined ? undefined : JSON.parse(scanner.table.toString());
 }
 

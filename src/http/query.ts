@@ -29,7 +29,7 @@ export function queryParser<Schema extends TObject>(schema: Schema): QueryParser
       const name = error.instancePath.split('/')[1] ?? '';
       if (seen.has(name)) continue;
       seen.add(name);
-      problems.push(wrongParameter(name, given[name], schema.properties[name] as ParameterSchema));
+      problems.push(refusedValue(name, given[name], schema.properties[name] as ParameterSchema));
     }
     if (problems.length > 0) {
       throw new AppError('invalid-parameter', problems.map((problem) => problem.detail).join(' '), {
@@ -44,6 +44,7 @@ interface ParameterSchema {
   type?: string;
   default?: unknown;
   enum?: string[];
+  minimum?: number;
 }
 
 function parameterValue(text: unknown, schema: ParameterSchema): unknown {
@@ -62,7 +63,7 @@ function unknownParameter(name: string, known: string[]): Problem {
   };
 }
 
-function wrongParameter(name: string, value: unknown, schema: ParameterSchema): Problem {
+function refusedValue(name: string, value: unknown, schema: ParameterSchema): Problem {
   return {
     column: name,
     ...(value !== undefined && { value: String(value).slice(0, 100) }),
@@ -76,6 +77,6 @@ function wrongParameter(name: string, value: unknown, schema: ParameterSchema): 
 function expectation(schema: ParameterSchema): string {
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
   if (schema.type === 'boolean') return 'true or false';
-  if (schema.type === 'integer') return 'a whole number in its range';
+  if (schema.type === 'integer') return `a whole number, ${schema.minimum} or more`;
   return 'a PostgreSQL identifier of 1 to 63 bytes';
 }

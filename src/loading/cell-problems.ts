@@ -3,7 +3,7 @@ import type { ColumnType } from '../tables/load-column.ts';
 /**
  * What can be wrong with one cell: a number on the per-cell path, a code and a sentence for the person who must act.
  *
- * 1 to 6 are the faults that only a source can see, under the numbers they have in sources/cell-kind.ts.
+ * 1 to 7 are the faults that only a source can see, under the numbers they have in sources/cell-kind.ts.
  */
 
 export const REPEATED_KEY = 1;
@@ -12,6 +12,7 @@ export const ERROR_CELL = 3;
 export const FORMULA_WITHOUT_VALUE = 4;
 export const SERIAL_OUT_OF_RANGE = 5;
 export const UNREADABLE_CELL = 6;
+export const TEXT_BEHIND_QUOTE = 7;
 
 export const NOT_NULL = 10;
 export const NOT_A_BOOLEAN = 11;
@@ -99,6 +100,13 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
     ['date-out-of-range', 'the number is no date in a spreadsheet: dates go from 1900-01-01 to 9999-12-31'],
   ],
   [UNREADABLE_CELL, ['unreadable-cell', 'the cell is not what it claims to be and cannot be read']],
+  [
+    TEXT_BEHIND_QUOTE,
+    [
+      'text-behind-quote',
+      'text stands behind the closing quote: a quote within a quoted field is written twice, as in "say ""five"""',
+    ],
+  ],
   [NOT_NULL, ['null-not-allowed', 'a value is needed here']],
   [
     NOT_A_BOOLEAN,

@@ -143,7 +143,7 @@ export class TypeInference implements CellSink {
     if (column >= this.#limits.maxColumns) {
       throw new AppError(
         'limit-exceeded',
-        `The data has more columns than the limit of ${this.#limits.maxColumns}.`,
+        `The data has more columns than the limit of ${this.#limits.maxColumns} (MAX_COLUMNS).`,
       );
     }
     if (column >= this.#seen.length) this.#growTo(column + 1);
@@ -157,7 +157,7 @@ export class TypeInference implements CellSink {
     if (this.#rowCount >= this.#limits.maxRows) {
       throw new AppError(
         'limit-exceeded',
-        `The data has more rows than the limit of ${this.#limits.maxRows}.`,
+        `The data has more rows than the limit of ${this.#limits.maxRows} (MAX_ROWS).`,
       );
     }
     this.#rowCount++;

@@ -14,13 +14,14 @@ import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
+import { describeCellProblem } from './cell-problems.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
 import { TypeInference } from './infer-types.ts';
 import type { LoadInput } from './load-input.ts';
 import { type ConflictOption, loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
-import { Problems, shortenValue } from './problems.ts';
+import { Problems, shortenBytes, shortenValue } from './problems.ts';
 import { openStandingTable } from './standing-table.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -163,11 +164,18 @@ async function inferWhereNeeded(
 ): Promise<TypeInference | undefined> {
   const isNeeded = request.extraColumns === 'add' || (isNew && input.definition === undefined);
   if (!isNeeded) return undefined;
-  // Faulty cells are told by the pass that loads, together with all other problems.
-  const inference = new TypeInference(context.limits, () => {});
+  // What is wrong is told by the pass that loads, together with all other problems, unless there is nothing to load.
+  const faultyRows = new Problems();
+  const inference = new TypeInference(context.limits, (row, column, _name, fault, bytes, start, end) => {
+    if (column >= 0) return;
+    if (!faultyRows.hasRoom) return faultyRows.addUnlisted(1);
+    const value = shortenBytes(bytes, start, end);
+    faultyRows.add({ ...input.locate(row, -1, ''), row, value, ...describeCellProblem(fault) });
+  });
   await input.readAndKeep(inference, request.signal);
   refuseUnfitNames(inference, input);
   if (isNew && input.definition === undefined && inference.columns().length === 0) {
+    faultyRows.throwIfAny();
     throw nothingToLoad(input);
   }
   return inference;

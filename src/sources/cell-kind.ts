@@ -39,3 +39,5 @@ export const FORMULA_WITHOUT_VALUE = 4;
 export const SERIAL_OUT_OF_RANGE = 5;
 /** A cell that the source cannot read as what it claims to be; the bytes are its text. */
 export const UNREADABLE_CELL = 6;
+/** A field of a text file that goes on behind its closing quote; the bytes are its text. */
+export const TEXT_BEHIND_QUOTE = 7;

@@ -58,7 +58,7 @@ export class Spool {
     if (this.size + chunk.length > this.#maxBytes) {
       throw new AppError(
         'limit-exceeded',
-        `The upload is over the limit of ${this.#maxBytes} bytes (maxBytes).`,
+        `The upload is over the limit of ${this.#maxBytes} bytes (MAX_BODY_BYTES).`,
       );
     }
     if (this.#tailBytes + chunk.length <= this.#memoryBytes) {

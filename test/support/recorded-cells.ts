@@ -61,6 +61,7 @@ const faultNames = [
   'FORMULA_WITHOUT_VALUE',
   'SERIAL_OUT_OF_RANGE',
   'UNREADABLE_CELL',
+  'TEXT_BEHIND_QUOTE',
 ];
 
 export function cellText(kind: number, bytes: Buffer, start: number, end: number): string {

@@ -10,7 +10,7 @@ export class GrowableBytes {
   bytes = Buffer.allocUnsafeSlow(256);
   length = 0;
   #subject = '';
-  #limit: Limit = { name: '', value: 0, unit: '' };
+  #limit: Limit = { value: 0, unit: '' };
 
   /** Empties it. `subject` is what the limit is over: "The value". */
   reset(subject: string, limit: Limit): void {

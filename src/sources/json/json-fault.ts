@@ -13,16 +13,17 @@ export class JsonFault extends Error {
   }
 }
 
-/** A limit by the name of its setting, with what it counts: `{ name: 'maxCellBytes', value: 1048576, unit: 'bytes' }`. */
+/** A limit with what it counts: `{ setting: 'MAX_CELL_BYTES', value: 1048576, unit: 'bytes' }`. */
 export interface Limit {
-  name: string;
+  /** undefined: it cannot be set. */
+  setting?: string;
   value: number;
   unit: string;
 }
 
 export class LimitFault extends Error {
-  constructor(subject: string, { name, value, unit }: Limit) {
-    super(`${subject} is over the limit of ${value} ${unit} (${name}).`);
+  constructor(subject: string, { setting, value, unit }: Limit) {
+    super(`${subject} is over the limit of ${value} ${unit}${setting === undefined ? '' : ` (${setting})`}.`);
   }
 }
 

@@ -26,7 +26,7 @@ import { JsonValueScanner } from './json-value-scanner.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
 /** A name PostgreSQL takes has 63 bytes at most; a longer key need only be told, not held without a bound. */
-export const KEY_LIMIT: Limit = { name: 'maxKeyBytes', value: 1024, unit: 'bytes' };
+export const KEY_LIMIT: Limit = { value: 1024, unit: 'bytes' };
 
 /** What the scanner is about to see. */
 const KEY = 0;
@@ -68,8 +68,8 @@ export class JsonRowScanner {
   #isRepeated = false;
 
   constructor(maxDepth: number, maxColumns: number, maxCellBytes: number) {
-    this.#columnLimit = { name: 'maxColumns', value: maxColumns, unit: 'columns' };
-    this.#cellLimit = { name: 'maxCellBytes', value: maxCellBytes, unit: 'bytes' };
+    this.#columnLimit = { setting: 'MAX_COLUMNS', value: maxColumns, unit: 'columns' };
+    this.#cellLimit = { setting: 'MAX_CELL_BYTES', value: maxCellBytes, unit: 'bytes' };
     this.#value = new JsonValueScanner(maxDepth);
   }
 

@@ -200,7 +200,7 @@ test('JSON that is no upload is named by pointer', () => {
   }
   assert.deepEqual(refusal('{"table":{},"da/t~a":[]}'), [
     'invalid-data',
-    'The body has a member "da/t~a"; only "table" and "data" are known.',
+    'The body has a member "da/t~a"; only "table" and "data" are known here.',
     '/da~1t~0a',
   ]);
   assert.deepEqual(refusal('{"data":null,"d\\u0061ta":[]}'), [
@@ -219,7 +219,7 @@ test('members that are null are absent', () => {
 
 test('limits are exact, whether a value is taken whole or gathered', () => {
   const limits = { maxDepth: 3, maxTableBytes: 10, maxColumns: 2, maxCellBytes: 8 };
-  const cell = 'Row 2: The value is over the limit of 8 bytes (maxCellBytes).';
+  const cell = 'Row 2: The value is over the limit of 8 bytes (MAX_CELL_BYTES).';
   const cases: [string, string, string][] = [
     ['{"data":[{},{"a":"12345678"}]}', '{"data":[{},{"a":"123456789"}]}', cell],
     ['{"data":[{},{"a":"1234567\\n"}]}', '{"data":[{},{"a":"12345678\\n"}]}', cell],
@@ -230,22 +230,22 @@ test('limits are exact, whether a value is taken whole or gathered', () => {
     [
       '{"data":[{"a":1},{"b":2}]}',
       '{"data":[{"a":1},{"b":1,"c":2}]}',
-      'Row 2: The number of keys is over the limit of 2 columns (maxColumns).',
+      'Row 2: The number of keys is over the limit of 2 columns (MAX_COLUMNS).',
     ],
     [
       '{"data":[{"a":[[[]]]}]}',
       '{"data":[{"a":[[[[]]]]}]}',
-      'Row 1: The nesting is over the limit of 3 levels (maxDepth).',
+      'Row 1: The nesting is over the limit of 3 levels (MAX_JSON_DEPTH).',
     ],
     [
       '{"table":{"a":1234}}',
       '{"table":{"a":12345}}',
-      'The definition is over the limit of 10 bytes (maxTableBytes).',
+      'The definition is over the limit of 10 bytes (MAX_DEFINITION_BYTES).',
     ],
     [
       `{"data":[{"${'k'.repeat(1024)}":1}]}`,
       `{"data":[{"${'k'.repeat(1025)}":1}]}`,
-      'Row 1: The key is over the limit of 1024 bytes (maxKeyBytes).',
+      'Row 1: The key is over the limit of 1024 bytes.',
     ],
   ];
   for (const [within, over, detail] of cases) {

@@ -43,6 +43,7 @@ const IN_ROWS = 11;
 function placeOf(member: string): string {
   if (member === 'columns' || member === 'constraints')
     return ` It belongs into "table": {"table": {"${member}": …}}.`;
+  if (member === 'data') return ' Rows are sent to upload/json, or are in the file.';
   if (member === 'rows' || member === 'records') return ' Rows are sent as "data": {"data": [{…}, …]}.';
   return '';
 }
@@ -61,6 +62,7 @@ export class JsonUploadScanner {
   dataSeen = false;
   readonly locate: LocateCell = locateInData;
 
+  readonly #known: readonly string[];
   readonly #tableLimit: Limit;
   readonly #rows: JsonRowScanner;
   readonly #utf8 = new Utf8Checker();
@@ -80,8 +82,10 @@ export class JsonUploadScanner {
   /** Bytes taken so far. */
   #taken = 0;
 
-  constructor(limits: JsonLimits) {
-    this.#tableLimit = { name: 'maxTableBytes', value: limits.maxTableBytes, unit: 'bytes' };
+  /** @param known the members that the body may have */
+  constructor(limits: JsonLimits, known: readonly ('table' | 'data')[] = ['table', 'data']) {
+    this.#known = known;
+    this.#tableLimit = { setting: 'MAX_DEFINITION_BYTES', value: limits.maxTableBytes, unit: 'bytes' };
     this.#rows = new JsonRowScanner(limits.maxDepth, limits.maxColumns, limits.maxCellBytes);
     this.#value = new JsonValueScanner(limits.maxDepth);
   }
@@ -207,13 +211,11 @@ export class JsonUploadScanner {
   #enterMember(): void {
     const name = this.#held.bytes.toString('utf8', 0, this.#held.length);
     const pointer = pointerTo(name);
-    if (name !== 'table' && name !== 'data') {
+    if (!this.#known.includes(name)) {
       const shown = name.length > 63 ? `${name.slice(0, 63)}…` : name;
-      throw invalidBody(
-        pointer,
-        'unknown-key',
-        `The body has a member "${shown}"; only "table" and "data" are known.${placeOf(shown)}`,
-      );
+      const known = this.#known.length === 1 ? `"${this.#known[0]}" is` : '"table" and "data" are';
+      const detail = `The body has a member "${shown}"; only ${known} known here.${placeOf(shown)}`;
+      throw invalidBody(pointer, 'unknown-key', detail);
     }
     if (this.#members.has(name)) {
       throw invalidBody(pointer, 'repeated-key', `The member "${name}" stands in the body twice.`);

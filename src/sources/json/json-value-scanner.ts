@@ -37,7 +37,7 @@ export class JsonValueScanner {
   #matched = 0;
 
   constructor(maxDepth: number) {
-    this.#limit = { name: 'maxDepth', value: maxDepth, unit: 'levels' };
+    this.#limit = { setting: 'MAX_JSON_DEPTH', value: maxDepth, unit: 'levels' };
     this.#containers = new Uint8Array(maxDepth);
   }
 

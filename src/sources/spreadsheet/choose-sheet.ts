@@ -1,6 +1,6 @@
 /** Which sheet of a workbook is read: the one asked for, or the first that a person would see. */
 
-import { AppError } from '../../errors.ts';
+import { AppError, wrongParameter } from '../../errors.ts';
 import type { SheetSummary } from './spreadsheet-options.ts';
 
 /**
@@ -19,17 +19,13 @@ export function chooseSheet(sheets: SheetSummary[], wanted: string | undefined):
   const chosen = findSheet(sheets, wanted);
   const sheet = sheets[chosen];
   if (sheet === undefined) {
-    throw new AppError(
-      'invalid-parameter',
-      `There is no sheet ${quote(wanted)}. The sheets are: ${listNames(sheets)}.`,
-    );
+    const detail = `There is no sheet ${quote(wanted)}. The sheets are: ${listNames(sheets)}.`;
+    throw wrongParameter('sheet', wanted, detail);
   }
   if (!sheet.hasCells) {
     const worksheets = sheets.filter(({ hasCells }) => hasCells);
-    throw new AppError(
-      'invalid-parameter',
-      `Sheet ${quote(sheet.name)} has no cells. Those that have: ${listNames(worksheets)}.`,
-    );
+    const detail = `Sheet ${quote(sheet.name)} has no cells. Those that have: ${listNames(worksheets)}.`;
+    throw wrongParameter('sheet', wanted, detail);
   }
   return chosen;
 }

@@ -3,7 +3,7 @@
  * and passes the rest on to the sink.
  */
 
-import { AppError } from '../../errors.ts';
+import { AppError, wrongParameter } from '../../errors.ts';
 import {
   DATE,
   ERROR_CELL,
@@ -44,14 +44,13 @@ export interface SheetRowsOptions {
 export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
   const range = options.range === undefined ? wholeSheet : parseRange(options.range);
   if (range === undefined) {
-    throw new AppError(
-      'invalid-parameter',
-      `The range must be like B3:F200, B:F or B3:F, not ${quote(options.range!)}.`,
-    );
+    const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(options.range!)}.`;
+    throw wrongParameter('range', options.range!, detail);
   }
   const { headerRow, columnNames, cellErrors } = options;
   if (headerRow !== undefined && (headerRow < range.firstRow || headerRow > range.lastRow)) {
-    throw new AppError('invalid-parameter', `Header row ${headerRow} is outside of the range that is read.`);
+    const detail = `Header row ${headerRow} is outside of the range that is read.`;
+    throw wrongParameter('header_row', String(headerRow), detail);
   }
   return {
     range,
@@ -232,7 +231,7 @@ export class SheetRows {
     this.#isRowBegun = true;
     this.#rowCount++;
     if (this.#rowCount > this.#options.limits.maxRows) {
-      throw limitExceeded('The sheet has too many rows', this.#options.limits.maxRows, 'rows');
+      throw limitExceeded('The sheet has too many rows', this.#options.limits.maxRows, 'rows (MAX_ROWS)');
     }
     this.#sink.beginRow(this.#row - this.headerRow);
   }
@@ -268,7 +267,7 @@ export class SheetRows {
       throw limitExceeded(
         'The sheet has too many columns',
         this.#options.limits.maxColumns,
-        'columns',
+        'columns (MAX_COLUMNS)',
         'Load a part of it with `range`, as in range=A:Z.',
       );
     }

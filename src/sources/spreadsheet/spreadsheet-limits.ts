@@ -17,7 +17,11 @@ export interface SpreadsheetLimits {
   maxLegacyFileBytes: number;
 }
 
-/** The one wording of a limit passed: what, the limit's value, and what to do where there is something to do. */
+/**
+ * The one wording of a limit passed: what, the limit's value, and what to do where there is something to do.
+ *
+ * @param unit with the setting, where the limit is one: `rows (MAX_ROWS)`
+ */
 export function limitExceeded(what: string, limit: number, unit: string, remedy = ''): AppError {
   const detail = `${what}: the limit is ${limit.toLocaleString('en-US')} ${unit}.`;
   return new AppError('limit-exceeded', remedy === '' ? detail : `${detail} ${remedy}`);

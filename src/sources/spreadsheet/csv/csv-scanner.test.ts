@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from '../../../errors.ts';
-import { TEXT, UNREADABLE_CELL } from '../../cell-kind.ts';
+import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
 import { CsvScanner } from './csv-scanner.ts';
 
 /** `record:column` and the text; a text with a problem behind `!`. */
@@ -29,7 +29,7 @@ function scan(text: string, sliceBytes: number, delimiter = ',', limits = noLimi
         cells.push(`${record}:${column} ${bytes.toString('utf8', start, end)}`);
       },
       fault(column, fault, bytes, start, end) {
-        assert.ok(isOpen && fault === UNREADABLE_CELL);
+        assert.ok(isOpen && fault === TEXT_BEHIND_QUOTE);
         cells.push(`${record}:${column} !${bytes.toString('utf8', start, end)}`);
       },
       endRow() {

@@ -11,7 +11,7 @@
  */
 
 import { AppError } from '../../../errors.ts';
-import { TEXT, UNREADABLE_CELL } from '../../cell-kind.ts';
+import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 
@@ -227,7 +227,7 @@ export class CsvScanner {
   #endHeld(): void {
     const held = this.#held;
     if (this.#state === UNREADABLE) {
-      this.#sink.fault(this.#column, UNREADABLE_CELL, held, 0, this.#heldEnd);
+      this.#sink.fault(this.#column, TEXT_BEHIND_QUOTE, held, 0, this.#heldEnd);
     } else {
       const end = this.#state === CLOSED ? this.#closedEnd : this.#heldEnd;
       if (end > 0) this.#cell(held, 0, end);
@@ -255,7 +255,7 @@ export class CsvScanner {
     return limitExceeded(
       `The field in ${place} is too long${isQuoted ? ' (is its quote ever closed?)' : ''}`,
       this.#maxCellBytes,
-      'bytes',
+      'bytes (MAX_CELL_BYTES)',
     );
   }
 }

@@ -1,6 +1,6 @@
 /** A text file of delimited fields (.csv, .tsv) as rows. */
 
-import { AppError } from '../../../errors.ts';
+import { AppError, wrongParameter } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
@@ -33,10 +33,8 @@ export async function openCsv(
   limits: SpreadsheetLimits,
 ): Promise<SpreadsheetSource> {
   if (options.sheet !== undefined && options.sheet !== theSheet && options.sheet !== '1') {
-    throw new AppError(
-      'invalid-parameter',
-      'The file is a text file (CSV) and has no sheets: leave `sheet` out.',
-    );
+    const detail = 'The file is a text file (CSV) and has no sheets: leave `sheet` out.';
+    throw wrongParameter('sheet', options.sheet, detail);
   }
   const rowsOptions = toRowsOptions(options, limits);
   const head = await readRange(file, 0, headBytes);
@@ -109,7 +107,11 @@ class CsvSource implements SpreadsheetSource {
       scanner.push(text.subarray(skip));
       // The names are held all at once, and each of them may be as long as a cell.
       if (rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
-        throw limitExceeded('The record with the column names is too long', maxCellBytes, 'bytes');
+        throw limitExceeded(
+          'The record with the column names is too long',
+          maxCellBytes,
+          'bytes (MAX_CELL_BYTES)',
+        );
       }
       const wait = pauseBetweenSlices(sink);
       if (wait !== undefined) await wait;

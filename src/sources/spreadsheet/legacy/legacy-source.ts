@@ -78,7 +78,7 @@ function checkSize(file: RandomAccessFile, limits: SpreadsheetLimits): void {
   throw limitExceeded(
     'A workbook in an older format (.xls, .xlsb) of this size is not read. Save it as .xlsx, which is read as a stream',
     limits.maxLegacyFileBytes,
-    'bytes',
+    'bytes (MAX_LEGACY_FILE_BYTES)',
   );
 }
 
@@ -290,7 +290,7 @@ class BlockCells implements blocks.BlockTarget {
     switch (kind) {
       case blocks.STRING_CELL:
         if (end - start > this.#maxCellBytes) {
-          throw limitExceeded('The text of a cell is too long', this.#maxCellBytes, 'bytes');
+          throw limitExceeded('The text of a cell is too long', this.#maxCellBytes, 'bytes (MAX_CELL_BYTES)');
         }
         this.#rows.cell(column, kinds.STRING, bytes, start, end);
         break;

@@ -33,7 +33,8 @@ export function repack(container: ZipContainer): ReaderInput {
     const nameBytes = Buffer.byteLength(part.name);
     size += localHeaderBytes + centralHeaderBytes + 2 * nameBytes + part.entry.uncompressedSize;
   }
-  if (size > maxBytes) throw limitExceeded('The workbook is too large when unpacked', maxBytes, 'bytes');
+  if (size > maxBytes)
+    throw limitExceeded('The workbook is too large when unpacked', maxBytes, 'bytes (MAX_UNPACKED_BYTES)');
   return { size, chunks: () => write(container, parts) };
 }
 

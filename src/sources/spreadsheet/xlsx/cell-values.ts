@@ -43,6 +43,10 @@ export interface SheetTarget {
 }
 
 /** 1899-12-30, -31 and 1904-01-01 since 2000-01-01: the days that programs write a time of day at. */
+/** As Excel shows them. */
+const trueText = Buffer.from('TRUE');
+const falseText = Buffer.from('FALSE');
+
 const timeOnlyDays = [-36_526, -36_525, -35_064];
 
 export class CellValues {
@@ -98,8 +102,8 @@ export class CellValues {
 
   boolean(column: number, bytes: Buffer, start: number, end: number): void {
     const text = end - start === 1 ? bytes[start] : 0;
-    if (text === 0x31) this.#target.cell(column, TRUE, bytes, start, end);
-    else if (text === 0x30) this.#target.cell(column, FALSE, bytes, start, end);
+    if (text === 0x31) this.#target.cell(column, TRUE, trueText, 0, trueText.length);
+    else if (text === 0x30) this.#target.cell(column, FALSE, falseText, 0, falseText.length);
     else this.#spelledBoolean(column, bytes, start, end);
   }
 

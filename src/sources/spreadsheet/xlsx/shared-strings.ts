@@ -50,7 +50,11 @@ export class SharedStrings {
     const length = end - start;
     this.#totalBytes += length + entryBytes;
     if (this.#totalBytes > this.#maxBytes) {
-      throw limitExceeded('The shared strings of the workbook are too large', this.#maxBytes, 'bytes');
+      throw limitExceeded(
+        'The shared strings of the workbook are too large',
+        this.#maxBytes,
+        'bytes (MAX_SHARED_STRING_BYTES)',
+      );
     }
     if (this.#used + length > this.#slab.length) this.#addSlab(length);
     const page = this.#lastPage();
@@ -242,7 +246,7 @@ export class TextCollector {
   append(bytes: Buffer, start: number, end: number): void {
     const length = this.length + end - start;
     if (length > this.#maxBytes)
-      throw limitExceeded('The text of a cell is too long', this.#maxBytes, 'bytes');
+      throw limitExceeded('The text of a cell is too long', this.#maxBytes, 'bytes (MAX_CELL_BYTES)');
     if (length > this.bytes.length) {
       const larger = Buffer.alloc(Math.max(length, 2 * this.bytes.length));
       this.bytes.copy(larger, 0, 0, this.length);

@@ -147,7 +147,7 @@ export class ZipContainer {
       throw limitExceeded(
         `Part ${part.name} unpacks to too many times its packed size`,
         this.#limits.maxRatio,
-        'to 1',
+        'to 1 (MAX_UNPACK_RATIO)',
       );
     }
   }
@@ -156,7 +156,7 @@ export class ZipContainer {
     throw limitExceeded(
       `The workbook is too large when unpacked (part ${name})`,
       this.#limits.maxUnpackedBytes,
-      'bytes',
+      'bytes (MAX_UNPACKED_BYTES)',
     );
   }
 }
