@@ -6,7 +6,8 @@
  * which is what the rules for cells ask for.
  */
 
-/** Frames, in this order: `SHEETS`, then after the answer `FORMATS`, `CELLS` (any number), `END`. */
+/** Frames, in this order: `STARTED`, `SHEETS`, then after the answer `FORMATS`, `CELLS` (any number), `END`. */
+export const STARTED = 0;
 export const SHEETS = 1;
 export const FORMATS = 2;
 export const CELLS = 3;

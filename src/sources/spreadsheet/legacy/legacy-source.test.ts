@@ -364,6 +364,14 @@ test('a file that cannot be read is not the caller’s fault', async () => {
   await assert.rejects(openSpreadsheet(failing, plainOptions, limits), /disk/);
 });
 
+test('nor is a process that cannot be started', async () => {
+  const file = memoryFile(write([['a'], [1]], 'biff8'));
+  const noBound = { maxHeapMib: Number.NaN, maxResidentMib: 1024, maxWaitMs: 60_000 };
+  await assert.rejects(openXls(file, plainOptions, limits, never, noBound), (error: Error) => {
+    return !(error instanceof AppError) && /The reader ended \(9\): .*max-old-space-size/.test(error.message);
+  });
+});
+
 test('mutated files end in an answer', async () => {
   let state = 7;
   const random = (below: number): number => {

@@ -42,6 +42,7 @@ const parsing: ParsingOptions = {
 };
 
 async function run(): Promise<void> {
+  await send(blocks.STARTED, '');
   const size = Number(process.argv[2]);
   const input = process.stdin[Symbol.asyncIterator]();
   const { bytes: file, rest } = await readBytes(input, size, Buffer.alloc(0));

@@ -37,6 +37,7 @@ const maxErrorTextLength = 4096;
 const entry = fileURLToPath(new URL('./reader-process.ts', import.meta.url));
 const libraryFolder = dirname(fileURLToPath(import.meta.resolve('@e965/xlsx')));
 const projectFolder = join(import.meta.dirname, '..', '..', '..', '..');
+const modulesFolder = join(projectFolder, 'node_modules');
 
 /** To be stopped whatever happens; it ends with the service in any case, since its input does. */
 export class ReaderRun {
@@ -49,6 +50,8 @@ export class ReaderRun {
   readonly #ended: Promise<void>;
   #rest: Buffer = Buffer.alloc(0);
   #waitedMs = 0;
+  /** `STARTED` has come: what fails from here on is the file's fault. */
+  #hasStarted = false;
   #errorText = '';
   /** Why we ended it, or why it could not be started or fed. */
   #failure: unknown;
@@ -90,9 +93,14 @@ export class ReaderRun {
   /**
    * The next frame. Its content stays as it is.
    *
-   * @throws AppError `invalid-file`, `unsupported-file`, `limit-exceeded`; the signal's reason
+   * @throws AppError `invalid-file`, `unsupported-file`, `limit-exceeded`; the signal's reason; Error where the process
+   *   could not be started
    */
   async nextFrame(): Promise<Frame> {
+    if (!this.#hasStarted) {
+      await this.#take(frameHeadBytes);
+      this.#hasStarted = true;
+    }
     const head = await this.#take(frameHeadBytes);
     const length = head.readUInt32LE(1);
     if (length > this.#maxFrameBytes) {
@@ -174,7 +182,7 @@ export class ReaderRun {
       return tooLarge(this.#bounds.maxHeapMib);
     const { exitCode, signalCode } = this.#child;
     const cause = new Error(`The reader ended (${exitCode ?? signalCode}): ${this.#errorText}`);
-    return this.#brokenError(cause);
+    return this.#hasStarted ? this.#brokenError(cause) : cause;
   }
 
   #faultError(fault: ReaderFault): AppError {
@@ -223,5 +231,8 @@ function flags({ maxHeapMib }: ReaderBounds): string[] {
     `--allow-fs-read=${join(projectFolder, 'src', 'sources', '*')}`,
     `--allow-fs-read=${join(projectFolder, 'package.json')}`,
     `--allow-fs-read=${join(libraryFolder, '*')}`,
+    // Where this folder or one in it is a link, the library is not found without them.
+    `--allow-fs-read=${modulesFolder}`,
+    `--allow-fs-read=${join(modulesFolder, '*')}`,
   ];
 }
