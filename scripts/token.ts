@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../src/config.ts';
-import { allScopes, resolveTokenSettings, signDevToken } from '../src/dev-token.ts';
+import { allScopes, resolveTokenSettings, secretPath, signDevToken } from '../src/dev-token.ts';
 
 const usage =
   'Usage: npm run -s token -- [--scope "table:create table:load"] [--schemas "public,sales_*"] [--role NAME] [--ttl 1h]';
@@ -15,8 +15,15 @@ const usage =
 try {
   const options = readOptions(process.argv.slice(2));
   if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = await resolveTokenSettings(readConfig(process.env));
+  const config = readConfig(process.env);
+  const isSecretNew = config.tokens.secret === undefined && !existsSync(secretPath(config));
+  const settings = await resolveTokenSettings(config);
   process.stdout.write(`${await signDevToken(settings, options)}\n`);
+  if (isSecretNew) {
+    process.stderr.write(
+      `There was no secret in ${config.dataDir}, so one was made. A service with another DATA_DIR does not take this token.\n`,
+    );
+  }
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 2;

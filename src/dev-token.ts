@@ -35,6 +35,11 @@ export async function signDevToken(settings: TokenSettings, options: DevTokenOpt
 /** The settings with their secret: the one that is set, else the one in the data folder, generated where there is none. */
 export async function resolveTokenSettings(config: Config): Promise<TokenSettings> {
   const { secret, issuer, audience } = config.tokens;
-  const text = secret ?? (await readOrCreateSecret(join(await makeDataDir(config.dataDir), 'token-secret')));
-  return { secret: Buffer.from(text), issuer, audience };
+  if (secret !== undefined) return { secret: Buffer.from(secret), issuer, audience };
+  await makeDataDir(config.dataDir);
+  return { secret: Buffer.from(await readOrCreateSecret(secretPath(config))), issuer, audience };
+}
+
+export function secretPath({ dataDir }: Config): string {
+  return join(dataDir, 'token-secret');
 }
