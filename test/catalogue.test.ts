@@ -130,6 +130,8 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
 const warnings = [
   'no-rows',
   'ignored-column',
+  'added-column',
+  'mixed-column',
   'suppressed-rows',
   'own-numbers',
   'blank-header',

@@ -110,6 +110,26 @@ test('columns stand in the order of the sheet, whatever their headers', async ()
   ]);
 });
 
+test('tells what a load would refuse or warn of', async () => {
+  const { body } = await service.upload('/api/v1/inspect/excel', Buffer.from('ctid,n\n1,2\n3,n/a\n'));
+  assert.deepEqual(body.sheet.errors, [
+    {
+      cell: 'A1',
+      column: 'ctid',
+      code: 'invalid-name',
+      detail: 'cannot name a column of a table: it is taken by a system column of every table',
+    },
+  ]);
+  assert.equal(body.sheet.error_count, 1);
+  assert.deepEqual(body.sheet.warnings, [
+    {
+      code: 'mixed-column',
+      column: 'n',
+      detail: 'The column "n" is text because of "n/a" in B3; what stands before it is bigint.',
+    },
+  ]);
+});
+
 test('needs the scope table:load', async () => {
   const form = new FormData();
   form.append('file', new Blob([new Uint8Array(orders)]), 'orders.xlsx');

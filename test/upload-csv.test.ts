@@ -51,7 +51,12 @@ suite('without a definition', () => {
       blank: 'text',
     });
     const { duration_ms: _, ...load } = answer.body.load;
-    assert.deepEqual(load, { rows: 3, skipped: 0, updated: 0, warnings: [] });
+    const mixed = {
+      code: 'mixed-column',
+      column: 'mixed',
+      detail: 'The column "mixed" is text because of "007" in D3; what stands before it is numeric.',
+    };
+    assert.deepEqual(load, { rows: 3, skipped: 0, updated: 0, warnings: [mixed] });
     const rows = await service.rows(
       `SELECT id::text, zip, price::text, mixed, loud, ok, day::text, big::text, exponent, blank FROM ${name} ORDER BY id`,
     );
@@ -198,6 +203,23 @@ suite('with a definition', () => {
       ],
     );
     assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
+  });
+
+  test('a title in place of the header makes no empty rows', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (id integer, n text)`);
+    const csv = 'Monthly report,,\n\nid,n\n1,x\n';
+    const { detail } = assertProblem(
+      await upload(name, csv, '?if_exists=append&extra_columns=ignore'),
+      422,
+      'invalid-data',
+    );
+    assert.match(
+      detail,
+      /^None .* \("Monthly report", "column_B"\) .* another row, say so with `header_row`\.$/,
+    );
+    const answer = await upload(name, csv, '?if_exists=append&extra_columns=ignore&header_row=3');
+    assert.equal(answer.body.load.rows, 1);
   });
 
   test('a NUL is a problem of its cell', async () => {

@@ -432,9 +432,34 @@ suite('missing keys and nulls', () => {
   test('rows that have nothing but ignored columns are rows', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'text', { default: 'x' }]) };
-    const answer = await upload(name, { table, data: [{ b: 1 }, { c: 2 }, {}] }, '?extra_columns=ignore');
-    assert.equal(answer.body.load.rows, 3);
-    assert.deepEqual(await rowsOf(name), [{ a: 'x' }, { a: 'x' }, { a: 'x' }]);
+    const answer = await upload(
+      name,
+      { table, data: [{ b: 1 }, { c: 2 }, {}, { a: 'y' }] },
+      '?extra_columns=ignore',
+    );
+    assert.equal(answer.body.load.rows, 4);
+    assert.deepEqual(await rowsOf(name), [{ a: 'x' }, { a: 'x' }, { a: 'x' }, { a: 'y' }]);
+  });
+
+  test('data that has no column of the table makes no empty rows of it', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (a text); INSERT INTO ${name} VALUES ('old')`);
+    const data = [{ A: 'x' }, { b: 1 }, {}];
+    for (const mode of ['append', 'truncate', 'replace']) {
+      const table = mode === 'replace' ? { columns: columns(['a', 'text']) } : undefined;
+      const answer = await upload(name, { table, data }, `?if_exists=${mode}&extra_columns=ignore`);
+      const { errors } = assertProblem(answer, 422, 'invalid-data');
+      assert.deepEqual(errors, [
+        {
+          column: 'A',
+          code: 'no-column-in-common',
+          detail: 'None of the columns of the data ("A", "b") is one of the table ("a").',
+        },
+      ]);
+    }
+    assert.deepEqual(await rowsOf(name), [{ a: 'old' }]);
+    const answer = await upload(name, { data: [{}, {}] }, '?if_exists=append&extra_columns=ignore');
+    assert.equal(answer.body.load.rows, 2, 'rows without any column are meant so');
   });
 
   test('a missing key of a domain takes the default of the domain', async () => {

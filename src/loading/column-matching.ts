@@ -1,9 +1,10 @@
 /**
  * Which column of the table a column of the data goes into.
  */
-import type { Problem } from '../errors.ts';
+import { AppError, type Problem } from '../errors.ts';
 import { didYouMean } from '../tables/identifiers.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
+import { shortenValue } from './problems.ts';
 
 /** What to do with columns of the data that the table lacks. */
 export type ExtraColumns = 'fail' | 'ignore' | 'add';
@@ -20,6 +21,7 @@ export class ColumnMatcher {
   readonly #columns: LoadColumn[];
   readonly #byName = new Map<string, number>();
   readonly #byLooseName = new Map<string, number>();
+  readonly #isLoose: boolean;
   readonly #extraColumns: ExtraColumns;
   #shownColumns: string | undefined;
   /** Unknown columns so far: not each of thousands is worth a search for what was meant. */
@@ -32,10 +34,11 @@ export class ColumnMatcher {
    */
   constructor(columns: LoadColumn[], matching: 'exact' | 'loose', extraColumns: ExtraColumns) {
     this.#columns = columns;
+    this.#isLoose = matching === 'loose';
     this.#extraColumns = extraColumns;
     columns.forEach((column, index) => {
       this.#byName.set(column.name, index);
-      if (matching === 'exact') return;
+      if (!this.#isLoose) return;
       const loose = looseName(column.name);
       this.#byLooseName.set(loose, this.#byLooseName.has(loose) ? -1 : index);
     });
@@ -61,12 +64,27 @@ export class ColumnMatcher {
     return this.#taken.has(this.#byName.get(name) ?? -1);
   }
 
+  /**
+   * For data with rows, at its end: where all of its columns were left out, every row would be an empty one.
+   *
+   * @throws AppError `invalid-data`
+   */
+  refuseStrangers(): void {
+    if (this.#taken.size > 0 || this.ignored.length === 0) return;
+    const detail = `None of the columns of the data (${showNames(this.ignored)}) is one of the table (${showNames(this.#byName.keys())})${
+      this.#isLoose ? '; where the names stand in another row, say so with `header_row`' : ''
+    }.`;
+    throw new AppError('invalid-data', detail, {
+      errors: [{ column: shortenValue(this.ignored[0]!), code: 'no-column-in-common', detail }],
+    });
+  }
+
   #extra(name: string): ColumnMatch {
     if (this.#extraColumns === 'ignore') {
       this.ignored.push(name);
       return { target: -1 };
     }
-    this.#shownColumns ??= showColumns(this.#columns);
+    this.#shownColumns ??= showNames(this.#byName.keys());
     const hint = didYouMean(name, this.#byName.keys(), this.#refused++);
     return refuse(
       'unknown-column',
@@ -80,9 +98,12 @@ export function looseName(name: string): string {
   return name.trim().toLowerCase();
 }
 
-function showColumns(columns: LoadColumn[]): string {
-  const shown = columns.slice(0, 20).map((column) => `"${column.name}"`);
-  return columns.length > 20 ? `${shown.join(', ')}, …` : shown.join(', ');
+const maxShownNames = 20;
+
+function showNames(names: Iterable<string>): string {
+  const all = [...names];
+  const shown = all.slice(0, maxShownNames).map((name) => `"${shortenValue(name)}"`);
+  return all.length > maxShownNames ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
 function refuse(code: string, detail: string): ColumnMatch {

@@ -22,6 +22,7 @@ import {
 } from '../sources/cell-kind.ts';
 import type { CellSink } from '../sources/cell-sink.ts';
 import { textKind } from '../sources/text-kind.ts';
+import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { classifyNested } from './infer/nested-class.ts';
 import { ALWAYS_NUMERIC_BYTES, classifyNumber } from './infer/number-class.ts';
 import {
@@ -42,6 +43,7 @@ import {
   WHOLE,
 } from './infer/seen.ts';
 import { classifyString } from './infer/string-class.ts';
+import { shortenBytes } from './problems.ts';
 
 /** As PostgreSQL's `format_type` writes them. */
 export type InferredType =
@@ -82,6 +84,16 @@ export interface InferredColumn {
   type: InferredType;
   /** The column's number in the sink. */
   column: number;
+  /** Of a column that turned out to be text: the value that no other type would have held. */
+  misfit?: Misfit;
+}
+
+interface Misfit {
+  row: number;
+  /** Shortened. */
+  value: string;
+  /** The type of the values before it. */
+  before: InferredType;
 }
 
 export interface InferenceLimits {
@@ -114,6 +126,7 @@ export class TypeInference implements CellSink {
   /** Per column the union of the classes of seen.ts; `OTHER` alone once the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
   readonly #places: number[] = [];
+  readonly #misfits: (Misfit | undefined)[] = [];
   readonly #firstRows: number[] = [];
   #rowCount = 0;
   #row = 0;
@@ -129,7 +142,10 @@ export class TypeInference implements CellSink {
 
   /** In the order of the source: of their first appearance, or of the sheet. */
   columns(): InferredColumn[] {
-    const columns = this.#names.map((name, column) => ({ name, type: typeOf(this.#seen[column]!), column }));
+    const columns = this.#names.map((name, column) => {
+      const misfit = this.#misfits[column];
+      return { name, type: typeOf(this.#seen[column]!), column, ...(misfit && { misfit }) };
+    });
     return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
   }
 
@@ -171,14 +187,19 @@ export class TypeInference implements CellSink {
     // In a `numeric` column most numbers need no second look: 6 ns for a cell instead of 19.
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
-    if ((seen & found) === 0) this.#seen[column] = widen(seen, found);
+    if ((seen & found) === 0 && this.#widen(column, found)) {
+      this.#tellMisfit(column, seen, shortenBytes(bytes, start, end));
+    }
   }
 
-  moment(column: number, kind: number, _days: number, _microseconds: number): void {
+  moment(column: number, kind: number, days: number, microseconds: number): void {
     const seen = this.#seen[column]!;
     if (seen === OTHER) return;
     const found = classifyMoment(kind);
-    if ((seen & found) === 0) this.#seen[column] = widen(seen, found);
+    if ((seen & found) === 0 && this.#widen(column, found)) {
+      const length = formatMoment(kind, days, microseconds);
+      this.#tellMisfit(column, seen, momentText.toString('latin1', 0, length));
+    }
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
@@ -190,6 +211,18 @@ export class TypeInference implements CellSink {
 
   drain(): undefined {
     return undefined;
+  }
+
+  /** @returns whether the column is text from now on; the cells that follow need not be looked at then */
+  #widen(column: number, found: number): boolean {
+    const union = this.#seen[column]! | found;
+    const isText = typeOf(union) === 'text';
+    this.#seen[column] = isText ? OTHER : union;
+    return isText;
+  }
+
+  #tellMisfit(column: number, seen: number, value: string): void {
+    if (seen !== NOTHING) this.#misfits[column] = { row: this.#row, value, before: typeOf(seen) };
   }
 
   #growTo(columns: number): void {
@@ -230,12 +263,6 @@ function classifyMoment(kind: number): number {
     default:
       throw new TypeError(`A moment of the kind ${kind}`);
   }
-}
-
-/** What only `text` covers becomes `OTHER`, so that the cells that follow need not be looked at. */
-function widen(seen: number, found: number): number {
-  const union = seen | found;
-  return typeOf(union) === 'text' ? OTHER : union;
 }
 
 function typeOf(seen: number): InferredType {

@@ -11,6 +11,7 @@ import type { SheetSummary, SpreadsheetSource } from '../sources/spreadsheet/spr
 import { describeCellProblem } from './cell-problems.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { TypeInference } from './infer-types.ts';
+import { mixedColumns, unfitNames } from './inferred-columns.ts';
 import { maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
 
 /** So many rows are shown. */
@@ -53,7 +54,8 @@ export async function inspectSpreadsheet(
   for (const summary of chosen.sheets) {
     sheets.push({ ...summary, ...(await sizeOf(summary)) });
   }
-  return { sheets, sheet: { name: chosen.sheet, ...preview.result(), warnings: chosen.warnings } };
+  const warnings = [...chosen.warnings, ...preview.warnings];
+  return { sheets, sheet: { name: chosen.sheet, ...preview.result(), warnings } };
 
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
     if (!summary.hasCells) return { rows: 0, columns: 0 };
@@ -107,12 +109,18 @@ class Preview implements CellSink {
     return { rows: this.#inference.rowCount, columns: this.#inference.columns().length };
   }
 
+  get warnings(): SourceWarning[] {
+    return mixedColumns(this.#inference.columns(), this.#locate);
+  }
+
   result(): Omit<Inspection['sheet'], 'name' | 'warnings'> {
     const inferred = this.#inference.columns();
     const columns = inferred.map(({ name, type }) => ({ name, type }));
     const header = columns.map(({ name }) => name);
     const rows = this.#rows.map((row) => inferred.map(({ column }) => row[column] ?? null));
-    return { header, definition: { columns }, rows, errors: this.#errors, errorCount: this.#errorCount };
+    const unfit = unfitNames(this.#inference, this.#locate);
+    const errors = [...unfit, ...this.#errors].slice(0, maxListedProblems);
+    return { header, definition: { columns }, rows, errors, errorCount: unfit.length + this.#errorCount };
   }
 
   column(column: number, name: string, place?: number): void {

@@ -10,18 +10,18 @@ import { tableExists } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import { describeTable, isTable } from '../tables/describe-table.ts';
 import { findLoadTarget, type NeededRights } from '../tables/find-load-target.ts';
-import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
 import { describeCellProblem } from './cell-problems.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
-import { TypeInference } from './infer-types.ts';
+import { type InferredColumn, TypeInference } from './infer-types.ts';
+import { mixedColumns, unfitNames } from './inferred-columns.ts';
 import type { LoadInput } from './load-input.ts';
 import { type ConflictOption, loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
-import { Problems, shortenBytes, shortenValue } from './problems.ts';
+import { Problems, shortenBytes } from './problems.ts';
 import { openStandingTable } from './standing-table.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -120,6 +120,8 @@ export async function loadTable(
     const brought = counts.rows + counts.skipped + counts.updated + suppressed;
     // An export that came out empty empties no table, and replaces none.
     if (brought === 0 && input.definition === undefined) throw nothingToLoad(input);
+    if (brought > 0) matcher.refuseStrangers();
+    const made = inferred === undefined ? [] : columnsMade(inferred, input, isNew, target);
     return {
       isNew,
       table: await describeTable(client, schema, name, context.extraFunctions),
@@ -129,6 +131,8 @@ export async function loadTable(
         ...(isNew && addsRows ? [createdTable(schema, name)] : []),
         ...(brought === 0 ? noRows(input) : []),
         ...ignoredColumns(matcher),
+        ...(isNew && input.definition === undefined ? [] : made.map(addedColumn)),
+        ...mixedColumns(made, input.locate),
         ...suppressedRows(suppressed),
         ...ownNumbers(target, matcher),
         ...told,
@@ -173,7 +177,9 @@ async function inferWhereNeeded(
     faultyRows.add({ ...input.locate(row, -1, ''), row, value, ...describeCellProblem(fault) });
   });
   await input.readAndKeep(inference, request.signal);
-  refuseUnfitNames(inference, input);
+  const unfit = new Problems();
+  for (const problem of unfitNames(inference, input.locate)) unfit.add(problem);
+  unfit.throwIfAny();
   if (isNew && input.definition === undefined && inference.columns().length === 0) {
     faultyRows.throwIfAny();
     throw nothingToLoad(input);
@@ -185,24 +191,6 @@ function nothingToLoad(input: LoadInput): AppError {
   const why = input.warnings.find(({ code }) => code === 'no-rows')?.detail ?? '';
   const detail = 'The upload holds neither a definition (`table`) nor a row with a column.';
   return new AppError('nothing-to-load', why === '' ? detail : `${detail} ${why}`);
-}
-
-/** What names a column of the data is not always a name for one of a table. */
-function refuseUnfitNames(inference: TypeInference, input: LoadInput): void {
-  const problems = new Problems();
-  for (const { name, column } of inference.columns()) {
-    const fault = isSystemColumn(name) ? 'is taken by a system column of every table' : identifierFault(name);
-    if (fault === undefined) continue;
-    const row = inference.firstRow(column);
-    problems.add({
-      ...input.locate(row, column, name),
-      ...(row > 0 && { row }),
-      column: shortenValue(name),
-      code: 'invalid-name',
-      detail: `cannot name a column of a table: it ${fault}`,
-    });
-  }
-  problems.throwIfAny();
 }
 
 function prepare(
@@ -226,10 +214,31 @@ function prepare(
 
 /** The definition sent and the columns that it lacks; one that is not of the right shape is left to the checks. */
 function extendDefinition(sent: unknown, columns: { name: string }[], input: LoadInput): unknown {
-  const definition = sent as { columns?: { name?: unknown }[] } | null;
+  const definition = sent as DefinedColumns | null;
   if (!Array.isArray(definition?.columns)) return sent;
-  const known = definition.columns.map((column) => String(column?.name));
-  return { ...definition, columns: [...definition.columns, ...lacking(columns, known, input)] };
+  const added = lacking(columns, namesOf(definition), input);
+  return { ...definition, columns: [...definition.columns, ...added] };
+}
+
+interface DefinedColumns {
+  columns: { name?: unknown }[];
+}
+
+function namesOf({ columns }: DefinedColumns): string[] {
+  return columns.map((column) => String(column?.name));
+}
+
+/** The columns that are as they were inferred: all of a table without a definition, else those added to it. */
+function columnsMade(
+  inferred: TypeInference,
+  input: LoadInput,
+  isNew: boolean,
+  { added }: LoadTarget,
+): InferredColumn[] {
+  const columns = inferred.columns();
+  if (!isNew) return columns.filter(({ name }) => added.includes(name));
+  if (input.definition === undefined) return columns;
+  return lacking(columns, namesOf(input.definition as DefinedColumns), input);
 }
 
 function lacking<Column extends { name: string }>(
@@ -348,6 +357,11 @@ function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
     column,
     detail: `The table has no column "${column}"; its values were left out.`,
   }));
+}
+
+function addedColumn({ name, type }: InferredColumn): SourceWarning {
+  const detail = `The table had no column "${name}"; it was added, of type ${type}.`;
+  return { code: 'added-column', column: name, detail };
 }
 
 /** Moving the sequence on here could set it back for a transaction that takes numbers at the same moment. */

@@ -8,6 +8,8 @@ export interface LoadTarget {
   /** Quoted. */
   relation: string;
   columns: LoadColumn[];
+  /** Names of columns that it did not have before. */
+  added: string[];
   /** It is empty, and its keys come after the rows. */
   isBare: boolean;
   /** A row may break a rule while it is copied. */

@@ -38,6 +38,7 @@ export async function openNewTable(
   return {
     relation,
     columns,
+    added: [],
     isBare: true,
     keepRows: columns.some(isDomain),
     takesNoCopy: false,

@@ -42,6 +42,7 @@ export async function openStandingTable(
   return {
     relation,
     columns,
+    added: added.map((column) => column.name),
     isBare: false,
     keepRows: rules.length > 0 || has_row_triggers,
     takesNoCopy: has_row_security,
