@@ -413,6 +413,70 @@ suite('CHECK constraints', () => {
   });
 });
 
+suite('rules over what the rows do not bring are not judged by them', () => {
+  test('a column that is generated', async () => {
+    await service.rows(`CREATE TABLE t (a int UNIQUE, name text, slug text GENERATED ALWAYS AS (lower(name)) STORED,
+      CHECK (slug IS NOT NULL), UNIQUE NULLS NOT DISTINCT (slug))`);
+    const data = ['A', 'B', 'C'].map((name, index) => ({ a: index % 2, name }));
+    await assertRefused(await append(data), [
+      { row: 3, column: 'a', detail: 'must be unique: also in row 1' },
+    ]);
+    const same = [
+      { a: 1, name: 'A' },
+      { a: 2, name: 'a' },
+    ];
+    await assertRefused(await append(same), [
+      { row: 2, code: refused, detail: 'duplicate key value violates unique constraint "t_slug_key"' },
+    ]);
+  });
+
+  test('a column that gets its default', async () => {
+    await service.rows(`CREATE TABLE t (a int PRIMARY KEY, n int CHECK (n > 0), d int DEFAULT 5 CHECK (d IS NOT NULL),
+      u uuid DEFAULT gen_random_uuid() CHECK (u IS NOT NULL))`);
+    const data = [
+      { a: 1, n: 1 },
+      { a: 2, n: -1, u: null },
+    ];
+    const expected = [
+      { row: 2, column: 'n', code: 'check-violation' },
+      { row: 2, column: 'u', code: 'check-violation' },
+    ];
+    for (const action of ['fail', 'skip', 'update']) {
+      await assertRefused(await append(data, `&on_conflict=${action}`), expected);
+    }
+  });
+
+  test('a column that a trigger fills in', async () => {
+    await service.rows(`CREATE TABLE t (a int UNIQUE, n int CHECK (n IS NOT NULL));
+      CREATE OR REPLACE FUNCTION fill_in() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN NEW.n := 1; RETURN NEW; END $$;
+      CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fill_in()`);
+    await assertRefused(await append(a(1, 2, 1)), [{ row: 3, column: 'a', code: 'not-unique' }]);
+  });
+
+  test('a reference to rows that row-level security hides', async () => {
+    await service.rows(`CREATE TABLE parents (id int PRIMARY KEY); INSERT INTO parents VALUES (1), (2);
+      CREATE TABLE t (r int REFERENCES parents, n int CHECK (n > 0));
+      ALTER TABLE parents ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+      CREATE POLICY one ON parents USING (id = 1)`);
+    const data = [
+      { r: 2, n: 1 },
+      { r: 1, n: -1 },
+    ];
+    await assertRefused(await append(data), [{ row: 2, column: 'n', code: 'check-violation' }]);
+    await service.rows('DROP TABLE t, parents');
+  });
+});
+
+test('a trigger that keeps rows from being updated makes no number of rows negative', async () => {
+  await service.rows(`CREATE TABLE t (a int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1);
+    CREATE OR REPLACE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER r BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION keep()`);
+  const { body } = await append([{ a: 1, n: 2 }], '&on_conflict=update');
+  assert.deepEqual([body.load.rows, body.load.updated, body.load.skipped], [0, 0, 0]);
+  assert.equal(body.load.warnings[0].code, 'suppressed-rows');
+});
+
 suite('rows that give way to others break no rule', () => {
   const create = `CREATE TABLE t (k int PRIMARY KEY, email text UNIQUE, ref int REFERENCES t, n int CHECK (n > 0));
     INSERT INTO t VALUES (1, 'a', NULL, 1), (2, 'b', 1, 2)`;

@@ -31,8 +31,9 @@ export interface RowPlaces {
 /**
  * Adds every row that breaks a rule to the problems.
  *
- * @returns the names of the rules that were not looked at, because the role may not read the tables they speak of; '' for
- *   one that cannot say of a row whether it is broken: a CHECK that divides by zero, or raises
+ * @returns the names of the rules that were not looked at, or not for all rows: the role may not read the tables they speak
+ *   of, or PostgreSQL is to give the rows values of theirs; '' for one that cannot say of a row whether it is broken: a CHECK
+ *   that divides by zero, or raises
  */
 export async function findViolations(
   client: ClientBase,
@@ -41,13 +42,17 @@ export async function findViolations(
   places: RowPlaces,
   problems: Problems,
 ): Promise<string[]> {
-  const unread: string[] = [];
-  for (const { rule, statement } of violationQueries(sent, rules, maxListedProblems)) {
+  const isHidden = (rule: RowRule) => rule.kind === 'foreign key' && rule.isHidden;
+  const unread = rules.filter(isHidden).map((rule) => rule.name);
+  const judged = rules.filter((rule) => !isHidden(rule));
+  const areRowsMissing = problems.count > 0;
+  for (const { rule, statement } of violationQueries(sent, judged, maxListedProblems)) {
     const rows = await readViolations(client, statement);
     if (rows === 'refused') unread.push('');
-    if (rows === 'unreadable' && rule.kind !== 'input') unread.push(rule.name);
+    if (rows === 'unreadable') unread.push(rule.name);
     if (typeof rows === 'string') continue;
-    for (const violation of rows) problems.add(problemOf(rule, violation, places));
+    if (rows.length === 0 && sent.shapesWithout?.(rule.columns).length) unread.push(rule.name);
+    for (const violation of rows) problems.add(problemOf(rule, violation, places, areRowsMissing));
     if (rows[0]) problems.addUnlisted(rows[0].total - rows.length);
   }
   return unread;
@@ -131,8 +136,8 @@ const sizeRoutine = 'RelationGetBufferForTuple';
 const partitionRoutine = 'ExecFindPartition';
 /** The same of a row that one statement would change twice: their keys looked different among the rows sent. */
 const updateRoutine = 'ExecOnConflictUpdate';
-const sameByDefault =
-  'two rows have the same key by the default of a column that they do not bring; send every column of the key';
+const sameInTheTable =
+  'two rows have the same key in the table: by the default of a column that they do not bring, or by a trigger; send every column of the key, as the table holds it';
 /** PostgreSQL's MAX_BUFFERED_TUPLES (copyfrom.c). */
 const maxRowsStoredAtOnce = 1000;
 
@@ -147,7 +152,7 @@ function refusal(
   const key = routine === partitionRoutine ? /\((.*)\) = \((.*)\)/s.exec(detail) : null;
   const name = key ? key[1] : column;
   const isNamed = constraint === undefined || error.message.includes(`"${constraint}"`);
-  const message = routine === updateRoutine ? sameByDefault : error.message;
+  const message = routine === updateRoutine ? sameInTheTable : error.message;
   return {
     ...(row !== undefined && { ...places.locate(row, -1, ''), row }),
     ...(name !== undefined && { column: name }),
@@ -157,9 +162,9 @@ function refusal(
   };
 }
 
-function problemOf(rule: RowRule, found: Violation, places: RowPlaces): Problem {
+function problemOf(rule: RowRule, found: Violation, places: RowPlaces, areRowsMissing: boolean): Problem {
   const violation = inOrder(found, places);
-  return { ...placeOf(rule, violation, places), ...reasonOf(rule, violation, places) };
+  return { ...placeOf(rule, violation, places), ...reasonOf(rule, violation, places, areRowsMissing) };
 }
 
 /** Rows with other keys went through another COPY, perhaps before those that they follow: the later one is at fault. */
@@ -186,7 +191,12 @@ function placeOf(
   };
 }
 
-function reasonOf(rule: RowRule, violation: Violation, places: RowPlaces): Pick<Problem, 'code' | 'detail'> {
+function reasonOf(
+  rule: RowRule,
+  violation: Violation,
+  places: RowPlaces,
+  areRowsMissing: boolean,
+): Pick<Problem, 'code' | 'detail'> {
   switch (rule.kind) {
     case 'unique': {
       const other = violation.other === null ? undefined : places.rowNumbers.rowOf(violation.other);
@@ -197,7 +207,9 @@ function reasonOf(rule: RowRule, violation: Violation, places: RowPlaces): Pick<
     case 'foreign key':
       return {
         code: 'no-such-reference',
-        detail: `has no match in ${rule.referencedSchema}.${rule.referencedTable} (${rule.referencedColumns.join(', ')})`,
+        detail: `has no match in ${rule.referencedSchema}.${rule.referencedTable} (${rule.referencedColumns.join(', ')})${
+          rule.isSelf && areRowsMissing ? ', where rows with problems of their own do not count' : ''
+        }`,
       };
     case 'input':
       return { code: 'invalid-input', detail: `not a value that PostgreSQL reads as ${rule.type}` };

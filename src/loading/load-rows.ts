@@ -21,6 +21,7 @@ import {
   stagingTable,
   typedStagingTable,
 } from '../tables/staging.ts';
+import type { SentRows } from '../tables/violations.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink, type TargetColumn } from './encoding-sink.ts';
@@ -51,6 +52,8 @@ export interface LoadRowsOptions {
   matcher: ColumnMatcher;
   /** Rules may be broken by a row while it is copied: the rows are kept, to find out which ones and why. */
   keepRows: boolean;
+  /** Triggers may change rows, or leave them out. */
+  hasRowTriggers: boolean;
   /** The table takes no COPY, as rules for single rows are in force for the role (row-level security). */
   takesNoCopy: boolean;
   conflict: ConflictOption | undefined;
@@ -162,7 +165,7 @@ async function loadStraight<Result>(
           if (await session.replay(stagingTable, stage)) return;
           const before = problems.count;
           const sent = { relation: stagingTable, existing };
-          const unread = await findViolations(client, sent, rules, places, problems);
+          const unread = await findInStaged(client, sent, rules, places, problems, options, shapes);
           if (problems.count > before && !isUnread(error, unread)) return;
           // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
           if (named.row !== undefined) return problems.add(named);
@@ -208,10 +211,11 @@ async function loadStaged<Result>(
   const conflict = options.conflict && conflictRule(options.conflict, places.sourceColumn);
   const move = { ...options, conflict };
   const { refusal, ...moved } = await moveRows(client, move, shapes);
-  const inserted = moved.merged - moved.updated;
+  // What a trigger keeps from being updated is counted among the updated ones, and not among the merged.
+  const inserted = Math.max(moved.merged - moved.updated, 0);
   const surplus = { skip: 0, update: moved.surplus, none: 0 }[conflict?.action ?? 'none'];
   const skipped = conflict?.action === 'skip' ? sink.loaded - inserted : 0;
-  const updated = moved.updated + surplus;
+  const updated = Math.min(moved.updated, moved.merged) + surplus;
   return use({
     inserted,
     updated,
@@ -232,7 +236,7 @@ async function loadStaged<Result>(
         const inputs = inputRules(columns, inputCheck);
         await findViolations(client, { relation: stagingTable }, inputs, places, problems);
         const sent = { relation: staged, existing, conflict };
-        const unread = await findViolations(client, sent, rules, places, problems);
+        const unread = await findInStaged(client, sent, rules, places, problems, options, shapes);
         if (problems.count > before && !isUnread(error, unread)) return;
         if (refusal) {
           const row = await findRefusedRow(client, move, shapes, refusal);
@@ -277,10 +281,48 @@ async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly 
   await client.query(beginShape(shapes.numberOf(columns)));
 }
 
+/** `findViolations` among rows in the staging table, for what they say. */
+async function findInStaged(
+  client: ClientBase,
+  sent: SentRows,
+  rules: RowRule[],
+  places: RowPlaces,
+  problems: Problems,
+  options: LoadRowsOptions,
+  shapes: Shapes,
+): Promise<string[]> {
+  const told = rules.filter((rule) => isToldBySent(rule, options, places));
+  const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, options, shapes) };
+  const unread = await findViolations(client, staged, told, places, problems);
+  return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
+}
+
+/** Whether rows in the staging table say what a rule asks: those lack what PostgreSQL computes, and what triggers fill in. */
+function isToldBySent(
+  rule: RowRule,
+  { columns, hasRowTriggers }: LoadRowsOptions,
+  { sourceColumn }: RowPlaces,
+): boolean {
+  return rule.columns.every((name) => {
+    const isGenerated = columns.some((column) => column.name === name && column.isGenerated);
+    return !isGenerated && !(hasRowTriggers && sourceColumn(name) < 0);
+  });
+}
+
+/** The numbers of the shapes without a value for one of the columns, where it is not NULL. */
+function shapesWithout(names: string[], { columns, conflict }: LoadRowsOptions, shapes: Shapes): number[] {
+  const places = columns.flatMap(({ name, default: value }, place) =>
+    names.includes(name) && (value !== 'none' || conflict?.action === 'update') ? [place] : [],
+  );
+  return [...shapes.all.keys()].filter((number) =>
+    places.some((place) => !shapes.all[number]!.includes(place)),
+  );
+}
+
 function inputRules(columns: LoadColumn[], inputCheck: string): RowRule[] {
   return columns
     .filter(isStagedAsText)
-    .map(({ name, type }) => ({ kind: 'input', columns: [name], type: type.name, inputCheck }));
+    .map(({ name, type }) => ({ kind: 'input', name: '', columns: [name], type: type.name, inputCheck }));
 }
 
 /** Pushes all rows of the input through the encoders into the session, to its end. */

@@ -282,7 +282,7 @@ function fill(
   matcher: ColumnMatcher,
   problems: Problems,
 ): Promise<Counts> {
-  const { relation, columns, isBare, keepRows, takesNoCopy } = target;
+  const { relation, columns, isBare, keepRows, hasRowTriggers, takesNoCopy } = target;
   const conflict = conflictOption(request, target);
   const { maxRows } = context.limits;
   const statementTimeoutMs = context.transaction.statementTimeoutMs ?? 0;
@@ -293,6 +293,7 @@ function fill(
     isBare,
     matcher,
     keepRows,
+    hasRowTriggers,
     takesNoCopy,
     conflict,
     maxRows,

@@ -41,6 +41,7 @@ export async function openNewTable(
     added: [],
     isBare: true,
     keepRows: columns.some(isDomain),
+    hasRowTriggers: false,
     takesNoCopy: false,
     keys: [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique].map(({ columns }) => ({
       columns,
@@ -119,6 +120,8 @@ function rulesOf(table: PreparedTable): RowRule[] {
         kind: 'foreign key',
         name: key.name ?? '',
         columns: key.pairs.map((pair) => pair.column),
+        isSelf: key.isSelf,
+        isHidden: false,
         referencedSchema: key.schema,
         referencedTable: key.table,
         referencedColumns: key.pairs.map((pair) => pair.referenceColumn),

@@ -45,6 +45,7 @@ export async function openStandingTable(
     added: added.map((column) => column.name),
     isBare: false,
     keepRows: rules.length > 0 || has_row_triggers,
+    hasRowTriggers: has_row_triggers,
     takesNoCopy: has_row_security,
     keys: keysOf(rules),
     finish: async (rows) => {

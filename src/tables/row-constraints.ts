@@ -17,6 +17,10 @@ export interface ForeignKeyRule {
   kind: 'foreign key';
   name: string;
   columns: string[];
+  /** It refers to the table itself. */
+  isSelf: boolean;
+  /** Row-level security hides rows of the table referred to from the role, and from no reference. */
+  isHidden: boolean;
   referencedSchema: string;
   referencedTable: string;
   referencedColumns: string[];
@@ -34,6 +38,8 @@ export interface CheckRule {
 /** Of a column that is staged as text: its values must be valid input of the type. */
 export interface InputRule {
   kind: 'input';
+  /** None. */
+  name: '';
   columns: string[];
   /** As `format_type` writes it. */
   type: string;
@@ -80,6 +86,7 @@ SELECT jsonb_build_object(
     'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
                 FROM unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
+    'isSelf', f.confrelid = f.conrelid, 'isHidden', row_security_active(f.confrelid),
     'referencedSchema', n.nspname, 'referencedTable', r.relname,
     'referencedColumns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
                           FROM unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)

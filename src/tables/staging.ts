@@ -12,7 +12,7 @@ export const stagingTable = 'pg_temp."tablewright rows"';
 const updateCounter = 'pg_temp."tablewright updates"';
 export const surplusTable = 'pg_temp."tablewright surplus rows"';
 // Names that no column of the caller is likely to have; one that has it is refused by PostgreSQL as a duplicate.
-const shapeColumn = quoteIdentifier('tablewright shape');
+export const shapeColumn = quoteIdentifier('tablewright shape');
 /** The data row's number: an `integer`, for every COPY to bring first; where none does, rows are counted from 1. */
 export const rowNumberColumn = 'tablewright row';
 const rowNumber = quoteIdentifier(rowNumberColumn);
@@ -136,7 +136,7 @@ export function typedStagingTable(
       ? `${value} AS ${name}`
       : `CASE WHEN ${inputCheck}(${name}, ${quoteLiteral(type)}) THEN ${value} END AS ${name}`;
   });
-  return `(SELECT ctid, ${rowNumber}, ${list.join(', ')} FROM ${stagingTable})`;
+  return `(SELECT ctid, ${rowNumber}, ${shapeColumn}, ${list.join(', ')} FROM ${stagingTable})`;
 }
 
 /**

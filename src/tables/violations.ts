@@ -4,7 +4,7 @@
  */
 import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
 import type { CheckRule, ForeignKeyRule, InputRule, RowRule, UniqueRule } from './row-constraints.ts';
-import { type ConflictKey, type ConflictRule, surplusTable } from './staging.ts';
+import { type ConflictKey, type ConflictRule, shapeColumn, surplusTable } from './staging.ts';
 
 export interface Violation {
   /** 0-based place of the row in the order in which the rows were sent. */
@@ -30,6 +30,11 @@ export interface SentRows {
    * them. undefined: `relation` is the table itself.
    */
   existing?: { quoted: string; schema: string; name: string } | undefined;
+  /**
+   * Of the staging table: the shapes whose rows a rule over these columns cannot be judged by, since PostgreSQL is to give
+   * one of them its value.
+   */
+  shapesWithout?: (columns: string[]) => number[];
   /** By which rows gave way: those of the surplus table, and with `skip` those whose key the table has. */
   conflict?: ConflictRule | undefined;
 }
@@ -43,11 +48,9 @@ export function violationQueries(sent: SentRows, rules: RowRule[], limit: number
         queries.push({ rule, statement: repeatedKeys(sent, rule, limit) });
         if (existing) queries.push({ rule, statement: takenKeys(sent, existing.quoted, rule, limit) });
         break;
-      case 'foreign key': {
-        const isSelf = existing?.schema === rule.referencedSchema && existing.name === rule.referencedTable;
-        queries.push({ rule, statement: missingReferences(sent, rule, isSelf, limit) });
+      case 'foreign key':
+        queries.push({ rule, statement: missingReferences(sent, rule, limit) });
         break;
-      }
       case 'check':
         queries.push({ rule, statement: failedChecks(sent, rule, limit) });
         break;
@@ -80,12 +83,21 @@ const first = quoteIdentifier('tablewright first');
 
 const place = quoteIdentifier('tablewright place');
 
-/** The rows with their ordinals, those left out that gave way to others. */
-function numbered({ relation, conflict }: SentRows): string {
+/**
+ * The rows with their ordinals, those left out that gave way to others.
+ *
+ * @param judged the columns of the rule that they are looked at for; those left out, too, that do not have all of them
+ */
+function numbered({ relation, conflict, shapesWithout }: SentRows, judged: string[] = []): string {
+  const without = shapesWithout?.(judged) ?? [];
   const number = `row_number() OVER (ORDER BY ctid) - 1 AS ${ordinal}`;
-  if (!conflict) return `(SELECT ${number}, * FROM ${relation} sent)`;
+  const conditions = [
+    ...(conflict ? [`NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = ${place})`] : []),
+    ...(without.length > 0 ? [`${shapeColumn} NOT IN (${without.join(', ')})`] : []),
+  ];
+  if (conditions.length === 0) return `(SELECT ${number}, * FROM ${relation} sent)`;
   return `(SELECT * FROM (SELECT ${number}, ctid AS ${place}, * FROM ${relation} sent) placed
-WHERE NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = ${place}))`;
+WHERE ${conditions.join(' AND ')})`;
 }
 
 /** Of these rows PostgreSQL looks at the key alone. */
@@ -116,7 +128,7 @@ function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: number): Statemen
   return {
     text: `SELECT ${answer('k', `k.${first}::int`, shownValue('k', rule.columns))}
 FROM (SELECT s.*, first_value(s.${ordinal}) OVER (PARTITION BY ${keys} ORDER BY s.${ordinal}) AS ${first}
-      FROM ${numbered(sent)} s WHERE ${present}${isNotSkipped('s', sent)}) k
+      FROM ${numbered(sent, rule.columns)} s WHERE ${present}${isNotSkipped('s', sent)}) k
 WHERE k.${ordinal} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
   };
 }
@@ -128,13 +140,14 @@ function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: nu
     conflict?.action === 'update' ? ` AND (${sameKey('t', 's', conflict.key)}) IS NOT TRUE` : '';
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
-FROM ${numbered(sent)} s
+FROM ${numbered(sent, rule.columns)} s
 WHERE EXISTS (SELECT FROM ${existing} t WHERE ${sameKey('t', 's', rule)}${isOther})${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function missingReferences(sent: SentRows, rule: ForeignKeyRule, isSelf: boolean, limit: number): Statement {
+function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number): Statement {
+  const isAmongSent = rule.isSelf && sent.existing !== undefined;
   const same = rule.columns.map(
     (column, index) => `r.${quoteIdentifier(rule.referencedColumns[index]!)} = s.${quoteIdentifier(column)}`,
   );
@@ -143,8 +156,8 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, isSelf: boolean
   const inTable = isIn(quoteQualified(rule.referencedSchema, rule.referencedTable));
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
-FROM ${numbered(sent)} s
-WHERE ${allPresent('s', rule.columns)} AND NOT ${inTable}${isSelf ? ` AND NOT ${isIn(numbered(sent))}` : ''}${isNotSkipped('s', sent)}
+FROM ${numbered(sent, rule.columns)} s
+WHERE ${allPresent('s', rule.columns)} AND NOT ${inTable}${isAmongSent ? ` AND NOT ${isIn(numbered(sent))}` : ''}${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
@@ -152,8 +165,8 @@ ORDER BY 1 LIMIT ${limit}`,
 function failedChecks(sent: SentRows, rule: CheckRule, limit: number): Statement {
   // In a domain's check VALUE stands where a column would: so the column is given that name.
   const source = rule.isDomain
-    ? `(SELECT ${ordinal}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(sent)} s) s`
-    : `${numbered(sent)} s`;
+    ? `(SELECT ${ordinal}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(sent, rule.columns)} s) s`
+    : `${numbered(sent, rule.columns)} s`;
   const shown = rule.isDomain ? ['value'] : rule.columns;
   const value = shown.length === 0 ? 'NULL' : shownValue('s', shown);
   return {
