@@ -308,6 +308,19 @@ suite('schemas', () => {
     }
     assert.equal((await service.post('/table/refers', { table: refers })).status, 201);
   });
+
+  test('no default takes numbers of a sequence in another one', async () => {
+    await service.rows('CREATE SEQUENCE sales.numbers');
+    const numbered = { columns: [{ name: 'a', type: 'bigint', default: "nextval('sales.numbers')" }] };
+    const token = await service.token({ schemas: ['public'] });
+    for (const [path, body] of [
+      ['/table/numbered', { table: numbered }],
+      ['/table/numbered/upload/json', { table: numbered, data: [{}] }],
+    ] as const) {
+      assertProblem(await service.post(path, body, { token }), 403, 'schema-forbidden');
+    }
+    assert.equal((await service.post('/table/numbered', { table: numbered })).status, 201);
+  });
 });
 
 suite('roles', () => {

@@ -296,6 +296,15 @@ test('at most 100 faults are listed, all are counted', async () => {
   assert.equal(result.errorCount, 1600);
 });
 
+test('hundreds of thousands of faults are counted, too', async () => {
+  const keyColumns = Array.from({ length: 32 }, (_, index) => `c${index}`);
+  const unique = Array.from({ length: 5000 }, (_, index) => ({ name: `u${index}`, columns: keyColumns }));
+  const result = await create({ columns: [{ name: 'a', type: 'int' }], constraints: { unique } });
+  assert.ok(result instanceof AppError);
+  assert.equal(result.errors!.length, 100);
+  assert.ok(result.errorCount! >= 160_000);
+});
+
 test('1600 columns with defaults', async () => {
   const columns = Array.from({ length: 1600 }, (_, index) => ({
     name: `c${index}`,

@@ -98,7 +98,12 @@ suite('methods', () => {
 });
 
 suite('content', () => {
-  for (const accept of ['text/html', 'text/csv, image/*;q=0.8', 'application/xml']) {
+  for (const accept of [
+    'text/html',
+    'text/csv, image/*;q=0.8',
+    'application/xml',
+    'application/json;q=0, */*; q=0.0',
+  ]) {
     test(`that must be ${accept}: 406`, async () => {
       assertProblem(await service.get('/table/a', { headers: { accept } }), 406, 'not-acceptable');
     });

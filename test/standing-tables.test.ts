@@ -545,6 +545,22 @@ suite('rows that give way to others break no rule', () => {
   });
 });
 
+test('emptying a table empties none that inherits from it', async () => {
+  await service.rows(`CREATE TABLE t (a int); CREATE TABLE child (b int) INHERITS (t);
+    INSERT INTO t VALUES (1); INSERT INTO child VALUES (2, 2)`);
+  const answer = await service.post('/table/t/upload/json?if_exists=truncate', { data: a(3) });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual(await stored('a'), a(3, 2));
+});
+
+test('a partitioned table that refers to itself can be emptied', async () => {
+  await service.rows(`CREATE TABLE t (a int PRIMARY KEY, p int REFERENCES t) PARTITION BY RANGE (a);
+    CREATE TABLE part PARTITION OF t FOR VALUES FROM (0) TO (100); INSERT INTO t VALUES (1, 1)`);
+  const answer = await service.post('/table/t/upload/json?if_exists=truncate', { data: [{ a: 2, p: 2 }] });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual(await stored(), [{ a: 2, p: 2 }]);
+});
+
 suite('a partitioned table', () => {
   const create = `CREATE TABLE t (k int PRIMARY KEY, v text) PARTITION BY RANGE (k);
     CREATE TABLE t_low PARTITION OF t FOR VALUES FROM (0) TO (100);

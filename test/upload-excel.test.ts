@@ -629,6 +629,31 @@ suite('problems in the cells', () => {
     await assertNoTable(name);
   });
 
+  test('show moments, and say what a number lacks to be one', async () => {
+    const table = { columns: columns(['a', 'date'], ['b', 'boolean']) };
+    const file = buildWorkbook({
+      formats: [14],
+      sheets: [
+        {
+          name: 'S',
+          xml: sheetXml([
+            ['a', 'b'],
+            [46082, styled(46082, 1)],
+          ]),
+        },
+      ],
+    });
+    const answer = await service.upload(path(nextTable()), file, { table });
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ cell, value, detail }) => [cell, value, detail]),
+      [
+        ['S!A2', '46082', 'not a date: expected YYYY-MM-DD; the cell needs a date or time format'],
+        ['S!B2', '2026-03-01', 'a date or a time cannot go into boolean'],
+      ],
+    );
+  });
+
   test('of error cells are NULL where so wished', async () => {
     const name = nextTable();
     const file = sheetOf([

@@ -734,6 +734,25 @@ suite('problems in the data', () => {
     await service.rows("INSERT INTO countries VALUES ('de'), ('fr')");
   });
 
+  test('tell how to send no value', async () => {
+    const table = {
+      columns: columns(['day', 'date'], ['state', 'text', { is_nullable: false, default: 'new' }]),
+    };
+    const answer = await upload(nextTable(), { table, data: [{ day: '', state: null }] });
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ column, value, detail }) => [column, value, detail]),
+      [
+        [
+          'day',
+          '',
+          'not a date: expected YYYY-MM-DD; where there is no value, send null or leave the key out',
+        ],
+        ['state', undefined, 'a value is needed here; the default is for rows that leave the key out'],
+      ],
+    );
+  });
+
   test('of conversion, NULL, length and range come in one answer, each with its place and value', async () => {
     const name = nextTable();
     const table = {

@@ -3,7 +3,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
 import { Spool } from '../sources/spool.ts';
 import {
   openSpreadsheet,
@@ -11,7 +11,7 @@ import {
   type SpreadsheetSource,
 } from '../sources/spreadsheet/spreadsheet-source.ts';
 import type { HttpContext } from './context.ts';
-import { parseDefinitionBody } from './definition-body.ts';
+import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
 import { readSpreadsheetUpload } from './multipart.ts';
 import { readBody } from './request-body.ts';
 
@@ -86,6 +86,17 @@ export function withSpreadsheet<Result>(
   return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, signal, reading, use));
 }
 
+function definitionOf(body: Buffer, limits: DefinitionLimits): unknown {
+  try {
+    return parseDefinitionBody(body, limits);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid-json') throw error;
+    const remedy =
+      'It must be {"table": …}; with curl, a file is named after an @: -F body=@definition.json.';
+    throw new AppError('invalid-json', `The part body is not JSON. ${error.detail} ${remedy}`);
+  }
+}
+
 async function receiveSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
@@ -99,7 +110,7 @@ async function receiveSpreadsheet<Result>(
   try {
     const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
     const { body } = await readSpreadsheetUpload(request.headers, chunks, spool, limits.maxDefinitionBytes);
-    const definition = body && parseDefinitionBody(body, limits);
+    const definition = body && definitionOf(body, limits);
     const options = { ...optionsOf(query), ...reading };
     const open = (sheet: Pick<SpreadsheetOptions, 'sheet' | 'allSheets'>) =>
       openSpreadsheet(

@@ -30,7 +30,7 @@ export const uploadParameters = {
     enum: ['fail', 'skip', 'update'],
     default: 'fail',
     description:
-      'What to do with a row whose key (primary key, else the first unique constraint) another row has, in the table or earlier in the upload. `fail`: 422, both rows are named. `skip`: the first one stays. `update`: the later one wins; what it does not bring stays as it is.',
+      'What to do with a row whose key (primary key, else the first unique constraint) another row has, in the table or earlier in the upload. `fail`: 422, both rows are named. `skip`: the first one stays. `update`: the row in the table gets what the later one brings, and what that does not bring stays; of rows of one upload the last wins, whole.',
   }),
   dry_run: Type.Boolean({
     default: false,

@@ -90,14 +90,26 @@ const TIMESTAMP_FORM = 'expected YYYY-MM-DD HH:MM:SS, or with T between; an offs
 const problems = new Map<number, [code: string, detail: string | ((type: ColumnType) => string)]>([
   [REPEATED_KEY, ['repeated-key', 'this key stands in the row more than once']],
   [ROW_NOT_AN_OBJECT, ['row-not-an-object', 'a row must be an object: {"column": value, …}']],
-  [ERROR_CELL, ['error-cell', 'the cell holds an error: mend its formula, or load such cells as NULL']],
+  [
+    ERROR_CELL,
+    [
+      'error-cell',
+      'the cell holds an error: mend its formula, or load such cells as NULL with cell_errors=null',
+    ],
+  ],
   [
     FORMULA_WITHOUT_VALUE,
-    ['formula-without-value', 'the workbook holds no result of this formula: open, recalculate and save it'],
+    [
+      'formula-without-value',
+      'the workbook holds no result of this formula: open, recalculate and save it, or load such cells as NULL with cell_errors=null',
+    ],
   ],
   [
     SERIAL_OUT_OF_RANGE,
-    ['date-out-of-range', 'the number is no date in a spreadsheet: dates go from 1900-01-01 to 9999-12-31'],
+    [
+      'date-out-of-range',
+      'the number is no date or time in a spreadsheet: dates go from 1900-01-01 to 9999-12-31, times are not negative',
+    ],
   ],
   [UNREADABLE_CELL, ['unreadable-cell', 'the cell is not what it claims to be and cannot be read']],
   [
@@ -137,7 +149,10 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
   [HOST_BITS_SET, ['host-bits-set', 'not a network: bits are set to the right of the mask']],
   [NOT_A_MAC_ADDRESS, ['not-a-mac-address', 'not a MAC address: expected 08:00:2b:01:02:03']],
   [NOT_A_LABEL, ['not-an-enum-value', notALabel]],
-  [NOT_AN_ARRAY, ['not-an-array', "not an array: expected [1, 2], or PostgreSQL's text form {1,2}"]],
+  [
+    NOT_AN_ARRAY,
+    ['not-an-array', "not an array: expected PostgreSQL's text form {1,2}, or, in JSON, [1, 2]"],
+  ],
   [RAGGED_ARRAY, ['ragged-array', 'the inner arrays must all have the same length and depth']],
   [TOO_MANY_DIMENSIONS, ['too-many-dimensions', 'an array has at most 6 dimensions']],
   [NULL_ELEMENT, ['null-element', 'an element must not be null here']],

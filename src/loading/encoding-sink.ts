@@ -9,14 +9,15 @@
  * transaction). A *volatile* default (a sequence) must come from PostgreSQL row by row: such a column has no fill, and a
  * row without it goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
-import { NULL } from '../sources/cell-kind.ts';
+import { NULL, NUMBER, STRING } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import { describeCellProblem, NOT_NULL } from './cell-problems.ts';
+import { describeCellProblem, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, NOT_NULL } from './cell-problems.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import type { ColumnEncoder } from './encoders/column-encoder.ts';
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
+import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { type Problems, shortenBytes } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 
@@ -161,7 +162,8 @@ export class EncodingSink implements CellSink {
       kind === NULL && !this.#isNullable[target]
         ? NOT_NULL
         : encodeCell(out, this.#encoders[target]!, kind, bytes, start, end);
-    if (problem !== 0) this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end);
+    if (problem !== 0)
+      this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end, kind);
     this.#fieldEnd[target] = out.position;
   }
 
@@ -175,7 +177,10 @@ export class EncodingSink implements CellSink {
     const out = this.#out;
     this.#fieldStart[target] = out.position;
     const problem = encodeMoment(out, this.#encoders[target]!, kind, days, microseconds);
-    if (problem !== 0) this.#refuseCell(column, target, problem, noBytes, 0, 0);
+    if (problem !== 0) {
+      const length = formatMoment(kind, days, microseconds);
+      this.#refuseCell(column, target, problem, momentText, 0, length, kind);
+    }
     this.#fieldEnd[target] = out.position;
   }
 
@@ -309,19 +314,23 @@ export class EncodingSink implements CellSink {
     bytes: Buffer,
     start: number,
     end: number,
+    kind: number = NULL,
   ): void {
     this.#isRefused = true;
     if (!this.#problems.hasRoom) {
       this.#problems.addUnlisted(1);
       return;
     }
-    const { name } = this.#options.targets[target]!.column;
+    const { name, type, default: byDefault } = this.#options.targets[target]!.column;
+    const place = this.#locate(column, this.#names[column] ?? name);
+    const { code, detail } = describeCellProblem(problem, type);
     this.#problems.add({
-      ...this.#locate(column, this.#names[column] ?? name),
+      ...place,
       row: this.#row,
       column: name,
-      ...(end > start && { value: shortenBytes(bytes, start, end) }),
-      ...describeCellProblem(problem, this.#options.targets[target]!.column.type),
+      ...((end > start || kind === STRING) && { value: shortenBytes(bytes, start, end) }),
+      code,
+      detail: `${detail}${hintFor(problem, kind, start === end, byDefault !== 'none', place.cell !== undefined)}`,
     });
   }
 
@@ -405,4 +414,19 @@ class Shape {
 function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number): void {
   out.ensure(end - start);
   out.appendRange(source, start, end);
+}
+
+/** What helps where it is not the value that is wrong. */
+function hintFor(
+  problem: number,
+  kind: number,
+  isEmpty: boolean,
+  hasDefault: boolean,
+  isOfSheet: boolean,
+): string {
+  if (problem === NOT_NULL)
+    return hasDefault && !isOfSheet ? '; the default is for rows that leave the key out' : '';
+  if (kind === STRING && isEmpty) return '; where there is no value, send null or leave the key out';
+  const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
+  return wantsMoment && kind === NUMBER && isOfSheet ? '; the cell needs a date or time format' : '';
 }

@@ -29,7 +29,9 @@ export async function openStandingTable(
   if (truncate) await refuseReferences(client, schema, name);
   // The strongest lock that is needed comes first: two uploads that strengthened theirs would wait for each other.
   const mode = addColumns ? 'ACCESS EXCLUSIVE' : 'ROW EXCLUSIVE';
-  await client.query(truncate ? `TRUNCATE ${relation}` : `LOCK TABLE ${relation} IN ${mode} MODE`);
+  await client.query(
+    truncate ? await truncateStatement(client, relation) : `LOCK TABLE ${relation} IN ${mode} MODE`,
+  );
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
   if (added.length > 0) {
@@ -55,6 +57,15 @@ export async function openStandingTable(
       return [];
     },
   };
+}
+
+/** Tables that inherit from this one keep their rows, as they take none of those that are added; partitions are the table. */
+async function truncateStatement(client: ClientBase, relation: string): Promise<string> {
+  const { rows } = await client.query<{ relkind: string }>(
+    'SELECT relkind FROM pg_class WHERE oid = to_regclass($1)',
+    [relation],
+  );
+  return `TRUNCATE ${rows[0]?.relkind === 'p' ? '' : 'ONLY'} ${relation}`;
 }
 
 async function readRowTreatment(

@@ -12,7 +12,7 @@ const maxKeyColumns = 32;
 export function checkStructure(table: string, definition: TableDefinition): Problem[] {
   const problems: Problem[] = [];
   checkColumns(definition, problems);
-  const names = definition.columns.map((column) => column.name);
+  const names = new Set(definition.columns.map((column) => column.name));
   const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
   for (const key of keys) checkKey(key, names, problems);
   checkIdenticalKeys(definition.unique, problems);
@@ -46,7 +46,7 @@ function checkColumns(definition: TableDefinition, problems: Problem[]): void {
   }
 }
 
-function checkKey(key: KeyDefinition, names: string[], problems: Problem[]): void {
+function checkKey(key: KeyDefinition, names: ReadonlySet<string>, problems: Problem[]): void {
   if (key.columns.length > maxKeyColumns) {
     problems.push({
       pointer: `${key.pointer}/columns`,
@@ -60,7 +60,7 @@ function checkKey(key: KeyDefinition, names: string[], problems: Problem[]): voi
   }
 }
 
-function checkForeignKey(key: ForeignKeyDefinition, names: string[], problems: Problem[]): void {
+function checkForeignKey(key: ForeignKeyDefinition, names: ReadonlySet<string>, problems: Problem[]): void {
   const seen = new Set<string>();
   for (const pair of key.pairs) checkMember(pair.column, names, seen, `${pair.pointer}/column`, problems);
   if (key.pairs.length > maxKeyColumns) {
@@ -74,14 +74,14 @@ function checkForeignKey(key: ForeignKeyDefinition, names: string[], problems: P
 
 function checkMember(
   column: string,
-  names: string[],
+  names: ReadonlySet<string>,
   seen: Set<string>,
   pointer: string,
   problems: Problem[],
 ): void {
   if (column === '') return;
   const value = shorten(column.toWellFormed());
-  if (!names.includes(column)) {
+  if (!names.has(column)) {
     const detail = `the table has no column "${value}".${didYouMean(column, names, problems.length)}`;
     problems.push({ pointer, code: 'unknown-column', detail, value });
   } else if (seen.has(column)) {

@@ -87,7 +87,8 @@ async function createWithCare(
 
 export function tableExists(schema: string, name: string, standing: StandingObject): AppError {
   const kind = kinds[standing.kind] ?? 'An object';
-  return new AppError('table-exists', `${kind} "${name}" stands in the schema "${schema}" already.`);
+  const remedy = isTable(standing.kind) ? '' : ' No table can have its name, and it takes no rows.';
+  return new AppError('table-exists', `${kind} "${name}" stands in the schema "${schema}" already.${remedy}`);
 }
 
 /** `pg_class.relkind` */

@@ -19,17 +19,24 @@ const undefinedTable = '42P01';
 const lockNotAvailable = '55P03';
 
 /**
+ * @param replacement quoted; the table made aside, whose defaults may use the sequences of the standing one
  * @throws AppError `dependent-objects` (409) naming what would be lost with the table or stops it from being dropped
  */
-export async function refuseDependents(client: ClientBase, schema: string, name: string): Promise<void> {
-  const { rows } = await client.query<{ dependent: string }>(dependents, [quoteQualified(schema, name)]);
+export async function refuseDependents(
+  client: ClientBase,
+  schema: string,
+  name: string,
+  replacement: string | null = null,
+): Promise<void> {
+  const relation = quoteQualified(schema, name);
+  const { rows } = await client.query<{ dependent: string }>(dependents, [relation, replacement]);
   if (rows.length === 0) return;
   const errors = rows.slice(0, 100).map(({ dependent }): Problem => {
     return { value: dependent, code: 'dependent-object', detail: `${dependent} depends on the table` };
   });
   throw new AppError(
     'dependent-objects',
-    `The table "${schema}"."${name}" cannot be replaced: other objects depend on it. Use if_exists=truncate, which keeps the table, or drop them first.`,
+    `The table "${schema}"."${name}" cannot be replaced: other objects depend on it. Drop them first, or keep the table: use if_exists=truncate, or append with on_conflict=update where foreign keys refer to it.`,
     { errors, errorCount: rows.length },
   );
 }
@@ -51,8 +58,8 @@ export async function swapTable(
   const standing = quoteQualified(schema, name);
   const built = quoteQualified(schema, aside);
   await lockExclusively(client, standing, lockTimeoutMs);
-  await refuseDependents(client, schema, name);
-  const inherited = await inheritance(client, standing, built);
+  await refuseDependents(client, schema, name, built);
+  await client.query((await inheritance(client, standing, built)).join(';\n'));
   const lost = await client.query<{ what: string }>(lostQuery, [standing, built]);
 
   // PostgreSQL itself says how it would name everything of a fresh table: one is made, looked at and undone.
@@ -64,7 +71,6 @@ export async function swapTable(
 
   await client.query(
     [
-      ...inherited,
       `DROP TABLE ${standing}`,
       `ALTER TABLE ${built} RENAME TO ${quoteIdentifier(name)}`,
       ...renames(standing, schema, given, wanted),
@@ -144,7 +150,7 @@ async function maintenanceWaitMs(client: ClientBase, relation: string): Promise<
 /** The statements that give the new table what it has of the old one. */
 async function inheritance(client: ClientBase, standing: string, built: string): Promise<string[]> {
   const { rows } = await client.query<Inheritance>(inheritanceQuery, [standing, built]);
-  const { owner, grants, revoked, settings, comment, columnComments } = rows[0]!;
+  const { owner, grants, revoked, settings, comment, columnComments, sequences } = rows[0]!;
   const statements: string[] = [];
   if (settings !== null) statements.push(`ALTER TABLE ${built} SET (${settings})`);
   for (const { grantee, sequence } of revoked) {
@@ -161,6 +167,9 @@ async function inheritance(client: ClientBase, standing: string, built: string):
   }
   // Last: whoever gives a table away may no longer change it.
   if (owner !== null) statements.push(`ALTER TABLE ${built} OWNER TO ${quoteIdentifier(owner)}`);
+  for (const { sequence, column } of sequences) {
+    statements.push(`ALTER SEQUENCE ${sequence} OWNED BY ${built}.${quoteIdentifier(column)}`);
+  }
   return statements;
 }
 
@@ -174,6 +183,8 @@ interface Inheritance {
   settings: string | null;
   comment: string | null;
   columnComments: { column: string; text: string }[];
+  /** Those of the old table that a default of the new one uses: they would be dropped with that one. Quoted. */
+  sequences: { sequence: string; column: string }[];
 }
 
 interface Grant {
@@ -252,7 +263,7 @@ SELECT DISTINCT dependent FROM (
     AND NOT (d.classid = 'pg_constraint'::regclass
              AND EXISTS (SELECT FROM pg_constraint c WHERE c.oid = d.objid AND c.conrelid = t.oid))
     AND NOT (d.classid = 'pg_attrdef'::regclass
-             AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND a.adrelid = t.oid))
+             AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND a.adrelid IN (t.oid, to_regclass($2))))
     AND NOT (d.classid = 'pg_class'::regclass AND d.objid = t.oid)
   UNION ALL
   SELECT pg_describe_object('pg_trigger'::regclass, g.oid, 0)
@@ -284,9 +295,11 @@ SELECT coalesce((
     WHERE d.datname = current_database() AND l.relation = to_regclass($1) AND l.granted
       AND l.mode = 'ShareUpdateExclusiveLock' AND l.pid <> pg_backend_pid())), 0) AS wait`;
 
+// What refers to a partitioned table from its own partitions is emptied with it.
 const references = `
 SELECT pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent FROM pg_constraint
-WHERE confrelid = to_regclass($1) AND conrelid <> confrelid AND contype = 'f' ORDER BY 1`;
+WHERE confrelid = to_regclass($1) AND contype = 'f'
+  AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1))) ORDER BY 1`;
 
 const ownedSequences = (table: string) => `
   SELECT s.*, o.attname AS column_name FROM ${table}
@@ -336,7 +349,16 @@ SELECT
    FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
    JOIN pg_description d ON d.objoid = old.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = o.attnum
    JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped
-  ) AS "columnComments"`;
+  ) AS "columnComments",
+  (SELECT coalesce(jsonb_agg(DISTINCT jsonb_build_object('sequence', format('%s.%I', s.relnamespace::regnamespace, s.relname),
+     'column', n.attname)), '[]')
+   FROM old
+   JOIN pg_depend owned ON owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
+     AND owned.refobjid = old.oid AND owned.deptype = 'a'
+   JOIN pg_class s ON s.oid = owned.objid AND s.relkind = 'S'
+   JOIN pg_depend used ON used.classid = 'pg_attrdef'::regclass AND used.refclassid = owned.classid AND used.refobjid = s.oid
+   JOIN pg_attrdef d ON d.oid = used.objid
+   JOIN new ON d.adrelid = new.oid JOIN pg_attribute n ON n.attrelid = new.oid AND n.attnum = d.adnum) AS sequences`;
 
 // A foreign key to the table itself names it, whatever the two are called. Constraints of the kinds n (NOT NULL) and t (of
 // a trigger) go with columns and triggers.
@@ -395,7 +417,16 @@ SELECT what FROM (
     ('settings', o.attoptions IS NOT NULL)) AS setting (what, is_lost)
   WHERE setting.is_lost
   UNION ALL
-  SELECT 10, 'the comment on ' || pg_describe_object(d.classoid, d.objoid, 0)
+  SELECT 10, format('the numbering of column %I: START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s', o.attname,
+    os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, CASE WHEN os.seqcycle THEN ' CYCLE' END)
+  FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attidentity <> '' AND NOT o.attisdropped
+  JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND n.attidentity <> ''
+  JOIN pg_sequence os ON os.seqrelid = pg_get_serial_sequence(old.oid::regclass::text, o.attname)::regclass
+  JOIN pg_sequence ns ON ns.seqrelid = pg_get_serial_sequence(new.oid::regclass::text, n.attname)::regclass
+  WHERE (os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, os.seqcycle)
+    IS DISTINCT FROM (ns.seqstart, ns.seqincrement, ns.seqmin, ns.seqmax, ns.seqcache, ns.seqcycle)
+  UNION ALL
+  SELECT 11, 'the comment on ' || pg_describe_object(d.classoid, d.objoid, 0)
   FROM old, pg_description d
   WHERE (d.classoid = 'pg_constraint'::regclass AND d.objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = old.oid))
      OR (d.classoid = 'pg_class'::regclass AND d.objoid IN (SELECT indexrelid FROM pg_index WHERE indrelid = old.oid))

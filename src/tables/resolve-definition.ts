@@ -38,7 +38,7 @@ export interface PrepareOptions {
   table: unknown;
   /** Functions that defaults may call beside the built-in ones: `name` or `schema.name`. */
   extraFunctions?: readonly string[];
-  /** Throws where the caller may not refer to the tables of the schema. */
+  /** Throws where the caller may not refer to the tables of the schema, nor take numbers of its sequences. */
   admitSchema?: (schema: string) => void;
 }
 
@@ -58,6 +58,7 @@ export interface DefinitionDraft {
   problems: Problem[];
   /** What to look up (`lookUpDefinition`). */
   request: LookUpRequest;
+  admitSchema: (schema: string) => void;
 }
 
 /** @throws AppError whatever `draftDefinition` and `resolveDraft` throw */
@@ -74,17 +75,18 @@ export async function resolveDefinition(
 export function draftDefinition(options: PrepareOptions): DefinitionDraft {
   const { schema, name, extraFunctions = [] } = options;
   checkTableName(schema, name);
-  const { definition, problems } = parseDefinition(options.table);
-  for (const key of definition.foreignKeys) options.admitSchema?.(key.schema);
-  problems.push(...checkStructure(name, definition));
+  const { admitSchema = () => {} } = options;
+  const { definition, problems: misshapen } = parseDefinition(options.table);
+  for (const key of definition.foreignKeys) admitSchema(key.schema);
+  const problems = [...misshapen, ...checkStructure(name, definition)];
   const columns = definition.columns.map((column, index) =>
     draftColumn(column, columnPointer(index), extraFunctions, problems),
   );
   const request = requestOf(schema, name, definition, columns);
-  return { schema, name, definition, columns, problems, request };
+  return { schema, name, definition, columns, problems, request, admitSchema };
 }
 
-/** @throws AppError `schema-not-found`, `permission-denied` */
+/** @throws AppError `schema-not-found`, `schema-forbidden` (of a sequence), `permission-denied` */
 export async function resolveDraft(
   client: ClientBase,
   draft: DefinitionDraft,
@@ -97,6 +99,7 @@ export async function resolveDraft(
     const { role } = found.schema;
     throw new AppError('permission-denied', `The role "${role}" lacks CREATE on the schema "${schema}".`);
   }
+  for (const sequence of found.sequences) if (sequence !== null) draft.admitSchema(sequence.schema);
   const resolver = new Resolver(request, found, problems);
   const keyColumns = definition.primaryKey?.columns ?? [];
   const columns = drafts

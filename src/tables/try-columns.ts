@@ -165,8 +165,9 @@ function reasonOf(type: string, error: DatabaseError): string {
     case '22001':
     case '22026':
       return `is too long for the type ${type}, or too short where its length is fixed`;
-    case '22003':
     case '22008':
+      return `is no date or time that the type ${type} holds; dates are written YYYY-MM-DD`;
+    case '22003':
       return `is out of the range of the type ${type}`;
     case '23514':
       return `violates the check "${error.constraint}" of the type ${type}`;

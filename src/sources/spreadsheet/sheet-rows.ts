@@ -239,6 +239,8 @@ export class SheetRows {
   #closeHeader(row: number): void {
     this.headerRow = row;
     const texts = Array.from(this.#headerTexts, (text) => text ?? '');
+    const named = texts.filter((text) => text !== '').length;
+    if (named > this.#options.limits.maxColumns) throw this.#tooManyColumns();
     this.#names = nameColumns(texts, this.#options.columnNames, this.#firstColumn + 1);
     this.#sinkColumns = new Int32Array(texts.length).fill(unnamed);
     this.#names.named.forEach((name, place) => {
@@ -264,12 +266,7 @@ export class SheetRows {
   #addColumn(place: number, name: string): number {
     const sinkColumn = this.sheetColumns.push(this.#firstColumn + place + 1) - 1;
     if (sinkColumn >= this.#options.limits.maxColumns) {
-      throw limitExceeded(
-        'The sheet has too many columns',
-        this.#options.limits.maxColumns,
-        'columns (MAX_COLUMNS)',
-        'Load a part of it with `range`, as in range=A:Z.',
-      );
+      throw this.#tooManyColumns();
     }
     if (sinkColumn >= this.#lastRows.length) {
       const larger = new Int32Array(2 * this.#lastRows.length);
@@ -280,6 +277,12 @@ export class SheetRows {
     this.#sink.column(sinkColumn, name, place);
     return sinkColumn;
   }
+
+  #tooManyColumns(): AppError {
+    const { maxColumns } = this.#options.limits;
+    const remedy = 'Load a part of it with `range`, as in range=A:Z.';
+    return limitExceeded('The sheet has too many columns', maxColumns, 'columns (MAX_COLUMNS)', remedy);
+  }
 }
 
 function headerText(kind: number, bytes: Buffer, start: number, end: number): string {
@@ -289,7 +292,7 @@ function headerText(kind: number, bytes: Buffer, start: number, end: number): st
 }
 
 /** No name is so long; the header cells of a row are held all at once, and each may be as long as a cell. */
-const maxHeaderBytes = 4096;
+const maxHeaderBytes = 1024;
 
 /** The text, trimmed; of a long one its beginning. */
 function shortText(bytes: Buffer, start: number, end: number): string {

@@ -40,7 +40,7 @@ const formats: Record<SpreadsheetFormat, OpenFormat> = {
   archive: refuse('a compressed file or an archive', 'Unpack it and send the workbook that is in it.'),
   parquet: refuse('a Parquet file'),
   sqlite: refuse('an SQLite database'),
-  empty: refuse('empty'),
+  empty: refuse('empty', 'Send one that holds at least a row with the names of the columns.'),
   unknown: refuse('of no kind that is known'),
 };
 
