@@ -26,7 +26,8 @@ const meanings: [code: string, meaning: number][] = [
   ['_y0', formats.PLAIN],
   ['00.00', formats.PLAIN],
   ['000,000', formats.PLAIN],
-  ['"INV-"00000', formats.PLAIN],
+  ['#000', formats.PLAIN],
+  ['[>=1000]#,##0;0', formats.PLAIN],
   ['[$$-409]00', formats.PLAIN],
   ['yyyy-mm-dd', formats.DATE_ONLY],
   ['[$-409]d\\-mmm\\-yy;@', formats.DATE_ONLY],
@@ -56,6 +57,9 @@ const meanings: [code: string, meaning: number][] = [
   ['[Red]0000', formats.ZERO_PADDED],
   ['00000\\-0000', formats.ZERO_PADDED],
   ['000-00-0000', formats.ZERO_PADDED],
+  ['"INV-"00000', formats.ZERO_PADDED],
+  ['0# ## ## ## ##', formats.ZERO_PADDED],
+  ['[<=99999]00000;00000-0000', formats.ZERO_PADDED],
 ];
 
 for (const [code, meaning] of meanings) {
@@ -65,6 +69,20 @@ for (const [code, meaning] of meanings) {
 test('the mask of a padding format holds its literals', () => {
   assert.equal(parseFormatCode('00000\\-0000').mask, '00000-0000');
   assert.equal(parseFormatCode('[$-409]"("000") "000').mask, '(000) 000');
+  assert.equal(parseFormatCode('0# ## ## ## ##').mask, '00 00 00 00 00');
+});
+
+test('words are no part of a mask', () => {
+  for (const code of ['"KD-"0000', '\\K\\D\\-0000', '0000" kg"', '"No. "0000\\ "x"']) {
+    assert.equal(parseFormatCode(code).mask, '0000', code);
+  }
+  assert.equal(parseFormatCode('"A"000"B"000').mask, '000000');
+});
+
+test('the mask of sections with conditions is the shortest', () => {
+  assert.equal(parseFormatCode('[<=99999]00000;00000-0000').mask, '00000');
+  assert.equal(parseFormatCode('[>99999]00000-0000;00000').mask, '00000');
+  assert.equal(parseFormatCode('000000;-00').mask, '000000');
 });
 
 test('built-in formats need no code', () => {

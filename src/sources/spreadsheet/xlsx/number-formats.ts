@@ -20,7 +20,7 @@ export const ZERO_PADDED = 6;
 
 export interface NumberFormat {
   meaning: number;
-  /** Of `ZERO_PADDED`: the format with its literals, each `0` a digit: `00000-0000`. */
+  /** Of `ZERO_PADDED`: the format with what separates digits, each `0` a digit: `00000-0000`. */
   mask: string;
 }
 
@@ -59,14 +59,19 @@ const builtInRanges: [from: number, to: number, meaning: number][] = [
   [81, 81, DATE_ONLY],
 ];
 
-/** The meaning of a format code: of its first section, which positive numbers go by. */
+/**
+ * The meaning of a format code: of its first section, which positive numbers go by. Where sections have conditions
+ * (`[<=99999]00000;00000-0000`) any of them may, and the mask is the shortest: it pads, and loses no digit.
+ */
 export function parseFormatCode(code: string): NumberFormat {
   if (code.length > maxCodeLength) return plain;
-  const section = readFirstSection(code);
-  if (section.fields.length === 0 || section.hasDigits) {
-    return isPadding(section.mask) ? { meaning: ZERO_PADDED, mask: section.mask } : plain;
+  const [section = emptySection(), ...others] = readSections(code);
+  if (section.fields.length > 0 && !section.hasDigits) {
+    return { meaning: dateMeaning(section.fields), mask: '' };
   }
-  return { meaning: dateMeaning(section.fields), mask: '' };
+  const masks = (section.hasCondition ? [section, ...others] : [section]).map(maskOf).filter(isPadding);
+  const mask = masks.toSorted((a, b) => countDigits(a) - countDigits(b))[0];
+  return mask === undefined ? plain : { meaning: ZERO_PADDED, mask };
 }
 
 interface Section {
@@ -74,8 +79,18 @@ interface Section {
   fields: string[];
   /** Digit placeholders, which no date has: a `0` is one too, unless it is a fraction of a second. */
   hasDigits: boolean;
-  /** The section's zeros and literals; empty once it holds something that zero padding does not. */
+  /** The section's zeros and what separates them. */
   mask: string;
+  /** Nothing but digits with leading zeros, separators and words is in it. */
+  canPad: boolean;
+  /** A word is no part of the mask. */
+  hasWord: boolean;
+  /** `[<=99999]` */
+  hasCondition: boolean;
+}
+
+function emptySection(): Section {
+  return { fields: [], hasDigits: false, mask: '', canPad: true, hasWord: false, hasCondition: false };
 }
 
 /** Quoted, escaped, filler, bracket, half of the day, word that is no field, run of a letter, fraction, the rest. */
@@ -84,49 +99,65 @@ const token =
 
 const elapsedUnit = /^(h+|m+|s+)$/i;
 const fieldLetter = /^[ymdhsegab]/;
-/** Literals that separate digits, as in `00000-0000`; with any other the format is more than padding. */
+/** Literals that separate digits, as in `00000-0000`; all others are words. */
 const separators = /^[-/ ().]*$/;
+const condition = /^[<>=]/;
 
-function readFirstSection(code: string): Section {
-  const section: Section = { fields: [], hasDigits: false, mask: '' };
-  let canPad = true;
+function readSections(code: string): Section[] {
+  let section = emptySection();
+  const sections = [section];
   for (const [text, quoted, escaped, bracket, halfDay, word, run, , fraction] of code.matchAll(token)) {
-    if (text === ';') break;
-    if (quoted !== undefined || escaped !== undefined) {
+    if (text === ';') {
+      section = emptySection();
+      sections.push(section);
+    } else if (quoted !== undefined || escaped !== undefined) {
       const literal = quoted ?? escaped ?? '';
-      section.mask += literal;
-      if (!separators.test(literal)) canPad = false;
+      if (separators.test(literal)) section.mask += literal;
+      else section.hasWord = true;
     } else if (bracket !== undefined) {
       if (elapsedUnit.test(bracket)) section.fields.push(`[${bracket[0]!.toLowerCase()}]`);
       // `[$€-407]` shows a currency, `[$-409]` only says the language.
-      if (/^\$[^-]/.test(bracket)) canPad = false;
+      if (/^\$[^-]/.test(bracket)) section.canPad = false;
+      if (condition.test(bracket)) section.hasCondition = true;
     } else if (halfDay !== undefined) {
       section.fields.push('am/pm');
     } else if (word !== undefined) {
       section.hasDigits = true;
-      canPad = false;
+      section.canPad = false;
     } else if (run !== undefined) {
       const field = run.toLowerCase();
       if (fieldLetter.test(field)) section.fields.push(field);
-      canPad = false;
+      section.canPad = false;
     } else if (fraction !== undefined) {
       if (!/^\[?s/.test(section.fields.at(-1) ?? '')) section.hasDigits = true;
-      canPad = false;
-    } else if (text === '0' || separators.test(text)) {
-      if (text === '0') section.hasDigits = true;
+      section.canPad = false;
+    } else if (text === '0' || (text === '#' && section.mask.includes('0'))) {
+      // Behind a zero every digit is shown.
+      section.hasDigits = true;
+      section.mask += '0';
+    } else if (separators.test(text)) {
       section.mask += text;
     } else if (text[0] !== '_' && text[0] !== '*') {
       if (text === '#' || text === '?') section.hasDigits = true;
-      canPad = false;
+      section.canPad = false;
     }
   }
-  if (!canPad) section.mask = '';
-  return section;
+  return sections;
+}
+
+/** Of `"KD-"0000` the zeros: a word is only a look, and what stands between it and the digits belongs to it. */
+function maskOf({ mask, canPad, hasWord }: Section): string {
+  if (!canPad) return '';
+  return hasWord ? mask.replace(/^[^0]+|[^0]+$/g, '') : mask;
 }
 
 /** One zero is how a whole number is shown; two say that somebody wants leading zeros. */
 function isPadding(mask: string): boolean {
-  return mask.replaceAll(/[^0]/g, '').length >= 2;
+  return countDigits(mask) >= 2;
+}
+
+function countDigits(mask: string): number {
+  return mask.replaceAll(/[^0]/g, '').length;
 }
 
 function dateMeaning(fields: string[]): number {
