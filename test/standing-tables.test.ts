@@ -365,6 +365,19 @@ suite('values of types that PostgreSQL reads from text', () => {
   }
 });
 
+test('numbers of a sequence follow the rows, whatever cells are missing', async () => {
+  await service.rows('CREATE TABLE t (id serial, k text, r int4range, m money)');
+  const data = [{ k: 'a', r: '[1,2)' }, { k: 'b' }, { k: 'c', m: '1.00' }, { k: 'd', r: '[3,4)' }, {}];
+  assert.equal((await append(data)).status, 200);
+  assert.deepEqual(await service.rows('SELECT id, k, r::text, m::text FROM t ORDER BY id'), [
+    { id: 1, k: 'a', r: '[1,2)', m: null },
+    { id: 2, k: 'b', r: null, m: null },
+    { id: 3, k: 'c', r: null, m: '$1.00' },
+    { id: 4, k: 'd', r: '[3,4)', m: null },
+    { id: 5, k: null, r: null, m: null },
+  ]);
+});
+
 suite('CHECK constraints', () => {
   test('name every row that does not pass, and all of them', async () => {
     await service.rows(

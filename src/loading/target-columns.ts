@@ -24,8 +24,10 @@ export async function targetColumns(
 ): Promise<TargetColumn[]> {
   const targets = columns.map((column) => ({ column, encoder: columnEncoder(column.type) }));
   const isFilled = (target: (typeof targets)[number], byDefault: LoadColumn['default']) =>
-    fillsMissing && target.encoder !== undefined && target.column.default === byDefault;
-  const defaulted = targets.filter((target) => isFilled(target, 'stable') && !target.column.isGenerated);
+    fillsMissing && target.column.default === byDefault;
+  const defaulted = targets.filter(
+    (target) => isFilled(target, 'stable') && target.encoder !== undefined && !target.column.isGenerated,
+  );
   const values = await readDefaultValues(
     client,
     relation,
