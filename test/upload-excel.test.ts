@@ -629,6 +629,24 @@ suite('problems in the cells', () => {
     await assertNoTable(name);
   });
 
+  test('texts that are JSON objects or arrays go as such into jsonb', async () => {
+    const name = nextTable();
+    const table = { columns: columns(['a', 'jsonb'], ['b', 'json']) };
+    const rows = [
+      ['a', 'b'],
+      ['{"x": [1]}', '[1, 2]'],
+      ['{bad', '7'],
+      ['x', null],
+    ];
+    const answer = await service.upload(path(name), sheetOf(rows), { table });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows(`SELECT a::text, b::text FROM ${name}`), [
+      { a: '{"x": [1]}', b: '[1, 2]' },
+      { a: '"{bad"', b: '"7"' },
+      { a: '"x"', b: null },
+    ]);
+  });
+
   test('show moments, and say what a number lacks to be one', async () => {
     const table = { columns: columns(['a', 'date'], ['b', 'boolean']) };
     const file = buildWorkbook({

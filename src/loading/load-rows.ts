@@ -124,7 +124,7 @@ async function loadStraight<Result>(
   use: (rows: LoadedRows) => Promise<Result>,
 ): Promise<Result> {
   const { columns, relation, keepRows, isBare } = options;
-  const targets = await targetColumns(client, relation, columns, true);
+  const targets = await targetColumns(client, relation, columns, isSheet(input), true);
   const tee = keepRows ? new Spool({ maxBytes: Number.MAX_SAFE_INTEGER }) : undefined;
   try {
     const session = new CopySession(client, relation, namesOf(columns), { tee });
@@ -189,7 +189,8 @@ async function loadStaged<Result>(
 ): Promise<Result> {
   const { columns, relation } = options;
   // An update must leave alone what a row does not bring.
-  const targets = await targetColumns(client, relation, columns, options.conflict?.action !== 'update');
+  const fillsMissing = options.conflict?.action !== 'update';
+  const targets = await targetColumns(client, relation, columns, isSheet(input), fillsMissing);
   if (columns.length > maxStagedColumns) {
     throw new AppError(
       'limit-exceeded',
@@ -360,6 +361,10 @@ async function copyRows(
   if (!session.refusal) await client.query(`SET LOCAL statement_timeout = ${options.statementTimeoutMs}`);
   const sourceColumn = (name: string) => sink.sourceColumn(name);
   return { sink, places: { rowNumbers: sink.rowNumbers, locate: input.locate, sourceColumn } };
+}
+
+function isSheet({ nameMatching }: LoadInput): boolean {
+  return nameMatching === 'loose';
 }
 
 function namesOf(columns: LoadColumn[]): string[] {

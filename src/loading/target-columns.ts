@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import { readDefaultValues } from '../tables/default-values.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import { columnEncoder, textEncoder } from './encoders/column-encoder.ts';
+import { columnEncoder, sheetEncoder, textEncoder } from './encoders/column-encoder.ts';
 import type { TargetColumn } from './encoding-sink.ts';
 
 /** A longer default is left to PostgreSQL: repeated in every row it would make a large upload of a small one. */
@@ -14,15 +14,18 @@ const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
 /**
  * @param relation quoted; the table that the columns are of
+ * @param isSheet the rows are those of a sheet
  * @param fillsMissing false: a row leaves out what it does not bring, whatever the default
  */
 export async function targetColumns(
   client: ClientBase,
   relation: string,
   columns: LoadColumn[],
+  isSheet: boolean,
   fillsMissing: boolean,
 ): Promise<TargetColumn[]> {
-  const targets = columns.map((column) => ({ column, encoder: columnEncoder(column.type) }));
+  const encoderOf = isSheet ? sheetEncoder : columnEncoder;
+  const targets = columns.map((column) => ({ column, encoder: encoderOf(column.type) }));
   const isFilled = (target: (typeof targets)[number], byDefault: LoadColumn['default']) =>
     fillsMissing && target.column.default === byDefault;
   const defaulted = targets.filter(

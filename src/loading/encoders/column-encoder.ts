@@ -21,6 +21,8 @@ export interface ColumnEncoder {
   readonly notNull: boolean;
   readonly element: ColumnEncoder | undefined;
   readonly labels: EnumLabels | undefined;
+  /** json and jsonb: a string that is a JSON object or array is taken for that: a cell of a sheet holds one in no other way. */
+  readonly readsText: boolean;
 }
 
 /**
@@ -33,6 +35,12 @@ export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
   if (type.kind !== 'array') return scalarEncoder(type);
   const element = type.element === undefined ? undefined : scalarEncoder(type.element, type.typmod);
   return element === undefined ? undefined : encoder({ code: codes.ARRAY, oid: type.oid, element });
+}
+
+/** The same for the cells of a sheet. */
+export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
+  const found = columnEncoder(type);
+  return found && encoder({ ...found, readsText: true });
 }
 
 /** For a column without an encoder of its own, which is staged as text. */
@@ -86,6 +94,7 @@ function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number })
     notNull: fields.notNull ?? false,
     element: fields.element,
     labels: fields.labels,
+    readsText: fields.readsText ?? false,
   };
 }
 

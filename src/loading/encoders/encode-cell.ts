@@ -78,7 +78,7 @@ export function encodeCell(
       return encodeEnum(out, encoder.labels!, bytes, start, end);
     case codes.PLAIN_JSON:
     case codes.JSONB:
-      return encodeJson(out, encoder, kind, bytes, start, end);
+      return encodeJson(out, encoder, kindOfJson(encoder, kind, bytes, start, end), bytes, start, end);
     case codes.INT2:
       return encodeInt2(out, kind, bytes, start, end);
     case codes.FLOAT4:
@@ -126,10 +126,19 @@ function kindOfText(code: number, bytes: Buffer, start: number, end: number): nu
   }
 }
 
+function kindOfJson(encoder: ColumnEncoder, kind: number, bytes: Buffer, start: number, end: number): number {
+  const mayBeNested = encoder.readsText && kind === cell.STRING && end > start;
+  return mayBeNested && isBracket(bytes[start]!) ? kindOfJsonText(bytes, start, end) : kind;
+}
+
+function isBracket(byte: number): boolean {
+  return byte === 0x7b || byte === 0x5b;
+}
+
 /** A text that is no JSON is a JSON string. */
 function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
+  if (!isBracket(bytes[start]!)) return textKind(bytes, start, end);
   const isObject = bytes[start] === 0x7b;
-  if (!isObject && bytes[start] !== 0x5b) return textKind(bytes, start, end);
   try {
     JSON.parse(bytes.toString('utf8', start, end));
     return isObject ? cell.OBJECT : cell.ARRAY;

@@ -154,6 +154,7 @@ const anyNumeric: ColumnEncoder = {
   notNull: false,
   element: undefined,
   labels: undefined,
+  readsText: false,
 };
 
 /** Asks the numeric encoder and takes back what it wrote. */
