@@ -40,6 +40,7 @@ export const NESTED_VALUE = 32;
 export const NOT_FOR_JSONB = 33;
 export const JSON_ARRAY_LITERAL = 34;
 export const MOMENT_NOT_ALLOWED = 35;
+export const TOO_MANY_ELEMENTS = 36;
 
 export interface CellProblem {
   /** Stable, kebab-case. */
@@ -155,6 +156,7 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
   ],
   [RAGGED_ARRAY, ['ragged-array', 'the inner arrays must all have the same length and depth']],
   [TOO_MANY_DIMENSIONS, ['too-many-dimensions', 'an array has at most 6 dimensions']],
+  [TOO_MANY_ELEMENTS, ['too-many-elements', 'an array has at most 1,000,000 elements here']],
   [NULL_ELEMENT, ['null-element', 'an element must not be null here']],
   [
     NESTED_VALUE,

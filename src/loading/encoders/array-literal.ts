@@ -9,6 +9,7 @@ import {
   NULL_ELEMENT,
   RAGGED_ARRAY,
   TOO_MANY_DIMENSIONS,
+  TOO_MANY_ELEMENTS,
 } from '../cell-problems.ts';
 import {
   closeDimension,
@@ -74,6 +75,7 @@ export function encodeArrayLiteral(
     } else {
       if (depth !== dimensions) return RAGGED_ARRAY;
       counts[depth - 1]!++;
+      if (++shape.elements > shape.mostElements) return TOO_MANY_ELEMENTS;
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }

@@ -15,7 +15,16 @@ export type EncodeElement = (
 /** MAXDIM of array.h. */
 const MOST_DIMENSIONS = 6;
 
-export const shape = { mostDimensions: MOST_DIMENSIONS, hasNull: false };
+/** An element takes up to 100 ns, and no other request is answered before the last one. */
+const MOST_ELEMENTS = 1_000_000;
+
+export const shape = {
+  mostDimensions: MOST_DIMENSIONS,
+  mostElements: MOST_ELEMENTS,
+  /** So far, in all. */
+  elements: 0,
+  hasNull: false,
+};
 
 /** Elements so far of the innermost open array of each dimension. */
 export const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
@@ -25,6 +34,7 @@ const sizes = new Int32Array(MOST_DIMENSIONS);
 /** Makes room for the field's header and answers where it begins. */
 export function openArray(out: CopyBuffer, dimensions: number): number {
   shape.hasNull = false;
+  shape.elements = 0;
   sizes.fill(-1);
   const fieldStart = out.position;
   const headerBytes = 16 + 8 * dimensions;

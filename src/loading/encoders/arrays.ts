@@ -6,7 +6,13 @@
  * only json and jsonb elements are taken as they are, arrays included. An array without elements has no dimensions.
  */
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
-import { NOT_AN_ARRAY, NULL_ELEMENT, RAGGED_ARRAY, TOO_MANY_DIMENSIONS } from '../cell-problems.ts';
+import {
+  NOT_AN_ARRAY,
+  NULL_ELEMENT,
+  RAGGED_ARRAY,
+  TOO_MANY_DIMENSIONS,
+  TOO_MANY_ELEMENTS,
+} from '../cell-problems.ts';
 import { encodeArrayLiteral } from './array-literal.ts';
 import {
   closeDimension,
@@ -62,6 +68,7 @@ export function encodeArray(
     } else {
       if (depth !== dimensions || (byte === OPENING_BRACKET && !takesArrays)) return RAGGED_ARRAY;
       counts[depth - 1]!++;
+      if (++shape.elements > shape.mostElements) return TOO_MANY_ELEMENTS;
       const next = elementEnd(bytes, at, end);
       const problem = encodeElement(out, element, bytes, at, next, encode);
       if (problem !== 0) return problem;

@@ -122,6 +122,16 @@ test('objects and arrays go into json and text alone, arrays also into arrays', 
   assert.equal(encode(ints, cell.ARRAY, '[[[[[[[1]]]]]]]'), problems.TOO_MANY_DIMENSIONS);
 });
 
+test('an array has a million elements and no more, whatever its dimensions', () => {
+  const ones = (count: number) => '1,'.repeat(count - 1) + '1';
+  for (const kind of [cell.ARRAY, cell.STRING]) {
+    const [open, close] = kind === cell.ARRAY ? ['[', ']'] : ['{', '}'];
+    const half = `${open}${ones(500_000)}${close}`;
+    assert.equal(typeof encode(ints, kind, `${open}${half},${half}${close}`), 'string');
+    assert.equal(encode(ints, kind, `${open}${ones(1_000_001)}${close}`), problems.TOO_MANY_ELEMENTS);
+  }
+});
+
 test('the strings of an array are unescaped as JSON.parse unescapes them', () => {
   const texts: ColumnType = { oid: 1009, name: 'text[]', typmod: -1, kind: 'array', element: text };
   const escaped = (value: string) =>
