@@ -123,7 +123,7 @@ test('objects and arrays go into json and text alone, arrays also into arrays', 
 });
 
 test('an array has a million elements and no more, whatever its dimensions', () => {
-  const ones = (count: number) => '1,'.repeat(count - 1) + '1';
+  const ones = (count: number) => `${'1,'.repeat(count - 1)}1`;
   for (const kind of [cell.ARRAY, cell.STRING]) {
     const [open, close] = kind === cell.ARRAY ? ['[', ']'] : ['{', '}'];
     const half = `${open}${ones(500_000)}${close}`;

@@ -292,7 +292,7 @@ function headerText(kind: number, bytes: Buffer, start: number, end: number): st
 }
 
 /** No name is so long; the header cells of a row are held all at once, and each may be as long as a cell. */
-const maxHeaderBytes = 1024;
+const maxHeaderBytes = 256;
 
 /** The text, trimmed; of a long one its beginning. */
 function shortText(bytes: Buffer, start: number, end: number): string {
