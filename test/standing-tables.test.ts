@@ -574,6 +574,20 @@ test('a partitioned table that refers to itself can be emptied', async () => {
   assert.deepEqual(await stored(), [{ a: 2, p: 2 }]);
 });
 
+test('a table that takes no column: PostgreSQL’s reason is told', async () => {
+  await service.rows(
+    `CREATE TABLE whole (a int) PARTITION BY LIST (a); CREATE TABLE t PARTITION OF whole DEFAULT`,
+  );
+  const { detail, errors } = assertProblem(
+    await append([{ a: 1, b: 2 }], '&extra_columns=add'),
+    422,
+    'invalid-parameter',
+  );
+  assert.equal(detail, 'PostgreSQL adds no column to this table: cannot add column to a partition.');
+  assert.equal(errors[0]!.column, 'extra_columns');
+  await service.rows('DROP TABLE whole');
+});
+
 suite('a partitioned table', () => {
   const create = `CREATE TABLE t (k int PRIMARY KEY, v text) PARTITION BY RANGE (k);
     CREATE TABLE t_low PARTITION OF t FOR VALUES FROM (0) TO (100);

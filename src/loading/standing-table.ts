@@ -1,7 +1,8 @@
 /**
  * A table that stands and is the definition: rows are added to it, or it is emptied first.
  */
-import type { ClientBase } from 'pg';
+import { type ClientBase, DatabaseError } from 'pg';
+import { wrongParameter } from '../errors.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
@@ -35,8 +36,7 @@ export async function openStandingTable(
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
   if (added.length > 0) {
-    const additions = added.map((column) => `ADD COLUMN ${quoteIdentifier(column.name)} ${column.type}`);
-    await client.query(`ALTER TABLE ${relation} ${additions.join(', ')}`);
+    await add(client, relation, added);
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
@@ -58,6 +58,20 @@ export async function openStandingTable(
     },
   };
 }
+
+async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
+  const additions = columns.map(({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${type}`);
+  try {
+    await client.query(`ALTER TABLE ${relation} ${additions.join(', ')}`);
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || !takesNoColumn.has(error.code ?? '')) throw error;
+    const detail = `PostgreSQL adds no column to this table: ${error.message}.`;
+    throw wrongParameter('extra_columns', 'add', detail);
+  }
+}
+
+/** A partition or a table of a type; a column of that name and of another type in a table that inherits from it. */
+const takesNoColumn = new Set(['42809', '42804']);
 
 /** Tables that inherit from this one keep their rows, as they take none of those that are added; partitions are the table. */
 async function truncateStatement(client: ClientBase, relation: string): Promise<string> {
