@@ -133,7 +133,7 @@ export const settings = {
   TOKEN_AUDIENCE: text(undefined, 'the `aud` of the tokens', 'tablewright'),
 
   MAX_BODY_BYTES: integer(10 * GIB, KIB, Number.MAX_SAFE_INTEGER),
-  MAX_DEFINITION_BYTES: integer(4 * MIB, KIB, 256 * MIB),
+  MAX_DEFINITION_BYTES: integer(MIB, KIB, 256 * MIB),
   MAX_UNPACKED_BYTES: integer(20 * GIB, KIB, Number.MAX_SAFE_INTEGER),
   MAX_UNPACK_RATIO: integer(250, 1, 1_000_000),
   // PostgreSQL's own limit (appendix K).
