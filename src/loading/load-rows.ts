@@ -292,7 +292,7 @@ async function findInStaged(
   options: LoadRowsOptions,
   shapes: Shapes,
 ): Promise<string[]> {
-  const told = rules.filter((rule) => isToldBySent(rule, options, places));
+  const told = rules.filter((rule) => isToldBySent(rule, options, places, shapes));
   const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, options, shapes) };
   const unread = await findViolations(client, staged, told, places, problems);
   return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
@@ -301,12 +301,16 @@ async function findInStaged(
 /** Whether rows in the staging table say what a rule asks: those lack what PostgreSQL computes, and what triggers fill in. */
 function isToldBySent(
   rule: RowRule,
-  { columns, hasRowTriggers }: LoadRowsOptions,
+  options: LoadRowsOptions,
   { sourceColumn }: RowPlaces,
+  shapes: Shapes,
 ): boolean {
-  return rule.columns.every((name) => {
-    const isGenerated = columns.some((column) => column.name === name && column.isGenerated);
-    return !isGenerated && !(hasRowTriggers && sourceColumn(name) < 0);
+  // What rows refer to may be numbers that PostgreSQL is to give.
+  const referenced = rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
+  if (shapesWithout(referenced, options, shapes).length > 0) return false;
+  return [...rule.columns, ...referenced].every((name) => {
+    const isGenerated = options.columns.some((column) => column.name === name && column.isGenerated);
+    return !isGenerated && !(options.hasRowTriggers && sourceColumn(name) < 0);
   });
 }
 

@@ -51,11 +51,11 @@ export async function openNewTable(
       if (rows.refusal) {
         await rows.explain(rows.refusal, undefined, async () => [
           ...(await readRowRules(client, schema, name)),
-          ...rulesOf(table),
+          ...(await rulesOf(client, table)),
         ]);
       } else {
         const refusal = await addKeys(client, table, name, replaces);
-        if (refusal) await rows.explain(refusal, undefined, async () => rulesOf(table));
+        if (refusal) await rows.explain(refusal, undefined, () => rulesOf(client, table));
       }
       problems.throwIfAny();
       for (const { name: column, identity } of table.columns) {
@@ -102,7 +102,8 @@ function isDomain({ type }: LoadColumn): boolean {
   return type.kind === 'domain' || type.element?.kind === 'domain';
 }
 
-function rulesOf(table: PreparedTable): RowRule[] {
+async function rulesOf(client: ClientBase, table: PreparedTable): Promise<RowRule[]> {
+  const hidden = await hiddenTables(client, table);
   const keys = [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique];
   return [
     ...keys.map((key): RowRule => {
@@ -121,11 +122,22 @@ function rulesOf(table: PreparedTable): RowRule[] {
         name: key.name ?? '',
         columns: key.pairs.map((pair) => pair.column),
         isSelf: key.isSelf,
-        isHidden: false,
+        isHidden: hidden.has(quoteQualified(key.schema, key.table)),
         referencedSchema: key.schema,
         referencedTable: key.table,
         referencedColumns: key.pairs.map((pair) => pair.referenceColumn),
       };
     }),
   ];
+}
+
+/** Those referred to whose rows row-level security hides from the role. Quoted. */
+async function hiddenTables(client: ClientBase, { foreignKeys }: PreparedTable): Promise<Set<string>> {
+  const others = foreignKeys.filter((key) => !key.isSelf).map((key) => quoteQualified(key.schema, key.table));
+  if (others.length === 0) return new Set();
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT name FROM unnest($1::text[]) AS name WHERE row_security_active(to_regclass(name))',
+    [others],
+  );
+  return new Set(rows.map(({ name }) => name));
 }

@@ -263,7 +263,8 @@ SELECT DISTINCT dependent FROM (
     AND NOT (d.classid = 'pg_constraint'::regclass
              AND EXISTS (SELECT FROM pg_constraint c WHERE c.oid = d.objid AND c.conrelid = t.oid))
     AND NOT (d.classid = 'pg_attrdef'::regclass
-             AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND a.adrelid IN (t.oid, to_regclass($2))))
+             AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND (a.adrelid = t.oid OR a.adrelid = to_regclass($2) AND EXISTS (
+               SELECT FROM pg_depend o WHERE o.classid = d.refclassid AND o.objid = d.refobjid AND o.refobjid = t.oid AND o.deptype = 'a'))))
     AND NOT (d.classid = 'pg_class'::regclass AND d.objid = t.oid)
   UNION ALL
   SELECT pg_describe_object('pg_trigger'::regclass, g.oid, 0)
@@ -408,8 +409,8 @@ SELECT what FROM (
       SELECT FROM pg_constraint p WHERE p.conrelid = old.oid AND p.contype = 'p' AND o.attnum = ANY (p.conkey))),
     ('generation', o.attgenerated <> '' AND n.attgenerated = ''),
     ('identity', o.attidentity <> '' AND n.attidentity = ''),
-    ('default', o.attgenerated = '' AND n.attidentity = ''
-      AND pg_get_expr(od.adbin, old.oid) <> coalesce(pg_get_expr(nd.adbin, new.oid), '')),
+    ('GENERATED ALWAYS', o.attidentity = 'a' AND n.attidentity = 'd'),
+    ('default', o.attgenerated = '' AND n.attidentity = '' AND od.oid IS NOT NULL AND nd.oid IS NULL),
     ('collation', o.attcollation NOT IN (0, t.typcollation, n.attcollation)),
     ('storage', o.attstorage NOT IN (t.typstorage, n.attstorage)),
     ('compression', o.attcompression NOT IN ('', n.attcompression)),

@@ -147,17 +147,21 @@ ORDER BY 1 LIMIT ${limit}`,
 }
 
 function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number): Statement {
-  const isAmongSent = rule.isSelf && sent.existing !== undefined;
   const same = rule.columns.map(
     (column, index) => `r.${quoteIdentifier(rule.referencedColumns[index]!)} = s.${quoteIdentifier(column)}`,
   );
   const isIn = (referenced: string): string =>
     `EXISTS (SELECT FROM ${referenced} r WHERE ${same.join(' AND ')})`;
-  const inTable = isIn(quoteQualified(rule.referencedSchema, rule.referencedTable));
+  // A table that is made has, until the end, another name, or none of the rows.
+  const places = [
+    ...(rule.isSelf ? [numbered(sent)] : []),
+    ...(rule.isSelf && !sent.existing ? [] : [quoteQualified(rule.referencedSchema, rule.referencedTable)]),
+  ];
+  const isMissing = places.map((place) => `NOT ${isIn(place)}`).join(' AND ');
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, rule.columns)} s
-WHERE ${allPresent('s', rule.columns)} AND NOT ${inTable}${isAmongSent ? ` AND NOT ${isIn(numbered(sent))}` : ''}${isNotSkipped('s', sent)}
+WHERE ${allPresent('s', rule.columns)} AND ${isMissing}${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }

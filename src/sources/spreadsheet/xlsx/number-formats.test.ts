@@ -28,6 +28,9 @@ const meanings: [code: string, meaning: number][] = [
   ['000,000', formats.PLAIN],
   ['#000', formats.PLAIN],
   ['[>=1000]#,##0;0', formats.PLAIN],
+  ['[<=9999999]###-####;(000) 000-0000', formats.PLAIN],
+  ['[=1]"Yes";[=0]"No";00', formats.PLAIN],
+  ['00" kg"', formats.PLAIN],
   ['[$$-409]00', formats.PLAIN],
   ['yyyy-mm-dd', formats.DATE_ONLY],
   ['[$-409]d\\-mmm\\-yy;@', formats.DATE_ONLY],
@@ -73,15 +76,16 @@ test('the mask of a padding format holds its literals', () => {
 });
 
 test('words are no part of a mask', () => {
-  for (const code of ['"KD-"0000', '\\K\\D\\-0000', '0000" kg"', '"No. "0000\\ "x"']) {
+  for (const code of ['"KD-"0000', '\\K\\D\\-0000', '"No. "0000\\ "x"', '"K"\\000"0"']) {
     assert.equal(parseFormatCode(code).mask, '0000', code);
   }
   assert.equal(parseFormatCode('"A"000"B"000').mask, '000000');
 });
 
-test('the mask of sections with conditions is the shortest', () => {
+test('the mask of sections with conditions is that of small numbers', () => {
   assert.equal(parseFormatCode('[<=99999]00000;00000-0000').mask, '00000');
   assert.equal(parseFormatCode('[>99999]00000-0000;00000').mask, '00000');
+  assert.equal(parseFormatCode('[>=0]0000;-00').mask, '0000');
   assert.equal(parseFormatCode('000000;-00').mask, '000000');
 });
 

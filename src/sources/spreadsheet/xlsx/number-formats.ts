@@ -59,19 +59,14 @@ const builtInRanges: [from: number, to: number, meaning: number][] = [
   [81, 81, DATE_ONLY],
 ];
 
-/**
- * The meaning of a format code: of its first section, which positive numbers go by. Where sections have conditions
- * (`[<=99999]00000;00000-0000`) any of them may, and the mask is the shortest: it pads, and loses no digit.
- */
+/** The meaning of a format code: of the section that positive numbers go by, small ones where there are conditions. */
 export function parseFormatCode(code: string): NumberFormat {
   if (code.length > maxCodeLength) return plain;
-  const [section = emptySection(), ...others] = readSections(code);
-  if (section.fields.length > 0 && !section.hasDigits) {
-    return { meaning: dateMeaning(section.fields), mask: '' };
-  }
-  const masks = (section.hasCondition ? [section, ...others] : [section]).map(maskOf).filter(isPadding);
-  const mask = masks.toSorted((a, b) => countDigits(a) - countDigits(b))[0];
-  return mask === undefined ? plain : { meaning: ZERO_PADDED, mask };
+  const sections = readSections(code);
+  const [first] = sections;
+  if (first.fields.length > 0 && !first.hasDigits) return { meaning: dateMeaning(first.fields), mask: '' };
+  const mask = first.condition === '' ? maskOf(first) : maskOfSmall(sections);
+  return isPadding(mask) ? { meaning: ZERO_PADDED, mask } : plain;
 }
 
 interface Section {
@@ -83,14 +78,23 @@ interface Section {
   mask: string;
   /** Nothing but digits with leading zeros, separators and words is in it. */
   canPad: boolean;
-  /** A word is no part of the mask. */
-  hasWord: boolean;
-  /** `[<=99999]` */
-  hasCondition: boolean;
+  /** Words are no part of the mask: of `"KD-"0000" x"` there is one before the digits, and one behind them. */
+  hasWordBefore: boolean;
+  hasWordBehind: boolean;
+  /** `<=99999` */
+  condition: string;
 }
 
 function emptySection(): Section {
-  return { fields: [], hasDigits: false, mask: '', canPad: true, hasWord: false, hasCondition: false };
+  return {
+    fields: [],
+    hasDigits: false,
+    mask: '',
+    canPad: true,
+    hasWordBefore: false,
+    hasWordBehind: false,
+    condition: '',
+  };
 }
 
 /** Quoted, escaped, filler, bracket, half of the day, word that is no field, run of a letter, fraction, the rest. */
@@ -101,24 +105,27 @@ const elapsedUnit = /^(h+|m+|s+)$/i;
 const fieldLetter = /^[ymdhsegab]/;
 /** Literals that separate digits, as in `00000-0000`; all others are words. */
 const separators = /^[-/ ().]*$/;
-const condition = /^[<>=]/;
+const condition = /^(<=|>=|<>|[<>=]) *(-?[\d.]+)$/;
+/** `"0"` before digits is one that is always there. */
+const zeros = /^0+$/;
 
-function readSections(code: string): Section[] {
+function readSections(code: string): [Section, ...Section[]] {
   let section = emptySection();
-  const sections = [section];
+  const sections: [Section, ...Section[]] = [section];
   for (const [text, quoted, escaped, bracket, halfDay, word, run, , fraction] of code.matchAll(token)) {
     if (text === ';') {
       section = emptySection();
       sections.push(section);
     } else if (quoted !== undefined || escaped !== undefined) {
       const literal = quoted ?? escaped ?? '';
-      if (separators.test(literal)) section.mask += literal;
-      else section.hasWord = true;
+      if (separators.test(literal) || zeros.test(literal)) section.mask += literal;
+      else if (section.mask.includes('0')) section.hasWordBehind = true;
+      else section.hasWordBefore = true;
     } else if (bracket !== undefined) {
       if (elapsedUnit.test(bracket)) section.fields.push(`[${bracket[0]!.toLowerCase()}]`);
       // `[$€-407]` shows a currency, `[$-409]` only says the language.
       if (/^\$[^-]/.test(bracket)) section.canPad = false;
-      if (condition.test(bracket)) section.hasCondition = true;
+      if (condition.test(bracket)) section.condition = bracket;
     } else if (halfDay !== undefined) {
       section.fields.push('am/pm');
     } else if (word !== undefined) {
@@ -134,6 +141,7 @@ function readSections(code: string): Section[] {
     } else if (text === '0' || (text === '#' && section.mask.includes('0'))) {
       // Behind a zero every digit is shown.
       section.hasDigits = true;
+      section.hasWordBehind = false;
       section.mask += '0';
     } else if (separators.test(text)) {
       section.mask += text;
@@ -145,10 +153,21 @@ function readSections(code: string): Section[] {
   return sections;
 }
 
-/** Of `"KD-"0000` the zeros: a word is only a look, and what stands between it and the digits belongs to it. */
-function maskOf({ mask, canPad, hasWord }: Section): string {
-  if (!canPad) return '';
-  return hasWord ? mask.replace(/^[^0]+|[^0]+$/g, '') : mask;
+/**
+ * Of `"KD-"0000` the zeros: a word is only a look, and what stands between it and the digits belongs to it. A word behind
+ * them alone is a unit, and the number one that is counted with.
+ */
+function maskOf({ mask, canPad, hasWordBefore, hasWordBehind }: Section): string {
+  if (!canPad || (hasWordBehind && !hasWordBefore)) return '';
+  return hasWordBefore ? mask.replace(/^[^0]+|[^0]+$/g, '') : mask;
+}
+
+/** Of `[<=99999]00000;00000-0000` the zeros that small numbers have; the digits of larger ones are all there without. */
+function maskOfSmall([first, second = emptySection()]: [Section, ...Section[]]): string {
+  const [, operator, operand] = condition.exec(first.condition)!;
+  if (operator === '=' || operator === '<>') return '';
+  const isOfSmall = operator!.startsWith('<') === Number(operand) > 0;
+  return '0'.repeat(countDigits(maskOf(isOfSmall ? first : second)));
 }
 
 /** One zero is how a whole number is shown; two say that somebody wants leading zeros. */
