@@ -319,7 +319,20 @@ suite('schemas', () => {
     ] as const) {
       assertProblem(await service.post(path, body, { token }), 403, 'schema-forbidden');
     }
+    const missing = { columns: [{ ...numbered.columns[0], default: "nextval('sales.missing')" }] };
+    assertProblem(
+      await service.post('/table/numbered', { table: missing }, { token }),
+      403,
+      'schema-forbidden',
+    );
     assert.equal((await service.post('/table/numbered', { table: numbered })).status, 201);
+    // One that has them already takes rows, and is found equal.
+    const append = '/table/numbered/upload/json?if_exists=append';
+    assert.equal((await service.post(append, { table: numbered, data }, { token })).status, 200);
+    const again = await service.post('/table/numbered?if_not_exists=true', { table: numbered }, { token });
+    assert.deepEqual([again.status, again.body.differences], [200, []]);
+    const replace = '/table/numbered/upload/json?if_exists=replace';
+    assertProblem(await service.post(replace, { table: numbered, data }, { token }), 403, 'schema-forbidden');
   });
 });
 

@@ -103,6 +103,7 @@ suite('content', () => {
     'text/csv, image/*;q=0.8',
     'application/xml',
     'application/json;q=0, */*; q=0.0',
+    'application/json;q=0, */*',
   ]) {
     test(`that must be ${accept}: 406`, async () => {
       assertProblem(await service.get('/table/a', { headers: { accept } }), 406, 'not-acceptable');

@@ -459,6 +459,16 @@ suite('rules over what the rows do not bring are not judged by them', () => {
     }
   });
 
+  test('a reference to numbers that PostgreSQL gives', async () => {
+    await service.rows('CREATE TABLE t (id serial PRIMARY KEY, p int REFERENCES t, n int CHECK (n > 0))');
+    const data = [
+      { p: null, n: 1 },
+      { p: 1, n: 1 },
+      { p: null, n: -1 },
+    ];
+    await assertRefused(await append(data), [{ row: 3, column: 'n', code: 'check-violation' }]);
+  });
+
   test('a column that a trigger fills in', async () => {
     await service.rows(`CREATE TABLE t (a int UNIQUE, n int CHECK (n IS NOT NULL));
       CREATE OR REPLACE FUNCTION fill_in() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -734,6 +734,37 @@ suite('problems in the data', () => {
     await service.rows("INSERT INTO countries VALUES ('de'), ('fr')");
   });
 
+  test('look for rows that refer to their own table among the rows', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['id', 'integer'], ['parent', 'integer'], ['d', 'positive']),
+      constraints: {
+        primary_key: { name: '', columns: ['id'] },
+        foreign_keys: [{ name: '', column: 'parent', reference_table: name, reference_column: 'id' }],
+      },
+    };
+    const old = {
+      table,
+      data: [
+        { id: 1, d: 1 },
+        { id: 2, d: 1 },
+      ],
+    };
+    assert.equal((await upload(name, old)).status, 201);
+    const row = (id: number, parent: number | null, d = 1) => ({ id, parent, d });
+    for (const [data, expected] of [
+      [[row(11, 12), row(12, null), row(13, 1)], ['3 no-such-reference']],
+      [[row(1, 2), row(2, null), row(3, null, -1)], ['3 check-violation']],
+    ] as const) {
+      const answer = await upload(name, { table, data }, '?if_exists=replace');
+      const { errors } = assertProblem(answer, 422, 'invalid-data');
+      assert.deepEqual(
+        errors.map((error) => `${error.row} ${error.code}`),
+        expected,
+      );
+    }
+  });
+
   test('tell how to send no value', async () => {
     const table = {
       columns: columns(['day', 'date'], ['state', 'text', { is_nullable: false, default: 'new' }]),

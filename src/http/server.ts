@@ -178,13 +178,16 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
 /** A weight of 0: "not acceptable" (RFC 9110 section 12.4.2). */
 const refused = /;\s*q=0(\.0*)?\s*(;|$)/i;
 
-/** RFC 9110 section 12.5.1: a client that names media types must name JSON or a wildcard over it. */
+/** Media ranges that JSON is in, the most specific first: it goes before the others (RFC 9110 section 12.5.1). */
+const jsonRanges = [/application\/([\w.-]+\+)?json/i, /application\/\*/i, /\*\/\*/];
+
+/** A client that names media types must name JSON or a wildcard over it. */
 function refuseOtherThanJson(accept: string | undefined, url: string): void {
   if (accept === undefined || accept === '' || !url.startsWith('/api/')) return;
-  const takesJson = accept
-    .split(',')
-    .some((range) => /(\*\/\*|application\/(\*|([\w.-]+\+)?json))/i.test(range) && !refused.test(range));
-  if (takesJson) return;
+  const ranges = accept.split(',');
+  const named = jsonRanges.map((kind) => ranges.filter((range) => kind.test(range)));
+  const deciding = named.find((matching) => matching.length > 0) ?? [];
+  if (deciding.some((range) => !refused.test(range))) return;
   throw new AppError(
     'not-acceptable',
     'The service answers application/json and application/problem+json only.',

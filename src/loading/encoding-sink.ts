@@ -324,13 +324,16 @@ export class EncodingSink implements CellSink {
     const { name, type, default: byDefault } = this.#options.targets[target]!.column;
     const place = this.#locate(column, this.#names[column] ?? name);
     const { code, detail } = describeCellProblem(problem, type);
+    const mayBeMissing = this.#isNullable[target]! || byDefault !== 'none';
+    const isOfSheet = place.cell !== undefined;
+    const hint = hintFor(problem, kind, start === end && mayBeMissing, byDefault !== 'none', isOfSheet);
     this.#problems.add({
       ...place,
       row: this.#row,
       column: name,
       ...((end > start || kind === STRING) && { value: shortenBytes(bytes, start, end) }),
       code,
-      detail: `${detail}${hintFor(problem, kind, start === end, byDefault !== 'none', place.cell !== undefined)}`,
+      detail: `${detail}${hint}`,
     });
   }
 
@@ -420,13 +423,15 @@ function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number
 function hintFor(
   problem: number,
   kind: number,
-  isEmpty: boolean,
+  isDispensable: boolean,
   hasDefault: boolean,
   isOfSheet: boolean,
 ): string {
   if (problem === NOT_NULL)
     return hasDefault && !isOfSheet ? '; the default is for rows that leave the key out' : '';
-  if (kind === STRING && isEmpty) return '; where there is no value, send null or leave the key out';
+  if (kind === STRING && isDispensable) {
+    return `; where there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
+  }
   const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
   return wantsMoment && kind === NUMBER && isOfSheet ? '; the cell needs a date or time format' : '';
 }

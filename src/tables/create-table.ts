@@ -43,8 +43,9 @@ export async function createTable(
   const draft = draftDefinition(options);
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
     const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
-    const { table, problems } = resolved;
+    const { table, problems, admitSequences } = resolved;
     if (table.standing !== undefined || problems.length > 0) return createWithCare(client, resolved, options);
+    admitSequences();
     const results = await endWith([creation(resolved), describeRelation(schema, name)]);
     const facts: TableFacts = results.at(-1)!.rows[0].found;
     return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined };
@@ -72,8 +73,9 @@ async function createWithCare(
   options: CreateOptions,
 ): Promise<CreateResult> {
   const { schema, name, ifNotExists, extraFunctions } = options;
-  const { table, problems } = resolved;
+  const { table, problems, admitSequences } = resolved;
   let { standing } = table;
+  if (standing === undefined) admitSequences();
   if (standing !== undefined || problems.length > 0) await checkDefinition(client, resolved);
   standing ??= await tryCreate(client, resolved);
   if (standing === undefined) {

@@ -22,7 +22,9 @@ export type { PreparedTable, PrepareOptions };
  */
 export async function prepareTable(client: ClientBase, options: PrepareOptions): Promise<PreparedTable> {
   await client.query(lockTableName(options.schema, options.name));
-  return checkDefinition(client, await resolveDefinition(client, options));
+  const resolved = await resolveDefinition(client, options);
+  resolved.admitSequences();
+  return checkDefinition(client, resolved);
 }
 
 /**

@@ -47,6 +47,12 @@ export interface ResolvedDefinition {
   table: PreparedTable;
   trials: ColumnTrial[];
   problems: Problem[];
+  /**
+   * To be asked before a table is made of it: its defaults take numbers of these.
+   *
+   * @throws AppError `schema-forbidden`
+   */
+  admitSequences: () => void;
 }
 
 /** A definition whose texts are parsed and whose names are still to be looked up. */
@@ -86,7 +92,7 @@ export function draftDefinition(options: PrepareOptions): DefinitionDraft {
   return { schema, name, definition, columns, problems, request, admitSchema };
 }
 
-/** @throws AppError `schema-not-found`, `schema-forbidden` (of a sequence), `permission-denied` */
+/** @throws AppError `schema-not-found`, `permission-denied` */
 export async function resolveDraft(
   client: ClientBase,
   draft: DefinitionDraft,
@@ -99,7 +105,6 @@ export async function resolveDraft(
     const { role } = found.schema;
     throw new AppError('permission-denied', `The role "${role}" lacks CREATE on the schema "${schema}".`);
   }
-  for (const sequence of found.sequences) if (sequence !== null) draft.admitSchema(sequence.schema);
   const resolver = new Resolver(request, found, problems);
   const keyColumns = definition.primaryKey?.columns ?? [];
   const columns = drafts
@@ -119,6 +124,12 @@ export async function resolveDraft(
     table: { schema, name, columns, primaryKey, unique, foreignKeys, standing },
     trials: resolver.trials,
     problems,
+    admitSequences: () => {
+      for (const [index, { schema: written }] of request.sequences.entries()) {
+        const schema = written ?? found.sequences[index]?.schema;
+        if (schema !== undefined) draft.admitSchema(schema);
+      }
+    },
   };
 }
 

@@ -21,6 +21,7 @@ import { encodeFloat4, encodeFloat8 } from './floats.ts';
 import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
 import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
+import { isJsonSpace } from './json-text.ts';
 import { formatMoment, momentText } from './moment-text.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
@@ -127,8 +128,10 @@ function kindOfText(code: number, bytes: Buffer, start: number, end: number): nu
 }
 
 function kindOfJson(encoder: ColumnEncoder, kind: number, bytes: Buffer, start: number, end: number): number {
-  const mayBeNested = encoder.readsText && kind === cell.STRING && end > start;
-  return mayBeNested && isBracket(bytes[start]!) ? kindOfJsonText(bytes, start, end) : kind;
+  if (!encoder.readsText || kind !== cell.STRING) return kind;
+  let first = start;
+  while (first < end && isJsonSpace(bytes[first]!)) first++;
+  return first < end && isBracket(bytes[first]!) ? kindOfJsonText(bytes, first, end) : kind;
 }
 
 function isBracket(byte: number): boolean {

@@ -48,6 +48,7 @@ function placeOf(member: string): string {
   return '';
 }
 
+const WRONG_DEFINITION = 'The body must be an object that holds "table".';
 const WRONG_DOCUMENT = 'The body must be an object that holds "table", "data" or both.';
 const WRONG_DATA = 'The member "data" must be an array of row objects.';
 
@@ -127,7 +128,10 @@ export class JsonUploadScanner {
   end(): void {
     const isNumber = this.#state === IN_VALUE && !this.#isObject && this.#value.isComplete();
     if (this.#state !== DOCUMENT_END && !isNumber) throw this.#incomplete();
-    if (!this.#isObject) throw invalidBody('', 'wrong-type', WRONG_DOCUMENT);
+    if (!this.#isObject) {
+      const isDefinition = this.#known.length === 1;
+      throw invalidBody('', 'wrong-type', isDefinition ? WRONG_DEFINITION : WRONG_DOCUMENT);
+    }
   }
 
   /** Goes on with whatever it is in, to its end or the chunk's. */

@@ -239,7 +239,9 @@ export class SheetRows {
   #closeHeader(row: number): void {
     this.headerRow = row;
     const texts = Array.from(this.#headerTexts, (text) => text ?? '');
-    const named = texts.filter((text) => text !== '').length;
+    // Of names in snake_case nothing is left but these.
+    const naming = this.#options.columnNames === 'snake_case' ? /[\p{L}\p{M}\p{N}]/u : /./s;
+    const named = texts.filter((text) => naming.test(text)).length;
     if (named > this.#options.limits.maxColumns) throw this.#tooManyColumns();
     this.#names = nameColumns(texts, this.#options.columnNames, this.#firstColumn + 1);
     this.#sinkColumns = new Int32Array(texts.length).fill(unnamed);
@@ -292,13 +294,16 @@ function headerText(kind: number, bytes: Buffer, start: number, end: number): st
 }
 
 /** No name is so long; the header cells of a row are held all at once, and each may be as long as a cell. */
-const maxHeaderBytes = 256;
+const maxHeaderLength = 256;
 
 /** The text, trimmed; of a long one its beginning. */
 function shortText(bytes: Buffer, start: number, end: number): string {
   let from = start;
   while (from < end && bytes[from]! <= 0x20) from++;
-  return bytes.toString('utf8', from, Math.min(end, from + maxHeaderBytes)).trim();
+  return bytes
+    .toString('utf8', from, Math.min(end, from + 4 * maxHeaderLength))
+    .trim()
+    .slice(0, maxHeaderLength);
 }
 
 const epochMilliseconds = Date.UTC(2000, 0, 1);
