@@ -255,6 +255,10 @@ SELECT DISTINCT dependent FROM (
     (SELECT pg_describe_object('pg_class'::regclass, v.oid, 0)
      FROM pg_rewrite r JOIN pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm')
      WHERE d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid),
+    -- The table built aside has a name that nobody knows.
+    (SELECT format('the default of column %I in the new definition', n.attname)
+     FROM pg_attrdef a JOIN pg_attribute n ON n.attrelid = a.adrelid AND n.attnum = a.adnum
+     WHERE d.classid = 'pg_attrdef'::regclass AND a.oid = d.objid AND a.adrelid = to_regclass($2)),
     pg_describe_object(d.classid, d.objid, d.objsubid)) AS dependent
   FROM pg_depend d JOIN target t
     ON (d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT oid FROM dropped))
