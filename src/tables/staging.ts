@@ -109,7 +109,8 @@ export const findBuiltInInputCheck: Statement = {
 export const createOwnInputCheck: Statement = {
   text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value text, type text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  EXECUTE 'SELECT $1::' || type USING value;
+  -- A cast would cut bits that are too many.
+  EXECUTE 'SELECT v FROM json_to_record(json_build_object(''v'', $1)) AS r(v ' || type || ')' USING value;
   RETURN true;
 EXCEPTION WHEN OTHERS THEN
   RETURN false;
