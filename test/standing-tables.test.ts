@@ -378,6 +378,32 @@ test('numbers of a sequence follow the rows, whatever cells are missing', async 
   ]);
 });
 
+test('a row may refer to one of the same upload that has other keys', async () => {
+  await service.rows(
+    "CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES t, c int, r int4range DEFAULT '[1,2)')",
+  );
+  const data = [
+    { id: 30, p: 31, c: 1 },
+    { id: 31, c: 1, r: '[3,4)' },
+    { id: 32, p: 30 },
+  ];
+  for (const [action, counts] of [
+    ['fail', [3, 0]],
+    ['update', [1, 3]],
+  ] as const) {
+    const answer = await append(
+      action === 'fail' ? data : [...data, { id: 33, p: 33 }],
+      `&on_conflict=${action}`,
+    );
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.deepEqual([answer.body.load.rows, answer.body.load.updated], counts);
+    await service.rows('UPDATE t SET p = NULL');
+  }
+  await assertRefused(await append([...data, { id: 35, p: 99 }], '&on_conflict=update'), [
+    { row: 4, column: 'p', value: '99', code: 'no-such-reference' },
+  ]);
+});
+
 suite('CHECK constraints', () => {
   test('name every row that does not pass, and all of them', async () => {
     await service.rows(

@@ -3,6 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
+import type { Statement } from '../postgres/sql.ts';
 import { isRefusalOfData, isRefusalOfInput } from '../postgres/sqlstate.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import {
@@ -16,7 +17,9 @@ import {
   findSurplusRows,
   lastRowNumber,
   mergeShape,
+  mergeTogether,
   ownInputCheck,
+  resetUpdateCounter,
   typedStagingTable,
 } from '../tables/staging.ts';
 import { isStagedAsText } from './target-columns.ts';
@@ -78,7 +81,10 @@ export interface Refusal {
   isDeferred: boolean;
 }
 
-/** Moves all staged rows, one shape after the other. */
+/**
+ * Moves all staged rows, one shape after the other; where a reference is refused then, all in one statement, since a row may
+ * refer to one of another shape.
+ */
 export async function moveRows(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<MovedRows> {
   const { conflict, isBare } = options;
   const updates = conflict?.action === 'update' && !isBare;
@@ -86,14 +92,21 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   await client.query('SAVEPOINT "rows"');
   let merged = 0;
   const isRefusal = refusalTest(options);
-  const refusal = await refusalOf(isRefusal, async () => {
-    if (conflict) {
-      const inputCheck = await findInputCheck(client, options.columns);
-      const staged = typedStagingTable(options.columns, isStagedAsText, inputCheck);
-      await client.query(findSurplusRows(staged, conflict));
-    }
-    for (const shape of shapes.all.keys()) merged += await moveShape(client, options, shapes, shape);
-  });
+  const attempt = (move: typeof moveInTurn): Promise<Refusal | undefined> =>
+    refusalOf(isRefusal, async () => {
+      if (conflict) {
+        const inputCheck = await findInputCheck(client, options.columns);
+        const staged = typedStagingTable(options.columns, isStagedAsText, inputCheck);
+        await client.query(findSurplusRows(staged, conflict));
+      }
+      merged = await move(client, options, shapes);
+    });
+  let refusal = await attempt(moveInTurn);
+  if (refusal && sqlstate(refusal.error) === foreignKeyViolation && shapes.all.length > 1) {
+    await client.query('ROLLBACK TO SAVEPOINT "rows"');
+    if (updates) await client.query(resetUpdateCounter);
+    refusal = await attempt(moveTogether);
+  }
   const refused = refusal ?? (isBare ? undefined : await checkDeferred(client));
   if (refused) {
     await client.query('ROLLBACK TO SAVEPOINT "rows"');
@@ -126,7 +139,7 @@ export async function findRefusedRow(
     await client.query('SAVEPOINT "part"');
     const refused =
       (await refusalOf(isRefusal, async () => {
-        await moveShape(client, options, shapes, shape, { from, to });
+        await client.query(mergeOf(options, shapes, shape, { from, to }));
       })) ?? (refusal.isDeferred ? await checkDeferred(client) : undefined);
     await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
     return refused?.error;
@@ -179,6 +192,7 @@ export async function checkDeferred(client: ClientBase): Promise<Refusal | undef
 }
 
 const cardinalityViolation = '21000';
+const foreignKeyViolation = '23503';
 
 function sqlstate(error: Error): unknown {
   return (error as { code?: unknown }).code;
@@ -206,16 +220,28 @@ function isPolicyViolation(error: unknown): error is Error {
   return error instanceof Error && 'routine' in error && error.routine === 'ExecWithCheckOptions';
 }
 
-async function moveShape(
-  client: ClientBase,
+/** @returns the rows inserted or updated */
+async function moveInTurn(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<number> {
+  let merged = 0;
+  for (const shape of shapes.all.keys()) {
+    merged += (await client.query(mergeOf(options, shapes, shape))).rowCount ?? 0;
+  }
+  return merged;
+}
+
+function moveTogether(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<number> {
+  const merges = [...shapes.all.keys()].map((shape) => mergeOf(options, shapes, shape));
+  return readCount(client, mergeTogether(merges));
+}
+
+function mergeOf(
   { relation, columns, conflict, isBare }: MoveOptions,
   shapes: Shapes,
   shape: number,
   range?: { from: number; to: number },
-): Promise<number> {
+): Statement {
   const shapeColumns = shapes.all[shape]!.map((position) => columns[position]!);
-  const merge = mergeShape(relation, shapeColumns, shape, conflict, !isBare, columns, isStagedAsText, range);
-  return (await client.query(merge)).rowCount ?? 0;
+  return mergeShape(relation, shapeColumns, shape, conflict, !isBare, columns, isStagedAsText, range);
 }
 
 async function readCount(client: ClientBase, statement: { text: string }): Promise<number> {

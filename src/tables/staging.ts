@@ -93,6 +93,8 @@ export const createUpdateCounter: Statement = {
   text: `CREATE TEMPORARY SEQUENCE ${updateCounter} OWNED BY ${stagingTable}.${shapeColumn}`,
 };
 
+export const resetUpdateCounter: Statement = { text: `ALTER SEQUENCE ${updateCounter} RESTART` };
+
 export const countUpdatedRows: Statement = {
   text: `SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`,
 };
@@ -170,6 +172,17 @@ export function mergeShape(
 SELECT ${values.join(', ')} FROM ${stagingTable} s WHERE s.${shapeColumn} = ${shape}${isKept}${isInRange}
 ORDER BY s.${rowNumber} ${conflict && hasKey ? onConflict(conflict, columns, tableColumns) : ''}`,
   };
+}
+
+/**
+ * Several of `mergeShape` as one statement, at whose end alone references are checked: rows of one shape may refer to those
+ * of another. One row `count`: the rows inserted or updated.
+ */
+export function mergeTogether(merges: Statement[]): Statement {
+  const names = merges.map((_, index) => `merge_${index}`);
+  const parts = merges.map(({ text }, index) => `${names[index]} AS (${text} RETURNING 1)`);
+  const counts = names.map((name) => `(SELECT count(*) FROM ${name})`);
+  return { text: `WITH ${parts.join(',\n')} SELECT (${counts.join(' + ')})::int AS count` };
 }
 
 function onConflict(
