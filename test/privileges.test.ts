@@ -140,6 +140,22 @@ suite('without TEMPORARY on the database', () => {
     );
   });
 
+  test('a row that refers to one of other keys is refused, not the role', async () => {
+    await service.rows(`CREATE TABLE tree (id int PRIMARY KEY, p int REFERENCES tree, u uuid DEFAULT gen_random_uuid());
+      GRANT ALL ON tree TO ${role}`);
+    const data = [
+      { id: 1, p: 2 },
+      { id: 2, u: null },
+    ];
+    const answer = await service.post('/table/tree/upload/json?if_exists=append', { data }, { token });
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ code }) => code),
+      ['refused-by-postgresql'],
+    );
+    await service.rows('DROP TABLE tree');
+  });
+
   test('on_conflict names it', async () => {
     const answer = await load([{ number: 'a' }], 'if_exists=append&on_conflict=skip');
     const { detail } = assertProblem(answer, 403, 'permission-denied');

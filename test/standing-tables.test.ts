@@ -404,6 +404,27 @@ test('a row may refer to one of the same upload that has other keys', async () =
   ]);
 });
 
+test('so it may where no row is staged', async () => {
+  await service.rows(
+    `CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES t, code uuid DEFAULT gen_random_uuid())`,
+  );
+  const data = [
+    { id: 1, p: 2 },
+    { id: 2, code: '0192f7a8-0000-7000-8000-000000000001' },
+    { id: 3, p: 1 },
+  ];
+  const answer = await append(data);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.equal(answer.body.load.rows, 3);
+  assert.equal((await stored()).length, 3);
+  const more = data.map(({ id, p, ...rest }) => ({ id: id + 10, ...(p && { p: p + 10 }), ...rest }));
+  await assertRefused(await append([...more, { id: 20, p: 99 }, { id: 1 }]), [
+    { row: 4, column: 'p', value: '99', code: 'no-such-reference' },
+    { row: 5, column: 'id', value: '1', code: 'not-unique' },
+  ]);
+  assert.equal((await stored()).length, 3);
+});
+
 suite('CHECK constraints', () => {
   test('name every row that does not pass, and all of them', async () => {
     await service.rows(

@@ -63,6 +63,11 @@ export class CopySession implements RowOutput {
     this.#beforeCopy = options.beforeCopy;
   }
 
+  /** Of the rows that were kept some name other columns than others. */
+  get hasShapes(): boolean {
+    return new Set(this.#kept.map(({ columns }) => columns)).size > 1;
+  }
+
   /** @throws the connection's error, or PostgreSQL's where it is not about the rows */
   async write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void> {
     await this.#keep(columns, rows);

@@ -130,16 +130,28 @@ async function loadStraight<Result>(
     const session = new CopySession(client, relation, namesOf(columns), { tee });
     if (tee) await client.query('SAVEPOINT "rows"');
     const { sink, places } = await copyRows(client, input, problems, options, targets, session, false);
-    const refusal: Refusal | undefined = session.refusal
-      ? { error: session.refusal, isDeferred: false }
-      : isBare
-        ? undefined
-        : await checkDeferred(client);
+    const stage = async (shapes: Shapes): Promise<boolean> => {
+      await client.query('ROLLBACK TO SAVEPOINT "rows"');
+      await client.query(createStagingTable(columns, () => false));
+      return !(await session.replay(stagingTable, (shape) => stageShape(client, shapes, shape)));
+    };
+    const mayBeTooEarly = isOfReference(session.refusal) && session.hasShapes && problems.count === 0;
+    const moved =
+      mayBeTooEarly && columns.length <= maxStagedColumns
+        ? await moveAgain(client, options, stage)
+        : undefined;
+    const refusal: Refusal | undefined =
+      session.refusal && !moved
+        ? { error: session.refusal, isDeferred: false }
+        : isBare
+          ? undefined
+          : await checkDeferred(client);
+    const inserted = moved ?? session.rowsTaken;
     return await use({
-      inserted: session.rowsTaken,
+      inserted,
       updated: 0,
       skipped: 0,
-      suppressed: sink.loaded - session.rowsTaken,
+      suppressed: sink.loaded - inserted,
       places,
       refusal: refusal?.error,
       explain: async (error, existing, readRules) => {
@@ -156,13 +168,10 @@ async function loadStraight<Result>(
         const named = refusedRow(error, session.rowsBefore, places);
         if (!tee || columns.length > maxStagedColumns) return problems.add(named);
         await orElse(problems, named, async () => {
-          await client.query('ROLLBACK TO SAVEPOINT "rows"');
-          const rules = await readRules();
           const shapes = new Shapes(Number.POSITIVE_INFINITY);
-          await client.query(createStagingTable(columns, () => false));
-          const stage = (shape: readonly number[]) => stageShape(client, shapes, shape);
           // What is too large for the table is so for the staging table, too.
-          if (await session.replay(stagingTable, stage)) return;
+          if (!(await stage(shapes))) return;
+          const rules = await readRules();
           const before = problems.count;
           const sent = { relation: stagingTable, existing };
           const unread = await findInStaged(client, sent, rules, places, problems, options, shapes);
@@ -178,6 +187,37 @@ async function loadStraight<Result>(
   } finally {
     await tee?.close();
   }
+}
+
+/**
+ * Rows of one COPY cannot refer to those of a later one: so they are staged, and moved in one statement.
+ *
+ * @param stage undoes what was copied, and stages it
+ * @returns the rows inserted; undefined where they are refused again, and all is as it was
+ */
+async function moveAgain(
+  client: ClientBase,
+  options: LoadRowsOptions,
+  stage: (shapes: Shapes) => Promise<boolean>,
+): Promise<number | undefined> {
+  const shapes = new Shapes(Number.POSITIVE_INFINITY);
+  try {
+    if (await stage(shapes)) {
+      const { refusal, merged } = await moveRows(client, { ...options, conflict: undefined }, shapes);
+      if (!refusal) return merged;
+      // Its own savepoint of the name goes before ours.
+      await client.query('RELEASE SAVEPOINT "rows"');
+    }
+  } catch (error) {
+    // Not every role may make a temporary table.
+    if (!isLackOfPrivilege(error)) throw error;
+  }
+  await client.query('ROLLBACK TO SAVEPOINT "rows"');
+  return undefined;
+}
+
+function isOfReference(error: Error | undefined): boolean {
+  return (error as { code?: string } | undefined)?.code === foreignKeyViolation;
 }
 
 async function loadStaged<Result>(
@@ -277,6 +317,7 @@ async function orElse(problems: Problems, named: Problem, search: () => Promise<
 }
 
 const statementTimedOut = '57014';
+const foreignKeyViolation = '23503';
 
 async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
   await client.query(beginShape(shapes.numberOf(columns)));
