@@ -21,10 +21,10 @@ import {
   stagingTable,
   typedStagingTable,
 } from '../tables/staging.ts';
-import type { SentRows } from '../tables/violations.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink, type TargetColumn } from './encoding-sink.ts';
+import { findInStaged } from './find-in-staged.ts';
 import {
   findViolations,
   largestKey,
@@ -321,48 +321,6 @@ const foreignKeyViolation = '23503';
 
 async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
   await client.query(beginShape(shapes.numberOf(columns)));
-}
-
-/** `findViolations` among rows in the staging table, for what they say. */
-async function findInStaged(
-  client: ClientBase,
-  sent: SentRows,
-  rules: RowRule[],
-  places: RowPlaces,
-  problems: Problems,
-  options: LoadRowsOptions,
-  shapes: Shapes,
-): Promise<string[]> {
-  const told = rules.filter((rule) => isToldBySent(rule, options, places, shapes));
-  const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, options, shapes) };
-  const unread = await findViolations(client, staged, told, places, problems);
-  return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
-}
-
-/** Whether rows in the staging table say what a rule asks: those lack what PostgreSQL computes, and what triggers fill in. */
-function isToldBySent(
-  rule: RowRule,
-  options: LoadRowsOptions,
-  { sourceColumn }: RowPlaces,
-  shapes: Shapes,
-): boolean {
-  // What rows refer to may be numbers that PostgreSQL is to give.
-  const referenced = rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
-  if (shapesWithout(referenced, options, shapes).length > 0) return false;
-  return [...rule.columns, ...referenced].every((name) => {
-    const isGenerated = options.columns.some((column) => column.name === name && column.isGenerated);
-    return !isGenerated && !(options.hasRowTriggers && sourceColumn(name) < 0);
-  });
-}
-
-/** The numbers of the shapes without a value for one of the columns, where it is not NULL. */
-function shapesWithout(names: string[], { columns, conflict }: LoadRowsOptions, shapes: Shapes): number[] {
-  const places = columns.flatMap(({ name, default: value }, place) =>
-    names.includes(name) && (value !== 'none' || conflict?.action === 'update') ? [place] : [],
-  );
-  return [...shapes.all.keys()].filter((number) =>
-    places.some((place) => !shapes.all[number]!.includes(place)),
-  );
 }
 
 function inputRules(columns: LoadColumn[], inputCheck: string): RowRule[] {

@@ -1,0 +1,59 @@
+/**
+ * Which rows in the staging table break a rule of the table that they are for: those that the rows themselves tell, since what
+ * PostgreSQL computes, its defaults and triggers come only on the way.
+ */
+import type { ClientBase } from 'pg';
+import type { LoadColumn } from '../tables/load-column.ts';
+import type { RowRule } from '../tables/row-constraints.ts';
+import type { SentRows } from '../tables/violations.ts';
+import { findViolations, type RowPlaces } from './find-violations.ts';
+import type { Shapes } from './move-rows.ts';
+import type { Problems } from './problems.ts';
+
+export interface StagedLoad {
+  columns: LoadColumn[];
+  conflict: { action: 'skip' | 'update' } | undefined;
+  /** Triggers may change rows. */
+  hasRowTriggers: boolean;
+}
+
+/**
+ * Adds them to the problems.
+ *
+ * @returns as `findViolations`
+ */
+export async function findInStaged(
+  client: ClientBase,
+  sent: SentRows,
+  rules: RowRule[],
+  places: RowPlaces,
+  problems: Problems,
+  load: StagedLoad,
+  shapes: Shapes,
+): Promise<string[]> {
+  const told = rules.filter((rule) => isToldBySent(rule, load, places, shapes));
+  const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load, shapes) };
+  const unread = await findViolations(client, staged, told, places, problems);
+  return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
+}
+
+/** Whether rows in the staging table say what a rule asks: those lack what PostgreSQL computes, and what triggers fill in. */
+function isToldBySent(rule: RowRule, load: StagedLoad, { sourceColumn }: RowPlaces, shapes: Shapes): boolean {
+  // What rows refer to may be numbers that PostgreSQL is to give.
+  const referenced = rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
+  if (shapesWithout(referenced, load, shapes).length > 0) return false;
+  return [...rule.columns, ...referenced].every((name) => {
+    const isGenerated = load.columns.some((column) => column.name === name && column.isGenerated);
+    return !isGenerated && !(load.hasRowTriggers && sourceColumn(name) < 0);
+  });
+}
+
+/** The numbers of the shapes without a value for one of the columns, where it is not NULL. */
+function shapesWithout(names: string[], { columns, conflict }: StagedLoad, shapes: Shapes): number[] {
+  const places = columns.flatMap(({ name, default: value }, place) =>
+    names.includes(name) && (value !== 'none' || conflict?.action === 'update') ? [place] : [],
+  );
+  return [...shapes.all.keys()].filter((number) =>
+    places.some((place) => !shapes.all[number]!.includes(place)),
+  );
+}
