@@ -96,9 +96,16 @@ export class AppError extends Error {
 
 const maxShownValue = 100;
 
-/** A query parameter whose value is found wrong only once the upload is looked at. */
-export function wrongParameter(name: string, value: string, detail: string): AppError {
-  return new AppError('invalid-parameter', detail, {
-    errors: [{ column: name, value: value.slice(0, maxShownValue), code: 'invalid-parameter', detail }],
-  });
+/**
+ * The fault of one parameter, or of one part of a form.
+ *
+ * @param fault its own code, where there is a more telling one; what was given, to be shown shortened
+ */
+export function wrongParameter(
+  name: string,
+  detail: string,
+  { code = 'invalid-parameter', value }: { code?: string; value?: string } = {},
+): AppError {
+  const shown = value === undefined ? {} : { value: value.slice(0, maxShownValue) };
+  return new AppError('invalid-parameter', detail, { errors: [{ column: name, ...shown, code, detail }] });
 }

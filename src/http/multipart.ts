@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busboy';
-import { AppError } from '../errors.ts';
+import { AppError, wrongParameter } from '../errors.ts';
 import type { Spool } from '../sources/spool.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;
@@ -126,9 +126,7 @@ function asMultipartError(error: unknown): unknown {
 }
 
 function partFault(name: string, code: string, detail: string): AppError {
-  return new AppError('invalid-parameter', detail, {
-    errors: [{ column: name.slice(0, 100), code, detail }],
-  });
+  return wrongParameter(name.slice(0, 100), detail, { code });
 }
 
 function bodyPartTooLarge(maxBytes: number): AppError {

@@ -3,7 +3,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { AppError } from '../errors.ts';
+import { AppError, wrongParameter } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
 import { identifierFault, isSystemSchema } from '../tables/identifiers.ts';
 import { authenticate, type Grants, requireSchema, requireScope, type Scope } from './auth.ts';
@@ -96,9 +96,7 @@ function refuseUnfitName(parameter: string, name: string): void {
   const fault = identifierFault(name);
   if (fault === undefined) return;
   const detail = `The name given as ${parameter} ${fault}.`;
-  throw new AppError('invalid-parameter', detail, {
-    errors: [{ column: parameter, code: 'invalid-name', detail, value: name.slice(0, 100) }],
-  });
+  throw wrongParameter(parameter, detail, { code: 'invalid-name', value: name });
 }
 
 /** By hand: `AbortSignal.any` leaves its work to the garbage collector. */

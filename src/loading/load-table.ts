@@ -2,7 +2,7 @@
  * The whole pipeline: input → (infer) → encode → COPY → constraints → describe → commit, in one transaction.
  */
 import type { ClientBase, Pool } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError, wrongParameter } from '../errors.ts';
 import { inTransaction, type TransactionOptions } from '../postgres/transaction.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { compareWithStanding } from '../tables/compare-definition.ts';
@@ -312,9 +312,7 @@ function conflictOption({ onConflict }: LoadRequest, { keys }: LoadTarget): Conf
   if (onConflict === 'fail') return undefined;
   if (keys.length > 0) return { action: onConflict, keys };
   const detail = `on_conflict=${onConflict} needs a primary key or a unique constraint, and the table has none.`;
-  throw new AppError('invalid-parameter', detail, {
-    errors: [{ column: 'on_conflict', code: 'no-key', detail }],
-  });
+  throw wrongParameter('on_conflict', detail, { code: 'no-key' });
 }
 
 /** A definition sent along with rows for a table that stands must agree with it. */

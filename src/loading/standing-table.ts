@@ -66,7 +66,7 @@ async function add(client: ClientBase, relation: string, columns: InferredColumn
   } catch (error) {
     if (!(error instanceof DatabaseError) || !takesNoColumn.has(error.code ?? '')) throw error;
     const detail = `PostgreSQL adds no column to this table: ${error.message}.`;
-    throw wrongParameter('extra_columns', 'add', detail);
+    throw wrongParameter('extra_columns', detail, { value: 'add' });
   }
 }
 

@@ -20,12 +20,12 @@ export function chooseSheet(sheets: SheetSummary[], wanted: string | undefined):
   const sheet = sheets[chosen];
   if (sheet === undefined) {
     const detail = `There is no sheet ${quote(wanted)}. The sheets are: ${listNames(sheets)}.`;
-    throw wrongParameter('sheet', wanted, detail);
+    throw wrongParameter('sheet', detail, { value: wanted });
   }
   if (!sheet.hasCells) {
     const worksheets = sheets.filter(({ hasCells }) => hasCells);
     const detail = `Sheet ${quote(sheet.name)} has no cells. Those that have: ${listNames(worksheets)}.`;
-    throw wrongParameter('sheet', wanted, detail);
+    throw wrongParameter('sheet', detail, { value: wanted });
   }
   return chosen;
 }

@@ -45,12 +45,12 @@ export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLi
   const range = options.range === undefined ? wholeSheet : parseRange(options.range);
   if (range === undefined) {
     const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(options.range!)}.`;
-    throw wrongParameter('range', options.range!, detail);
+    throw wrongParameter('range', detail, { value: options.range! });
   }
   const { headerRow, columnNames, cellErrors } = options;
   if (headerRow !== undefined && (headerRow < range.firstRow || headerRow > range.lastRow)) {
     const detail = `Header row ${headerRow} is outside of the range that is read.`;
-    throw wrongParameter('header_row', String(headerRow), detail);
+    throw wrongParameter('header_row', detail, { value: String(headerRow) });
   }
   return {
     range,

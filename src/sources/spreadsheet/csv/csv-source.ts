@@ -34,7 +34,7 @@ export async function openCsv(
 ): Promise<SpreadsheetSource> {
   if (options.sheet !== undefined && options.sheet !== theSheet && options.sheet !== '1') {
     const detail = 'The file is a text file (CSV) and has no sheets: leave `sheet` out.';
-    throw wrongParameter('sheet', options.sheet, detail);
+    throw wrongParameter('sheet', detail, { value: options.sheet });
   }
   const rowsOptions = toRowsOptions(options, limits);
   const head = await readRange(file, 0, headBytes);

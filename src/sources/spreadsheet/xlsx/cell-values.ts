@@ -42,11 +42,11 @@ export interface SheetTarget {
   endRow(): void;
 }
 
-/** 1899-12-30, -31 and 1904-01-01 since 2000-01-01: the days that programs write a time of day at. */
 /** As Excel shows them. */
 const trueText = Buffer.from('TRUE');
 const falseText = Buffer.from('FALSE');
 
+/** 1899-12-30, -31 and 1904-01-01 since 2000-01-01: the days that programs write a time of day at. */
 const timeOnlyDays = [-36_526, -36_525, -35_064];
 
 export class CellValues {
