@@ -18,7 +18,7 @@ import type { ColumnEncoder } from './encoders/column-encoder.ts';
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
-import { type Problems, shortenBytes } from './problems.ts';
+import { addRowFault, type Problems, shortenBytes } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 
 /** A column that rows are loaded into. */
@@ -195,16 +195,7 @@ export class EncodingSink implements CellSink {
     }
     this.#isRefused = true;
     this.#seenIn.fill(this.#stamp);
-    if (!this.#problems.hasRoom) {
-      this.#problems.addUnlisted(1);
-      return;
-    }
-    this.#problems.add({
-      ...this.#options.locate(this.#row, -1, ''),
-      row: this.#row,
-      value: shortenBytes(bytes, start, end),
-      ...describeCellProblem(fault),
-    });
+    addRowFault(this.#problems, this.#options.locate, this.#row, fault, bytes, start, end);
   }
 
   endRow(): void {
@@ -324,9 +315,9 @@ export class EncodingSink implements CellSink {
     const { name, type, default: byDefault } = this.#options.targets[target]!.column;
     const place = this.#locate(column, this.#names[column] ?? name);
     const { code, detail } = describeCellProblem(problem, type);
-    const mayBeMissing = this.#isNullable[target]! || byDefault !== 'none';
-    const isOfSheet = place.cell !== undefined;
-    const hint = hintFor(problem, kind, start === end && mayBeMissing, byDefault !== 'none', isOfSheet);
+    const hasDefault = byDefault !== 'none';
+    const isDispensable = start === end && (hasDefault || this.#isNullable[target]!);
+    const hint = hintFor(problem, kind, isDispensable, hasDefault, place.cell !== undefined);
     this.#problems.add({
       ...place,
       row: this.#row,

@@ -6,7 +6,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
-import { isLackOfPrivilege } from '../postgres/sqlstate.ts';
+import { isBrokenReference, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
@@ -130,23 +130,28 @@ async function loadStraight<Result>(
     const session = new CopySession(client, relation, namesOf(columns), { tee });
     if (tee) await client.query('SAVEPOINT "rows"');
     const { sink, places } = await copyRows(client, input, problems, options, targets, session, false);
-    const stage = async (shapes: Shapes): Promise<boolean> => {
+    let staged: Shapes | undefined;
+    const stage = async (): Promise<Shapes | undefined> => {
+      if (staged) return staged;
       await client.query('ROLLBACK TO SAVEPOINT "rows"');
       await client.query(createStagingTable(columns, () => false));
-      return !(await session.replay(stagingTable, (shape) => stageShape(client, shapes, shape)));
+      const shapes = new Shapes(Number.POSITIVE_INFINITY);
+      // What is too large for the table is so for the staging table, too.
+      if (await session.replay(stagingTable, (shape) => stageShape(client, shapes, shape))) return undefined;
+      staged = shapes;
+      return staged;
     };
-    const mayBeTooEarly = isOfReference(session.refusal) && session.hasShapes && problems.count === 0;
-    const moved =
-      mayBeTooEarly && columns.length <= maxStagedColumns
-        ? await moveAgain(client, options, stage)
-        : undefined;
-    const refusal: Refusal | undefined =
-      session.refusal && !moved
-        ? { error: session.refusal, isDeferred: false }
-        : isBare
-          ? undefined
-          : await checkDeferred(client);
-    const inserted = moved ?? session.rowsTaken;
+    const canBeStaged = tee !== undefined && columns.length <= maxStagedColumns;
+    let inserted = session.rowsTaken;
+    let refusal: Refusal | undefined;
+    if (session.refusal) {
+      const mayBeTooEarly = isBrokenReference(session.refusal) && session.hasShapes && problems.count === 0;
+      const moved = canBeStaged && mayBeTooEarly ? await moveAgain(client, options, stage) : undefined;
+      inserted = moved ?? inserted;
+      if (moved === undefined) refusal = { error: session.refusal, isDeferred: false };
+    } else if (!isBare) {
+      refusal = await checkDeferred(client);
+    }
     return await use({
       inserted,
       updated: 0,
@@ -166,11 +171,10 @@ async function loadStraight<Result>(
           return;
         }
         const named = refusedRow(error, session.rowsBefore, places);
-        if (!tee || columns.length > maxStagedColumns) return problems.add(named);
+        if (!canBeStaged) return problems.add(named);
         await orElse(problems, named, async () => {
-          const shapes = new Shapes(Number.POSITIVE_INFINITY);
-          // What is too large for the table is so for the staging table, too.
-          if (!(await stage(shapes))) return;
+          const shapes = await stage();
+          if (!shapes) return;
           const rules = await readRules();
           const before = problems.count;
           const sent = { relation: stagingTable, existing };
@@ -193,31 +197,19 @@ async function loadStraight<Result>(
  * Rows of one COPY cannot refer to those of a later one: so they are staged, and moved in one statement.
  *
  * @param stage undoes what was copied, and stages it
- * @returns the rows inserted; undefined where they are refused again, and all is as it was
+ * @returns the rows inserted; undefined where they are refused again, or the role may make no temporary table
  */
 async function moveAgain(
   client: ClientBase,
   options: LoadRowsOptions,
-  stage: (shapes: Shapes) => Promise<boolean>,
+  stage: () => Promise<Shapes | undefined>,
 ): Promise<number | undefined> {
-  const shapes = new Shapes(Number.POSITIVE_INFINITY);
-  try {
-    if (await stage(shapes)) {
-      const { refusal, merged } = await moveRows(client, { ...options, conflict: undefined }, shapes);
-      if (!refusal) return merged;
-      // Its own savepoint of the name goes before ours.
-      await client.query('RELEASE SAVEPOINT "rows"');
-    }
-  } catch (error) {
-    // Not every role may make a temporary table.
+  const shapes = await stage().catch((error) => {
     if (!isLackOfPrivilege(error)) throw error;
-  }
-  await client.query('ROLLBACK TO SAVEPOINT "rows"');
-  return undefined;
-}
-
-function isOfReference(error: Error | undefined): boolean {
-  return (error as { code?: string } | undefined)?.code === foreignKeyViolation;
+  });
+  if (!shapes) return undefined;
+  const { refusal, merged } = await moveRows(client, { ...options, conflict: undefined }, shapes);
+  return refusal ? undefined : merged;
 }
 
 async function loadStaged<Result>(
@@ -317,7 +309,6 @@ async function orElse(problems: Problems, named: Problem, search: () => Promise<
 }
 
 const statementTimedOut = '57014';
-const foreignKeyViolation = '23503';
 
 async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
   await client.query(beginShape(shapes.numberOf(columns)));

@@ -13,7 +13,6 @@ import { findLoadTarget, type NeededRights } from '../tables/find-load-target.ts
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
-import { describeCellProblem } from './cell-problems.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
 import { type InferredColumn, TypeInference } from './infer-types.ts';
 import { mixedColumns, unfitNames } from './inferred-columns.ts';
@@ -21,7 +20,7 @@ import type { LoadInput } from './load-input.ts';
 import { type ConflictOption, loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
-import { Problems, shortenBytes } from './problems.ts';
+import { addRowFault, Problems } from './problems.ts';
 import { openStandingTable } from './standing-table.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -171,10 +170,7 @@ async function inferWhereNeeded(
   // What is wrong is told by the pass that loads, together with all other problems, unless there is nothing to load.
   const faultyRows = new Problems();
   const inference = new TypeInference(context.limits, (row, column, _name, fault, bytes, start, end) => {
-    if (column >= 0) return;
-    if (!faultyRows.hasRoom) return faultyRows.addUnlisted(1);
-    const value = shortenBytes(bytes, start, end);
-    faultyRows.add({ ...input.locate(row, -1, ''), row, value, ...describeCellProblem(fault) });
+    if (column < 0) addRowFault(faultyRows, input.locate, row, fault, bytes, start, end);
   });
   await input.readAndKeep(inference, request.signal);
   const unfit = new Problems();

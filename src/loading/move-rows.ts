@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { isRefusalOfData, isRefusalOfInput } from '../postgres/sqlstate.ts';
+import { isBrokenReference, isRefusalOfData, isRefusalOfInput } from '../postgres/sqlstate.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import {
   builtInInputCheck,
@@ -102,7 +102,7 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
       merged = await move(client, options, shapes);
     });
   let refusal = await attempt(moveInTurn);
-  if (refusal && sqlstate(refusal.error) === foreignKeyViolation && shapes.all.length > 1) {
+  if (refusal && isBrokenReference(refusal.error) && shapes.all.length > 1) {
     await client.query('ROLLBACK TO SAVEPOINT "rows"');
     if (updates) await client.query(resetUpdateCounter);
     refusal = await attempt(moveTogether);
@@ -192,7 +192,6 @@ export async function checkDeferred(client: ClientBase): Promise<Refusal | undef
 }
 
 const cardinalityViolation = '21000';
-const foreignKeyViolation = '23503';
 
 function sqlstate(error: Error): unknown {
   return (error as { code?: unknown }).code;

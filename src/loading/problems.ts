@@ -2,6 +2,8 @@
  * The problems of one upload: all counted, the first hundred kept, so that memory stays bounded whatever their number.
  */
 import { AppError, type Problem } from '../errors.ts';
+import type { LocateCell } from '../sources/cell-sink.ts';
+import { describeCellProblem } from './cell-problems.ts';
 
 /** As many as an answer lists (CONTRACT section 4). */
 export const maxListedProblems = 100;
@@ -39,6 +41,24 @@ export class Problems {
           }; nothing was changed.`;
     throw new AppError('invalid-data', detail, { errors: listed, errorCount: this.count });
   }
+}
+
+/** Adds what is wrong with a row as a whole, as a source tells it (`CellSink.fault`). */
+export function addRowFault(
+  problems: Problems,
+  locate: LocateCell,
+  row: number,
+  fault: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): void {
+  if (!problems.hasRoom) {
+    problems.addUnlisted(1);
+    return;
+  }
+  const value = shortenBytes(bytes, start, end);
+  problems.add({ ...locate(row, -1, ''), row, value, ...describeCellProblem(fault) });
 }
 
 /** A cell's value as problems show it: at most 100 characters of it. */

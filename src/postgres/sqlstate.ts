@@ -190,6 +190,11 @@ export function isRefusalOfInput(error: unknown): error is pg.DatabaseError {
   );
 }
 
+/** Whether a foreign key has no match, or still has one. */
+export function isBrokenReference(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23503';
+}
+
 /** Whether the role may not do or see something. */
 export function isLackOfPrivilege(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42501';

@@ -13,7 +13,7 @@ import {
 } from '../cell-problems.ts';
 import {
   closeDimension,
-  counts,
+  countElement,
   type EncodeElement,
   finishArray,
   openArray,
@@ -74,8 +74,7 @@ export function encodeArrayLiteral(
       continue;
     } else {
       if (depth !== dimensions) return RAGGED_ARRAY;
-      counts[depth - 1]!++;
-      if (++shape.elements > shape.mostElements) return TOO_MANY_ELEMENTS;
+      if (!countElement(depth - 1)) return TOO_MANY_ELEMENTS;
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }

@@ -18,23 +18,19 @@ const MOST_DIMENSIONS = 6;
 /** An element takes up to 100 ns, and no other request is answered before the last one. */
 const MOST_ELEMENTS = 1_000_000;
 
-export const shape = {
-  mostDimensions: MOST_DIMENSIONS,
-  mostElements: MOST_ELEMENTS,
-  /** So far, in all. */
-  elements: 0,
-  hasNull: false,
-};
+export const shape = { mostDimensions: MOST_DIMENSIONS, hasNull: false };
 
+/** Elements so far, in all dimensions. */
+let elements = 0;
 /** Elements so far of the innermost open array of each dimension. */
-export const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
+const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
 /** Size of each dimension, -1 while none of its arrays has ended. */
 const sizes = new Int32Array(MOST_DIMENSIONS);
 
 /** Makes room for the field's header and answers where it begins. */
 export function openArray(out: CopyBuffer, dimensions: number): number {
   shape.hasNull = false;
-  shape.elements = 0;
+  elements = 0;
   sizes.fill(-1);
   const fieldStart = out.position;
   const headerBytes = 16 + 8 * dimensions;
@@ -45,6 +41,12 @@ export function openArray(out: CopyBuffer, dimensions: number): number {
 
 export function openDimension(depth: number): void {
   counts[depth] = 0;
+}
+
+/** Counts an element of the innermost open array, at this depth; false: there are too many of them. */
+export function countElement(depth: number): boolean {
+  counts[depth]!++;
+  return ++elements <= MOST_ELEMENTS;
 }
 
 /** Ends an array of the dimension; false: an earlier one had another size. */

@@ -16,7 +16,7 @@ import {
 import { encodeArrayLiteral } from './array-literal.ts';
 import {
   closeDimension,
-  counts,
+  countElement,
   type EncodeElement,
   finishArray,
   openArray,
@@ -67,8 +67,7 @@ export function encodeArray(
       at++;
     } else {
       if (depth !== dimensions || (byte === OPENING_BRACKET && !takesArrays)) return RAGGED_ARRAY;
-      counts[depth - 1]!++;
-      if (++shape.elements > shape.mostElements) return TOO_MANY_ELEMENTS;
+      if (!countElement(depth - 1)) return TOO_MANY_ELEMENTS;
       const next = elementEnd(bytes, at, end);
       const problem = encodeElement(out, element, bytes, at, next, encode);
       if (problem !== 0) return problem;

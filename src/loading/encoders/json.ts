@@ -8,7 +8,7 @@
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_FOR_JSONB } from '../cell-problems.ts';
 import { isDigit } from './characters.ts';
-import type { ColumnEncoder } from './column-encoder.ts';
+import { type ColumnEncoder, columnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { codeUnit } from './json-text.ts';
 import { encodeNumeric } from './numeric.ts';
@@ -145,17 +145,7 @@ function isInNumber(byte: number): boolean {
   return isDigit(byte) || byte === 0x2e || (byte | 0x20) === 0x65 || byte === 0x2b || byte === 0x2d;
 }
 
-const anyNumeric: ColumnEncoder = {
-  code: codes.NUMERIC,
-  oid: 1700,
-  maxLength: -1,
-  precision: -1,
-  scale: 0,
-  notNull: false,
-  element: undefined,
-  labels: undefined,
-  readsText: false,
-};
+const anyNumeric = columnEncoder({ oid: 1700, name: 'numeric', typmod: -1, kind: 'base' })!;
 
 /** Asks the numeric encoder and takes back what it wrote. */
 function fitsNumeric(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
