@@ -41,7 +41,7 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
     maxColumns: 0,
     maxCellBytes: 0,
   };
-  const scanner = new JsonUploadScanner(bounds, ['table']);
+  const scanner = new JsonUploadScanner(bounds, 'definition');
   asDefinitionFault(() => {
     scanner.write(text);
     scanner.end();

@@ -86,17 +86,6 @@ export function withSpreadsheet<Result>(
   return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, signal, reading, use));
 }
 
-function definitionOf(body: Buffer, limits: DefinitionLimits): unknown {
-  try {
-    return parseDefinitionBody(body, limits);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'invalid-json') throw error;
-    const remedy =
-      'It must be {"table": …}; with curl, a file is named after an @: -F body=@definition.json.';
-    throw new AppError('invalid-json', `The part body is not JSON. ${error.detail} ${remedy}`);
-  }
-}
-
 async function receiveSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
@@ -124,6 +113,17 @@ async function receiveSpreadsheet<Result>(
     return await use({ source, openSheet, spool, definition });
   } finally {
     await spool.close();
+  }
+}
+
+function definitionOf(body: Buffer, limits: DefinitionLimits): unknown {
+  try {
+    return parseDefinitionBody(body, limits);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid-json') throw error;
+    const remedy =
+      'It must be {"table": …}; with curl, a file is named after an @: -F body=@definition.json.';
+    throw new AppError('invalid-json', `The part body is not JSON. ${error.detail} ${remedy}`);
   }
 }
 

@@ -59,11 +59,12 @@ export async function swapTable(
   const built = quoteQualified(schema, aside);
   await lockExclusively(client, standing, lockTimeoutMs);
   await refuseDependents(client, schema, name, built);
-  await client.query((await inheritance(client, standing, built)).join(';\n'));
+  const inherited = await inheritance(client, standing, built);
   const lost = await client.query<{ what: string }>(lostQuery, [standing, built]);
 
   // PostgreSQL itself says how it would name everything of a fresh table: one is made, looked at and undone.
-  await client.query(`SAVEPOINT "names"; DROP TABLE ${standing}`);
+  // It is not to take the sequences along that the new one goes on with.
+  await client.query([...inherited, 'SAVEPOINT "names"', `DROP TABLE ${standing}`].join(';\n'));
   await client.query(createWholeTable(table, name));
   const wanted = await readNames(client, standing);
   await client.query('ROLLBACK TO SAVEPOINT "names"');
@@ -307,7 +308,7 @@ WHERE confrelid = to_regclass($1) AND contype = 'f'
   AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1))) ORDER BY 1`;
 
 const ownedSequences = (table: string) => `
-  SELECT s.*, o.attname AS column_name FROM ${table}
+  SELECT s.*, o.attname AS column_name, d.deptype AS dependency FROM ${table}
   JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
     AND d.refobjid = ${table}.oid AND d.deptype IN ('a', 'i')
   JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
@@ -357,13 +358,11 @@ SELECT
   ) AS "columnComments",
   (SELECT coalesce(jsonb_agg(DISTINCT jsonb_build_object('sequence', format('%s.%I', s.relnamespace::regnamespace, s.relname),
      'column', n.attname)), '[]')
-   FROM old
-   JOIN pg_depend owned ON owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
-     AND owned.refobjid = old.oid AND owned.deptype = 'a'
-   JOIN pg_class s ON s.oid = owned.objid AND s.relkind = 'S'
-   JOIN pg_depend used ON used.classid = 'pg_attrdef'::regclass AND used.refclassid = owned.classid AND used.refobjid = s.oid
+   FROM old_sequences s
+   JOIN pg_depend used ON used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass AND used.refobjid = s.oid
    JOIN pg_attrdef d ON d.oid = used.objid
-   JOIN new ON d.adrelid = new.oid JOIN pg_attribute n ON n.attrelid = new.oid AND n.attnum = d.adnum) AS sequences`;
+   JOIN new ON d.adrelid = new.oid JOIN pg_attribute n ON n.attrelid = new.oid AND n.attnum = d.adnum
+   WHERE s.dependency = 'a') AS sequences`;
 
 // A foreign key to the table itself names it, whatever the two are called. Constraints of the kinds n (NOT NULL) and t (of
 // a trigger) go with columns and triggers.
@@ -422,13 +421,11 @@ SELECT what FROM (
     ('settings', o.attoptions IS NOT NULL)) AS setting (what, is_lost)
   WHERE setting.is_lost
   UNION ALL
-  SELECT 10, format('the numbering of column %I: START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s', o.attname,
+  SELECT 10, format('the numbering of column %I: START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s', column_name,
     os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, CASE WHEN os.seqcycle THEN ' CYCLE' END)
-  FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attidentity <> '' AND NOT o.attisdropped
-  JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND n.attidentity <> ''
-  JOIN pg_sequence os ON os.seqrelid = pg_get_serial_sequence(old.oid::regclass::text, o.attname)::regclass
-  JOIN pg_sequence ns ON ns.seqrelid = pg_get_serial_sequence(new.oid::regclass::text, n.attname)::regclass
-  WHERE (os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, os.seqcycle)
+  FROM (${ownedSequences('old')}) o JOIN (${ownedSequences('new')}) n USING (column_name)
+  JOIN pg_sequence os ON os.seqrelid = o.oid JOIN pg_sequence ns ON ns.seqrelid = n.oid
+  WHERE o.dependency = 'i' AND n.dependency = 'i' AND (os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, os.seqcycle)
     IS DISTINCT FROM (ns.seqstart, ns.seqincrement, ns.seqmin, ns.seqmax, ns.seqcache, ns.seqcycle)
   UNION ALL
   SELECT 11, 'the comment on ' || pg_describe_object(d.classoid, d.objoid, 0)

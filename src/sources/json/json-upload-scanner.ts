@@ -63,7 +63,7 @@ export class JsonUploadScanner {
   dataSeen = false;
   readonly locate: LocateCell = locateInData;
 
-  readonly #known: readonly string[];
+  readonly #takesRows: boolean;
   readonly #tableLimit: Limit;
   readonly #rows: JsonRowScanner;
   readonly #utf8 = new Utf8Checker();
@@ -83,9 +83,9 @@ export class JsonUploadScanner {
   /** Bytes taken so far. */
   #taken = 0;
 
-  /** @param known the members that the body may have */
-  constructor(limits: JsonLimits, known: readonly ('table' | 'data')[] = ['table', 'data']) {
-    this.#known = known;
+  /** @param body with `data`, or a definition alone */
+  constructor(limits: JsonLimits, body: 'upload' | 'definition' = 'upload') {
+    this.#takesRows = body === 'upload';
     this.#tableLimit = { setting: 'MAX_DEFINITION_BYTES', value: limits.maxTableBytes, unit: 'bytes' };
     this.#rows = new JsonRowScanner(limits.maxDepth, limits.maxColumns, limits.maxCellBytes);
     this.#value = new JsonValueScanner(limits.maxDepth);
@@ -129,8 +129,7 @@ export class JsonUploadScanner {
     const isNumber = this.#state === IN_VALUE && !this.#isObject && this.#value.isComplete();
     if (this.#state !== DOCUMENT_END && !isNumber) throw this.#incomplete();
     if (!this.#isObject) {
-      const isDefinition = this.#known.length === 1;
-      throw invalidBody('', 'wrong-type', isDefinition ? WRONG_DEFINITION : WRONG_DOCUMENT);
+      throw invalidBody('', 'wrong-type', this.#takesRows ? WRONG_DOCUMENT : WRONG_DEFINITION);
     }
   }
 
@@ -215,9 +214,9 @@ export class JsonUploadScanner {
   #enterMember(): void {
     const name = this.#held.bytes.toString('utf8', 0, this.#held.length);
     const pointer = pointerTo(name);
-    if (!this.#known.includes(name)) {
+    if (name !== 'table' && !(name === 'data' && this.#takesRows)) {
       const shown = name.length > 63 ? `${name.slice(0, 63)}…` : name;
-      const known = this.#known.length === 1 ? `"${this.#known[0]}" is` : '"table" and "data" are';
+      const known = this.#takesRows ? '"table" and "data" are' : '"table" is';
       const detail = `The body has a member "${shown}"; only ${known} known here.${placeOf(shown)}`;
       throw invalidBody(pointer, 'unknown-key', detail);
     }

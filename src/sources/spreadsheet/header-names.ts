@@ -78,6 +78,13 @@ function freeName(name: string, taken: Set<string>, nextSuffix: Map<string, numb
   }
 }
 
+/** Whether anything of a header is left in a name of the style. */
+export function namesColumn(text: string, style: 'exact' | 'snake_case'): boolean {
+  return style === 'snake_case' ? nameLetter.test(text) : text !== '';
+}
+
+const nameLetter = /[\p{L}\p{M}\p{N}]/u;
+
 /** `Order ID` and `orderId` are `order_id`; letters of all scripts stay. */
 function toSnakeCase(text: string): string {
   return text

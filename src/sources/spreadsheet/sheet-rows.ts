@@ -26,7 +26,7 @@ import {
   wholeSheet,
 } from './cell-address.ts';
 import { listNames, quote } from './choose-sheet.ts';
-import { type ColumnNames, nameBlankColumn, nameColumns } from './header-names.ts';
+import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
 import { dayMicroseconds } from './xlsx/serial-date.ts';
@@ -239,11 +239,11 @@ export class SheetRows {
   #closeHeader(row: number): void {
     this.headerRow = row;
     const texts = Array.from(this.#headerTexts, (text) => text ?? '');
-    // Of names in snake_case nothing is left but these.
-    const naming = this.#options.columnNames === 'snake_case' ? /[\p{L}\p{M}\p{N}]/u : /./s;
-    const named = texts.filter((text) => naming.test(text)).length;
-    if (named > this.#options.limits.maxColumns) throw this.#tooManyColumns();
-    this.#names = nameColumns(texts, this.#options.columnNames, this.#firstColumn + 1);
+    const { columnNames, limits } = this.#options;
+    // Before they are named, which takes a while.
+    const named = texts.filter((text) => namesColumn(text, columnNames)).length;
+    if (named > limits.maxColumns) throw this.#tooManyColumns();
+    this.#names = nameColumns(texts, columnNames, this.#firstColumn + 1);
     this.#sinkColumns = new Int32Array(texts.length).fill(unnamed);
     this.#names.named.forEach((name, place) => {
       if (name !== undefined) this.#addColumn(place, name);
