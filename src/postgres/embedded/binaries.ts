@@ -3,8 +3,8 @@
  * dependency: npm installs the one that fits the machine.
  */
 
-import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstat, readFile, symlink } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { arch, platform } from 'node:process';
 
 export interface Binaries {
@@ -45,9 +45,36 @@ export async function findBinaries(target = `${platform}-${arch}`): Promise<Bina
   }
   const root = dirname(dirname(programs.postgres));
   const manifest = JSON.parse(await readFile(join(dirname(root), 'package.json'), 'utf8'));
+  await restoreLinks(dirname(root), name);
   return { root, version: manifest.version };
 }
 
 export function programPath(binaries: Binaries, program: 'initdb' | 'pg_ctl' | 'postgres'): string {
   return join(binaries.root, 'bin', platform === 'win32' ? `${program}.exe` : program);
+}
+
+/**
+ * Makes the symbolic links that the package lists and that are missing, such as `libpq.so.5`. npm packages cannot hold links,
+ * so the package's install script makes them; after `npm ci --ignore-scripts` they are missing.
+ */
+export async function restoreLinks(packageFolder: string, name: string): Promise<void> {
+  const list = await readFile(join(packageFolder, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links: { source: string; target: string }[] = JSON.parse(list);
+  try {
+    for (const { source, target } of links) {
+      const link = join(packageFolder, target);
+      if (await lstat(link).catch(() => undefined)) continue;
+      await symlink(relative(dirname(link), join(packageFolder, source)), link).catch(unlessItExists);
+    }
+  } catch (cause) {
+    throw new Error(
+      `the package ${name} lacks the links that its install script makes: run "npm rebuild ${name}" as a user who may write to node_modules`,
+      { cause },
+    );
+  }
+}
+
+/** Another process that starts at the same moment makes the same links. */
+function unlessItExists(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error;
 }

@@ -1,0 +1,88 @@
+/** `scripts/run.mjs`, which every npm script starts with, and the runtime that npm installs for it. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+const root = join(import.meta.dirname, '..');
+const launcher = join(root, 'scripts', 'run.mjs');
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-launcher-'));
+});
+
+after(() => rm(folder, { recursive: true }));
+
+interface Ended {
+  code: number | string;
+  stdout: string;
+  stderr: string;
+}
+
+async function run(...parameters: string[]): Promise<Ended> {
+  return new Promise((resolve) =>
+    execFile(process.execPath, parameters, { cwd: root }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    ),
+  );
+}
+
+async function script(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+test('the file that is started gets its arguments as if it had been started directly', async () => {
+  const file = await script(
+    'arguments.ts',
+    'const given: string[] = process.argv.slice(1); console.log(given);',
+  );
+  const { code, stdout } = await run(launcher, file, '--ttl', '8h');
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(stdout.replaceAll("'", '"')), [file, '--ttl', '8h']);
+});
+
+test('on an older Node.js the launcher ends with one sentence that says what to do', async () => {
+  const versions = '{value:{...process.versions,node:"20.20.2"}}';
+  const older = `data:text/javascript,Object.defineProperty(process,"versions",${versions})`;
+  const { code, stdout, stderr } = await run(`--import=${older}`, launcher, 'src/main.ts');
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.match(stderr, /^Tablewright needs Node\.js 24 or newer .*: run "npm ci" .*\n$/);
+});
+
+test('where packages are not installed, the launcher ends with one sentence that names "npm ci"', async () => {
+  const file = await script('without-packages.ts', "import 'fastify';");
+  const { code, stderr } = await run(launcher, file);
+  assert.equal(code, 1);
+  assert.equal(stderr, 'The package "fastify" is not installed: run "npm ci" first.\n');
+});
+
+test('an error of the started file is not hidden', async () => {
+  const file = await script('broken.ts', "import './nothing.ts';");
+  const { code, stderr } = await run(launcher, file);
+  assert.equal(code, 1);
+  assert.match(stderr, /ERR_MODULE_NOT_FOUND/);
+});
+
+test('npm installs the runtime without development packages and without install scripts', async () => {
+  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
+  for (const platform of ['linux-x64', 'linux-arm64', 'darwin-x64', 'bin-darwin-arm64', 'win-x64']) {
+    const name = `node-${platform}`;
+    assert(name in manifest.optionalDependencies, name);
+    const locked = packages[`node_modules/${name}`];
+    assert.match(locked.version, /^24\./);
+    assert.equal(locked.dev, undefined);
+    assert.equal(locked.hasInstallScript, undefined);
+  }
+  for (const [name, command] of Object.entries<string>(manifest.scripts)) {
+    if (/\.ts\b/.test(command) && !/--test|bench/.test(command)) {
+      assert.match(command, /^node (--watch )?scripts\/run\.mjs /, name);
+    }
+  }
+});
