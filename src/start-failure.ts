@@ -15,6 +15,7 @@ export function startFailure(error: unknown): string {
 function remedyOf(error: Error): string | undefined {
   const { code, syscall, path } = error as Error & { code?: string; syscall?: string; path?: string };
   if (code === undefined) return undefined;
+  if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
   if (syscall === 'listen') return listenRemedies[code] ?? 'Set HOST and PORT to where it can listen.';
   // The database's own words: a SQLSTATE (PostgreSQL appendix A) or the socket's error on the way to it.
   if (/^(28|3D|42501|53300|57P)/.test(code)) {

@@ -1,10 +1,12 @@
 /** `scripts/run.mjs`, which every npm script starts with, and the runtime that npm installs for it. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { startFailure } from '../src/start-failure.ts';
 
 const root = join(import.meta.dirname, '..');
 const launcher = join(root, 'scripts', 'run.mjs');
@@ -46,13 +48,41 @@ test('the file that is started gets its arguments as if it had been started dire
   assert.deepEqual(JSON.parse(stdout.replaceAll("'", '"')), [file, '--ttl', '8h']);
 });
 
-test('on an older Node.js the launcher ends with one sentence that says what to do', async () => {
-  const versions = '{value:{...process.versions,node:"20.20.2"}}';
-  const older = `data:text/javascript,Object.defineProperty(process,"versions",${versions})`;
-  const { code, stdout, stderr } = await run(`--import=${older}`, launcher, 'src/main.ts');
+/** Makes Node.js take itself for an older version. */
+const versions = '{value:{...process.versions,node:"20.20.2"}}';
+const older = `--import=data:text/javascript,Object.defineProperty(process,"versions",${versions})`;
+
+test('on an older Node.js the launcher starts the installed one, and ends as it ends', async () => {
+  const file = await script('version.ts', 'console.log(process.execPath); process.exitCode = 3 as number;');
+  const { code, stdout } = await run(older, launcher, file);
+  assert.equal(code, 3);
+  assert.match(stdout, /[\\/]node_modules[\\/]node-.*[\\/]bin[\\/]node/);
+});
+
+test('on an older Node.js without the installed one the launcher ends with one sentence that says what to do', async () => {
+  const alone = await script('run.mjs', await readFile(launcher, 'utf8'));
+  const { code, stdout, stderr } = await run(older, alone, 'src/main.ts');
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.match(stderr, /^Tablewright needs Node\.js 24 or newer .*: run "npm ci" .*\n$/);
+});
+
+test('options of Node.js before the file are options of the runtime', async () => {
+  const { code, stdout } = await run(launcher, '--print', '1 + 1');
+  assert.equal(code, 0);
+  assert.equal(stdout, '2\n');
+});
+
+test('a signal that stops the launcher reaches the runtime that it started', async () => {
+  const file = await script(
+    'waiting.ts',
+    "process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('ready');",
+  );
+  const child = spawn(process.execPath, [older, launcher, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  const [code] = await once(child, 'exit');
+  assert.equal(code, 7);
 });
 
 test('where packages are not installed, the launcher ends with one sentence that names "npm ci"', async () => {
@@ -81,8 +111,11 @@ test('npm installs the runtime without development packages and without install 
     assert.equal(locked.hasInstallScript, undefined);
   }
   for (const [name, command] of Object.entries<string>(manifest.scripts)) {
-    if (/\.ts\b/.test(command) && !/--test|bench/.test(command)) {
-      assert.match(command, /^node (--watch )?scripts\/run\.mjs /, name);
-    }
+    if (/\.ts\b/.test(command)) assert.match(command, /^node scripts\/run\.mjs /, name);
   }
+});
+
+test('a service whose packages are not installed says that npm ci is missing', () => {
+  const error = Object.assign(new Error("Cannot find package 'pino'"), { code: 'ERR_MODULE_NOT_FOUND' });
+  assert.match(startFailure(error), /Run "npm ci" first\.$/);
 });
