@@ -9,16 +9,17 @@
  * transaction). A *volatile* default (a sequence) must come from PostgreSQL row by row: such a column has no fill, and a
  * row without it goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
-import { NULL, NUMBER, STRING } from '../sources/cell-kind.ts';
+import { ARRAY, NULL, NUMBER, STRING } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { describeCellProblem, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, NOT_NULL } from './cell-problems.ts';
 import type { ColumnMatcher } from './column-matching.ts';
-import type { ColumnEncoder } from './encoders/column-encoder.ts';
+import { faultyElement, faultyElementPath } from './encoders/array-shape.ts';
+import { type ColumnEncoder, isArrayEncoder } from './encoders/column-encoder.ts';
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
-import { addRowFault, type Problems, shortenBytes } from './problems.ts';
+import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 
 /** A column that rows are loaded into. */
@@ -313,7 +314,12 @@ export class EncodingSink implements CellSink {
       return;
     }
     const { name, type, default: byDefault } = this.#options.targets[target]!.column;
-    const place = this.#locate(column, this.#names[column] ?? name);
+    let place = this.#locate(column, this.#names[column] ?? name);
+    let value = end > start || kind === STRING ? shortenBytes(bytes, start, end) : undefined;
+    if (kind === ARRAY && isArrayEncoder(this.#encoders[target]!) && faultyElement.depth > 0) {
+      if (place.pointer !== undefined) place = { ...place, pointer: place.pointer + faultyElementPath() };
+      value = shortenElement(bytes, faultyElement.start, faultyElement.end);
+    }
     const { code, detail } = describeCellProblem(problem, type);
     const hasDefault = byDefault !== 'none';
     const isDispensable = start === end && (hasDefault || this.#isNullable[target]!);
@@ -322,7 +328,7 @@ export class EncodingSink implements CellSink {
       ...place,
       row: this.#row,
       column: name,
-      ...((end > start || kind === STRING) && { value: shortenBytes(bytes, start, end) }),
+      ...(value !== undefined && { value }),
       code,
       detail: `${detail}${hint}`,
     });
@@ -409,6 +415,16 @@ function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number
   out.ensure(end - start);
   out.appendRange(source, start, end);
 }
+
+/** The JSON text of an element, a string without its quotes as everywhere in problems. */
+function shortenElement(bytes: Buffer, start: number, end: number): string {
+  const isShortString = bytes[start] === QUOTE && end - start <= maxUnescapedBytes;
+  if (!isShortString) return shortenBytes(bytes, start, end);
+  return shortenValue(JSON.parse(bytes.toString('utf8', start, end)));
+}
+
+const QUOTE = 0x22;
+const maxUnescapedBytes = 4096;
 
 /** What helps where it is not the value that is wrong. */
 function hintFor(

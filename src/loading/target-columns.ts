@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import { readDefaultValues } from '../tables/default-values.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import { columnEncoder, sheetEncoder, textEncoder } from './encoders/column-encoder.ts';
+import { columnEncoder, sheetEncoder, stagedEncoder } from './encoders/column-encoder.ts';
 import type { TargetColumn } from './encoding-sink.ts';
 
 /** A longer default is left to PostgreSQL: repeated in every row it would make a large upload of a small one. */
@@ -37,7 +37,7 @@ export async function targetColumns(
     defaulted.map(({ column }) => column.id),
   );
   return targets.map((target) => {
-    const { column, encoder = textEncoder } = target;
+    const { column, encoder = stagedEncoder(target.column.type) } = target;
     if (isFilled(target, 'none')) return { column, encoder, fill: nullField };
     const value = values.get(column.id);
     const isFillable = value !== undefined && (value?.length ?? 0) <= maxFillBytes;

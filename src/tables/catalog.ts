@@ -2,7 +2,7 @@
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
 import type { CatalogFunction, DefaultFacts, FunctionName } from './defaults.ts';
-import type { ColumnType, LoadColumn } from './load-column.ts';
+import type { ColumnType, InputFunction, LoadColumn } from './load-column.ts';
 
 /** What a definition mentions, to be looked up in one round trip. */
 export interface LookUpRequest {
@@ -422,6 +422,9 @@ export interface TypeFacts {
   notNull: boolean;
   element: number;
   labels: string[] | null;
+  category: string;
+  delimiter: string;
+  input: InputFunction | null;
 }
 
 /**
@@ -478,6 +481,11 @@ SELECT
     'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', format_type(t.oid, reached.typmod),
     'kind', CASE WHEN t.typtype = 'd' THEN 'domain' WHEN t.typtype = 'e' THEN 'enum'
       WHEN ${isArray('t')} THEN 'array' WHEN t.typtype = 'b' THEN 'base' ELSE 'other' END,
+    'category', t.typcategory, 'delimiter', t.typdelim, 'input', (
+      SELECT json_build_object('name', format('%I.%I', n.nspname, p.proname), 'argumentCount', p.pronargs,
+        'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
+      FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+      WHERE p.oid = t.typinput AND p.prorettype = t.oid),
     'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
     'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)))
    FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid) AS types

@@ -16,6 +16,21 @@ export interface ColumnType {
   element?: ColumnType;
   /** Of an enum: its labels, in order. */
   labels?: string[];
+  /** `pg_type.typcategory`; `S` is text of any kind. */
+  category?: string;
+  /** `pg_type.typdelim`: what separates the elements in the text form of an array of this type. */
+  delimiter?: string;
+  /** The input function of the type, if SQL can call it: absent for functions that answer a pseudo-type (arrays, enums, ranges). */
+  input?: InputFunction;
+}
+
+export interface InputFunction {
+  /** Quoted and qualified. */
+  name: string;
+  /** 1: the text; 2: also `parameter`; 3: also the modifier. */
+  argumentCount: number;
+  /** The object identifier that PostgreSQL hands to the function (`getTypeIOParam`). */
+  parameter: number;
 }
 
 export interface LoadColumn {

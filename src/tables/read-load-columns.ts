@@ -23,8 +23,9 @@ function typeKey(oid: number, typmod: number): string {
 }
 
 function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number): ColumnType {
-  const { name, kind, base, baseTypmod, notNull, element, labels } = types.get(typeKey(oid, typmod))!;
-  const type: ColumnType = { oid, name, typmod, kind };
+  const facts = types.get(typeKey(oid, typmod))!;
+  const { name, kind, base, baseTypmod, notNull, element, labels, category, delimiter, input } = facts;
+  const type: ColumnType = { oid, name, typmod, kind, category, delimiter };
   if (kind === 'domain') {
     const under = toColumnType(types, base, baseTypmod);
     type.base = under.base ?? under;
@@ -32,5 +33,6 @@ function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number
   }
   if (kind === 'array') type.element = toColumnType(types, element, typmod);
   if (labels !== null) type.labels = labels;
+  if (input !== null) type.input = input;
   return type;
 }

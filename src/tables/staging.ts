@@ -6,6 +6,7 @@
  */
 import { quoteIdentifier, quoteLiteral, type Statement } from '../postgres/sql.ts';
 import type { LoadColumn } from './load-column.ts';
+import { readAsType } from './read-as-type.ts';
 
 /** Quoted. It lives in the transaction and is dropped with its end. */
 export const stagingTable = 'pg_temp."tablewright rows"';
@@ -134,7 +135,7 @@ export function typedStagingTable(
     const name = quoteIdentifier(column.name);
     if (!isText(column)) return name;
     const type = column.type.name;
-    const value = `${name}::${type}${collation(column)}`;
+    const value = `${readAsType(name, column)}${collation(column)}`;
     return inputCheck === undefined
       ? `${value} AS ${name}`
       : `CASE WHEN ${inputCheck}(${name}, ${quoteLiteral(type)}) THEN ${value} END AS ${name}`;
@@ -161,10 +162,10 @@ export function mergeShape(
   range?: { from: number; to: number },
 ): Statement {
   const names = columns.map((column) => quoteIdentifier(column.name));
-  // A cast to bit(3) would cut what is longer; that the row is assigned such a value is refused.
-  const values = columns.map(
-    (column, index) => `s.${names[index]}${isText(column) ? `::${column.bareType}` : ''}`,
-  );
+  const values = columns.map((column, index) => {
+    const staged = `s.${names[index]}`;
+    return isText(column) ? readAsType(staged, column) : staged;
+  });
   const isKept = conflict ? ` AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)` : '';
   const isInRange = range ? ` AND s.${rowNumber} >= ${range.from} AND s.${rowNumber} < ${range.to}` : '';
   return {

@@ -27,11 +27,42 @@ const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
 /** Size of each dimension, -1 while none of its arrays has ended. */
 const sizes = new Int32Array(MOST_DIMENSIONS);
 
-/** Makes room for the field's header and answers where it begins. */
-export function openArray(out: CopyBuffer, dimensions: number): number {
+/** The element of a JSON array that has a problem: the range of its JSON text, and how deep it is; depth 0: there is none. */
+export const faultyElement = { depth: 0, start: 0, end: 0 };
+
+/** Notes the element counted last, at this depth (of its array, from 0), as the one that has a problem. */
+export function noteFaultyElement(depth: number, start: number, end: number): void {
+  faultyElement.depth = depth + 1;
+  faultyElement.start = start;
+  faultyElement.end = end;
+}
+
+/** The indexes of the faulty element as the end of a JSON Pointer: `/1/0`. To be called before the next array is begun. */
+export function faultyElementPath(): string {
+  let path = '';
+  // The element is counted in its own array already, but the arrays around it only when they end.
+  for (let depth = 0; depth < faultyElement.depth; depth++) {
+    path += `/${depth === faultyElement.depth - 1 ? counts[depth]! - 1 : counts[depth]}`;
+  }
+  return path;
+}
+
+/** Begins to count the elements of another array. */
+export function beginShape(): void {
   shape.hasNull = false;
+  faultyElement.depth = 0;
   elements = 0;
   sizes.fill(-1);
+}
+
+/** The array just counted has no elements. */
+export function isEmptyShape(dimensions: number): boolean {
+  return sizes.subarray(0, dimensions).includes(0);
+}
+
+/** Makes room for the field's header and answers where it begins. */
+export function openArray(out: CopyBuffer, dimensions: number): number {
+  beginShape();
   const fieldStart = out.position;
   const headerBytes = 16 + 8 * dimensions;
   out.ensure(headerBytes);
@@ -63,7 +94,7 @@ export function finishArray(
   dimensions: number,
   elementOid: number,
 ): void {
-  const isEmpty = sizes.subarray(0, dimensions).includes(0);
+  const isEmpty = isEmptyShape(dimensions);
   const fieldEnd = isEmpty ? fieldStart + 16 : out.position;
   out.position = fieldStart;
   out.int32(fieldEnd - fieldStart - 4);

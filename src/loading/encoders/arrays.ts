@@ -18,7 +18,9 @@ import {
   closeDimension,
   countElement,
   type EncodeElement,
+  faultyElement,
   finishArray,
+  noteFaultyElement,
   openArray,
   openDimension,
   shape,
@@ -48,6 +50,7 @@ export function encodeArray(
   encode: EncodeElement,
 ): number {
   if (kind === STRING) return encodeArrayLiteral(out, encoder, bytes, start, end, encode);
+  faultyElement.depth = 0;
   if (kind !== ARRAY) return NOT_AN_ARRAY;
   const element = encoder.element!;
   const takesArrays = element.code === codes.PLAIN_JSON || element.code === codes.JSONB;
@@ -70,7 +73,10 @@ export function encodeArray(
       if (!countElement(depth - 1)) return TOO_MANY_ELEMENTS;
       const next = elementEnd(bytes, at, end);
       const problem = encodeElement(out, element, bytes, at, next, encode);
-      if (problem !== 0) return problem;
+      if (problem !== 0) {
+        noteFaultyElement(depth - 1, at, next);
+        return problem;
+      }
       at = next;
     }
   }
@@ -79,7 +85,7 @@ export function encodeArray(
 }
 
 /** The brackets before the first element. */
-function countDimensions(bytes: Buffer, start: number, end: number): number {
+export function countDimensions(bytes: Buffer, start: number, end: number): number {
   let dimensions = 0;
   for (let at = start; at < end; at++) {
     if (bytes[at] === OPENING_BRACKET) dimensions++;
@@ -88,7 +94,8 @@ function countDimensions(bytes: Buffer, start: number, end: number): number {
   return dimensions;
 }
 
-function elementEnd(bytes: Buffer, start: number, end: number): number {
+/** Where the element that begins at `start` is over. */
+export function elementEnd(bytes: Buffer, start: number, end: number): number {
   const byte = bytes[start]!;
   if (byte === QUOTE) return stringEnd(bytes, start, end);
   return byte === OPENING_BRACE || byte === OPENING_BRACKET
@@ -129,7 +136,8 @@ function encodeElement(
   }
 }
 
-function hasEscape(bytes: Buffer, start: number, end: number): boolean {
+/** Whether the JSON text of a string has an escape. */
+export function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === 0x5c) return true;
   return false;
 }

@@ -23,6 +23,8 @@ export interface ColumnEncoder {
   readonly labels: EnumLabels | undefined;
   /** json and jsonb: a string that is a JSON object or array is taken for that: a cell of a sheet holds one in no other way. */
   readonly readsText: boolean;
+  /** The byte between the elements of an array of the type, in its text form. */
+  readonly delimiter: number;
 }
 
 /**
@@ -33,7 +35,10 @@ export interface ColumnEncoder {
  */
 export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
   if (type.kind !== 'array') return scalarEncoder(type);
-  const element = type.element === undefined ? undefined : scalarEncoder(type.element, type.typmod);
+  // An array of a domain over an array is left to the server: the encoders of arrays do not nest.
+  const isNested = type.element?.base?.kind === 'array';
+  const element =
+    type.element === undefined || isNested ? undefined : scalarEncoder(type.element, type.typmod);
   return element === undefined ? undefined : encoder({ code: codes.ARRAY, oid: type.oid, element });
 }
 
@@ -43,8 +48,30 @@ export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
   return found && encoder({ ...found, readsText: true });
 }
 
-/** For a column without an encoder of its own, which is staged as text. */
-export const textEncoder: ColumnEncoder = encoder({ code: codes.TEXT, oid: 25 });
+/** For a column without an encoder of its own: it is staged as text, and PostgreSQL reads that. */
+export function stagedEncoder(type: ColumnType): ColumnEncoder {
+  const base = type.base ?? type;
+  if (base.kind !== 'array' || base.element === undefined) return stagedScalar(type);
+  return encoder({ code: codes.STAGED_ARRAY, oid: type.oid, element: stagedScalar(base.element) });
+}
+
+function stagedScalar(type: ColumnType): ColumnEncoder {
+  const { category, delimiter = ',' } = type.base ?? type;
+  return encoder({
+    // What is text to PostgreSQL (`citext`) takes objects and arrays as text does.
+    code: category === STRING_CATEGORY ? codes.TEXT : codes.STAGED,
+    oid: type.oid,
+    notNull: type.domainNotNull === true,
+    delimiter: delimiter.charCodeAt(0),
+  });
+}
+
+/** `pg_type.typcategory` */
+const STRING_CATEGORY = 'S';
+
+export function isArrayEncoder({ code }: ColumnEncoder): boolean {
+  return code === codes.ARRAY || code === codes.STAGED_ARRAY;
+}
 
 function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | undefined {
   switch (type.kind) {
@@ -52,7 +79,6 @@ function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | 
       if (type.labels === undefined) return undefined;
       return encoder({ code: codes.ENUM, oid: type.oid, labels: enumLabels(type.labels) });
     case 'domain': {
-      // A domain over an array has an encoder as a column, not as an element: arrays nest no further.
       const base = type.base === undefined ? undefined : columnEncoder(type.base);
       return base && encoder({ ...base, oid: type.oid, notNull: type.domainNotNull === true });
     }
@@ -81,6 +107,7 @@ function baseEncoder(oid: number, typmod: number): ColumnEncoder | undefined {
   return encoder({ code, oid });
 }
 
+const COMMA = 0x2c;
 const INTERVAL_FULL_RANGE = 0x7fff;
 const INTERVAL_FULL_PRECISION = 0xffff;
 
@@ -95,6 +122,7 @@ function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number })
     element: fields.element,
     labels: fields.labels,
     readsText: fields.readsText ?? false,
+    delimiter: fields.delimiter ?? COMMA,
   };
 }
 

@@ -25,6 +25,7 @@ import { isJsonSpace } from './json-text.ts';
 import { formatMoment, momentText } from './moment-text.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
+import { encodeStagedArray } from './staged-arrays.ts';
 import { encodeName, encodeText } from './text.ts';
 import * as codes from './type-codes.ts';
 import { encodeUuid } from './uuid.ts';
@@ -92,6 +93,10 @@ export function encodeCell(
       return encodeInterval(out, encoder.precision, kind, bytes, start, end);
     case codes.ARRAY:
       return encodeArray(out, encoder, kind, bytes, start, end, encodeCell);
+    case codes.STAGED:
+      return encodeText(out, -1, kind, bytes, start, end);
+    case codes.STAGED_ARRAY:
+      return encodeStagedArray(out, encoder, kind, bytes, start, end);
     case codes.BYTEA:
       return encodeBytea(out, kind, bytes, start, end);
     case codes.INET:
@@ -179,6 +184,8 @@ export function encodeMoment(
     case codes.INTERVAL:
       return hasDate ? NOT_AN_INTERVAL : writeInterval(out, encoder.precision, 0, days, 0, microseconds);
     case codes.TEXT:
+    case codes.STAGED:
+    case codes.STAGED_ARRAY:
       return encodeText(
         out,
         encoder.maxLength,
@@ -203,6 +210,7 @@ function takesNested(code: number): boolean {
     code === codes.JSONB ||
     code === codes.TEXT ||
     code === codes.NAME ||
-    code === codes.ARRAY
+    code === codes.ARRAY ||
+    code === codes.STAGED_ARRAY
   );
 }

@@ -30,3 +30,9 @@ export const CIDR = 22;
 export const MACADDR = 23;
 export const ENUM = 24;
 export const ARRAY = 25;
+/** Types without an encoder, whose text PostgreSQL reads. */
+export const STAGED = 26;
+/** Arrays of them: a JSON array becomes PostgreSQL's text form of it. */
+export const STAGED_ARRAY = 27;
+/** `"char"` */
+export const BYTE_CHARACTER = 28;

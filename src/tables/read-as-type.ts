@@ -1,0 +1,31 @@
+/**
+ * SQL that reads text as a type, as PostgreSQL reads a literal: by the type's input function, with the modifier.
+ *
+ * A cast of a text column is not the same. It reads the text without the modifier and applies the modifier to the result: '90'
+ * becomes 00:01:30 and then 00:00:00 for `interval day`, and a bit too many is cut. Some types also have a cast from text that reads
+ * other forms than their input function: `regclass` takes '-' and a number only from the latter.
+ */
+import type { ColumnType, LoadColumn } from './load-column.ts';
+
+/** @param text an SQL expression of the type `text` */
+export function readAsType(text: string, { type, bareType }: LoadColumn): string {
+  const value = callInput(text, type.base ?? type);
+  if (value !== undefined) return type.base === undefined ? value : `${value}::${bareType}`;
+  // Without a modifier the cast calls the input function.
+  return hasModifier(type) ? readAsRecord(text, type) : `${text}::${bareType}`;
+}
+
+function hasModifier({ typmod, base }: ColumnType): boolean {
+  return typmod >= 0 || (base?.typmod ?? -1) >= 0;
+}
+
+function callInput(text: string, { input, typmod }: ColumnType): string | undefined {
+  if (input === undefined || (typmod >= 0 && input.argumentCount < 3)) return undefined;
+  const all = [`pg_catalog.textout(${text})`, `${input.parameter}::oid`, `${typmod}`];
+  return `${input.name}(${all.slice(0, input.argumentCount).join(', ')})`;
+}
+
+/** Ten times slower, but it takes every type: also arrays, whose input function SQL cannot call. */
+function readAsRecord(text: string, { name }: ColumnType): string {
+  return `(SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object('v', ${text})) AS r(v ${name}))`;
+}
