@@ -5,10 +5,10 @@
  * for the problems that their cells have. With a `tee` every row is also kept, so that those refused can be sent again to
  * where each fault can be looked for.
  */
-import type { ClientBase } from 'pg';
+import type { ClientBase, DatabaseError } from 'pg';
 import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
 import { quoteIdentifier } from '../postgres/sql.ts';
-import { isRefusalOfData } from '../postgres/sqlstate.ts';
+import { isFailureOfExpression } from '../postgres/sqlstate.ts';
 import type { Spool } from '../sources/spool.ts';
 import type { RowOutput } from './encoding-sink.ts';
 
@@ -35,8 +35,8 @@ export interface CopySessionOptions {
 }
 
 export class CopySession implements RowOutput {
-  /** PostgreSQL's refusal of a row; the transaction is failed then. */
-  refusal: Error | undefined;
+  /** PostgreSQL's refusal of a row, or the error of a default; the transaction is failed then. */
+  refusal: DatabaseError | undefined;
   /** How many rows were sent in the COPYs before the one refused: its "line 1" is the row of this ordinal. */
   rowsBefore = 0;
   /** How many rows PostgreSQL took: fewer than were sent where a trigger leaves rows out. */
@@ -66,6 +66,11 @@ export class CopySession implements RowOutput {
   /** Of the rows that were kept some name other columns than others. */
   get hasShapes(): boolean {
     return new Set(this.#kept.map(({ columns }) => columns)).size > 1;
+  }
+
+  /** The columns that the refused COPY names, as indexes. */
+  get refusedColumns(): readonly number[] {
+    return this.#columns;
   }
 
   /** @throws the connection's error, or PostgreSQL's where it is not about the rows */
@@ -108,7 +113,7 @@ export class CopySession implements RowOutput {
   async replay(
     relation: string,
     beforeCopy: (columns: readonly number[]) => Promise<void>,
-  ): Promise<Error | undefined> {
+  ): Promise<DatabaseError | undefined> {
     const session = new CopySession(this.#client, relation, this.#columnNames, { beforeCopy });
     for (const { columns, start, end } of this.#kept) {
       for await (const chunk of this.#tee!.chunks(start, end)) {
@@ -123,13 +128,13 @@ export class CopySession implements RowOutput {
   async #begin(columns: readonly number[]): Promise<void> {
     await this.#end();
     await this.#beforeCopy?.(columns);
+    this.#columns = columns;
     const names = columns.map((column) => quoteIdentifier(this.#columnNames[column]!));
     if (this.#leadingColumn !== undefined) names.unshift(quoteIdentifier(this.#leadingColumn));
     this.#writer = copyFrom(
       this.#client,
       `COPY ${this.#relation} (${names.join(', ')}) FROM STDIN (FORMAT binary)`,
     );
-    this.#columns = columns;
     await this.#writer.write(header);
   }
 
@@ -137,6 +142,7 @@ export class CopySession implements RowOutput {
   async #insertDefaults(columns: readonly number[], rowCount: number): Promise<void> {
     await this.#end();
     await this.#beforeCopy?.(columns);
+    this.#columns = columns;
     const { rowCount: taken } = await this.#client.query(
       `INSERT INTO ${this.#relation} SELECT FROM generate_series(1, $1)`,
       [rowCount],
@@ -167,7 +173,7 @@ export class CopySession implements RowOutput {
   async #refuse(error: unknown): Promise<void> {
     const writer = this.#writer;
     this.#writer = undefined;
-    if (!(error instanceof Error) || !isRefusalOfData(error)) {
+    if (!isFailureOfExpression(error)) {
       await writer?.abort(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }

@@ -17,7 +17,7 @@ const columns: LoadColumn[] = Array.from({ length: columnCount }, (_, index) => 
   type: { oid: 23, name: 'integer', typmod: -1, kind: 'base' },
   bareType: 'integer',
   isNullable: true,
-  default: index === 0 ? 'volatile' : 'none',
+  default: index === 0 ? 'computed' : 'none',
   isGenerated: false,
   identity: 'none',
 }));

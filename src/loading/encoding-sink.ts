@@ -5,9 +5,9 @@
  * in their order); only a row that does not fit that order is put together again from its parts. A row with a
  * problem is taken back, the scan goes on.
  *
- * Missing cells: a column of the shape gets its fill (NULL, or the default where that is the same for all rows of a
- * transaction). A *volatile* default (a sequence) must come from PostgreSQL row by row: such a column has no fill, and a
- * row without it goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
+ * Missing cells: a column of the shape gets its fill (NULL, or the default if that is a constant). Every other default (a
+ * sequence, `now()`) is evaluated by PostgreSQL for the rows that need it: such a column has no fill, and a row without it
+ * goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
 import { ARRAY, NULL, NUMBER, STRING } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
@@ -26,7 +26,7 @@ import { RowNumbers } from './row-numbers.ts';
 export interface TargetColumn {
   column: LoadColumn;
   encoder: ColumnEncoder;
-  /** The encoded field of a missing cell: NULL or a stable default. undefined: the row must leave the column out. */
+  /** The encoded field of a missing cell: NULL or a constant default. undefined: the row must leave the column out. */
   fill: Buffer | undefined;
 }
 

@@ -6,7 +6,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
-import { isBrokenReference, isLackOfPrivilege } from '../postgres/sqlstate.ts';
+import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
@@ -24,6 +24,7 @@ import {
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink, type TargetColumn } from './encoding-sink.ts';
+import { failingDefault } from './failing-default.ts';
 import { findInStaged } from './find-in-staged.ts';
 import {
   findViolations,
@@ -36,6 +37,8 @@ import type { LoadInput } from './load-input.ts';
 import {
   checkDeferred,
   findRefusedRow,
+  findRowWithout,
+  isRefusal,
   makeInputCheck,
   maxStagedShapes,
   moveRows,
@@ -124,11 +127,11 @@ async function loadStraight<Result>(
   use: (rows: LoadedRows) => Promise<Result>,
 ): Promise<Result> {
   const { columns, relation, keepRows, isBare } = options;
-  const targets = await targetColumns(client, relation, columns, isSheet(input), true);
+  const targets = await targetColumns(client, columns, isSheet(input), true);
   const tee = keepRows ? new Spool({ maxBytes: Number.MAX_SAFE_INTEGER }) : undefined;
   try {
     const session = new CopySession(client, relation, namesOf(columns), { tee });
-    if (tee) await client.query('SAVEPOINT "rows"');
+    await client.query('SAVEPOINT "rows"');
     const { sink, places } = await copyRows(client, input, problems, options, targets, session, false);
     let staged: Shapes | undefined;
     const stage = async (): Promise<Shapes | undefined> => {
@@ -171,6 +174,12 @@ async function loadStraight<Result>(
           return;
         }
         const named = refusedRow(error, session.rowsBefore, places);
+        await client.query('ROLLBACK TO SAVEPOINT "rows"');
+        const failed = { relation, columns, brought: session.refusedColumns, error };
+        const findRow = () => named.row ?? places.rowNumbers.rowOf(session.rowsBefore);
+        const ofDefault = session.refusal && (await failingDefault(client, failed, places, findRow));
+        if (ofDefault) return problems.add(ofDefault);
+        if (!isRefusalOfData(error)) throw error;
         if (!canBeStaged) return problems.add(named);
         await orElse(problems, named, async () => {
           const shapes = await stage();
@@ -222,7 +231,7 @@ async function loadStaged<Result>(
   const { columns, relation } = options;
   // An update must leave alone what a row does not bring.
   const fillsMissing = options.conflict?.action !== 'update';
-  const targets = await targetColumns(client, relation, columns, isSheet(input), fillsMissing);
+  const targets = await targetColumns(client, columns, isSheet(input), fillsMissing);
   if (columns.length > maxStagedColumns) {
     throw new AppError(
       'limit-exceeded',
@@ -237,6 +246,7 @@ async function loadStaged<Result>(
   });
   const { sink, places } = await copyRows(client, input, problems, options, targets, session, true);
   if (session.refusal) {
+    if (!isRefusalOfData(session.refusal)) throw session.refusal;
     problems.add(refusedRow(session.refusal, session.rowsBefore, places));
     problems.throwIfAny();
   }
@@ -266,6 +276,12 @@ async function loadStaged<Result>(
         const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
         // Those that were set apart for the move were undone with it.
         if (refusal && conflict) await client.query(findSurplusRows(staged, conflict));
+        const findRow = async (column: number) =>
+          (await findRefusedRow(client, move, shapes, refusal!)) ?? findRowWithout(client, shapes, column);
+        const failed = { relation, columns, brought: shapes.common(), error };
+        const ofDefault = refusal && (await failingDefault(client, failed, places, findRow));
+        if (ofDefault) return problems.add(ofDefault);
+        if (refusal && !isRefusal(error, columns)) throw error;
         const inputs = inputRules(columns, inputCheck);
         await findViolations(client, { relation: stagingTable }, inputs, places, problems);
         const sent = { relation: staged, existing, conflict };

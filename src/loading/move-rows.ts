@@ -4,7 +4,12 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { isBrokenReference, isRefusalOfData, isRefusalOfInput } from '../postgres/sqlstate.ts';
+import {
+  isBrokenReference,
+  isFailureOfExpression,
+  isRefusalOfData,
+  isRefusalOfInput,
+} from '../postgres/sqlstate.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import {
   builtInInputCheck,
@@ -15,6 +20,7 @@ import {
   createUpdateCounter,
   findBuiltInInputCheck,
   findSurplusRows,
+  firstRowNumber,
   lastRowNumber,
   mergeShape,
   mergeTogether,
@@ -51,6 +57,12 @@ export class Shapes {
     this.#numbers.set(key, this.all.length);
     this.all.push(columns);
     return this.all.length - 1;
+  }
+
+  /** The columns that are in every set. */
+  common(): number[] {
+    const [first = [], ...others] = this.all;
+    return first.filter((column) => others.every((columns) => columns.includes(column)));
   }
 }
 
@@ -91,9 +103,8 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   if (updates) await client.query(createUpdateCounter);
   await client.query('SAVEPOINT "rows"');
   let merged = 0;
-  const isRefusal = refusalTest(options);
   const attempt = (move: typeof moveInTurn): Promise<Refusal | undefined> =>
-    refusalOf(isRefusal, async () => {
+    refusalOf(mayBeOfRow, async () => {
       if (conflict) {
         const inputCheck = await findInputCheck(client, options.columns);
         const staged = typedStagingTable(options.columns, isStagedAsText, inputCheck);
@@ -134,11 +145,10 @@ export async function findRefusedRow(
   // Rows that meet within one statement do not when they are moved one after the other.
   if (sqlstate(refusal.error) === cardinalityViolation) return undefined;
   const end = (await readCount(client, lastRowNumber)) + 1;
-  const isRefusal = refusalTest(options);
   const attempt = async (shape: number, from: number, to: number): Promise<Error | undefined> => {
     await client.query('SAVEPOINT "part"');
     const refused =
-      (await refusalOf(isRefusal, async () => {
+      (await refusalOf(mayBeOfRow, async () => {
         await client.query(mergeOf(options, shapes, shape, { from, to }));
       })) ?? (refusal.isDeferred ? await checkDeferred(client) : undefined);
     await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
@@ -159,6 +169,17 @@ export async function findRefusedRow(
     return from > 0 && sqlstate(refused) === sqlstate(refusal.error) ? from : undefined;
   }
   return undefined;
+}
+
+/** The number in the staging table of the first row that does not bring the column, an index. */
+export async function findRowWithout(
+  client: ClientBase,
+  shapes: Shapes,
+  column: number,
+): Promise<number | undefined> {
+  const without = [...shapes.all.keys()].filter((shape) => !shapes.all[shape]!.includes(column));
+  const { rows } = await client.query<{ row: number | null }>(firstRowNumber(without));
+  return rows[0]!.row ?? undefined;
 }
 
 /**
@@ -197,19 +218,26 @@ function sqlstate(error: Error): unknown {
   return (error as { code?: unknown }).code;
 }
 
-function refusalTest({ columns }: MoveOptions): (error: unknown) => boolean {
-  return columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
+/** Whether PostgreSQL refused a row for what is in it, on its way from the staging table. */
+export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
+  const isOfData = columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
+  return isOfData(error) || isPolicyViolation(error);
+}
+
+/** Also an error that a default may have raised: which it was is found out afterwards. */
+function mayBeOfRow(error: unknown): boolean {
+  return isFailureOfExpression(error) || isRefusalOfInput(error) || isPolicyViolation(error);
 }
 
 async function refusalOf(
-  isRefusal: (error: unknown) => boolean,
+  isExpected: (error: unknown) => boolean,
   work: () => Promise<void>,
 ): Promise<Refusal | undefined> {
   try {
     await work();
     return undefined;
   } catch (error) {
-    if (!(error instanceof Error) || (!isRefusal(error) && !isPolicyViolation(error))) throw error;
+    if (!(error instanceof Error) || !isExpected(error)) throw error;
     return { error, isDeferred: false };
   }
 }

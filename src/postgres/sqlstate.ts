@@ -190,6 +190,16 @@ export function isRefusalOfInput(error: unknown): error is pg.DatabaseError {
   );
 }
 
+/**
+ * Whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. Not among these:
+ * errors that call for a retry or for a privilege, and internal ones.
+ */
+export function isFailureOfExpression(error: unknown): error is pg.DatabaseError {
+  if (!(error instanceof pg.DatabaseError) || error.code?.startsWith('XX')) return false;
+  const rule = ruleFor(error);
+  return rule !== undefined && !meansTheSame.has(rule.code);
+}
+
 /** Whether a foreign key has no match, or still has one. */
 export function isBrokenReference(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '23503';

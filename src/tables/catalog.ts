@@ -406,7 +406,15 @@ WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_m
 }
 
 export interface LoadFacts {
-  columns: (Omit<LoadColumn, 'type'> & { typeOid: number; typmod: number })[] | null;
+  columns:
+    | (Omit<LoadColumn, 'type' | 'default' | 'constant'> & {
+        typeOid: number;
+        typmod: number;
+        hasDefault: boolean;
+        /** As PostgreSQL writes it. */
+        defaultExpression?: string;
+      })[]
+    | null;
   types: TypeFacts[] | null;
 }
 
@@ -415,6 +423,10 @@ export interface TypeFacts {
   /** With which a column or another type leads to it. */
   typmod: number;
   name: string;
+  /** Without the modifier. */
+  bareName: string;
+  /** The function that writes the type's binary form; `-`: none. */
+  send: string;
   kind: ColumnType['kind'];
   /** Of a domain; 0 otherwise. */
   base: number;
@@ -431,19 +443,10 @@ export interface TypeFacts {
  * The columns of a table as a load needs them, and every type that they lead to: one row of the shape `LoadFacts`; no row where
  * there is no table.
  *
- * A default is volatile where its stored tree calls a volatile function or takes from a sequence. The tree names what it
- * calls by object identifier (`:funcid`, `:opfuncid`); operators whose function is not filled in yet are looked up by
- * `:opno`. A domain's own default counts where the column has none.
+ * The default of a column's type, a domain or a base type, applies if the column has no default of its own. The default of a
+ * base type has no expression (`typdefault` alone).
  */
 export function loadColumns(schema: string, name: string): Statement {
-  const volatility = (tree: string) => `
-    CASE WHEN ${tree} IS NULL THEN 'none'
-      WHEN ${tree}::text ~ ':(fn_)?expr \\{NEXTVALUEEXPR|^\\{NEXTVALUEEXPR' OR EXISTS (
-        SELECT FROM regexp_matches(${tree}::text, ':(funcid|opfuncid|opno) (\\d+)', 'g') AS m(parts)
-        LEFT JOIN pg_catalog.pg_operator o ON m.parts[1] = 'opno' AND o.oid = m.parts[2]::oid
-        JOIN pg_catalog.pg_proc p ON p.oid = coalesce(o.oprcode, m.parts[2]::oid)
-        WHERE p.provolatile = 'v') THEN 'volatile'
-      ELSE 'stable' END`;
   return {
     text: `
 WITH RECURSIVE relation AS (
@@ -471,14 +474,17 @@ SELECT
       FROM pg_catalog.pg_type t, pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace n ON n.oid = l.collnamespace
       WHERE t.oid = atttypid AND l.oid = attcollation AND l.oid <> t.typcollation),
     'typeOid', atttypid::bigint, 'typmod', atttypmod,
-    'default', CASE WHEN attidentity <> '' THEN 'volatile' WHEN attgenerated <> '' THEN 'none'
-      WHEN adbin IS NOT NULL THEN ${volatility('adbin')}
-      ELSE (SELECT ${volatility('t.typdefaultbin')} FROM pg_catalog.pg_type t WHERE t.oid = atttypid) END,
+    'hasDefault', attidentity <> '' OR attgenerated = '' AND (adbin IS NOT NULL
+      OR (SELECT t.typdefault IS NOT NULL FROM pg_catalog.pg_type t WHERE t.oid = atttypid)),
+    -- A default names no column, so that no relation need be given: see describeRelation.
+    'defaultExpression', CASE WHEN attidentity = '' AND attgenerated = '' THEN pg_get_expr(coalesce(adbin,
+      (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = atttypid)), 0) END,
     'isGenerated', attgenerated <> '',
     'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END)) ORDER BY attnum)
    FROM attributes) AS columns,
   (SELECT json_agg(json_build_object(
     'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', format_type(t.oid, reached.typmod),
+    'bareName', format_type(t.oid, -1), 'send', t.typsend,
     'kind', CASE WHEN t.typtype = 'd' THEN 'domain' WHEN t.typtype = 'e' THEN 'enum'
       WHEN ${isArray('t')} THEN 'array' WHEN t.typtype = 'b' THEN 'base' ELSE 'other' END,
     'category', t.typcategory, 'delimiter', t.typdelim, 'input', (

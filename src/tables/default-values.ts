@@ -1,39 +1,105 @@
 /**
- * What the defaults of columns come to in this transaction, in the types' binary form.
+ * The defaults of columns: which ones are constants, and which one raises an error.
+ *
+ * A constant may be sent with a row in place of a missing value. Every other default is left to PostgreSQL, which evaluates it
+ * for each row that needs it. A default counts as a constant only if PostgreSQL writes it as a literal, possibly with a cast
+ * between built-in types. Functions are not looked at: their declared volatility may be wrong.
  */
-import type { ClientBase } from 'pg';
+import { type ClientBase, DatabaseError } from 'pg';
+import type { ColumnType, LoadColumn } from './load-column.ts';
 
 /**
- * Evaluates defaults that are the same for every row (stable ones; never ask for a volatile one).
+ * Returns the SQL expression of a constant default's binary form; undefined: the default is not a constant.
  *
- * @param relation quoted
- * @param ids `attnum`s of columns that have a default, their own or their domain's
- * @returns by `attnum`; null: the default is NULL
+ * @param expression the default, as `pg_get_expr` writes it
+ * @param type of the column, without its domains
+ * @param bareName the type's name without its modifier: `"char"`, `timestamp(3)` without `(3)`
+ * @param send the type's send function
  */
-export async function readDefaultValues(
-  client: ClientBase,
-  relation: string,
-  ids: number[],
-): Promise<Map<number, Buffer | null>> {
-  if (ids.length === 0) return new Map();
-  const { rows: expressions } = await client.query<{ id: number; expression: string }>(defaultExpressions, [
-    relation,
-    ids,
-  ]);
-  const list = expressions.map(({ expression }) => expression).join(', ');
-  const { rows } = await client.query<(Buffer | null)[]>({ text: `SELECT ${list}`, rowMode: 'array' });
-  const [values] = rows;
-  return new Map(expressions.map(({ id }, index) => [id, values![index]!]));
+export function constantDefault(
+  expression: string,
+  type: ColumnType,
+  bareName: string,
+  send: string,
+): string | undefined {
+  // Reading an array applies the checks of its elements' domain, so that it may fail.
+  if (send === '-' || type.element?.kind === 'domain') return undefined;
+  if (!literalOf(bareName, type).test(expression)) return undefined;
+  // The modifier is left out: PostgreSQL applies it when it takes the row, and a cast would cut a text that is too long.
+  return `${send}(CAST(${expression} AS ${bareName}))`;
 }
 
-// The cast applies the column's own type and modifier, as PostgreSQL does when it fills the column in. A type's send
-// function answers what binary COPY wants to have.
-const defaultExpressions = `
-SELECT a.attnum AS id, format('%s(CAST((%s) AS %s))', t.typsend,
-  coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(t.typdefaultbin, 0)),
-  format_type(a.atttypid, a.atttypmod)) AS expression
-FROM pg_attribute a
-JOIN pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = $1::regclass AND a.attnum = ANY ($2::int2[])
+const numberTypes = ['smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision'];
+const textTypes = ['text', 'character varying', 'bpchar'];
+
+const quoted = "'(?:[^']|'')*'";
+const numberLiteral = new RegExp(
+  String.raw`^(?:\d+(?:\.\d+)?|\(\d+(?:\.\d+)?\)::(?:${numberTypes.join('|')})|${quoted}::(?:${numberTypes.join('|')}))$`,
+);
+const textLiteral = new RegExp(`^${quoted}::(?:${textTypes.join('|')})$`);
+const booleanLiteral = /^(?:true|false)$/;
+
+/** A literal of another type may come with an implicit cast, which PostgreSQL does not write, by a function of anybody's. */
+function literalOf(bareName: string, { kind }: ColumnType): RegExp {
+  if (kind !== 'base') return new RegExp(`^${quoted}::${escapeRegExp(bareName)}$`);
+  if (numberTypes.includes(bareName)) return numberLiteral;
+  if (textTypes.includes(bareName)) return textLiteral;
+  if (bareName === 'boolean') return booleanLiteral;
+  return new RegExp(`^${quoted}::${escapeRegExp(bareName)}$`);
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+}
+
+/** The binary forms of the columns' constant defaults, in their order. One round trip, if there is any. */
+export async function readConstants(client: ClientBase, columns: LoadColumn[]): Promise<(Buffer | null)[]> {
+  if (columns.length === 0) return [];
+  const list = columns.map(({ constant }) => constant).join(', ');
+  const { rows } = await client.query<(Buffer | null)[]>({ text: `SELECT ${list}`, rowMode: 'array' });
+  return rows[0]!;
+}
+
+/**
+ * Finds the column whose default raises the error, by evaluating the defaults one at a time: PostgreSQL's error does not name
+ * it. The transaction must not be failed, and is not afterwards. Numbers taken from sequences meanwhile are not given back.
+ *
+ * @param relation quoted
+ * @param columns columns with a default
+ */
+export async function findFailingDefault(
+  client: ClientBase,
+  relation: string,
+  columns: LoadColumn[],
+  error: DatabaseError,
+): Promise<LoadColumn | undefined> {
+  const ids = columns.map(({ id }) => id);
+  const { rows } = await client.query<{ id: number; query: string }>(defaultQueries, [relation, ids]);
+  for (const { id, query } of rows) {
+    if ((await sqlstateOf(client, query)) === error.code) return columns.find((column) => column.id === id);
+  }
+  return undefined;
+}
+
+async function sqlstateOf(client: ClientBase, query: string): Promise<string | undefined> {
+  await client.query('SAVEPOINT "default"');
+  try {
+    await client.query(query);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return error.code;
+  } finally {
+    await client.query('ROLLBACK TO SAVEPOINT "default"; RELEASE SAVEPOINT "default"');
+  }
+}
+
+const defaultQueries = `
+SELECT a.attnum AS id, format('SELECT CAST((%s) AS %s)',
+  pg_get_expr(coalesce(d.adbin, t.typdefaultbin), 0), format_type(a.atttypid, a.atttypmod)) AS query
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = $1::regclass AND a.attnum = ANY ($2::int2[]) AND a.attidentity = ''
+  AND coalesce(d.adbin, t.typdefaultbin) IS NOT NULL
 ORDER BY a.attnum`;

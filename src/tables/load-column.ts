@@ -44,10 +44,12 @@ export interface LoadColumn {
   /** Quoted; left out where it is that of the type. */
   collation?: string;
   /**
-   * What a missing cell gets: nothing (`none`: NULL), the same value in every row of a transaction (`stable`), or a
-   * value of its own per row (`volatile`: sequences, identity, `gen_random_uuid()`).
+   * What a missing cell gets: NULL (`none`), a `constant`, or what PostgreSQL evaluates for each row (`computed`: sequences,
+   * identity, every function).
    */
-  default: 'none' | 'stable' | 'volatile';
+  default: 'none' | 'constant' | 'computed';
+  /** The binary form of a constant default, as an SQL expression that never fails. */
+  constant?: string;
   /** `GENERATED ALWAYS AS (…)`: no value can be loaded into it. */
   isGenerated: boolean;
   /** `GENERATED … AS IDENTITY` */

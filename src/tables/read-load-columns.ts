@@ -2,6 +2,7 @@
 import type { ClientBase } from 'pg';
 import type { LoadFacts, TypeFacts } from './catalog.ts';
 import { loadColumns } from './catalog.ts';
+import { constantDefault } from './default-values.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 
 /** The columns in their order; none where there is no such table. One round trip. */
@@ -12,10 +13,16 @@ export async function readLoadColumns(
 ): Promise<LoadColumn[]> {
   const { rows } = await client.query<LoadFacts>(loadColumns(schema, name));
   const types = new Map((rows[0]?.types ?? []).map((type) => [typeKey(type.oid, type.typmod), type]));
-  return (rows[0]?.columns ?? []).map(({ typeOid, typmod, ...column }) => ({
-    ...column,
-    type: toColumnType(types, typeOid, typmod),
-  }));
+  return (rows[0]?.columns ?? []).map(({ typeOid, typmod, hasDefault, defaultExpression, ...column }) => {
+    const type = toColumnType(types, typeOid, typmod);
+    if (!hasDefault) return { ...column, type, default: 'none' };
+    const stored = type.base ?? type;
+    const { bareName, send } = types.get(typeKey(stored.oid, stored.typmod))!;
+    const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
+    return constant === undefined
+      ? { ...column, type, default: 'computed' }
+      : { ...column, type, default: 'constant', constant };
+  });
 }
 
 function typeKey(oid: number, typmod: number): string {

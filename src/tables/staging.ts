@@ -86,6 +86,12 @@ export const lastRowNumber: Statement = {
   text: `SELECT coalesce(max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
 };
 
+/** The lowest data row's number among the rows of the shapes. */
+export function firstRowNumber(shapes: number[]): Statement {
+  const text = `SELECT min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeColumn} = ANY ($1)`;
+  return { text, values: [shapes] };
+}
+
 /**
  * Counts rows that `mergeShape` updates: of the rows that an INSERT with ON CONFLICT tells of, nothing says which ones
  * were there before that every version and a partitioned table know. It is dropped with the staging table.
