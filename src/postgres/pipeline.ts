@@ -1,5 +1,6 @@
 /** Several statements in one round trip. */
 import type { ClientBase, QueryResult } from 'pg';
+import { toQuery } from './own-session.ts';
 import type { Statement } from './sql.ts';
 
 /** Text without values may hold several statements. */
@@ -20,7 +21,9 @@ export async function pipeline(
 ): Promise<QueryResult[]> {
   // Not for good: a COPY could not be sent then.
   setPipelining(client, true);
-  const sent = queries.map((query) => client.query(query));
+  const sent = queries.map((query) =>
+    client.query(typeof query === 'string' ? query : toQuery(client, query)),
+  );
   Promise.allSettled(sent.slice(0, -1)).then(onLast);
   const answers = await Promise.allSettled(sent);
   setPipelining(client, false);

@@ -5,6 +5,11 @@
 export interface Statement {
   text: string;
   values?: unknown[];
+  /**
+   * The statement may be prepared under this name, once per connection, because planning it takes longer than running it
+   * (own-session.ts). A name stands for one text.
+   */
+  preparedName?: string;
 }
 
 /** Quotes an identifier, always (PostgreSQL 4.1.1). The name must not hold NUL; PostgreSQL refuses it. */

@@ -96,13 +96,70 @@ test('settings hold in the transaction and not after it', async () => {
   assert.deepEqual((await pool.query(read)).rows, [{ s: '0', l: '0', r: 'off' }]);
 });
 
-test('every connection means the same by its texts', async () => {
-  const { rows } =
-    await pool.query(`SELECT current_setting('TimeZone') AS zone, current_setting('DateStyle') AS date,
-    current_setting('IntervalStyle') AS interval, current_setting('application_name') AS name, 1::int8 AS big`);
-  assert.deepEqual(rows, [
-    { zone: 'UTC', date: 'ISO, YMD', interval: 'postgres', name: 'tablewright', big: '1' },
-  ]);
+test('what texts mean in a transaction does not depend on the database, the role or the session', async () => {
+  const settings: Record<string, [foreign: string, ours: string]> = {
+    client_encoding: ['LATIN1', 'UTF8'],
+    TimeZone: ['Asia/Tokyo', 'UTC'],
+    DateStyle: ['German', 'ISO, YMD'],
+    IntervalStyle: ['postgres_verbose', 'postgres'],
+    extra_float_digits: ['-15', '1'],
+    bytea_output: ['escape', 'hex'],
+    xmloption: ['document', 'content'],
+    standard_conforming_strings: ['off', 'on'],
+    array_nulls: ['off', 'on'],
+    quote_all_identifiers: ['on', 'off'],
+    row_security: ['off', 'on'],
+    search_path: ['pg_catalog', '"$user", public'],
+    idle_in_transaction_session_timeout: ['1min', '0'],
+    statement_timeout: ['1min', '1min'],
+    lock_timeout: ['1min', '1min'],
+    default_transaction_isolation: ['serializable', 'serializable'],
+    transaction_isolation: ['read committed', 'read committed'],
+    default_transaction_read_only: ['on', 'on'],
+    transaction_read_only: ['off', 'off'],
+    default_transaction_deferrable: ['on', 'on'],
+    transaction_deferrable: ['off', 'off'],
+    application_name: ['tablewright', 'tablewright'],
+  };
+  const names = Object.keys(settings);
+  const read = `SELECT ${names.map((name) => `current_setting('${name}') AS "${name}"`).join(', ')}, 1::int8 AS big`;
+  const client = await pool.connect();
+  try {
+    for (const name of names.filter((name) => !name.startsWith('transaction_'))) {
+      await client.query(`SELECT set_config('${name}', '${settings[name]![0]}', false)`);
+    }
+  } finally {
+    client.release();
+  }
+  const { rows } = await inTransaction(pool, {}, (used) => {
+    assert.equal(used, client);
+    return used.query(read);
+  });
+  const ours = Object.fromEntries(names.map((name) => [name, settings[name]![1]]));
+  assert.deepEqual(rows, [{ ...ours, big: '1' }]);
+  const again = await pool.connect();
+  await again.query('RESET ALL');
+  again.release();
+});
+
+test('a transaction outlives the transaction_timeout of the session', async (t) => {
+  const client = await pool.connect();
+  const { rowCount } = await client.query(`SELECT FROM pg_settings WHERE name = 'transaction_timeout'`);
+  if (rowCount === 0) {
+    client.release();
+    t.skip('PostgreSQL 17 introduced transaction_timeout');
+    return;
+  }
+  await client.query(`SET transaction_timeout = '1s'`);
+  client.release();
+  const { rows } = await inTransaction(pool, {}, (used) => {
+    assert.equal(used, client);
+    return used.query('SELECT pg_sleep(1.5)::text AS slept');
+  });
+  assert.deepEqual(rows, [{ slept: '' }]);
+  const again = await pool.connect();
+  await again.query('RESET ALL');
+  again.release();
 });
 
 test('a statement that takes too long', async () => {
@@ -293,11 +350,11 @@ test('an abort lets a commit under way end, and answers it', async () => {
 });
 
 test('a first statement goes with the begin, and never outlives a role that is refused', async () => {
-  const first = { text: 'SELECT current_user AS name, $1::int AS n', values: [7] };
+  const first = { preparedName: 'seven', text: 'SELECT current_user AS name, $1::int AS n', values: [7] };
   const n = await inTransaction(pool, {}, async (_, { begun }) => begun!.rows[0].n, first);
   assert.equal(n, 7);
   const work = async () => assert.fail('it must not run');
-  const refused = inTransaction(pool, { role: 'no such role' }, work, 'INSERT INTO t VALUES (1)');
+  const refused = inTransaction(pool, { role: 'no such role' }, work, { text: 'INSERT INTO t VALUES (1)' });
   await assert.rejects(refused, (error) => error instanceof AppError && error.code === 'permission-denied');
   assert.equal(await countRows(), 0);
 });

@@ -6,19 +6,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
+import { sendCancelRequest } from './cancel-request.ts';
+import { noteSession } from './own-session.ts';
 import { pipeline, type Query, setPipelining } from './pipeline.ts';
-import { quoteIdentifier } from './sql.ts';
+import type { Statement } from './sql.ts';
+import { beginStatements, type TransactionSettings } from './transaction-settings.ts';
 
-export interface TransactionOptions {
-  /** The role to run under (`SET LOCAL ROLE`); none: the one that the service connects as. */
-  role?: string | undefined;
-  /** For each statement, a COPY as a whole among them; 0: none; not given: the server's. */
-  statementTimeoutMs?: number | undefined;
-  /** For each wait for a lock; 0: none; not given: the server's. */
-  lockTimeoutMs?: number | undefined;
+export interface TransactionOptions extends TransactionSettings {
   /** Ends the transaction wherever it is. */
   signal?: AbortSignal | undefined;
-  readOnly?: boolean | undefined;
   /** Do everything and keep nothing: a dry run. */
   rollback?: boolean | undefined;
 }
@@ -52,7 +48,7 @@ export async function inTransaction<T>(
   pool: pg.Pool,
   options: TransactionOptions,
   work: (client: pg.PoolClient, edges: TransactionEdges) => Promise<T>,
-  first?: Query,
+  first?: Statement,
 ): Promise<T> {
   const { signal } = options;
   const client = await acquire(pool, signal);
@@ -70,7 +66,7 @@ export async function inTransaction<T>(
   };
   const running = begin(client, options, first).then((begun) => work(client, { begun, endWith }));
   try {
-    const result = await untilAborted(running, signal, () => settle(pool, client, running, () => isEnding));
+    const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);
     isClean = true;
     return result;
@@ -101,22 +97,17 @@ async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<
 async function begin(
   client: pg.PoolClient,
   options: TransactionOptions,
-  first: Query | undefined,
+  first: Statement | undefined,
 ): Promise<pg.QueryResult | undefined> {
-  const { role, statementTimeoutMs, lockTimeoutMs } = options;
-  const access = options.readOnly ? 'READ ONLY' : 'READ WRITE';
-  const statements = [`BEGIN ISOLATION LEVEL READ COMMITTED ${access}`];
-  if (statementTimeoutMs !== undefined)
-    statements.push(`SET LOCAL statement_timeout = ${Math.trunc(statementTimeoutMs)}`);
-  if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout = ${Math.trunc(lockTimeoutMs)}`);
-  if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);
+  const queries: Query[] = [beginStatements(options)];
+  if (first !== undefined) queries.push(first);
   try {
-    const [, begun] = await pipeline(client, [
-      statements.join('; '),
-      ...(first === undefined ? [] : [first]),
-    ]);
+    const [began, begun] = await pipeline(client, queries);
+    // The results of a text with several statements are a list.
+    noteSession(client, (began as unknown as pg.QueryResult[]).at(-1)!.rows[0]);
     return begun;
   } catch (error) {
+    const { role } = options;
     // Invalid parameter value: no such role.
     const { code } = error as { code?: unknown };
     if (role === undefined || (code !== '22023' && code !== '42501')) throw error;
@@ -166,7 +157,6 @@ async function rollBack(client: pg.PoolClient): Promise<boolean> {
 
 /** After an abort: waits for the work's end, at last by cancelling its statement, unless that is the commit. */
 async function settle(
-  pool: pg.Pool,
   client: pg.PoolClient,
   running: Promise<unknown>,
   isEnding: () => boolean,
@@ -180,25 +170,10 @@ async function settle(
     await settled;
     return;
   }
-  await settledWithin(cancelStatement(pool, client), cancelMs, undefined);
+  await sendCancelRequest(client, cancelMs);
   await settledWithin(settled, cancelMs, false);
   // A cancel that comes late would hit the next one's statement: this connection is not used again.
   throw new Abandoned();
-}
-
-/** Over a connection of its own: the pool's may all be taken. */
-async function cancelStatement(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
-  const { processID } = client as unknown as { processID: number | null };
-  const canceller = new pg.Client({ ...pool.options, connectionTimeoutMillis: cancelMs });
-  canceller.on('error', ignore);
-  try {
-    await canceller.connect();
-    await canceller.query('SELECT pg_cancel_backend($1)', [processID]);
-  } catch {
-    // The connection is ended next, and the statement with it as soon as PostgreSQL sees that.
-  } finally {
-    canceller.end().catch(ignore);
-  }
 }
 
 /** The promise's result; when the signal aborts first, what `onAbort` does, and then the signal's reason. */

@@ -178,13 +178,13 @@ const sectionNames = Object.keys(sections) as (keyof typeof sections)[];
  * makes it fail, so it needs no savepoint. Each kind of request is prepared once per connection: planning it takes
  * twice as long as running it.
  */
-export function lookUpDefinition(request: LookUpRequest): Statement & { name: string } {
+export function lookUpDefinition(request: LookUpRequest): Statement {
   const asked = sectionNames.filter((section) => request[section].length > 0);
   const needsOrder = request.types.some((type) => type.isKey);
   const order = `CASE WHEN w.is_key THEN ${isOrderedOrArray('t')} ELSE true END`;
   const parts = asked.map((section) => `,\n  '${section}', (${sections[section]})`);
   return {
-    name: ['look-up', ...asked, ...(needsOrder ? ['order'] : [])].join(' '),
+    preparedName: ['look-up', ...asked, ...(needsOrder ? ['order'] : [])].join(' '),
     text: `
 WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
@@ -349,9 +349,9 @@ export interface TableFacts {
  * not), of no special match or action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. The last two
  * came with PostgreSQL 18; their index, or the one referred to, is that of an exclusion.
  */
-export function describeRelation(schema: string, name: string): Statement & { name: string } {
+export function describeRelation(schema: string, name: string): Statement {
   return {
-    name: 'tablewright describe',
+    preparedName: 'tablewright describe',
     text: `
 SELECT json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind,

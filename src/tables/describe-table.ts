@@ -10,6 +10,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
+import { toQuery } from '../postgres/own-session.ts';
 import type { TableFacts } from './catalog.ts';
 import { describeRelation } from './catalog.ts';
 import { describeDefault } from './defaults.ts';
@@ -65,7 +66,7 @@ export async function readTable(
   schema: string,
   name: string,
 ): Promise<TableFacts | undefined> {
-  const { rows } = await client.query<{ found: TableFacts }>(describeRelation(schema, name));
+  const { rows } = await client.query<{ found: TableFacts }>(toQuery(client, describeRelation(schema, name)));
   return rows[0]?.found;
 }
 

@@ -5,6 +5,7 @@
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { AppError } from '../errors.ts';
+import { toQuery } from '../postgres/own-session.ts';
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import type {
   CatalogSequence,
@@ -73,7 +74,9 @@ export async function resolveDefinition(
   options: PrepareOptions,
 ): Promise<ResolvedDefinition> {
   const draft = draftDefinition(options);
-  const { rows } = await client.query<{ found: LookUpResult }>(lookUpDefinition(draft.request));
+  const { rows } = await client.query<{ found: LookUpResult }>(
+    toQuery(client, lookUpDefinition(draft.request)),
+  );
   return resolveDraft(client, draft, rows[0]!.found);
 }
 

@@ -52,11 +52,20 @@ export interface TestAnswer {
   body: any;
 }
 
-/** @param environment settings that differ from the defaults */
-export async function startTestService(environment: Record<string, string> = {}): Promise<TestService> {
+/**
+ * @param environment settings that differ from the defaults
+ * @param prepare runs before the service starts, and answers the URL that the service connects to
+ */
+export async function startTestService(
+  environment: Record<string, string> = {},
+  prepare?: (database: TestDatabase) => Promise<string>,
+): Promise<TestService> {
   const database = await createTestDatabase();
+  const url = await prepare?.(database);
   const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-service-'));
-  const config = readConfig(testEnvironment(database, dataDir, environment));
+  const config = readConfig(
+    testEnvironment(database, dataDir, { ...(url && { DATABASE_URL: url }), ...environment }),
+  );
   const service = await startService(config);
   return {
     ...(await serviceClient(service.url, config.tokens)),

@@ -1,0 +1,42 @@
+/**
+ * Cancels the statement that runs on a connection, with the protocol's own request (PostgreSQL 54.2.8) over a connection
+ * of its own. `pg_cancel_backend` would need the number of the server process, which a pooler does not tell.
+ */
+import pg from 'pg';
+
+/** What pg's client and connection have beyond their published types. */
+interface ClientInternals {
+  host: string;
+  port: number;
+  ssl: unknown;
+  sslNegotiation: string;
+  processID: number | null;
+  secretKey: number | null;
+}
+interface ConnectionInternals extends pg.Connection {
+  connect(portOrPath: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processID: number | null, secretKey: number | null): void;
+}
+
+/**
+ * Answers when the server has closed the connection, which it does after it has passed the request on; also when the
+ * request fails, and after the time given. Whether a statement was cancelled is not known.
+ */
+export async function sendCancelRequest(client: pg.ClientBase, timeoutMs: number): Promise<void> {
+  const { host, port, ssl, sslNegotiation, processID, secretKey } = client as unknown as ClientInternals;
+  const connection = new pg.Connection({ ssl, sslNegotiation } as pg.ClientConfig) as ConnectionInternals;
+  const ended = Promise.withResolvers<void>();
+  const send = () => connection.cancel(processID, secretKey);
+  connection.on('error', () => ended.resolve());
+  connection.once('end', () => ended.resolve());
+  if (!ssl) connection.once('connect', send);
+  else connection.once('sslconnect', send);
+  if (ssl && sslNegotiation !== 'direct') connection.once('connect', () => connection.requestSsl());
+  const timer = setTimeout(() => ended.resolve(), timeoutMs);
+  if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
+  else connection.connect(port, host);
+  await ended.promise;
+  clearTimeout(timer);
+  connection.stream.destroy();
+}

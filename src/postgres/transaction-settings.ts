@@ -1,0 +1,64 @@
+/**
+ * The settings of PostgreSQL that results depend on, as statements that set them for one transaction.
+ *
+ * They are not sent when a connection starts: a pooler such as PgBouncer refuses startup parameters or drops them, and in
+ * its transaction mode each transaction may run in another session, which another program may have changed.
+ */
+import { askForProcess } from './own-session.ts';
+import { quoteIdentifier } from './sql.ts';
+
+export interface TransactionSettings {
+  /** The role to run under (`SET LOCAL ROLE`). Default: the role that the service connects as. */
+  role?: string | undefined;
+  /** The time limit for each statement, and for each COPY as a whole. 0: none. Default: the server's setting. */
+  statementTimeoutMs?: number | undefined;
+  /** The time limit for each wait for a lock. 0: none. Default: the server's setting. */
+  lockTimeoutMs?: number | undefined;
+  readOnly?: boolean | undefined;
+}
+
+/** The same values for every transaction, whatever the server, the database, the role and the session say. */
+const fixedSettings: Record<string, string> = {
+  // What a text means, and how a value is written as text.
+  client_encoding: "'UTF8'",
+  TimeZone: "'UTC'",
+  DateStyle: "'ISO, YMD'",
+  IntervalStyle: "'postgres'",
+  extra_float_digits: '1',
+  bytea_output: "'hex'",
+  xmloption: "'content'",
+  standard_conforming_strings: 'on',
+  array_nulls: 'on',
+  quote_all_identifiers: 'off',
+  // With "off", a statement fails instead of leaving out the rows that a policy hides.
+  row_security: 'on',
+  // The administrator's value holds, but not one that another program left in a session that a pooler shares.
+  search_path: 'DEFAULT',
+  // The transaction waits while a client sends its body. BODY_IDLE_TIMEOUT_MS and MIN_BODY_BYTES_PER_SECOND limit this.
+  idle_in_transaction_session_timeout: '0',
+  // Our statements are short; compiling one takes longer than running it.
+  jit: 'off',
+  // What our plans look up, the catalogue and rows just loaded, is in memory. A prepared plan that reads a small
+  // catalogue as a whole would go on doing so when it has grown.
+  random_page_cost: '1.1',
+};
+
+const setFixedSettings = Object.entries(fixedSettings)
+  .map(([name, value]) => `SET LOCAL ${name} TO ${value}`)
+  .join('; ');
+
+/** Takes off the limit that PostgreSQL 17 introduced, and reads what `noteSession` needs. */
+const lastStatement = `SELECT CASE WHEN pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL
+  THEN pg_catalog.set_config('transaction_timeout', '0', true) END AS transaction_timeout, ${askForProcess}`;
+
+/** The statements that begin a transaction, as one text; the last result is for `noteSession`. */
+export function beginStatements(settings: TransactionSettings): string {
+  const { role, statementTimeoutMs, lockTimeoutMs } = settings;
+  const access = settings.readOnly ? 'READ ONLY' : 'READ WRITE';
+  const statements = [`BEGIN ISOLATION LEVEL READ COMMITTED ${access} NOT DEFERRABLE`, setFixedSettings];
+  if (statementTimeoutMs !== undefined)
+    statements.push(`SET LOCAL statement_timeout TO ${Math.trunc(statementTimeoutMs)}`);
+  if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`);
+  if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);
+  return [...statements, lastStatement].join('; ');
+}
