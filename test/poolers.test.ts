@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { findPgBouncer, type Pooler, type PoolMode, poolModes, startPooler } from './support/pooler.ts';
+import { findPgBouncer, type Pooler, type PoolMode, startPooler } from './support/pooler.ts';
 import { beginUpload, chunk } from './support/raw-http.ts';
 import { startTestService, type TestService } from './support/service.ts';
 

@@ -4,7 +4,7 @@
  * They are not sent when a connection starts: a pooler such as PgBouncer refuses startup parameters or drops them, and in
  * its transaction mode each transaction may run in another session, which another program may have changed.
  */
-import { askForProcess } from './own-session.ts';
+import { askForSession, type SessionFacts } from './own-session.ts';
 import { quoteIdentifier } from './sql.ts';
 
 export interface TransactionSettings {
@@ -47,18 +47,25 @@ const setFixedSettings = Object.entries(fixedSettings)
   .map(([name, value]) => `SET LOCAL ${name} TO ${value}`)
   .join('; ');
 
-/** Takes off the limit that PostgreSQL 17 introduced, and reads what `noteSession` needs. */
-const lastStatement = `SELECT CASE WHEN pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL
-  THEN pg_catalog.set_config('transaction_timeout', '0', true) END AS transaction_timeout, ${askForProcess}`;
+/** The same for `transaction_timeout`, which PostgreSQL 17 introduced. */
+const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout', '0', true)
+  WHERE pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL`;
 
-/** The statements that begin a transaction, as one text; the last result is for `noteSession`. */
-export function beginStatements(settings: TransactionSettings): string {
+/**
+ * The statements that begin a transaction, as one text.
+ *
+ * @param session undefined: it is not known yet, or a pooler chooses it anew. The last result is for `noteSession` then.
+ */
+export function beginStatements(settings: TransactionSettings, session: SessionFacts | undefined): string {
   const { role, statementTimeoutMs, lockTimeoutMs } = settings;
   const access = settings.readOnly ? 'READ ONLY' : 'READ WRITE';
   const statements = [`BEGIN ISOLATION LEVEL READ COMMITTED ${access} NOT DEFERRABLE`, setFixedSettings];
   if (statementTimeoutMs !== undefined)
     statements.push(`SET LOCAL statement_timeout TO ${Math.trunc(statementTimeoutMs)}`);
   if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`);
+  if (session === undefined) statements.push(setTransactionTimeout);
+  else if (session.limitsTransactions) statements.push('SET LOCAL transaction_timeout TO 0');
   if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);
-  return [...statements, lastStatement].join('; ');
+  if (session === undefined) statements.push(askForSession);
+  return statements.join('; ');
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
 import { sendCancelRequest } from './cancel-request.ts';
-import { noteSession } from './own-session.ts';
+import { noteSession, ownSession } from './own-session.ts';
 import { pipeline, type Query, setPipelining } from './pipeline.ts';
 import type { Statement } from './sql.ts';
 import { beginStatements, type TransactionSettings } from './transaction-settings.ts';
@@ -99,12 +99,13 @@ async function begin(
   options: TransactionOptions,
   first: Statement | undefined,
 ): Promise<pg.QueryResult | undefined> {
-  const queries: Query[] = [beginStatements(options)];
+  const session = ownSession(client);
+  const queries: Query[] = [beginStatements(options, session)];
   if (first !== undefined) queries.push(first);
   try {
     const [began, begun] = await pipeline(client, queries);
-    // The results of a text with several statements are a list.
-    noteSession(client, (began as unknown as pg.QueryResult[]).at(-1)!.rows[0]);
+    // A text with several statements has a list of results.
+    if (session === undefined) noteSession(client, (began as unknown as pg.QueryResult[]).at(-1)!.rows[0]);
     return begun;
   } catch (error) {
     const { role } = options;
