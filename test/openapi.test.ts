@@ -18,7 +18,14 @@ interface Operation {
   security: Record<string, string[]>[];
   parameters?: Parameter[];
   requestBody?: { content: Record<string, { schema: object }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
+  responses: Record<string, Response>;
+}
+
+interface Response {
+  $ref?: string;
+  description: string;
+  headers?: object;
+  content?: Record<string, { schema: object }>;
 }
 
 interface Parameter {
@@ -49,8 +56,16 @@ test('the document says what it describes', () => {
   for (const name of ['title', 'version', 'description', 'license', 'contact'])
     assert(document.info[name], name);
   assert(document.servers.length > 0);
-  for (const name of ['MAX_BODY_BYTES', 'MAX_ROWS', 'MAX_CELL_BYTES']) {
-    assert.match(document.info.description, new RegExp(`\`${name}\`: [\\d,]+$`, 'm'));
+  for (const limit of [
+    '`MAX_BODY_BYTES`: 10 GiB',
+    '`MAX_ROWS`: 100,000,000 rows',
+    '`BODY_IDLE_TIMEOUT_MS`: 30 s',
+    '`MIN_BODY_BYTES_PER_SECOND`: 1 KiB per second',
+  ]) {
+    assert(
+      document.info.description.includes(`- ${limit}\n`) || document.info.description.endsWith(limit),
+      limit,
+    );
   }
 });
 
@@ -78,7 +93,9 @@ test('each operation has an id of its own, words, a tag, its security and its an
       Object.keys(responses).some((status) => status.startsWith('2')),
       operationId,
     );
-    for (const [status, { description, content = {} }] of Object.entries(responses)) {
+    for (const [status, response] of Object.entries(responses)) {
+      const { description } = response;
+      const { content = {} } = followed(response);
       assert(description, `${operationId} ${status}`);
       const type = status.startsWith('2') ? 'application/json' : 'application/problem+json';
       assert.deepEqual(Object.keys(content), [type], `${operationId} ${status}`);
@@ -86,6 +103,55 @@ test('each operation has an id of its own, words, a tag, its security and its an
   }
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
   assert.equal(document.components.securitySchemes.bearer.scheme, 'bearer');
+});
+
+test('the error answer of a status is written once, and each operation refers to it', () => {
+  for (const { operation } of operations) {
+    for (const [status, { $ref, content }] of Object.entries(operation.responses)) {
+      assert.equal($ref !== undefined, !status.startsWith('2'), `${operation.operationId} ${status}`);
+      assert.equal(content === undefined, $ref !== undefined);
+    }
+  }
+});
+
+test('the path parameters come first', () => {
+  for (const { operation } of operations) {
+    const places = (operation.parameters ?? []).map((parameter) => parameter.in);
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => Number(b === 'path') - Number(a === 'path')),
+    );
+  }
+});
+
+test('the file of a form is binary and its JSON part is declared as JSON, for generators of clients', () => {
+  for (const id of ['uploadTableFromExcel', 'inspectExcel']) {
+    const { operation } = operations.find(({ operation }) => operation.operationId === id)!;
+    const form = operation.requestBody!.content['multipart/form-data']!;
+    const { properties } = followed(form.schema as Response) as unknown as {
+      properties: Record<string, { type: string; format?: string; contentMediaType?: string }>;
+    };
+    assert.equal(properties.file!.format, 'binary');
+    assert.equal(properties.file!.contentMediaType, 'application/octet-stream');
+    if (id === 'uploadTableFromExcel') {
+      assert.deepEqual(form, {
+        schema: form.schema,
+        encoding: { body: { contentType: 'application/json' } },
+      });
+    }
+  }
+});
+
+test('no member of a body has a default, which some generators of clients take for "always present"', () => {
+  const withDefault: string[] = [];
+  eachObject(document.components.schemas, ({ properties }) => {
+    for (const [name, member] of Object.entries(properties ?? {})) {
+      // A column has a member of this name.
+      if (typeof member === 'object' && 'default' in member && !('properties' in member))
+        withDefault.push(name);
+    }
+  });
+  assert.deepEqual(withDefault, []);
 });
 
 test('each parameter is described; those of the path are declared, those with a default may be left out', () => {
@@ -191,10 +257,10 @@ test('what the service answers fits the schemas of the answers', async () => {
   const statuses = answers.map(([, , answer]) => answer.status);
   assert.deepEqual(statuses, [201, 200, 409, 422, 200, 404, 401, 201, 200, 409, 201, 200, 200, 200]);
   for (const [method, where, { status, headers, body }] of answers) {
-    const documented = document.paths[where][method].responses[status];
+    const documented = followed(document.paths[where][method].responses[status]);
     const type = headers.get('content-type')!.split(';')[0]!;
-    assert(documented?.content[type], `${method} ${where}: ${status} ${type} is not documented`);
-    assert.deepEqual(faults(documented.content[type].schema, body), [], `${method} ${where}: ${status}`);
+    assert(documented?.content?.[type], `${method} ${where}: ${status} ${type} is not documented`);
+    assert.deepEqual(faults(documented.content[type]!.schema, body), [], `${method} ${where}: ${status}`);
     for (const header of Object.keys(documented.headers ?? {})) {
       if (status !== 503) assert(headers.has(header), `${method} ${where}: ${status} without ${header}`);
     }
@@ -227,6 +293,11 @@ function faults(schema: object, value: unknown): string[] {
   const whole = { allOf: [schema], components: document.components };
   const [isValid, errors] = Schema.Errors(whole, value);
   return isValid ? [] : errors.map((error) => `${error.instancePath}: ${error.message}`);
+}
+
+/** The response that a reference leads to; one that is no reference, as it is. */
+function followed(response: Response): Response {
+  return response?.$ref === undefined ? response : (resolve(response.$ref) as Response);
 }
 
 function resolve(reference: string): unknown {

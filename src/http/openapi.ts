@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { LimitsConfig } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
+import { problemContentType } from './problem-json.ts';
 
 export const apiVersion = '1.0.0';
 
@@ -48,12 +49,14 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
     transformObject: (document) => {
       if (!('openapiObject' in document)) return document.swaggerObject;
       const paths = document.openapiObject.paths ?? {};
-      makeDefaultedParametersOptional(paths);
+      tidyParameters(paths);
+      encodeJsonParts(paths);
       const schemas = { ...document.openapiObject.components?.schemas };
       nameSchemas(paths, schemas);
+      const responses = shareProblemResponses(paths);
       return {
         ...document.openapiObject,
-        components: { ...document.openapiObject.components, schemas },
+        components: { ...document.openapiObject.components, schemas, responses },
       } as typeof document.openapiObject;
     },
   });
@@ -69,21 +72,117 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
 function limitsInWords(limits: LimitsConfig): string {
   const lines = Object.entries(limits).map(([name, value]) => {
     const setting = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-    return `- \`${setting}\`: ${value.toLocaleString('en-US')}`;
+    return `- \`${setting}\`: ${amountInWords(setting, value)}`;
   });
-  return `The limits of this service; what goes over one is refused, and the answer names it:\n\n${lines.join('\n')}`;
+  return `**Limits of this service.** A request over a limit is refused, and the answer names the limit.\n\n${lines.join('\n')}`;
 }
 
-/** The schemas say what a handler gets, where a default stands for what was left out; the document says what to send. */
-function makeDefaultedParametersOptional(paths: object): void {
-  for (const operation of Object.values(paths).flatMap((path) => Object.values(path as object))) {
-    const { parameters = [] } = operation as {
-      parameters?: { required?: boolean; schema?: { default?: unknown } }[];
-    };
-    for (const parameter of parameters)
+/** The value of a limit with its unit, such as `10 GiB`, `30 s` or `1,600 columns`. The unit is part of the setting's name. */
+export function amountInWords(setting: string, value: number): string {
+  if (setting.endsWith('_BYTES_PER_SECOND'))
+    return value === 0 ? 'none' : `${bytesInWords(value)} per second`;
+  if (setting.endsWith('_BYTES')) return bytesInWords(value);
+  if (setting.endsWith('_MS')) return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
+  const amount = value.toLocaleString('en-US');
+  if (setting === 'MAX_UNPACK_RATIO') return `${amount} unpacked bytes per packed byte`;
+  if (setting === 'MAX_JSON_DEPTH') return `${amount} levels`;
+  const counted = /^MAX_([A-Z]+)$/.exec(setting)?.[1];
+  return counted === undefined ? amount : `${amount} ${counted.toLowerCase()}`;
+}
+
+function bytesInWords(bytes: number): string {
+  for (const [unit, size] of [
+    ['GiB', 2 ** 30],
+    ['MiB', 2 ** 20],
+    ['KiB', 1024],
+  ] as const) {
+    if (bytes >= size && bytes % size === 0) return `${(bytes / size).toLocaleString('en-US')} ${unit}`;
+  }
+  return `${bytes.toLocaleString('en-US')} bytes`;
+}
+
+interface DocumentedOperation {
+  parameters?: { in: string; required?: boolean; schema?: { default?: unknown } }[];
+  requestBody?: { content: Record<string, MediaType> };
+  responses?: Record<string, DocumentedResponse>;
+}
+
+interface MediaType {
+  schema: { properties?: Record<string, { type?: unknown }> };
+  encoding?: Record<string, { contentType: string }>;
+}
+
+interface DocumentedResponse {
+  description: string;
+  headers?: object;
+  content?: Record<string, MediaType>;
+}
+
+function operationsOf(paths: object): DocumentedOperation[] {
+  return Object.values(paths).flatMap((path) => Object.values(path as Record<string, DocumentedOperation>));
+}
+
+/**
+ * Makes parameters with a default optional: the schemas beside the handlers describe what a handler gets, where the default
+ * is filled in, and the document describes what a client sends. Puts the parameters of the path first.
+ */
+function tidyParameters(paths: object): void {
+  for (const { parameters } of operationsOf(paths)) {
+    for (const parameter of parameters ?? [])
       if (parameter.schema?.default !== undefined) parameter.required = false;
+    parameters?.sort((a, b) => Number(b.in === 'path') - Number(a.in === 'path'));
   }
 }
+
+/** Says of each part of a form that is an object that it is sent as JSON. */
+function encodeJsonParts(paths: object): void {
+  for (const { requestBody } of operationsOf(paths)) {
+    const form = requestBody?.content['multipart/form-data'];
+    if (form === undefined) continue;
+    const parts = Object.entries(form.schema.properties ?? {});
+    const objects = parts.filter(([, { type }]) => type === 'object').map(([name]) => name);
+    if (objects.length === 0) continue;
+    form.encoding = Object.fromEntries(objects.map((name) => [name, { contentType: 'application/json' }]));
+  }
+}
+
+/**
+ * Puts the error answer of each status into `components/responses`, once, and a reference into its place. The reference
+ * keeps the operation's own description (OpenAPI 3.1 section 4.8.23), which names the codes that this operation can answer.
+ */
+function shareProblemResponses(paths: object): Record<string, DocumentedResponse> {
+  const shared: Record<string, DocumentedResponse> = {};
+  for (const { responses = {} } of operationsOf(paths)) {
+    for (const [status, response] of Object.entries(responses)) {
+      if (response.content?.[problemContentType] === undefined) continue;
+      const name = responseNames[status];
+      if (name === undefined) throw new Error(`the status ${status} has no name in responseNames`);
+      shared[name] ??= { ...response, description: `${name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ')}.` };
+      const reference = { $ref: `#/components/responses/${name}`, description: response.description };
+      responses[status] = reference as unknown as DocumentedResponse;
+    }
+  }
+  return shared;
+}
+
+/** The names of RFC 9110 and RFC 6585 for the statuses of the error catalogue. */
+const responseNames: Record<string, string> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  408: 'RequestTimeout',
+  409: 'Conflict',
+  413: 'ContentTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'UnprocessableContent',
+  429: 'TooManyRequests',
+  431: 'RequestHeaderFieldsTooLarge',
+  500: 'InternalServerError',
+  503: 'ServiceUnavailable',
+};
 
 /** Puts every schema that has a title under that name into `schemas`, once, and a reference into its place. */
 function nameSchemas(value: unknown, schemas: Record<string, unknown>): void {
@@ -147,7 +246,7 @@ export function problemResponses(...codes: ErrorCode[]): Record<number, object> 
         .map((code) => `[\`${code}\`](/docs/errors/${code}): ${errorCatalogue[code].title}.`)
         .join(' '),
       ...headersOf(status),
-      content: { 'application/problem+json': { schema: ProblemDocument } },
+      content: { [problemContentType]: { schema: ProblemDocument } },
     };
   }
   return responses;

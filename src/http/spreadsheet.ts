@@ -42,6 +42,8 @@ const spreadsheetQuery = Type.Object(spreadsheetParameters);
 export type SpreadsheetQuery = Static<typeof spreadsheetQuery>;
 
 export const filePart = Type.String({
+  // OpenAPI 3.1 needs `contentMediaType` only; most generators of clients still look for 3.0's `format`.
+  format: 'binary',
   contentMediaType: 'application/octet-stream',
   description:
     'An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file, known by its content; its name does not matter.',

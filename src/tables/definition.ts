@@ -56,8 +56,7 @@ const ForeignKeySchema = Type.Object(
     }),
     reference_schema: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
-        default: 'public',
-        description: 'The schema of the table referred to.',
+        description: 'The schema of the table referred to. Default: `public`.',
       }),
     ),
   },
@@ -137,13 +136,11 @@ const ColumnSchema = Type.Object(
     }),
     is_nullable: Type.Optional(
       Type.Union([Type.Boolean(), Type.Null()], {
-        default: true,
-        description: 'Whether the column takes NULL. Columns of the primary key never do.',
+        description: 'Whether the column takes NULL. Default: true. Columns of the primary key never do.',
       }),
     ),
     default: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
-        default: null,
         description: defaultDescription,
         examples: ['now()', '0', 'pending', null],
       }),
@@ -153,7 +150,12 @@ const ColumnSchema = Type.Object(
   { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
 );
 
-/** The request's `table`. It takes everything that the answer's `table` holds, so that an answer can be sent again. */
+/**
+ * The request's `table`. No member has the keyword `default`: several generators of clients take a member with a default for
+ * one that is always present, and demand it in requests. The description says the default instead.
+ *
+ * It takes everything that the answer's `table` holds, so that an answer can be sent again.
+ */
 export const TableDefinitionSchema = Type.Object(
   {
     name: Type.Optional(Type.Unknown({ description: 'Ignored: the path names the table.' })),
