@@ -61,7 +61,7 @@ export interface LimitsConfig {
   maxCellBytes: number;
   /** Of a workbook's shared strings, which are held in memory. */
   maxSharedStringBytes: number;
-  /** Of an .xls or .xlsb file, which is read whole by a process of its own. */
+  /** Of an .xls file, which a separate process reads whole. */
   maxLegacyFileBytes: number;
   /** Levels of arrays and objects within a JSON value. */
   maxJsonDepth: number;

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { bigWorkbook } from './support/big-workbook.ts';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { bigXlsb } from './support/xlsb-builder.ts';
 
 const mib = 1024 * 1024;
 const maxMemoryBytes = 300 * mib;
@@ -110,6 +111,23 @@ test('a workbook of 300,000 rows', async () => {
       `SELECT count(*)::int AS count, sum(id)::text AS ids, count(DISTINCT city)::int AS cities,
          bool_and(code = '00' || id AND price = id / 4.0 AND paid = (id % 2 = 1) AND city = 'City & Côté ' || id % 5000
            AND day = date '1899-12-30' + (40000 + id % 5000)::int) AS is_right FROM workbook`,
+    );
+    assert.deepEqual(rows, [{ count, ids: String((count * (count + 1)) / 2), cities: 5000, is_right: true }]);
+  });
+});
+
+test('a binary workbook of 100,000 rows, which is read as a stream in the service itself', async () => {
+  const count = 100_000;
+  const file = bigXlsb(count);
+  await withChild(async () => {
+    const answer = await child.upload('/table/binary/upload/excel', file);
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.equal(answer.body.load.rows, count);
+    const { rows } = await database.pool.query(
+      `SELECT count(*)::int AS count, sum(id)::text AS ids, count(DISTINCT city)::int AS cities,
+         bool_and(code = '00' || id AND price = id / 4.0 AND paid = (id % 2 = 1) AND city = 'City & Côté ' || id % 5000
+           AND day = date '1899-12-30' + (40000 + id % 5000)::int AND abs(share - id / 7.0) < 1e-9
+           AND note = 'note ' || id % 1000) AS is_right FROM "binary"`,
     );
     assert.deepEqual(rows, [{ count, ids: String((count * (count + 1)) / 2), cities: 5000, is_right: true }]);
   });

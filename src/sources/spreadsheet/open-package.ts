@@ -1,10 +1,10 @@
 /** A zip file: which kind of workbook it holds is told by its parts. */
 
-import { openXlsb } from './legacy/legacy-source.ts';
 import { isOpenDocument, openOds } from './ods/ods-source.ts';
 import type { RandomAccessFile } from './random-access-file.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
+import { binaryFormat } from './xlsb/binary-format.ts';
 import { findWorkbookPart } from './xlsx/workbook.ts';
 import { openXlsx } from './xlsx/xlsx-source.ts';
 import { openZipContainer } from './xlsx/zip-container.ts';
@@ -19,6 +19,6 @@ export async function openPackage(
   const container = await openZipContainer(file, limits);
   if (isOpenDocument(container)) return await openOds(container, options, limits, signal);
   const part = await findWorkbookPart(container);
-  if (!/\.bin$/i.test(part.name)) return await openXlsx(container, part, options, limits);
-  return await openXlsb(file, container, part, options, limits, signal);
+  const isBinary = /\.bin$/i.test(part.name);
+  return await openXlsx(container, part, options, limits, isBinary ? binaryFormat : undefined);
 }

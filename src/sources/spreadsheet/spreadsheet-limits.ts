@@ -13,7 +13,7 @@ export interface SpreadsheetLimits {
   maxCellBytes: number;
   /** Memory that the shared strings of the workbook take. */
   maxSharedStringBytes: number;
-  /** Of a file in one of the formats that are not read as a stream (.xls, .xlsb). */
+  /** Of an .xls file, the one format that is not read as a stream. */
   maxLegacyFileBytes: number;
 }
 

@@ -32,8 +32,6 @@ export interface ReportedSheet {
   /** 0 visible, 1 hidden, 2 very hidden (MS-XLS 2.4.28 `hsState`). */
   hidden: number;
   hasCells: boolean;
-  /** Of a sheet of a package: which relationship of the workbook part it is. */
-  relationshipId?: string;
 }
 
 /** Content of `FORMATS`: the number formats by the index that cells name. */

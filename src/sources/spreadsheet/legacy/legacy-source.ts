@@ -1,6 +1,6 @@
 /**
- * One sheet of an .xls or .xlsb workbook as rows: read by a library in a process of its own, and from there on by
- * the same rules as .xlsx.
+ * One sheet of an .xls workbook as rows: read by a library in a process of its own, and from there on by the same
+ * rules as .xlsx.
  */
 
 import { AppError } from '../../../errors.ts';
@@ -15,21 +15,23 @@ import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.t
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
 import { CellValues } from '../xlsx/cell-values.ts';
-import { readRelationships } from '../xlsx/relationships.ts';
 import { SharedStrings } from '../xlsx/shared-strings.ts';
 import type { Styles } from '../xlsx/styles.ts';
-import type { ZipContainer, ZipPart } from '../xlsx/zip-container.ts';
 import * as blocks from './cell-blocks.ts';
-import { type ReaderInput, repack } from './repack.ts';
-import { type ReaderBounds, ReaderRun } from './run-reader.ts';
+import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
 
-const defaultBounds: ReaderBounds = { maxHeapMib: 768, maxResidentMib: 1280, maxWaitMs: 60_000 };
+interface LegacyBounds extends ReaderBounds {
+  /** The cells that are kept for the passes, so that the file is read only once. */
+  maxKeptBytes: number;
+}
 
-/**
- * Cells up to this much are kept for the passes, so that the file is read once: those of an .xls of 30 MB with
- * 1,300,000 cells, which the reader takes 5 s and 900 MB for.
- */
-const keptBytes = 32 * 1024 * 1024;
+/** An .xls of 30 MB with 1,300,000 cells, which the reader takes 5 s and 900 MB for, has 32 MiB of cells. */
+const defaultBounds: LegacyBounds = {
+  maxHeapMib: 768,
+  maxResidentMib: 1280,
+  maxWaitMs: 60_000,
+  maxKeptBytes: 32 * 1024 * 1024,
+};
 
 /** Behind the largest cell: the rest of a block, and the lists of sheets and formats. */
 const frameBytes = 8 * 1024 * 1024;
@@ -44,39 +46,18 @@ export async function openXls(
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
   signal: AbortSignal,
-  bounds: ReaderBounds = defaultBounds,
+  bounds: Partial<LegacyBounds> = {},
 ): Promise<SpreadsheetSource> {
   const rowsOptions = toRowsOptions(options, limits);
   checkSize(file, limits);
   const input = { size: file.size, chunks: () => fileChunks(file) };
-  return await openLegacy(input, options, rowsOptions, () => true, signal, bounds);
-}
-
-/**
- * A package whose workbook is binary, .xlsb.
- *
- * @param part the part of the workbook
- * @throws AppError as `openSpreadsheet`
- */
-export async function openXlsb(
-  file: RandomAccessFile,
-  container: ZipContainer,
-  part: ZipPart,
-  options: SpreadsheetOptions,
-  limits: SpreadsheetLimits,
-  signal: AbortSignal,
-): Promise<SpreadsheetSource> {
-  const rowsOptions = toRowsOptions(options, limits);
-  checkSize(file, limits);
-  const relationships = await readRelationships(container, part.name);
-  const hasCells = (id: string) => (relationships.get(id)?.type ?? 'worksheet') === 'worksheet';
-  return await openLegacy(repack(container), options, rowsOptions, hasCells, signal, defaultBounds);
+  return await openLegacy(input, options, rowsOptions, signal, { ...defaultBounds, ...bounds });
 }
 
 function checkSize(file: RandomAccessFile, limits: SpreadsheetLimits): void {
   if (file.size <= limits.maxLegacyFileBytes) return;
   throw limitExceeded(
-    'A workbook in an older format (.xls, .xlsb) of this size is not read. Save it as .xlsx, which is read as a stream',
+    'An .xls workbook of this size is not read. Save it as .xlsx, which is read as a stream',
     limits.maxLegacyFileBytes,
     'bytes (MAX_LEGACY_FILE_BYTES)',
   );
@@ -88,24 +69,22 @@ async function* fileChunks(file: RandomAccessFile): AsyncGenerator<Buffer, void,
 
 const chunkBytes = 256 * 1024;
 
-/** @param hasCells whether the sheet of a package's relationship has cells; an .xls says it itself */
 async function openLegacy(
   input: ReaderInput,
   { sheet, allSheets = false }: SpreadsheetOptions,
   options: SheetRowsOptions,
-  hasCells: (relationshipId: string) => boolean,
   signal: AbortSignal,
-  bounds: ReaderBounds,
+  bounds: LegacyBounds,
 ): Promise<SpreadsheetSource> {
   const maxFrameBytes = frameBytes + options.limits.maxCellBytes;
   const startRun: StartRun = (runSignal) => new ReaderRun(input, maxFrameBytes, bounds, runSignal);
   const run = startRun(signal);
   try {
-    const sheets = await readSheets(run, hasCells);
+    const sheets = await readSheets(run);
     const index = chooseSheet(sheets, sheet);
-    const first = await readSheet(run, index, keptBytes);
+    const first = await readSheet(run, index, bounds.maxKeptBytes);
     const read = new Map([[index, first]]);
-    if (allSheets) await readOtherSheets(run, sheets, read, signal);
+    if (allSheets) await readOtherSheets(run, sheets, read, bounds.maxKeptBytes, signal);
     return new LegacySource({ startRun, sheets, read, options }, index);
   } finally {
     await run.stop();
@@ -118,16 +97,13 @@ interface SheetFormats extends Styles {
   is1904: boolean;
 }
 
-async function readSheets(
-  run: ReaderRun,
-  hasCells: (relationshipId: string) => boolean,
-): Promise<SheetSummary[]> {
+async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
   const reported = await readJson<blocks.ReportedSheet[]>(run, blocks.SHEETS);
   const visibilities = ['visible', 'hidden', 'veryHidden'] as const;
   return reported.map((sheet) => ({
     name: sheet.name,
     visibility: visibilities[sheet.hidden] ?? 'visible',
-    hasCells: sheet.relationshipId === undefined ? sheet.hasCells : hasCells(sheet.relationshipId),
+    hasCells: sheet.hasCells,
   }));
 }
 
@@ -172,10 +148,11 @@ async function readOtherSheets(
   run: ReaderRun,
   sheets: SheetSummary[],
   read: Map<number, ReadSheet>,
+  maxKeptBytes: number,
   signal: AbortSignal,
 ): Promise<void> {
   let last = [...read.values()].at(-1)!;
-  let left = keptBytes;
+  let left = maxKeptBytes;
   try {
     for (const [index, { hasCells }] of sheets.entries()) {
       if (last.kept === undefined) return;

@@ -1,5 +1,5 @@
 /**
- * The process that reads one workbook of the older formats (.xls, .xlsb) and ends: `reader-process.ts <bytes>`.
+ * The process that reads one workbook of the older format .xls and ends: `reader-process.ts <bytes>`.
  *
  * The library holds the whole workbook in memory and may loop or grow at a crafted file, so it never runs inside of
  * the service; run-reader.ts sets this process its bounds. Standard input has the file, `<bytes>` long, and then
@@ -19,6 +19,7 @@ import {
   type WorkSheet,
 } from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
+import { errorTexts, unknownErrorText } from '../error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
 
@@ -27,7 +28,6 @@ const { parse_xlscfb } = library as unknown as {
   parse_xlscfb(container: unknown, options: ParsingOptions): WorkBook;
 };
 
-const ZIP = 0x50;
 const OLE = 0xd0;
 
 /** Numbers as the file has them, with the codes of their formats; nothing that only shows how a cell looks. */
@@ -83,7 +83,6 @@ interface ReadSheet {
 }
 
 function openWorkbook(file: Buffer): OpenedWorkbook {
-  if (file[0] === ZIP) return openBinaryPackage(file);
   library.set_cptable(codepages);
   markBuiltInFormats();
   const workbook = withPasswordFault(() =>
@@ -114,25 +113,6 @@ function readCompoundFile(file: Buffer): WorkBook {
     throw new Fault('no-workbook');
   }
   return parse_xlscfb(container, parsing);
-}
-
-/** The sheets first, and then the one chosen alone: the others are neither needed nor allowed to fail. */
-function openBinaryPackage(file: Buffer): OpenedWorkbook {
-  const outline = withPasswordFault(() => read(file, { ...parsing, sheets: -1 }) as WorkBook);
-  const is1904 = outline.Workbook?.WBProps?.date1904 === true;
-  const listed = (outline.Workbook?.Sheets ?? []) as { name: string; Hidden?: number; strRelID?: string }[];
-  return {
-    sheets: listed.map(({ name, Hidden = 0, strRelID = '' }) => ({
-      name,
-      hidden: Hidden,
-      hasCells: true,
-      relationshipId: strRelID,
-    })),
-    readSheet: (index) => {
-      const { Sheets } = read(file, { ...parsing, sheets: index }) as WorkBook;
-      return { sheet: Sheets[listed[index]!.name], is1904 };
-    },
-  };
 }
 
 const passwordMessage = /File is password-protected|Password is incorrect|Encryption scheme unsupported/;
@@ -227,23 +207,11 @@ function writeCell(
   } else if (type === 'b') {
     writer.flag(column, value ? blocks.TRUE_CELL : blocks.FALSE_CELL);
   } else if (type === 'e') {
-    writer.text(column, blocks.ERROR_TEXT_CELL, errorTexts[Number(value)] ?? '#ERROR');
+    writer.text(column, blocks.ERROR_TEXT_CELL, errorTexts[Number(value)] ?? unknownErrorText);
   } else {
     writer.flag(column, blocks.NO_RESULT_CELL);
   }
 }
-
-/** MS-XLS 2.5.10. */
-const errorTexts: Record<number, string> = {
-  0: '#NULL!',
-  7: '#DIV/0!',
-  15: '#VALUE!',
-  23: '#REF!',
-  29: '#NAME?',
-  36: '#NUM!',
-  42: '#N/A',
-  43: '#GETTING_DATA',
-};
 
 async function send(kind: number, content: Buffer | string): Promise<void> {
   const bytes = Buffer.from(content as string);

@@ -15,7 +15,12 @@ import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { encrypted } from '../xlsx/zip-container.ts';
 import { FAILED, frameHeadBytes, type ReaderFault } from './cell-blocks.ts';
-import type { ReaderInput } from './repack.ts';
+
+/** A file as the process takes it: once, from its start. */
+export interface ReaderInput {
+  size: number;
+  chunks: () => AsyncIterable<Buffer>;
+}
 
 export interface ReaderBounds {
   /** Of V8's old generation. */

@@ -78,6 +78,11 @@ export class CellValues {
       if (digit < 0 || digit > 9) return -1;
       index = index * 10 + digit;
     }
+    return this.existingString(index);
+  }
+
+  /** The index itself; -1 if the workbook has no such string. */
+  existingString(index: number): number {
     return index < this.#strings.count ? index : -1;
   }
 

@@ -21,10 +21,10 @@ const maxRow = 1_048_576;
 const maxColumn = 16_384;
 
 /** A row may hold so many cells of the largest size; more would be held at once. */
-const rowCells = 4;
+export const rowCells = 4;
 
 /** After so much text of shared strings the target may be waited for. */
-const pauseBytes = 256 * 1024;
+export const pauseBytes = 256 * 1024;
 
 const LT = 0x3c;
 const GT = 0x3e;

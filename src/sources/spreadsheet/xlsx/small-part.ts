@@ -13,7 +13,7 @@ import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 /** Styles of workbooks that were copied together for years reach some MiB. */
-const maxSmallPartBytes = 32 * 1024 * 1024;
+export const maxSmallPartBytes = 32 * 1024 * 1024;
 
 /** The parser makes objects of these, in about 1 µs each; styles of 65,490 cell formats have 1.5 million at most. */
 const maxMarkup = 2_000_000;

@@ -13,7 +13,7 @@ export interface Styles {
 }
 
 /** Excel has no more than 65,490 cell formats. */
-const maxStyles = 100_000;
+export const maxStyles = 100_000;
 
 export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [] };
 
@@ -30,6 +30,11 @@ export async function readStyles(container: ZipContainer, part: ZipPart): Promis
       formatIds.push(Number(attributeOf(tag, 'numFmtId') ?? 0));
     }
   });
+  return toStyles(formatIds, custom);
+}
+
+/** @param formatIds of the cell formats, in the order that cells count them; `custom`: the formats of the workbook itself */
+export function toStyles(formatIds: number[], custom: Map<number, NumberFormat>): Styles {
   const formats = formatIds.map((id) => custom.get(id) ?? builtInFormat(id));
   const masks = new Map<string, Buffer | undefined>([['', undefined]]);
   for (const { mask } of formats) if (!masks.has(mask)) masks.set(mask, Buffer.from(mask));

@@ -4,7 +4,7 @@ import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { type Relationship, readRelationships } from './relationships.ts';
 import { attributeOf, readSmallPart } from './small-part.ts';
-import { readStyles, type Styles, withoutStyles } from './styles.ts';
+import { readStyles as readXmlStyles, type Styles, withoutStyles } from './styles.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 export interface WorkbookSheet {
@@ -35,9 +35,24 @@ const mainNamespaces = [
   'http://purl.oclc.org/ooxml/spreadsheetml/main',
 ];
 
+/** How the parts are written that say what the sheets share: as XML, or in binary records (.xlsb). */
+export interface WorkbookParts {
+  readOutline: (container: ZipContainer, part: ZipPart) => Promise<WorkbookOutline>;
+  readStyles: (container: ZipContainer, part: ZipPart) => Promise<Styles>;
+}
+
+export interface WorkbookOutline {
+  sheets: FoundSheet[];
+  is1904: boolean;
+}
+
 /** @throws AppError `unsupported-file` where the part is something else, `invalid-file` */
-export async function readWorkbook(container: ZipContainer, part: ZipPart): Promise<Workbook> {
-  const found = await readSheets(container, part);
+export async function readWorkbook(
+  container: ZipContainer,
+  part: ZipPart,
+  { readOutline, readStyles }: WorkbookParts = { readOutline: readSheets, readStyles: readXmlStyles },
+): Promise<Workbook> {
+  const found = await readOutline(container, part);
   const relationships = await readRelationships(container, part.name);
   const byType = (type: string): ZipPart | undefined => {
     for (const related of relationships.values()) {
@@ -108,16 +123,23 @@ function refuseRepeatedParts(sheets: WorkbookSheet[]): void {
   }
 }
 
-interface FoundSheet {
+/** Adds a sheet, within what a workbook may have. */
+export function addSheet(sheets: FoundSheet[], sheet: FoundSheet): void {
+  if (sheets.length === maxSheets)
+    throw limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');
+  if (sheet.name.length > maxSheetNameLength) {
+    throw limitExceeded('The name of a sheet is too long', maxSheetNameLength, 'characters');
+  }
+  sheets.push(sheet);
+}
+
+export interface FoundSheet {
   name: string;
   state: string;
   relationshipId: string;
 }
 
-async function readSheets(
-  container: ZipContainer,
-  part: ZipPart,
-): Promise<{ sheets: FoundSheet[]; is1904: boolean }> {
+async function readSheets(container: ZipContainer, part: ZipPart): Promise<WorkbookOutline> {
   const sheets: FoundSheet[] = [];
   let is1904 = false;
   await readSmallPart(container, part, (tag, path) => {
@@ -127,14 +149,8 @@ async function readSheets(
     if (path === 'workbook/workbookPr') {
       is1904 = ['1', 'true', 'on'].includes(attributeOf(tag, 'date1904') ?? '');
     } else if (path === 'workbook/sheets/sheet') {
-      if (sheets.length === maxSheets)
-        throw limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');
-      const name = attributeOf(tag, 'name') ?? '';
-      if (name.length > maxSheetNameLength) {
-        throw limitExceeded('The name of a sheet is too long', maxSheetNameLength, 'characters');
-      }
-      sheets.push({
-        name,
+      addSheet(sheets, {
+        name: attributeOf(tag, 'name') ?? '',
         state: attributeOf(tag, 'state') ?? 'visible',
         relationshipId: attributeOf(tag, 'id') ?? '',
       });

@@ -1,4 +1,4 @@
-/** One sheet of an Office Open XML workbook (.xlsx, .xlsm) as rows. */
+/** One sheet of an Office Open XML workbook (.xlsx, .xlsm; .xlsb in binary parts) as rows. */
 
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
@@ -10,12 +10,31 @@ import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
 import { partSlices } from './part-slices.ts';
 import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
-import { SheetScanner } from './sheet-scanner.ts';
-import { readWorkbook, type Workbook } from './workbook.ts';
+import { SheetScanner, type SheetScannerOptions } from './sheet-scanner.ts';
+import { readWorkbook, type Workbook, type WorkbookParts } from './workbook.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 /** Cells that name one string in turn come to more than a file holds, honestly; this much is harmless. */
 const ratioFreeBytes = 64 * 1024 * 1024;
+
+/** How the parts of a package are written: everything else is the same for .xlsx and .xlsb. */
+export interface PackageFormat {
+  /** Undefined: XML. */
+  workbookParts: WorkbookParts | undefined;
+  slices: typeof partSlices;
+  createSheetScanner: (target: SheetRows, options: SheetScannerOptions) => RowScanner;
+  createStringsReader: (partName: string, limits: SpreadsheetLimits) => StringsReader;
+}
+
+type RowScanner = Pick<SheetScanner, 'feed' | 'scan' | 'finish'>;
+type StringsReader = Pick<SharedStringsReader, 'push' | 'finish'>;
+
+const xmlFormat: PackageFormat = {
+  workbookParts: undefined,
+  slices: partSlices,
+  createSheetScanner: (target, options) => new SheetScanner(target, options),
+  createStringsReader: (partName, limits) => new SharedStringsReader(partName, limits),
+};
 
 /**
  * @param part the part of the workbook
@@ -26,19 +45,21 @@ export async function openXlsx(
   part: ZipPart,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
+  format: PackageFormat = xmlFormat,
 ): Promise<SpreadsheetSource> {
   const rowsOptions = toRowsOptions(options, limits);
-  const workbook = await readWorkbook(container, part);
+  const workbook = await readWorkbook(container, part, format.workbookParts);
   const sheets = workbook.sheets.map(({ name, visibility, kind }) => ({
     name,
     visibility,
     hasCells: kind === 'worksheet',
   }));
-  return new XlsxSource({ container, workbook, sheets }, options.sheet, rowsOptions);
+  return new XlsxSource({ format, container, workbook, sheets }, options.sheet, rowsOptions);
 }
 
 /** What the sheets of a workbook share; the strings once a sheet has been read. */
 interface Shared {
+  format: PackageFormat;
   container: ZipContainer;
   workbook: Workbook;
   sheets: SheetSummary[];
@@ -70,11 +91,11 @@ class XlsxSource implements SpreadsheetSource {
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { container, workbook } = this.#shared;
+    const { format, container, workbook } = this.#shared;
     this.#shared.strings ??= await this.#readStrings(signal);
     const rows = new SheetRows(sink, this.#options);
     this.#rows = rows;
-    const scanner = new SheetScanner(rows, {
+    const scanner = format.createSheetScanner(rows, {
       partName: this.#part.name,
       styles: workbook.styles,
       strings: this.#shared.strings,
@@ -82,7 +103,7 @@ class XlsxSource implements SpreadsheetSource {
       limits: this.#options.limits,
       maxSharedBytes: Math.max(ratioFreeBytes, container.fileBytes * this.#options.limits.maxRatio),
     });
-    for await (const slice of partSlices(container, this.#part, signal)) {
+    for await (const slice of format.slices(container, this.#part, signal)) {
       scanner.feed(slice);
       for (let isPaused = true; isPaused; ) {
         isPaused = scanner.scan();
@@ -103,11 +124,11 @@ class XlsxSource implements SpreadsheetSource {
 
   async #readStrings(signal: AbortSignal): Promise<SharedStrings> {
     const { limits } = this.#options;
-    const { container, workbook } = this.#shared;
+    const { format, container, workbook } = this.#shared;
     const part = workbook.sharedStrings;
     if (part === undefined) return new SharedStrings(limits.maxSharedStringBytes);
-    const reader = new SharedStringsReader(part.name, limits);
-    for await (const slice of partSlices(container, part, signal)) reader.push(slice);
+    const reader = format.createStringsReader(part.name, limits);
+    for await (const slice of format.slices(container, part, signal)) reader.push(slice);
     return reader.finish();
   }
 }

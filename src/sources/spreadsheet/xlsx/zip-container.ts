@@ -81,11 +81,6 @@ export class ZipContainer {
     return this.#file.size;
   }
 
-  /** All of them, in the order of the central directory. */
-  parts(): ZipPart[] {
-    return [...this.#parts.values()];
-  }
-
   /**
    * Unpacks a part. To leave the loop early ends the streams too; the CRC is then not checked.
    *

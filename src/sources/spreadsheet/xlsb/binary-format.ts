@@ -1,0 +1,131 @@
+/** The binary parts of an .xlsb workbook (MS-XLSB): the same package as .xlsx, with records in place of XML. */
+
+import { AppError } from '../../../errors.ts';
+import { pauseForOthers } from '../../share-turns.ts';
+import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
+import { binaryPartSlices } from '../xlsx/part-slices.ts';
+import { SharedStrings } from '../xlsx/shared-strings.ts';
+import { maxSmallPartBytes } from '../xlsx/small-part.ts';
+import { maxStyles, type Styles, toStyles } from '../xlsx/styles.ts';
+import { addSheet, type FoundSheet, notAWorkbook, type WorkbookOutline } from '../xlsx/workbook.ts';
+import type { PackageFormat } from '../xlsx/xlsx-source.ts';
+import type { ZipContainer, ZipPart } from '../xlsx/zip-container.ts';
+import { BinaryRecords, NEED_MORE } from './binary-records.ts';
+import { BinarySheetScanner } from './binary-sheet-scanner.ts';
+import * as types from './record-types.ts';
+
+export const binaryFormat: PackageFormat = {
+  workbookParts: { readOutline, readStyles },
+  slices: binaryPartSlices,
+  createSheetScanner: (target, options) => new BinarySheetScanner(target, options),
+  createStringsReader: (partName, limits) => new BinaryStringsReader(partName, limits),
+};
+
+/** `hsState` of a sheet (2.5.142). */
+const states = ['visible', 'hidden', 'veryHidden'];
+
+async function readOutline(container: ZipContainer, part: ZipPart): Promise<WorkbookOutline> {
+  const sheets: FoundSheet[] = [];
+  let isWorkbook = false;
+  let is1904 = false;
+  const wanted = [types.BEGIN_BOOK, types.WORKBOOK_PROPERTIES, types.BUNDLED_SHEET];
+  await readSmallRecords(container, part, wanted, (type, records) => {
+    if (type === types.BEGIN_BOOK) {
+      isWorkbook = true;
+    } else if (type === types.WORKBOOK_PROPERTIES) {
+      is1904 = (records.uint8(0) & 1) === 1;
+    } else {
+      const relationship = records.readString(8);
+      const { value: name } = records.readString(relationship.end);
+      const state = states[records.uint32(0)] ?? 'visible';
+      addSheet(sheets, { name, state, relationshipId: relationship.value });
+    }
+  });
+  if (!isWorkbook) throw notAWorkbook('an Office file of another kind');
+  return { sheets, is1904 };
+}
+
+/** As `readStyles` of .xlsx: the formats for cells, and not those that named styles have. */
+async function readStyles(container: ZipContainer, part: ZipPart): Promise<Styles> {
+  const custom = new Map<number, NumberFormat>();
+  const formatIds: number[] = [];
+  let isOfCells = false;
+  const wanted = [types.NUMBER_FORMAT, types.CELL_FORMAT, types.BEGIN_CELL_FORMATS, types.END_CELL_FORMATS];
+  await readSmallRecords(container, part, wanted, (type, records) => {
+    if (type === types.NUMBER_FORMAT) {
+      custom.set(records.uint16(0), parseFormatCode(records.readString(2).value));
+    } else if (type !== types.CELL_FORMAT) {
+      isOfCells = type === types.BEGIN_CELL_FORMATS;
+    } else if (isOfCells) {
+      if (formatIds.length === maxStyles)
+        throw limitExceeded('The workbook has too many styles', maxStyles, 'styles');
+      formatIds.push(records.uint16(2));
+    }
+  });
+  return toStyles(formatIds, custom);
+}
+
+/** The longest text that these parts have is the code of a number format. */
+const maxSmallTextBytes = 64 * 1024;
+
+async function readSmallRecords(
+  container: ZipContainer,
+  part: ZipPart,
+  wanted: number[],
+  onRecord: (type: number, records: BinaryRecords) => void,
+): Promise<void> {
+  const records = new BinaryRecords(part.name, wanted, { maxCellBytes: maxSmallTextBytes });
+  let bytes = 0;
+  for await (const slice of binaryPartSlices(container, part, neverAborted)) {
+    bytes += slice.length;
+    if (bytes > maxSmallPartBytes)
+      throw limitExceeded(`Part ${part.name} is too large`, maxSmallPartBytes, 'bytes');
+    records.feed(slice);
+    for (let count = 1; ; count++) {
+      const type = records.next();
+      if (type === NEED_MORE) break;
+      onRecord(type, records);
+      const pause = count % recordsPerTurn === 0 ? pauseForOthers() : undefined;
+      if (pause !== undefined) await pause;
+    }
+  }
+}
+
+const neverAborted = new AbortController().signal;
+const recordsPerTurn = 64;
+
+/** Reads the part of the shared strings, chunk by chunk; the counts that it states are not read at all. */
+class BinaryStringsReader {
+  readonly #strings: SharedStrings;
+  readonly #records: BinaryRecords;
+  readonly #partName: string;
+  #isComplete = false;
+
+  constructor(partName: string, limits: SpreadsheetLimits) {
+    this.#strings = new SharedStrings(limits.maxSharedStringBytes);
+    this.#records = new BinaryRecords(partName, [types.SHARED_STRING, types.END_SHARED_STRINGS], limits);
+    this.#partName = partName;
+  }
+
+  push(chunk: Buffer): void {
+    const records = this.#records;
+    records.feed(chunk);
+    for (;;) {
+      const type = records.next();
+      if (type === NEED_MORE) return;
+      if (type === types.SHARED_STRING) {
+        // Flags, the text, and then runs and phonetic hints, which are no part of it (2.5.121).
+        const length = records.readText(1);
+        this.#strings.add(records.text, 0, length);
+      } else {
+        this.#isComplete = true;
+      }
+    }
+  }
+
+  finish(): SharedStrings {
+    if (this.#isComplete) return this.#strings;
+    throw new AppError('invalid-file', `Part ${this.#partName} cannot be read: it ends too early.`);
+  }
+}

@@ -1,0 +1,257 @@
+/** The scanner of a binary worksheet part (MS-XLSB 2.1.7.62): records in, cells out, as byte ranges. */
+
+import * as kinds from '../../cell-kind.ts';
+import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { errorTexts, unknownErrorText } from '../error-texts.ts';
+import { limitExceeded } from '../spreadsheet-limits.ts';
+import { CellValues, type SheetTarget } from '../xlsx/cell-values.ts';
+import { pauseBytes, rowCells, type SheetScannerOptions } from '../xlsx/sheet-scanner.ts';
+import { BinaryRecords, NEED_MORE } from './binary-records.ts';
+import { maxDoubleBytes, writeDouble } from './double-text.ts';
+import * as types from './record-types.ts';
+
+const wantedTypes = [
+  types.ROW_HEADER,
+  types.CELL_BLANK,
+  types.CELL_RK,
+  types.CELL_ERROR,
+  types.CELL_BOOLEAN,
+  types.CELL_REAL,
+  types.CELL_TEXT,
+  types.CELL_SHARED_STRING,
+  types.FORMULA_TEXT,
+  types.FORMULA_NUMBER,
+  types.FORMULA_BOOLEAN,
+  types.FORMULA_ERROR,
+  types.SHORT_BLANK,
+  types.SHORT_RK,
+  types.SHORT_ERROR,
+  types.SHORT_BOOLEAN,
+  types.SHORT_REAL,
+  types.SHORT_TEXT,
+  types.SHORT_SHARED_STRING,
+  types.CELL_RICH_TEXT,
+  types.BEGIN_SHEET,
+  types.END_SHEET,
+  types.BEGIN_SHEET_DATA,
+  types.END_SHEET_DATA,
+];
+
+/** Column, style and flags stand before the value of a cell; before that of a short one style and flags. */
+const cellHeadBytes = 8;
+const shortHeadBytes = 4;
+
+const errorBytes = Array.from({ length: 256 }, (_, code) =>
+  Buffer.from(errorTexts[code] ?? unknownErrorText),
+);
+
+const trueBytes = Buffer.from('1');
+const falseBytes = Buffer.from('0');
+
+export class BinarySheetScanner {
+  readonly #records: BinaryRecords;
+  readonly #values: CellValues;
+  readonly #target: SheetTarget;
+  readonly #maxRowBytes: number;
+  readonly #maxSharedBytes: number;
+  readonly #number: Buffer = Buffer.alloc(maxDoubleBytes);
+
+  #sawSheet = false;
+  #inData = false;
+  #isDone = false;
+  /** 1-based; 0: no row yet. */
+  #row = 0;
+  /** From 0: the last cell of the row. */
+  #column = -1;
+  #isRowBegun = false;
+  /** The records of the row so far. */
+  #rowBytes = 0;
+  /** The text of shared strings in the rows before. */
+  #sharedBytes = 0;
+  #pauseAtBytes = pauseBytes;
+  #isPausing = false;
+
+  constructor(target: SheetTarget, options: SheetScannerOptions) {
+    this.#target = target;
+    this.#values = new CellValues(target, options.styles, options.strings, options.is1904);
+    this.#records = new BinaryRecords(options.partName, wantedTypes, options.limits);
+    this.#maxRowBytes = rowCells * options.limits.maxCellBytes;
+    this.#maxSharedBytes = options.maxSharedBytes;
+  }
+
+  /** As `SheetScanner.feed`. */
+  feed(chunk: Buffer): void {
+    if (!this.#isDone) this.#records.feed(chunk);
+  }
+
+  /** As `SheetScanner.scan`. */
+  scan(): boolean {
+    const records = this.#records;
+    this.#isPausing = false;
+    while (!this.#isDone) {
+      if (this.#isPausing) return true;
+      const type = records.next();
+      if (type === NEED_MORE) return false;
+      if (type > types.ROW_HEADER && type <= types.SHORT_SHARED_STRING) this.#cell(type);
+      else this.#other(type);
+    }
+    return false;
+  }
+
+  /** @throws AppError `invalid-file` where the part ends before the sheet does */
+  finish(): void {
+    if (!this.#isDone) this.#records.fail('no end of the sheet');
+  }
+
+  #other(type: number): void {
+    switch (type) {
+      case types.ROW_HEADER:
+        if (this.#inData) this.#beginRow();
+        break;
+      case types.CELL_RICH_TEXT:
+        this.#cell(type);
+        break;
+      case types.BEGIN_SHEET:
+        this.#sawSheet = true;
+        break;
+      case types.BEGIN_SHEET_DATA:
+        if (!this.#sawSheet) this.#records.fail('no worksheet');
+        this.#inData = true;
+        break;
+      default:
+        // The end of the data, or of a sheet that has none.
+        if (!this.#sawSheet) this.#records.fail('no worksheet');
+        this.#endRow();
+        this.#isDone = true;
+    }
+  }
+
+  #beginRow(): void {
+    this.#endRow();
+    this.#row = this.#records.uint32(0) + 1;
+    if (this.#row > maxSheetRow) this.#records.fail(`a row outside of 1 to ${maxSheetRow}`);
+    this.#column = -1;
+    this.#rowBytes = 0;
+    this.#values.sharedBytes = 0;
+  }
+
+  #endRow(): void {
+    if (!this.#isRowBegun) return;
+    this.#isRowBegun = false;
+    this.#target.endRow();
+    this.#sharedBytes += this.#values.sharedBytes;
+    if (this.#sharedBytes <= this.#pauseAtBytes) return;
+    this.#pauseAtBytes = this.#sharedBytes + pauseBytes;
+    this.#isPausing = true;
+    if (this.#sharedBytes <= this.#maxSharedBytes) return;
+    throw limitExceeded(
+      `The cells name the same shared strings too many times, up to row ${this.#row}`,
+      this.#maxSharedBytes,
+      'bytes of text for a file of this size',
+    );
+  }
+
+  #cell(type: number): void {
+    if (!this.#inData) return;
+    const records = this.#records;
+    if (this.#row === 0) records.fail('a cell outside of a row');
+    const isShort = type >= types.SHORT_BLANK && type <= types.SHORT_SHARED_STRING;
+    this.#column = isShort ? this.#column + 1 : records.uint32(0);
+    const column = this.#column;
+    if (column >= maxSheetColumn) records.fail(`a cell beyond the last column XFD in row ${this.#row}`);
+    const value = isShort ? shortHeadBytes : cellHeadBytes;
+    const style = records.uint32(value - 4) & 0xff_ffff;
+    this.#rowBytes += records.end - records.start;
+    switch (type) {
+      case types.CELL_RK:
+      case types.SHORT_RK:
+        this.#real(column, style, rkNumber(records.uint32(value)));
+        break;
+      case types.CELL_REAL:
+      case types.SHORT_REAL:
+      case types.FORMULA_NUMBER:
+        this.#real(column, style, records.double(value));
+        break;
+      case types.CELL_SHARED_STRING:
+      case types.SHORT_SHARED_STRING:
+        this.#sharedString(column, records.uint32(value));
+        break;
+      case types.CELL_TEXT:
+      case types.SHORT_TEXT:
+      case types.FORMULA_TEXT:
+        this.#text(column, value);
+        break;
+      case types.CELL_RICH_TEXT:
+        this.#text(column, value + 1);
+        break;
+      case types.CELL_BOOLEAN:
+      case types.SHORT_BOOLEAN:
+      case types.FORMULA_BOOLEAN:
+        this.#boolean(column, records.uint8(value) !== 0);
+        break;
+      case types.CELL_ERROR:
+      case types.SHORT_ERROR:
+      case types.FORMULA_ERROR:
+        this.#error(column, records.uint8(value));
+        break;
+    }
+    this.#checkRowBytes();
+  }
+
+  #begin(): void {
+    if (this.#isRowBegun) return;
+    this.#isRowBegun = true;
+    this.#target.beginRow(this.#row);
+  }
+
+  #real(column: number, style: number, value: number): void {
+    this.#begin();
+    this.#values.number(column, style, this.#number, 0, writeDouble(value, this.#number));
+  }
+
+  /** A cell that shows nothing does not make a row, as in .xlsx. */
+  #sharedString(column: number, named: number): void {
+    const index = this.#values.existingString(named);
+    if (!this.#values.hasText(index)) return;
+    this.#begin();
+    const end = index < 0 ? writeDouble(named, this.#number) : 0;
+    this.#values.sharedString(column, index, this.#number, 0, end);
+  }
+
+  #text(column: number, offset: number): void {
+    const length = this.#records.readText(offset);
+    if (length === 0) return;
+    this.#begin();
+    this.#target.cell(column, kinds.STRING, this.#records.text, 0, length);
+  }
+
+  #boolean(column: number, isTrue: boolean): void {
+    this.#begin();
+    this.#values.boolean(column, isTrue ? trueBytes : falseBytes, 0, 1);
+  }
+
+  #error(column: number, code: number): void {
+    this.#begin();
+    const text = errorBytes[code]!;
+    this.#target.fault(column, kinds.ERROR_CELL, text, 0, text.length);
+  }
+
+  /** The target holds a row until it is whole: strings that the row names again and again count each time. */
+  #checkRowBytes(): void {
+    if (this.#rowBytes + this.#values.sharedBytes <= this.#maxRowBytes) return;
+    throw limitExceeded(`The cells of row ${this.#row} are too long`, this.#maxRowBytes, 'bytes');
+  }
+}
+
+/** The upper 30 bits are a whole number, or those of a double; two flags say so, and that it counts hundredths (2.5.122). */
+function rkNumber(word: number): number {
+  const value = (word & 2) === 0 ? doubleOfHighBits(word & ~3) : (word | 0) >> 2;
+  return (word & 1) === 0 ? value : value / 100;
+}
+
+const doubleView = new DataView(new ArrayBuffer(8));
+
+function doubleOfHighBits(bits: number): number {
+  doubleView.setInt32(0, bits);
+  return doubleView.getFloat64(0);
+}
