@@ -2,19 +2,18 @@
  * Which rows in the staging table break a rule of the table that they are for: those that the rows themselves tell, since what
  * PostgreSQL computes, its defaults and triggers come only on the way.
  */
-import type { ClientBase } from 'pg';
-import type { LoadColumn } from '../tables/load-column.ts';
+import { type ClientBase, DatabaseError } from 'pg';
 import type { RowRule } from '../tables/row-constraints.ts';
-import type { SentRows } from '../tables/violations.ts';
+import type { SentRows, Violation } from '../tables/violations.ts';
 import { findViolations, type RowPlaces } from './find-violations.ts';
-import type { Shapes } from './move-rows.ts';
+import { type MoveOptions, type Shapes, tryRows } from './move-rows.ts';
 import type { Problems } from './problems.ts';
 
-export interface StagedLoad {
-  columns: LoadColumn[];
-  conflict: { action: 'skip' | 'update' } | undefined;
-  /** Triggers may change rows. */
-  hasRowTriggers: boolean;
+export interface StagedLoad extends MoveOptions {
+  /** The table has triggers that may change rows before they are stored. */
+  changesRows: boolean;
+  /** Rows in the staging table have the numbers of their data rows; otherwise they are numbered as they were copied, from 1. */
+  hasDataRowNumbers: boolean;
 }
 
 /**
@@ -33,9 +32,35 @@ export async function findInStaged(
 ): Promise<string[]> {
   const told = rules.filter((rule) => isToldBySent(rule, load, places, shapes));
   const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load, shapes) };
-  const unread = await findViolations(client, staged, told, places, problems);
+  const isReal = load.changesRows
+    ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load, shapes, places)
+    : undefined;
+  const unread = await findViolations(client, staged, told, places, problems, isReal);
   return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
 }
+
+/** Whether PostgreSQL refuses the row, which a trigger may have fixed. */
+async function isRefused(
+  client: ClientBase,
+  rule: RowRule,
+  { ordinal, other }: Violation,
+  load: StagedLoad,
+  shapes: Shapes,
+  { rowNumbers }: RowPlaces,
+): Promise<boolean> {
+  const ordinals = other === null ? [ordinal] : [other, ordinal];
+  const numbers = ordinals.map((one) => (load.hasDataRowNumbers ? rowNumbers.rowOf(one) : one + 1));
+  if (numbers.includes(undefined)) return true;
+  const refusal = await tryRows(client, load, shapes, numbers as number[]);
+  return refusal instanceof DatabaseError && refusal.code === refusals[rule.kind];
+}
+
+/** SQLSTATE, appendix A. */
+const refusals: Partial<Record<RowRule['kind'], string>> = {
+  unique: '23505',
+  'foreign key': '23503',
+  check: '23514',
+};
 
 /** Whether rows in the staging table say what a rule asks: those lack what PostgreSQL computes, and what triggers fill in. */
 function isToldBySent(rule: RowRule, load: StagedLoad, { sourceColumn }: RowPlaces, shapes: Shapes): boolean {
@@ -44,7 +69,7 @@ function isToldBySent(rule: RowRule, load: StagedLoad, { sourceColumn }: RowPlac
   if (shapesWithout(referenced, load, shapes).length > 0) return false;
   return [...rule.columns, ...referenced].every((name) => {
     const isGenerated = load.columns.some((column) => column.name === name && column.isGenerated);
-    return !isGenerated && !(load.hasRowTriggers && sourceColumn(name) < 0);
+    return !isGenerated && !(load.changesRows && sourceColumn(name) < 0);
   });
 }
 

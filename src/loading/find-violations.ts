@@ -17,6 +17,7 @@ import {
   type Violation,
   violationQueries,
 } from '../tables/violations.ts';
+import { describeCellProblem, NOT_NULL } from './cell-problems.ts';
 import { maxListedProblems, type Problems, shortenValue } from './problems.ts';
 import type { RowNumbers } from './row-numbers.ts';
 
@@ -31,6 +32,7 @@ export interface RowPlaces {
 /**
  * Adds every row that breaks a rule to the problems.
  *
+ * @param isReal tells whether PostgreSQL refuses the row that was found; undefined: it does
  * @returns the names of the rules that were not looked at, or not for all rows: the role may not read the tables they speak
  *   of, or PostgreSQL is to give the rows values of theirs; '' for one that cannot say of a row whether it is broken: a CHECK
  *   that divides by zero, or raises
@@ -41,6 +43,7 @@ export async function findViolations(
   rules: RowRule[],
   places: RowPlaces,
   problems: Problems,
+  isReal?: (rule: RowRule, violation: Violation) => Promise<boolean>,
 ): Promise<string[]> {
   const isHidden = (rule: RowRule) => rule.kind === 'foreign key' && rule.isHidden;
   const unread = rules.filter(isHidden).map((rule) => rule.name);
@@ -52,8 +55,14 @@ export async function findViolations(
     if (rows === 'unreadable') unread.push(rule.name);
     if (typeof rows === 'string') continue;
     if (rows.length === 0 && sent.shapesWithout?.(rule.columns).length) unread.push(rule.name);
-    for (const violation of rows) problems.add(problemOf(rule, violation, places, areRowsMissing));
-    if (rows[0]) problems.addUnlisted(rows[0].total - rows.length);
+    let real = 0;
+    for (const violation of rows) {
+      if (isReal && !(await isReal(rule, violation))) continue;
+      problems.add(problemOf(rule, violation, places, areRowsMissing));
+      real += 1;
+    }
+    // Of the rows that are not listed nobody knows whether PostgreSQL refuses them, if it takes some of those that are.
+    if (rows[0] && real === rows.length) problems.addUnlisted(rows[0].total - rows.length);
   }
   return unread;
 }
@@ -128,6 +137,7 @@ interface DatabaseFields {
   routine?: string;
 }
 
+export const notNullViolation = '23502';
 /** program_limit_exceeded */
 const tooLarge = '54000';
 
@@ -147,18 +157,28 @@ function refusal(
   copyColumn: string | undefined,
   places: RowPlaces,
 ): Problem {
-  const { column = copyColumn, constraint, detail = '', routine } = error as DatabaseFields;
+  const { column = copyColumn, constraint, detail = '', routine, code } = error as DatabaseFields;
   // "Partition key of the failing row contains (k) = (200).", in the server's language.
   const key = routine === partitionRoutine ? /\((.*)\) = \((.*)\)/s.exec(detail) : null;
   const name = key ? key[1] : column;
   const isNamed = constraint === undefined || error.message.includes(`"${constraint}"`);
   const message = routine === updateRoutine ? sameInTheTable : error.message;
+  if (code === notNullViolation && name !== undefined) return missingValue(name, row, places);
   return {
     ...(row !== undefined && { ...places.locate(row, -1, ''), row }),
     ...(name !== undefined && { column: name }),
     ...(key && { value: shortenValue(key[2]!) }),
     code: 'refused-by-postgresql',
     detail: isNamed ? message : `${message} (constraint "${constraint}")`,
+  };
+}
+
+/** PostgreSQL found the NULL: a trigger or a default might have given a value. */
+function missingValue(column: string, row: number | undefined, places: RowPlaces): Problem {
+  return {
+    ...(row !== undefined && { ...places.locate(row, places.sourceColumn(column), column), row }),
+    column,
+    ...describeCellProblem(NOT_NULL),
   };
 }
 

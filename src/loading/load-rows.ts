@@ -29,6 +29,7 @@ import { findInStaged } from './find-in-staged.ts';
 import {
   findViolations,
   largestKey,
+  notNullViolation,
   type RowPlaces,
   refusedRow,
   refusedStagedRow,
@@ -55,8 +56,8 @@ export interface LoadRowsOptions {
   matcher: ColumnMatcher;
   /** Rules may be broken by a row while it is copied: the rows are kept, to find out which ones and why. */
   keepRows: boolean;
-  /** Triggers may change rows, or leave them out. */
-  hasRowTriggers: boolean;
+  /** The table has triggers that may change rows before they are stored. */
+  changesRows: boolean;
   /** The table takes no COPY, as rules for single rows are in force for the role (row-level security). */
   takesNoCopy: boolean;
   conflict: ConflictOption | undefined;
@@ -187,7 +188,8 @@ async function loadStraight<Result>(
           const rules = await readRules();
           const before = problems.count;
           const sent = { relation: stagingTable, existing };
-          const unread = await findInStaged(client, sent, rules, places, problems, options, shapes);
+          const staged = { ...options, conflict: undefined, hasDataRowNumbers: false };
+          const unread = await findInStaged(client, sent, rules, places, problems, staged, shapes);
           if (problems.count > before && !isUnread(error, unread)) return;
           // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
           if (named.row !== undefined) return problems.add(named);
@@ -285,7 +287,8 @@ async function loadStaged<Result>(
         const inputs = inputRules(columns, inputCheck);
         await findViolations(client, { relation: stagingTable }, inputs, places, problems);
         const sent = { relation: staged, existing, conflict };
-        const unread = await findInStaged(client, sent, rules, places, problems, options, shapes);
+        const load = { ...move, hasDataRowNumbers: true };
+        const unread = await findInStaged(client, sent, rules, places, problems, load, shapes);
         if (problems.count > before && !isUnread(error, unread)) return;
         if (refusal) {
           const row = await findRefusedRow(client, move, shapes, refusal);
@@ -308,7 +311,9 @@ function conflictRule(
 
 /** Whether PostgreSQL refused a row by a rule that could not be looked at; one whose name it chose is among them. */
 function isUnread(error: Error, unread: string[]): boolean {
-  const { constraint } = error as { constraint?: string };
+  const { constraint, code } = error as { constraint?: string; code?: string };
+  // NOT NULL is no rule of those that are looked for.
+  if (code === notNullViolation) return true;
   return unread.some((name) => name === '' || name === constraint);
 }
 

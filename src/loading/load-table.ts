@@ -278,7 +278,7 @@ function fill(
   matcher: ColumnMatcher,
   problems: Problems,
 ): Promise<Counts> {
-  const { relation, columns, isBare, keepRows, hasRowTriggers, takesNoCopy } = target;
+  const { relation, columns, isBare, keepRows, changesRows, takesNoCopy } = target;
   const conflict = conflictOption(request, target);
   const { maxRows } = context.limits;
   const statementTimeoutMs = context.transaction.statementTimeoutMs ?? 0;
@@ -289,7 +289,7 @@ function fill(
     isBare,
     matcher,
     keepRows,
-    hasRowTriggers,
+    changesRows,
     takesNoCopy,
     conflict,
     maxRows,

@@ -14,8 +14,8 @@ export interface LoadTarget {
   isBare: boolean;
   /** A row may break a rule while it is copied. */
   keepRows: boolean;
-  /** Triggers may change rows, or leave them out. */
-  hasRowTriggers: boolean;
+  /** The table has triggers that may change rows before they are stored. */
+  changesRows: boolean;
   /** Row-level security is in force for the role. */
   takesNoCopy: boolean;
   /** The primary key, then each unique constraint. */

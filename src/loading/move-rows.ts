@@ -26,6 +26,7 @@ import {
   mergeTogether,
   ownInputCheck,
   resetUpdateCounter,
+  shapeOfRow,
   typedStagingTable,
 } from '../tables/staging.ts';
 import { isStagedAsText } from './target-columns.ts';
@@ -169,6 +170,30 @@ export async function findRefusedRow(
     return from > 0 && sqlstate(refused) === sqlstate(refusal.error) ? from : undefined;
   }
   return undefined;
+}
+
+/**
+ * Moves some staged rows alone, one after the other, and undoes it.
+ *
+ * @param numbers of the rows, in the staging table
+ * @returns PostgreSQL's refusal; undefined: it takes the rows
+ */
+export async function tryRows(
+  client: ClientBase,
+  options: MoveOptions,
+  shapes: Shapes,
+  numbers: number[],
+): Promise<Error | undefined> {
+  await client.query('SAVEPOINT "part"');
+  const refusal = await refusalOf(mayBeOfRow, async () => {
+    for (const number of numbers) {
+      const { rows } = await client.query<{ shape: number }>(shapeOfRow(number));
+      await client.query(mergeOf(options, shapes, rows[0]!.shape, { from: number, to: number + 1 }));
+    }
+  });
+  const deferred = refusal ? undefined : await checkDeferred(client);
+  await client.query('ROLLBACK TO SAVEPOINT "part"; RELEASE SAVEPOINT "part"');
+  return refusal?.error ?? deferred?.error;
 }
 
 /** The number in the staging table of the first row that does not bring the column, an index. */

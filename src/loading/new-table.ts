@@ -41,7 +41,7 @@ export async function openNewTable(
     added: [],
     isBare: true,
     keepRows: columns.some(isDomain),
-    hasRowTriggers: false,
+    changesRows: false,
     takesNoCopy: false,
     keys: [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique].map(({ columns }) => ({
       columns,

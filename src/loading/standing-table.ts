@@ -5,6 +5,7 @@ import { type ClientBase, DatabaseError } from 'pg';
 import { wrongParameter } from '../errors.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
 import type { ConflictKey } from '../tables/staging.ts';
@@ -40,15 +41,15 @@ export async function openStandingTable(
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
-  const { has_row_security, has_row_triggers } = await readRowTreatment(client, relation);
+  const { hasRowSecurity, hasRowTriggers, changesRows } = await readRowTreatment(client, relation);
   return {
     relation,
-    columns,
+    columns: changesRows ? columns.map(leaveNotNullToPostgres) : columns,
     added: added.map((column) => column.name),
     isBare: false,
-    keepRows: rules.length > 0 || has_row_triggers,
-    hasRowTriggers: has_row_triggers,
-    takesNoCopy: has_row_security,
+    keepRows: rules.length > 0 || hasRowTriggers,
+    changesRows,
+    takesNoCopy: hasRowSecurity,
     keys: keysOf(rules),
     finish: async (rows) => {
       const existing = { quoted: relation, schema, name };
@@ -82,18 +83,34 @@ async function truncateStatement(client: ClientBase, relation: string): Promise<
   return `TRUNCATE ${rows[0]?.relkind === 'p' ? '' : 'ONLY'} ${relation}`;
 }
 
-async function readRowTreatment(
-  client: ClientBase,
-  relation: string,
-): Promise<{ has_row_security: boolean; has_row_triggers: boolean }> {
-  const { rows } = await client.query(rowTreatment, [relation]);
-  return rows[0];
+/** A trigger may set the column, and PostgreSQL checks NOT NULL after it. A domain's NOT NULL is checked before it. */
+function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
+  return { ...column, isNullable: true };
 }
 
-// Bit 0 of `tgtype`: for each row (catalog/pg_trigger.h).
+interface RowTreatment {
+  hasRowSecurity: boolean;
+  /** Any triggers for each row. */
+  hasRowTriggers: boolean;
+  /** Triggers that run for each row before it is inserted. */
+  changesRows: boolean;
+}
+
+async function readRowTreatment(client: ClientBase, relation: string): Promise<RowTreatment> {
+  const { rows } = await client.query<RowTreatment>(rowTreatment, [relation]);
+  return rows[0]!;
+}
+
+// Bits of `tgtype` (catalog/pg_trigger.h): 1 for each row, 2 BEFORE, 4 INSERT. A partition may have triggers of its own. Which
+// triggers are enabled depends on session_replication_role.
 const rowTreatment = `
-SELECT row_security_active($1::regclass) AS has_row_security,
-  EXISTS (SELECT FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal AND tgtype::int & 1 = 1) AS has_row_triggers`;
+WITH triggers AS (
+  SELECT tgtype::int AS type FROM pg_catalog.pg_trigger
+  WHERE (tgrelid = $1::regclass OR tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::regclass)))
+    AND NOT tgisinternal AND tgtype::int & 1 = 1
+    AND tgenabled IN ('A', CASE current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
+SELECT row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
+  EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows"`;
 
 /** A key that is checked at the end of the transaction cannot decide between rows (documentation of INSERT). */
 function keysOf(rules: RowRule[]): ConflictKey[] {

@@ -86,6 +86,11 @@ export const lastRowNumber: Statement = {
   text: `SELECT coalesce(max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
 };
 
+export function shapeOfRow(number: number): Statement {
+  const text = `SELECT ${shapeColumn} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
+  return { text, values: [number] };
+}
+
 /** The lowest data row's number among the rows of the shapes. */
 export function firstRowNumber(shapes: number[]): Statement {
   const text = `SELECT min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeColumn} = ANY ($1)`;

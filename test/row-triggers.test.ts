@@ -1,0 +1,163 @@
+/**
+ * Triggers that run BEFORE INSERT for each row may give values to columns. What they fix is no problem of the upload; what they
+ * do not fix is named as usual.
+ */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, suite, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sheetOf } from './support/workbook.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+  await service.rows(`
+    CREATE FUNCTION fill_in() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.id < 90 THEN NEW.updated_at = now(); END IF;
+        RETURN NEW;
+      END $$;
+    CREATE FUNCTION clean() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN NEW.email = lower(trim(NEW.email)); RETURN NEW; END $$`);
+});
+after(() => service.stop());
+afterEach(() => service.rows('DROP TABLE IF EXISTS t CASCADE'));
+
+const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
+  service.post(`/table/t/upload/json?if_exists=append${query}`, { data });
+
+const columns = 'id int PRIMARY KEY, updated_at timestamptz NOT NULL';
+const trigger = (timing: string) => `CREATE TRIGGER u ${timing} ON t FOR EACH ROW EXECUTE FUNCTION fill_in()`;
+const conflicts = ['', '&on_conflict=skip', '&on_conflict=update'];
+
+function assertProblems(answer: TestAnswer, expected: unknown[][]): void {
+  const { errors } = assertProblem(answer, 422, 'invalid-data');
+  assert.deepEqual(
+    errors.map(({ row, column, code }) => [row, column, code]),
+    expected,
+    JSON.stringify(errors),
+  );
+}
+
+suite('a column with NOT NULL that a trigger fills in', () => {
+  const tables: [what: string, sql: string][] = [
+    ['by a trigger of the table', `CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT OR UPDATE')}`],
+    [
+      'by a trigger that is enabled always',
+      `CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT')}; ALTER TABLE t ENABLE ALWAYS TRIGGER u`,
+    ],
+    [
+      'by a trigger of a partitioned table',
+      `CREATE TABLE t (${columns}) PARTITION BY RANGE (id); CREATE TABLE t_1 PARTITION OF t DEFAULT; ${trigger('BEFORE INSERT')}`,
+    ],
+    [
+      'by a trigger of a partition',
+      `CREATE TABLE t (${columns}) PARTITION BY RANGE (id); CREATE TABLE t_1 PARTITION OF t DEFAULT;
+       ${trigger('BEFORE INSERT').replace('ON t ', 'ON t_1 ')}`,
+    ],
+    [
+      'beside a type that is staged as text',
+      `CREATE TABLE t (${columns}, p point); ${trigger('BEFORE INSERT')}`,
+    ],
+  ];
+  for (const [what, sql] of tables) {
+    test(`${what}: rows may leave it out or send null, and a row that it does not fill in is named`, async () => {
+      for (const query of conflicts) {
+        await service.rows(`DROP TABLE IF EXISTS t CASCADE; ${sql}; INSERT INTO t VALUES (1, '2000-01-01')`);
+        const answer = await append([{ id: 2 }, { id: 3, updated_at: null }, { id: 4 }], query);
+        assert.equal(answer.status, 200, `${query} ${JSON.stringify(answer.body)}`);
+        assertProblems(await append([{ id: 5 }, { id: 91 }, { id: 92 }], query), [
+          [2, 'updated_at', 'null-not-allowed'],
+        ]);
+        assert.equal((await service.rows('SELECT FROM t')).length, 4);
+      }
+    });
+  }
+
+  test('an update by key leaves no row without it', async () => {
+    await service.rows(`CREATE TABLE t (${columns}, n int); ${trigger('BEFORE INSERT OR UPDATE')};
+      INSERT INTO t VALUES (1, '2000-01-01', 1)`);
+    const { body } = await append([{ id: 1, n: 2 }], '&on_conflict=update');
+    assert.equal(body.load?.updated, 1, JSON.stringify(body));
+    assert.deepEqual(await service.rows('SELECT n FROM t'), [{ n: 2 }]);
+  });
+
+  test('in a workbook, the cell is named', async () => {
+    await service.rows(`CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT')}`);
+    const sheet = sheetOf([
+      ['id', 'updated_at'],
+      [1, null],
+      [91, null],
+    ]);
+    const { errors } = assertProblem(
+      await service.upload('/table/t/upload/excel?if_exists=append', sheet),
+      422,
+      'invalid-data',
+    );
+    assert.deepEqual([errors[0]!.cell, errors[0]!.code], ['Sheet1!B3', 'null-not-allowed']);
+  });
+
+  test('other problems of the upload are named, and no false ones', async () => {
+    await service.rows(`CREATE TABLE t (${columns}, n int CHECK (n > 0)); ${trigger('BEFORE INSERT')}`);
+    const data = [{ id: 1 }, { id: 2, n: -1 }, { id: 3, n: 'x' }, { id: 91, n: 1 }];
+    for (const query of conflicts) {
+      const { errors } = assertProblem(await append(data, query), 422, 'invalid-data');
+      const found = errors.map(({ row, column, code }) => `${row} ${column} ${code}`);
+      assert.ok(found.includes('3 n not-a-whole-number'), String(found));
+      assert.ok(found.includes('2 n check-violation'), String(found));
+      assert.ok(!found.some((problem) => problem.startsWith('1 ')), String(found));
+    }
+  });
+});
+
+suite('a column with NOT NULL that no trigger can fill in is named in every row', () => {
+  for (const [what, sql] of [
+    ['the trigger is disabled', `${trigger('BEFORE INSERT')}; ALTER TABLE t DISABLE TRIGGER u`],
+    ['the trigger is for replicas', `${trigger('BEFORE INSERT')}; ALTER TABLE t ENABLE REPLICA TRIGGER u`],
+    ['the trigger runs afterwards', trigger('AFTER INSERT')],
+    ['the trigger is for updates', trigger('BEFORE UPDATE')],
+  ] as const) {
+    test(what, async () => {
+      await service.rows(`CREATE TABLE t (${columns}); ${sql}`);
+      assertProblems(await append([{ id: 1 }, { id: 2, updated_at: null }]), [
+        [1, 'updated_at', 'null-not-allowed'],
+        [2, 'updated_at', 'null-not-allowed'],
+      ]);
+    });
+  }
+});
+
+suite('a rule that a trigger makes true', () => {
+  test('a CHECK: only rows that PostgreSQL refuses are named', async () => {
+    await service.rows(`CREATE TABLE t (id int PRIMARY KEY, email text CHECK (email = lower(trim(email)) AND email <> ''));
+      CREATE TRIGGER c BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION clean()`);
+    const data = [
+      { id: 1, email: ' A@b.c' },
+      { id: 2, email: '  ' },
+      { id: 3, email: 'D@E.F' },
+      { id: 4, email: '' },
+    ];
+    for (const query of conflicts) {
+      assertProblems(await append(data, query), [
+        [2, 'email', 'check-violation'],
+        [4, 'email', 'check-violation'],
+      ]);
+    }
+  });
+
+  test('a foreign key and a unique constraint: the same', async () => {
+    await service.rows(`CREATE TABLE people (email text PRIMARY KEY); INSERT INTO people VALUES ('a'), ('b');
+      CREATE TABLE t (id int PRIMARY KEY, email text UNIQUE REFERENCES people);
+      CREATE TRIGGER c BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION clean()`);
+    const data = [
+      { id: 1, email: ' A' },
+      { id: 2, email: 'B ' },
+      { id: 3, email: 'C' },
+    ];
+    assertProblems(await append(data), [[3, 'email', 'no-such-reference']]);
+    assertProblems(await append([...data.slice(0, 2), { id: 1, email: null }]), [[3, 'id', 'not-unique']]);
+    assert.equal((await append(data.slice(0, 2))).status, 200);
+    await service.rows('DROP TABLE t, people');
+  });
+});
