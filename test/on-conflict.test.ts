@@ -317,3 +317,27 @@ test('values of their own for an identity column are told of', async () => {
     [['own-numbers', 'id']],
   );
 });
+
+test('on_conflict takes tables whose columns have the names that the service uses itself', async () => {
+  await service.rows(
+    'CREATE TABLE items (sku text PRIMARY KEY, "tablewright row" integer, "tablewright shape" integer, "tablewright ordinal" integer UNIQUE, "tablewright first" integer, "tablewright place" integer)',
+  );
+  const row = (sku: string, ordinal: number) => ({
+    sku,
+    'tablewright row': 5,
+    'tablewright shape': 6,
+    'tablewright ordinal': ordinal,
+  });
+  const answer = await load([row('a', 1), row('b', 2), row('a', 3)], 'if_exists=append&on_conflict=update');
+  assert.deepEqual([answer.status, answer.body.load?.rows], [200, 2], JSON.stringify(answer.body));
+  const refused = await load([row('c', 2), row('d', 2)], 'if_exists=append&on_conflict=update');
+  const { errors } = assertProblem(refused, 422, 'invalid-data');
+  assert.deepEqual(
+    errors.map(({ row: number, column }) => [number, column]),
+    [
+      [1, 'tablewright ordinal'],
+      [2, 'tablewright ordinal'],
+      [2, 'tablewright ordinal'],
+    ],
+  );
+});

@@ -144,10 +144,10 @@ test('rows that meet at a key by a default of it are refused', async () => {
   const { errors } = assertProblem(await append(data, '&on_conflict=update'), 422, 'invalid-data');
   assert.deepEqual(
     errors.map(({ row, code }) => [row, code]),
-    [[undefined, refused]],
+    [[2, 'not-unique']],
   );
-  assert.match(errors[0]!.detail, /send every column of the key/);
-  assert.equal((await append(data, '&on_conflict=skip')).body.load.rows, 1);
+  assert.match(errors[0]!.detail, /does not bring "b".*every column of the key/);
+  assertProblem(await append(data, '&on_conflict=skip'), 422, 'invalid-data');
 });
 
 test('a table that was not there, and an upload without a row, are told of', async () => {
@@ -486,7 +486,13 @@ suite('rules over what the rows do not bring are not judged by them', () => {
       { a: 2, name: 'a' },
     ];
     await assertRefused(await append(same), [
-      { row: 2, code: refused, detail: 'duplicate key value violates unique constraint "t_slug_key"' },
+      {
+        row: 2,
+        column: 'slug',
+        value: 'a',
+        code: 'not-unique',
+        detail: 'must be unique: PostgreSQL computes a value of "slug" that another row already has',
+      },
     ]);
   });
 

@@ -75,10 +75,11 @@ function isToldBySent(rule: RowRule, load: StagedLoad, { sourceColumn }: RowPlac
 
 /** The numbers of the shapes without a value for one of the columns, where it is not NULL. */
 function shapesWithout(names: string[], { columns, conflict }: StagedLoad, shapes: Shapes): number[] {
-  const places = columns.flatMap(({ name, default: value }, place) =>
-    names.includes(name) && (value !== 'none' || conflict?.action === 'update') ? [place] : [],
-  );
-  return [...shapes.all.keys()].filter((number) =>
-    places.some((place) => !shapes.all[number]!.includes(place)),
-  );
+  return [...shapes.all.keys()].filter((number) => {
+    const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(number);
+    return columns.some(
+      ({ name, default: value }, place) =>
+        names.includes(name) && (value !== 'none' || mayUpdate) && !shapes.all[number]!.includes(place),
+    );
+  });
 }

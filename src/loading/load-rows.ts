@@ -17,10 +17,13 @@ import {
   createStagingTable,
   findSurplusRows,
   maxStagedColumns,
+  movedRows,
   rowNumberColumn,
+  shapeOfRow,
   stagingTable,
   typedStagingTable,
 } from '../tables/staging.ts';
+import type { SentRows } from '../tables/violations.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink, type TargetColumn } from './encoding-sink.ts';
@@ -34,17 +37,21 @@ import {
   refusedRow,
   refusedStagedRow,
 } from './find-violations.ts';
+import { generatedKey } from './generated-keys.ts';
 import type { LoadInput } from './load-input.ts';
 import {
   checkDeferred,
   findRefusedRow,
   findRowWithout,
+  inMovingOrder,
   isRefusal,
   makeInputCheck,
   maxStagedShapes,
   moveRows,
   type Refusal,
   Shapes,
+  shapesWithKey,
+  sourcesOf,
 } from './move-rows.ts';
 import type { Problems } from './problems.ts';
 import { isStagedAsText, targetColumns } from './target-columns.ts';
@@ -128,7 +135,7 @@ async function loadStraight<Result>(
   use: (rows: LoadedRows) => Promise<Result>,
 ): Promise<Result> {
   const { columns, relation, keepRows, isBare } = options;
-  const targets = await targetColumns(client, columns, isSheet(input), true);
+  const targets = await targetColumns(client, columns, isSheet(input), () => true);
   const tee = keepRows ? new Spool({ maxBytes: Number.MAX_SAFE_INTEGER }) : undefined;
   try {
     const session = new CopySession(client, relation, namesOf(columns), { tee });
@@ -166,11 +173,7 @@ async function loadStraight<Result>(
       explain: async (error, existing, readRules) => {
         if (!refusal) {
           await orElse(problems, refusedStagedRow(error, undefined, places), async () => {
-            const rules = await readRules();
-            const before = problems.count;
-            const unread = await findViolations(client, { relation, existing }, rules, places, problems);
-            if (problems.count > before && !isUnread(error, unread)) return;
-            problems.add(await largestKey(client, error, relation, rules, places));
+            await findInMoved(client, error, { relation, existing }, await readRules(), places, problems);
           });
           return;
         }
@@ -188,12 +191,24 @@ async function loadStraight<Result>(
           const rules = await readRules();
           const before = problems.count;
           const sent = { relation: stagingTable, existing };
-          const staged = { ...options, conflict: undefined, hasDataRowNumbers: false };
-          const unread = await findInStaged(client, sent, rules, places, problems, staged, shapes);
+          const load = { ...options, conflict: undefined, hasDataRowNumbers: false };
+          const unread = await findInStaged(client, sent, rules, places, problems, load, shapes);
           if (problems.count > before && !isUnread(error, unread)) return;
+          const brought = session.refusedColumns.map((position) => columns[position]!.name);
+          const generated = await generatedKey(
+            client,
+            error,
+            named.row,
+            brought,
+            rules,
+            unread,
+            load,
+            places,
+          );
+          if (generated) return problems.add(generated);
           // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
           if (named.row !== undefined) return problems.add(named);
-          const ordinal = await findRefusedRow(client, { ...options, conflict: undefined }, shapes, refusal);
+          const ordinal = await findRefusedRow(client, load, shapes, refusal);
           const row = ordinal === undefined ? undefined : places.rowNumbers.rowOf(ordinal - 1);
           problems.add(refusedStagedRow(error, row, places));
         });
@@ -231,9 +246,7 @@ async function loadStaged<Result>(
   use: (rows: LoadedRows) => Promise<Result>,
 ): Promise<Result> {
   const { columns, relation } = options;
-  // An update must leave alone what a row does not bring.
-  const fillsMissing = options.conflict?.action !== 'update';
-  const targets = await targetColumns(client, columns, isSheet(input), fillsMissing);
+  const targets = await targetColumns(client, columns, isSheet(input), mayFill(options.conflict));
   if (columns.length > maxStagedColumns) {
     throw new AppError(
       'limit-exceeded',
@@ -253,7 +266,7 @@ async function loadStaged<Result>(
     problems.throwIfAny();
   }
 
-  const conflict = options.conflict && conflictRule(options.conflict, places.sourceColumn);
+  const conflict = options.conflict && conflictRule(options.conflict, columns, shapes, places.sourceColumn);
   const move = { ...options, conflict };
   const { refusal, ...moved } = await moveRows(client, move, shapes);
   // What a trigger keeps from being updated is counted among the updated ones, and not among the merged.
@@ -270,43 +283,91 @@ async function loadStaged<Result>(
     refusal: refusal?.error,
     explain: (error, existing, readRules) =>
       orElse(problems, refusedStagedRow(error, undefined, places), async () => {
+        const rules = await readRules();
+        if (!refusal) {
+          // The table is new: its keys were refused, and its rows are in it.
+          const moved = movedRows(relation, inMovingOrder({ conflict }, shapes), conflict !== undefined);
+          return findInMoved(client, error, { relation: moved, conflict }, rules, places, problems);
+        }
         const before = problems.count;
-        const rules = (await readRules()).filter(
-          (rule) => rule.kind !== 'unique' || !isSameKey(rule.columns, conflict?.key.columns),
-        );
         const inputCheck = await makeInputCheck(client, columns);
         const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
         // Those that were set apart for the move were undone with it.
-        if (refusal && conflict) await client.query(findSurplusRows(staged, conflict));
+        if (conflict) await client.query(findSurplusRows(staged, conflict));
         const findRow = async (column: number) =>
-          (await findRefusedRow(client, move, shapes, refusal!)) ?? findRowWithout(client, shapes, column);
+          (await findRefusedRow(client, move, shapes, refusal)) ?? findRowWithout(client, shapes, column);
         const failed = { relation, columns, brought: shapes.common(), error };
-        const ofDefault = refusal && (await failingDefault(client, failed, places, findRow));
+        const ofDefault = await failingDefault(client, failed, places, findRow);
         if (ofDefault) return problems.add(ofDefault);
-        if (refusal && !isRefusal(error, columns)) throw error;
+        if (!isRefusal(error, columns)) throw error;
         const inputs = inputRules(columns, inputCheck);
         await findViolations(client, { relation: stagingTable }, inputs, places, problems);
         const sent = { relation: staged, existing, conflict };
         const load = { ...move, hasDataRowNumbers: true };
         const unread = await findInStaged(client, sent, rules, places, problems, load, shapes);
         if (problems.count > before && !isUnread(error, unread)) return;
-        if (refusal) {
-          const row = await findRefusedRow(client, move, shapes, refusal);
-          problems.add(refusedStagedRow(error, row, places));
-        } else {
-          problems.add(await largestKey(client, error, staged, rules, places));
-        }
+        const { movedRow } = refusal;
+        const brought = await broughtBy(client, movedRow, columns, shapes);
+        const generated =
+          brought && (await generatedKey(client, error, movedRow, brought, rules, unread, load, places));
+        if (generated) return problems.add(generated);
+        const refused = await findRefusedRow(client, move, shapes, refusal);
+        problems.add(refusedStagedRow(error, refused, places));
       }),
   });
 }
 
-/** A key that rows bring nothing of (a number that PostgreSQL gives) is no key that they could have in common. */
+/** Adds the rows of a new table that break one of its keys or references, or else the one with the largest key. */
+async function findInMoved(
+  client: ClientBase,
+  error: Error,
+  sent: SentRows,
+  rules: RowRule[],
+  places: RowPlaces,
+  problems: Problems,
+): Promise<void> {
+  const before = problems.count;
+  const unread = await findViolations(client, sent, rules, places, problems);
+  if (problems.count > before && !isUnread(error, unread)) return;
+  problems.add(await largestKey(client, error, sent.relation, rules, places));
+}
+
+/** The names of the columns that a staged row has; undefined: there is no such row. */
+async function broughtBy(
+  client: ClientBase,
+  row: number | undefined,
+  columns: LoadColumn[],
+  shapes: Shapes,
+): Promise<string[] | undefined> {
+  if (row === undefined) return undefined;
+  const { rows } = await client.query<{ shape: number }>(shapeOfRow(row));
+  return rows[0] && shapes.all[rows[0].shape]!.map((position) => columns[position]!.name);
+}
+
+/**
+ * Which columns a row that does not bring them may have filled in before it is staged. An update must not change what a row
+ * does not bring, and a row that does not bring the key must be told from one that does.
+ */
+function mayFill(conflict: ConflictOption | undefined): (column: LoadColumn) => boolean {
+  if (conflict?.action === 'update') return () => false;
+  const keyColumns = new Set(conflict?.keys.flatMap((key) => key.columns));
+  return ({ name }) => !keyColumns.has(name);
+}
+
+/** Chooses the first key whose columns the data has; without one no row takes part. */
 function conflictRule(
   { action, keys }: ConflictOption,
+  columns: LoadColumn[],
+  shapes: Shapes,
   sourceColumn: (name: string) => number,
 ): ConflictRule {
-  const isBrought = (key: ConflictKey) => key.columns.some((column) => sourceColumn(column) >= 0);
-  return { action, key: keys.find(isBrought) ?? keys[0]! };
+  const isBrought = (key: ConflictKey) =>
+    key.columns.flatMap((name) => sourcesOf(name, columns)).every((name) => sourceColumn(name) >= 0);
+  const { columns: names, nullsNotDistinct } = keys.find(isBrought) ?? keys[0]!;
+  // The staged rows have no value in a generated column: NULL there means nothing.
+  const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
+  const key = { columns: names, nullsNotDistinct: nullsNotDistinct && !isComputed };
+  return { action, key, shapes: shapesWithKey(key, columns, shapes) };
 }
 
 /** Whether PostgreSQL refused a row by a rule that could not be looked at; one whose name it chose is among them. */
@@ -384,10 +445,4 @@ function isSheet({ nameMatching }: LoadInput): boolean {
 
 function namesOf(columns: LoadColumn[]): string[] {
   return columns.map((column) => column.name);
-}
-
-function isSameKey(columns: string[], key: string[] | undefined): boolean {
-  return (
-    key !== undefined && columns.length === key.length && columns.every((column) => key.includes(column))
-  );
 }

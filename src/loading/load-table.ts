@@ -307,7 +307,7 @@ function fill(
 function conflictOption({ onConflict }: LoadRequest, { keys }: LoadTarget): ConflictOption | undefined {
   if (onConflict === 'fail') return undefined;
   if (keys.length > 0) return { action: onConflict, keys };
-  const detail = `on_conflict=${onConflict} needs a primary key or a unique constraint, and the table has none.`;
+  const detail = `on_conflict=${onConflict} needs a primary key or a unique constraint, and the table has none. Add a primary key to it in PostgreSQL, or load the table again with if_exists=replace and a definition that has a primary_key.`;
   throw wrongParameter('on_conflict', detail, { code: 'no-key' });
 }
 
@@ -368,7 +368,7 @@ function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWarning[]
   return numbered.map(({ name }) => ({
     code: 'own-numbers',
     column: name,
-    detail: `The rows brought their own values for "${name}"; PostgreSQL numbers on from where it was, and may come to the same values.`,
+    detail: `The rows set "${name}" themselves and its sequence was not advanced, so generated values may collide later. Advance it with setval().`,
   }));
 }
 

@@ -6,6 +6,7 @@ import { AppError } from '../errors.ts';
 import type { Statement } from '../postgres/sql.ts';
 import {
   isBrokenReference,
+  isDeadlock,
   isFailureOfExpression,
   isRefusalOfData,
   isRefusalOfInput,
@@ -13,6 +14,7 @@ import {
 import type { LoadColumn } from '../tables/load-column.ts';
 import {
   builtInInputCheck,
+  type ConflictKey,
   type ConflictRule,
   countSurplusRows,
   countUpdatedRows,
@@ -22,9 +24,11 @@ import {
   findSurplusRows,
   firstRowNumber,
   lastRowNumber,
+  lockExistingRows,
   mergeShape,
   mergeTogether,
   ownInputCheck,
+  readProgress,
   resetUpdateCounter,
   shapeOfRow,
   typedStagingTable,
@@ -67,6 +71,20 @@ export class Shapes {
   }
 }
 
+/** The shapes whose rows bring every column of the key, or what PostgreSQL computes it from. */
+export function shapesWithKey(key: ConflictKey, columns: LoadColumn[], shapes: Shapes): number[] {
+  const needed = new Set(key.columns.flatMap((name) => sourcesOf(name, columns)));
+  return [...shapes.all.keys()].filter((number) => {
+    const names = shapes.all[number]!.map((position) => columns[position]!.name);
+    return [...needed].every((name) => names.includes(name));
+  });
+}
+
+/** What a row must bring so that it has a value of its own in a column. */
+export function sourcesOf(name: string, columns: LoadColumn[]): string[] {
+  return columns.find((column) => column.name === name)?.generatedFrom ?? [name];
+}
+
 export interface MoveOptions {
   /** Quoted. */
   relation: string;
@@ -92,7 +110,15 @@ export interface Refusal {
   error: Error;
   /** It came from what is deferred to the end of the transaction. */
   isDeferred: boolean;
+  /**
+   * The number in the staging table of the row that was being moved. It is the refused row if PostgreSQL checks the rule
+   * row by row, and not at the end of the statement or the transaction.
+   */
+  movedRow?: number | undefined;
 }
+
+/** A deadlock ends one of the transactions in it, which then finds the rows of the other one committed. */
+const maxDeadlocks = 5;
 
 /**
  * Moves all staged rows, one shape after the other; where a reference is refused then, all in one statement, since a row may
@@ -104,25 +130,28 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   if (updates) await client.query(createUpdateCounter);
   await client.query('SAVEPOINT "rows"');
   let merged = 0;
-  const attempt = (move: typeof moveInTurn): Promise<Refusal | undefined> =>
-    refusalOf(mayBeOfRow, async () => {
-      if (conflict) {
-        const inputCheck = await findInputCheck(client, options.columns);
-        const staged = typedStagingTable(options.columns, isStagedAsText, inputCheck);
-        await client.query(findSurplusRows(staged, conflict));
-      }
-      merged = await move(client, options, shapes);
-    });
-  let refusal = await attempt(moveInTurn);
-  if (refusal && isBrokenReference(refusal.error) && shapes.all.length > 1) {
+  const goBack = async (): Promise<void> => {
     await client.query('ROLLBACK TO SAVEPOINT "rows"');
     if (updates) await client.query(resetUpdateCounter);
+  };
+  const attempt = (move: typeof moveInTurn): Promise<Refusal | undefined> =>
+    retryAfterDeadlocks(goBack, () =>
+      refusalOf(mayBeOfRow, async () => {
+        if (conflict) await prepareConflicts(client, options, conflict);
+        merged = await move(client, options, shapes);
+      }),
+    );
+  let refusal = await attempt(moveInTurn);
+  if (refusal && isBrokenReference(refusal.error) && shapes.all.length > 1) {
+    await goBack();
     refusal = await attempt(moveTogether);
   }
   const refused = refusal ?? (isBare ? undefined : await checkDeferred(client));
   if (refused) {
     await client.query('ROLLBACK TO SAVEPOINT "rows"');
-    return { merged: 0, updated: 0, surplus: 0, refusal: refused };
+    const { rows } = await client.query<{ row: number | null }>(readProgress);
+    const movedRow = rows[0]!.row ?? undefined;
+    return { merged: 0, updated: 0, surplus: 0, refusal: { ...refused, movedRow } };
   }
   return {
     merged,
@@ -130,6 +159,34 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
     surplus: conflict ? await readCount(client, countSurplusRows) : 0,
     refusal: undefined,
   };
+}
+
+/** Sets the surplus rows apart, and locks rows that are to be updated where several statements will do it. */
+async function prepareConflicts(
+  client: ClientBase,
+  { relation, columns, isBare }: MoveOptions,
+  conflict: ConflictRule,
+): Promise<void> {
+  const inputCheck = await findInputCheck(client, columns);
+  const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
+  await client.query(findSurplusRows(staged, conflict));
+  if (conflict.action === 'update' && !isBare && conflict.shapes.length > 1) {
+    await client.query(lockExistingRows(relation, staged, conflict));
+  }
+}
+
+async function retryAfterDeadlocks<Result>(
+  goBack: () => Promise<void>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (let deadlocks = 0; ; deadlocks += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isDeadlock(error) || deadlocks === maxDeadlocks) throw error;
+      await goBack();
+    }
+  }
 }
 
 /**
@@ -155,7 +212,7 @@ export async function findRefusedRow(
     await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
     return refused?.error;
   };
-  for (const shape of shapes.all.keys()) {
+  for (const shape of inMovingOrder(options, shapes)) {
     let refused = await attempt(shape, 0, end);
     if (!refused) continue;
     let from = 0;
@@ -275,15 +332,24 @@ function isPolicyViolation(error: unknown): error is Error {
 /** @returns the rows inserted or updated */
 async function moveInTurn(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<number> {
   let merged = 0;
-  for (const shape of shapes.all.keys()) {
+  for (const shape of inMovingOrder(options, shapes)) {
     merged += (await client.query(mergeOf(options, shapes, shape))).rowCount ?? 0;
   }
   return merged;
 }
 
 function moveTogether(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<number> {
-  const merges = [...shapes.all.keys()].map((shape) => mergeOf(options, shapes, shape));
+  const merges = inMovingOrder(options, shapes).map((shape) => mergeOf(options, shapes, shape));
   return readCount(client, mergeTogether(merges));
+}
+
+/**
+ * The shapes that bring the key of `on_conflict` come first. If a row whose key PostgreSQL generates came before them, one of
+ * their rows with the same key would update it or yield to it; now PostgreSQL refuses it.
+ */
+export function inMovingOrder({ conflict }: Pick<MoveOptions, 'conflict'>, shapes: Shapes): number[] {
+  const first = conflict?.shapes ?? [];
+  return [...first, ...[...shapes.all.keys()].filter((shape) => !first.includes(shape))];
 }
 
 function mergeOf(
@@ -293,7 +359,8 @@ function mergeOf(
   range?: { from: number; to: number },
 ): Statement {
   const shapeColumns = shapes.all[shape]!.map((position) => columns[position]!);
-  return mergeShape(relation, shapeColumns, shape, conflict, !isBare, columns, isStagedAsText, range);
+  const rule = conflict?.shapes.includes(shape) ? conflict : undefined;
+  return mergeShape(relation, shapeColumns, shape, rule, !isBare, columns, isStagedAsText, range);
 }
 
 async function readCount(client: ClientBase, statement: { text: string }): Promise<number> {

@@ -14,20 +14,20 @@ const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
 /**
  * @param isSheet the rows are those of a sheet
- * @param fillsMissing false: a row leaves out what it does not bring, whatever the default
+ * @param mayFill false for a column: a row leaves it out if it does not bring it, whatever the default
  */
 export async function targetColumns(
   client: ClientBase,
   columns: LoadColumn[],
   isSheet: boolean,
-  fillsMissing: boolean,
+  mayFill: (column: LoadColumn) => boolean,
 ): Promise<TargetColumn[]> {
   const encoderOf = isSheet ? sheetEncoder : columnEncoder;
-  const constants = fillsMissing ? columns.filter(isFillable) : [];
+  const constants = columns.filter((column) => mayFill(column) && isFillable(column));
   const values = await readConstants(client, constants);
   const fills = new Map(constants.map((column, index) => [column, fillOf(values[index]!)]));
   return columns.map((column) => {
-    const fill = fillsMissing && column.default === 'none' ? nullField : fills.get(column);
+    const fill = mayFill(column) && column.default === 'none' ? nullField : fills.get(column);
     return { column, encoder: encoderOf(column.type) ?? stagedEncoder(column.type), fill };
   });
 }

@@ -205,6 +205,11 @@ export function isBrokenReference(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '23503';
 }
 
+/** Whether PostgreSQL ended one of several transactions that waited for each other. */
+export function isDeadlock(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '40P01';
+}
+
 /** Whether the role may not do or see something. */
 export function isLackOfPrivilege(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42501';

@@ -480,6 +480,12 @@ SELECT
     'defaultExpression', CASE WHEN attidentity = '' AND attgenerated = '' THEN pg_get_expr(coalesce(adbin,
       (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = atttypid)), 0) END,
     'isGenerated', attgenerated <> '',
+    'generatedFrom', CASE WHEN attgenerated <> '' THEN (
+      SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_catalog.pg_attribute source
+      WHERE source.attrelid = attributes.attrelid AND source.attnum <> attributes.attnum AND EXISTS (
+        SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attrdef f ON f.oid = d.objid
+        WHERE f.adrelid = attributes.attrelid AND f.adnum = attributes.attnum AND d.classid = 'pg_catalog.pg_attrdef'::regclass
+          AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = f.adrelid AND d.refobjsubid = source.attnum)) END,
     'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END)) ORDER BY attnum)
    FROM attributes) AS columns,
   (SELECT json_agg(json_build_object(
@@ -498,4 +504,9 @@ SELECT
 FROM relation`,
     values: [schema, name],
   };
+}
+
+/** The sequence that belongs to a column; null: it has none. @param relation quoted */
+export function findSequence(relation: string, column: string): Statement {
+  return { text: 'SELECT pg_get_serial_sequence($1, $2) AS sequence', values: [relation, column] };
 }

@@ -52,6 +52,8 @@ export interface LoadColumn {
   constant?: string;
   /** `GENERATED ALWAYS AS (…)`: no value can be loaded into it. */
   isGenerated: boolean;
+  /** Of a generated column: the columns that it is computed from. */
+  generatedFrom?: string[];
   /** `GENERATED … AS IDENTITY` */
   identity: 'none' | 'always' | 'by default';
 }

@@ -4,7 +4,14 @@
  */
 import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
 import type { CheckRule, ForeignKeyRule, InputRule, RowRule, UniqueRule } from './row-constraints.ts';
-import { type ConflictKey, type ConflictRule, shapeColumn, surplusTable } from './staging.ts';
+import {
+  type ConflictKey,
+  type ConflictRule,
+  isOneOf,
+  shapeColumn,
+  surplusTable,
+  unlike,
+} from './staging.ts';
 
 export interface Violation {
   /** 0-based place of the row in the order in which the rows were sent. */
@@ -77,11 +84,9 @@ FROM ${numbered({ relation })} s ORDER BY size DESC LIMIT 1`,
   };
 }
 
-// A name that no column of the caller can be mistaken for in a CHECK expression.
-const ordinal = quoteIdentifier('tablewright ordinal');
-const first = quoteIdentifier('tablewright first');
-
-const place = quoteIdentifier('tablewright place');
+const ordinal = quoteIdentifier(`tablewright ordinal ${unlike}`);
+const first = quoteIdentifier(`tablewright first ${unlike}`);
+const place = quoteIdentifier(`tablewright place ${unlike}`);
 
 /**
  * The rows with their ordinals, those left out that gave way to others.
@@ -103,7 +108,7 @@ WHERE ${conditions.join(' AND ')})`;
 /** Of these rows PostgreSQL looks at the key alone. */
 function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
   if (!existing || conflict?.action !== 'skip') return '';
-  return ` AND NOT EXISTS (SELECT FROM ${existing.quoted} o WHERE ${sameKey('o', alias, conflict.key)})`;
+  return ` AND NOT (${isOneOf(alias, conflict.shapes)} AND EXISTS (SELECT FROM ${existing.quoted} o WHERE ${sameKey('o', alias, conflict.key)}))`;
 }
 
 function sameKey(left: string, right: string, { columns, nullsNotDistinct }: ConflictKey): string {
@@ -137,7 +142,9 @@ function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: nu
   const { conflict } = sent;
   // The row that is updated may keep what it has.
   const isOther =
-    conflict?.action === 'update' ? ` AND (${sameKey('t', 's', conflict.key)}) IS NOT TRUE` : '';
+    conflict?.action === 'update'
+      ? ` AND (${isOneOf('s', conflict.shapes)} AND ${sameKey('t', 's', conflict.key)}) IS NOT TRUE`
+      : '';
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, rule.columns)} s

@@ -1,0 +1,120 @@
+/**
+ * A key that another row has already although no two rows brought it: PostgreSQL filled a column of it in. The row is named,
+ * with what fills the column and what to do.
+ */
+import type { ClientBase } from 'pg';
+import type { Problem } from '../errors.ts';
+import { findSequence } from '../tables/catalog.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
+import type { RowRule, UniqueRule } from '../tables/row-constraints.ts';
+import type { ConflictRule } from '../tables/staging.ts';
+import type { RowPlaces } from './find-violations.ts';
+import { sourcesOf } from './move-rows.ts';
+import { shortenValue } from './problems.ts';
+
+export interface KeyedLoad {
+  /** Quoted; the table that the rows go into. */
+  relation: string;
+  columns: LoadColumn[];
+  conflict: ConflictRule | undefined;
+  /** The table has triggers that may change rows before they are stored. */
+  changesRows: boolean;
+}
+
+/**
+ * The problem of a row whose key PostgreSQL refused.
+ *
+ * @param row the data row, where it is known
+ * @param brought the names of the columns that the row brought
+ * @param unread the rules that could not be judged by the rows sent (`findViolations`)
+ * @returns undefined where the error is about something else, or what the row brought is at fault
+ */
+export async function generatedKey(
+  client: ClientBase,
+  error: Error,
+  row: number | undefined,
+  brought: string[],
+  rules: RowRule[],
+  unread: string[],
+  load: KeyedLoad,
+  places: RowPlaces,
+): Promise<Problem | undefined> {
+  const rule = repeatedKey(error, rules);
+  if (!rule) return undefined;
+  const lacking = lackingColumns(rule.columns, brought, load);
+  const isOfAnother = lacking.length === 0;
+  if (isOfAnother && (load.changesRows || !unread.includes(rule.name))) return undefined;
+  const candidates = isOfAnother ? rule.columns : lacking;
+  const numbered = await numberedColumn(client, load, candidates);
+  const [column] = rule.columns;
+  const [, value] = keyInDetail(error) ?? [];
+  return {
+    ...(row !== undefined && { ...places.locate(row, places.sourceColumn(column!), column!), row }),
+    column: rule.columns.join(', '),
+    ...(value !== undefined && { value: shortenValue(value) }),
+    code: 'not-unique',
+    detail: `must be unique: ${isOfAnother ? reasonOfOther(rule, load, numbered) : reasonOf(lacking, numbered)}${ofConflict(rule, lacking, load)}`,
+  };
+}
+
+const uniqueViolation = '23505';
+
+/** The key that the error is about, if it is checked row by row. A partition's index has a name of its own. */
+function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
+  const { code, constraint } = error as { code?: string; constraint?: string };
+  if (code !== uniqueViolation) return undefined;
+  const [columns] = keyInDetail(error) ?? [];
+  const keys = rules.filter((rule) => rule.kind === 'unique').filter((rule) => !rule.isDeferrable);
+  const named = keys.find(({ name }) => name === constraint);
+  return named ?? keys.find((key) => unquoted(key.columns.join(', ')) === unquoted(columns));
+}
+
+/** "Key (a, b)=(1, 2) already exists.", in the server's language. */
+function keyInDetail(error: Error): [columns: string, values: string] | undefined {
+  const { detail = '' } = error as { detail?: string };
+  const [, columns, values] = /\((.*?)\)=\((.*)\)/s.exec(detail) ?? [];
+  return columns === undefined ? undefined : [columns, values!];
+}
+
+function unquoted(names: string | undefined): string | undefined {
+  return names?.replaceAll('"', '');
+}
+
+function lackingColumns(key: string[], brought: string[], { columns }: KeyedLoad): string[] {
+  return key.flatMap((name) => sourcesOf(name, columns)).filter((name) => !brought.includes(name));
+}
+
+/** The column among them that a sequence of its own numbers. */
+async function numberedColumn(
+  client: ClientBase,
+  { relation, columns }: KeyedLoad,
+  names: string[],
+): Promise<string | undefined> {
+  for (const { name } of columns.filter(
+    (column) => column.default === 'computed' && names.includes(column.name),
+  )) {
+    const { rows } = await client.query<{ sequence: string | null }>(findSequence(relation, name));
+    if (rows[0]!.sequence !== null) return name;
+  }
+  return undefined;
+}
+
+function reasonOf(lacking: string[], numbered: string | undefined): string {
+  if (numbered !== undefined) {
+    return `PostgreSQL generated a value for "${numbered}" that another row already has. The sequence of "${numbered}" is behind: advance it with setval(), or send "${numbered}"`;
+  }
+  const names = lacking.map((name) => `"${name}"`).join(', ');
+  return `the row does not bring ${names}, and what PostgreSQL fills in gives a key that another row already has. Send ${names}`;
+}
+
+function reasonOfOther(rule: UniqueRule, { columns }: KeyedLoad, numbered: string | undefined): string {
+  const computed = columns.find(({ name, isGenerated }) => isGenerated && rule.columns.includes(name));
+  if (computed) return `PostgreSQL computes a value of "${computed.name}" that another row already has`;
+  if (numbered === undefined) return 'PostgreSQL filled in the same key for another row of the upload';
+  return `PostgreSQL generated the same value of "${numbered}" for another row of the upload. The sequence of "${numbered}" is behind: advance it with setval(), or send "${numbered}" in every row`;
+}
+
+function ofConflict(rule: UniqueRule, lacking: string[], { conflict }: KeyedLoad): string {
+  if (lacking.length === 0 || rule.columns.join() !== conflict?.key.columns.join()) return '';
+  return `. on_conflict=${conflict.action} applies only to rows that bring every column of the key`;
+}

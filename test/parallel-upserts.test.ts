@@ -1,0 +1,90 @@
+/** Uploads with `on_conflict` that bring the same keys at the same time: all succeed. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import { startTestService, type TestService } from './support/service.ts';
+
+const clients = 20;
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ MAX_UPLOADS: String(clients), DATABASE_POOL_SIZE: String(clients + 4) });
+});
+after(() => service.stop());
+
+type Row = Record<string, unknown>;
+
+/** All send at once, each its rows in an order of its own. */
+async function uploadAll(rowsOf: (client: number) => Row[], action: string): Promise<void> {
+  const answers = await Promise.all(
+    Array.from({ length: clients }, (_, client) =>
+      service.post(`/table/items/upload/json?if_exists=append&on_conflict=${action}`, {
+        data: shuffled(rowsOf(client), client + 1),
+      }),
+    ),
+  );
+  assert.deepEqual(
+    answers.filter(({ status }) => status !== 200).map(({ status, body }) => [status, body.detail]),
+    [],
+  );
+}
+
+/** The same order for the same seed (a linear congruential generator). */
+function shuffled(rows: Row[], seed: number): Row[] {
+  let state = seed;
+  const next = (below: number) => {
+    state = (state * 1103515245 + 12345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * below);
+  };
+  const mixed = [...rows];
+  for (let last = mixed.length - 1; last > 0; last -= 1) {
+    const other = next(last + 1);
+    [mixed[last], mixed[other]] = [mixed[other]!, mixed[last]!];
+  }
+  return mixed;
+}
+
+const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
+
+for (const action of ['update', 'skip']) {
+  suite(`twenty uploads at once with on_conflict=${action}`, () => {
+    beforeEach(async () => {
+      await service.rows(
+        'DROP TABLE IF EXISTS items; CREATE TABLE items (a integer, b text, v integer, w integer, PRIMARY KEY (b, a))',
+      );
+    });
+
+    for (const count of [20, 200]) {
+      test(`of the same ${count} keys, new and then existing, in different orders`, async () => {
+        for (const round of [1, 2]) {
+          await uploadAll(
+            (client) => keys(count).map((key) => ({ a: key, b: `k${key % 7}`, v: client + 100 * round })),
+            action,
+          );
+        }
+        assert.deepEqual(await service.rows('SELECT count(*)::int FROM items'), [{ count }]);
+      });
+    }
+
+    test('of the same existing keys, with several sets of columns and several orders of columns', async () => {
+      await service.rows("INSERT INTO items SELECT n, 'k', 0, 0 FROM generate_series(0, 199) AS n");
+      await uploadAll(
+        (client) =>
+          keys(200).map((key) => {
+            const set = (key + client) % 3;
+            if (set === 0) return { a: key, b: 'k', v: client };
+            return set === 1 ? { b: 'k', w: client, a: key } : { b: 'k', a: key };
+          }),
+        action,
+      );
+    });
+
+    test('of the same new keys, with several sets of columns', async () => {
+      await uploadAll(
+        (client) =>
+          keys(40).map((key) => ({ a: key, b: 'k', [(key * 7 + client) % 2 === 0 ? 'v' : 'w']: client })),
+        action,
+      );
+      assert.deepEqual(await service.rows('SELECT count(*)::int FROM items'), [{ count: 40 }]);
+    });
+  });
+}
