@@ -314,3 +314,65 @@ suite('a problem in an array names the element', () => {
     );
   });
 });
+
+/** Values of types whose text form has something unusual, in SQL. */
+const shown: Record<string, string[]> = {
+  'int[]': ["'[0:1]={1,2}'", "'[-2:-1][5:6]={{1,2},{3,NULL}}'", "'{}'"],
+  'box[]': ["'{(1,2),(3,4);(5,6),(7,8)}'", "'[2:2]={(1,2),(3,4)}'"],
+  'citext[]': ["'[0:0]={a}'", `ARRAY['a,b', '"', '', 'NULL', NULL]`],
+  '"char"': ["'a'", "''"],
+  regclass: ["'pg_class'", '0', '999999999'],
+  oid: ['4294967295::bigint'],
+  interval: ["'-1 year -2 mons +3 days -04:05:06.7'", "'1 mon ago'", "'178956970 years'"],
+  'interval year': ["'2 years'"],
+  date: ["'infinity'", "'-infinity'", "'0044-03-15 BC'", "'5874897-12-31'"],
+  timestamptz: ["'0044-03-15 10:00:00+00 BC'", "'294276-12-31 23:59:59.999999'", "'infinity'"],
+  timetz: ["'24:00:00-15:59:59'", "'10:00:00.000001+05:30'"],
+  'double precision': ["'-0'", "'NaN'", "'-Infinity'", "'5e-324'", '1.7976931348623157e308'],
+  real: ["'1e-45'", "'16777217'"],
+  numeric: ["'NaN'", "'-Infinity'", '1e-16383'],
+  bytea: [String.raw`'\x00ff'`, "''"],
+  inet: ["'10/8'::cidr", "'::ffff:1.2.3.4/100'"],
+  cidr: ["'10/8'"],
+  macaddr: ["'8:0:2b:1:2:3'"],
+  jsonb: [`'{"a": 1}'`],
+  int4multirange: ["'{[1,3),[5,9)}'"],
+  tsvector: ["'''a b'':1A c'"],
+  money: ["'12.5'", "'-1'"],
+  xml: ["'<a/>'"],
+  pair: ["ROW('90 days', B'101')", 'ROW(NULL, NULL)'],
+};
+
+suite('a text that PostgreSQL shows can be loaded again', () => {
+  for (const [type, values] of Object.entries(shown)) {
+    test(type, async () => {
+      const [{ version }] = (await service.rows(
+        "SELECT current_setting('server_version_num')::int AS version",
+      )) as [{ version: number }];
+      const all = [...values];
+      if (type === '"char"' && version >= 160000) all.push(String.raw`'\303'`, String.raw`'\001'`);
+      if (type === 'interval' && version >= 170000) all.push("'infinity'", "'-infinity'");
+      const casts = all.map((value, id) => `SELECT ${id} AS id, CAST(${value} AS ${type}) AS a`);
+      await service.rows(`DROP TABLE IF EXISTS t, expected; CREATE TABLE t (id int, a ${type});
+        CREATE TABLE expected (LIKE t); INSERT INTO expected ${casts.join(' UNION ALL ')}`);
+      const texts = await service.rows('SELECT id, a::text AS a FROM expected');
+      // A string in a JSON column is a JSON string.
+      const data = type === 'jsonb' ? texts.map(({ id, a }) => ({ id, a: JSON.parse(String(a)) })) : texts;
+      const answer = await service.post('/table/t/upload/json?if_exists=append', { data });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      const differences = await service.rows(`SELECT t.a::text AS ours, e.a::text AS theirs
+        FROM t JOIN expected e USING (id) WHERE NOT record_image_eq(ROW(t.a), ROW(e.a))`);
+      assert.deepEqual(differences, []);
+      assert.equal((await service.rows('SELECT FROM t')).length, all.length);
+    });
+  }
+});
+
+test('"char" takes one byte, and refuses what PostgreSQL would cut', async () => {
+  assert.deepEqual(await problems('"char"', 'abc', 'é', true, '\u0000'), [
+    { pointer: '/data/0/a', value: 'abc', code: 'too-long' },
+    { pointer: '/data/1/a', value: 'é', code: 'too-long' },
+    { pointer: '/data/2/a', value: 'true', code: 'too-long' },
+    { pointer: '/data/3/a', value: '\u0000', code: 'nul-character' },
+  ]);
+});

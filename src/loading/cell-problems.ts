@@ -41,6 +41,7 @@ export const NOT_FOR_JSONB = 33;
 export const JSON_ARRAY_LITERAL = 34;
 export const MOMENT_NOT_ALLOWED = 35;
 export const TOO_MANY_ELEMENTS = 36;
+export const NO_SUCH_TIME = 37;
 
 export interface CellProblem {
   /** Stable, kebab-case. */
@@ -83,6 +84,9 @@ function notALabel(type: ColumnType): string {
   const more = labels.length - shown.length;
   return `not a value of ${type.name}: expected ${shown.join(', ')}${more > 0 ? ` or one of ${more} more` : ''}`;
 }
+
+/** The lengths of types that do not have it in their name. */
+const lengthOf: Record<string, string> = { name: ' (63 bytes)', '"char"': ' (one byte)' };
 
 const DATE_FORM = 'expected YYYY-MM-DD';
 const TIME_FORM = 'expected HH:MM:SS';
@@ -128,12 +132,13 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
   [NOT_A_WHOLE_NUMBER, ['not-a-whole-number', (type) => `not a whole number, as ${type.name} needs it`]],
   [NOT_A_NUMBER, ['not-a-number', 'not a number: expected digits with a point, as in -1234.5 or 1e6']],
   [OUT_OF_RANGE, ['out-of-range', (type) => `out of range for ${type.name}`]],
-  [TOO_LONG, ['too-long', (type) => `too long for ${type.name === 'name' ? 'name (63 bytes)' : type.name}`]],
+  [TOO_LONG, ['too-long', (type) => `too long for ${type.name}${lengthOf[type.name] ?? ''}`]],
   [NUL_CHARACTER, ['nul-character', 'holds the character U+0000, which PostgreSQL cannot store']],
   [NOT_A_DATE, ['not-a-date', `not a date: ${DATE_FORM}`]],
   [NOT_A_TIME, ['not-a-time', `not a time of day: ${TIME_FORM}`]],
   [NOT_A_TIMESTAMP, ['not-a-timestamp', `not a date with a time: ${TIMESTAMP_FORM}`]],
   [NO_SUCH_DATE, ['no-such-date', 'there is no such day, time of day or offset']],
+  [NO_SUCH_TIME, ['no-such-time', 'there is no such time of day or offset']],
   [
     NOT_AN_INTERVAL,
     ['not-an-interval', "not an interval: expected '1 day 02:03:04' or ISO 8601, P1DT2H3M4S"],

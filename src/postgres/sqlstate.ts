@@ -185,10 +185,13 @@ export function isRefusalOfData(error: unknown): error is pg.DatabaseError {
  */
 export function isRefusalOfInput(error: unknown): error is pg.DatabaseError {
   if (isRefusalOfData(error)) return true;
-  return (
-    error instanceof pg.DatabaseError && /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error)
-  );
+  if (!(error instanceof pg.DatabaseError)) return false;
+  if (error.code === 'XX000') return hstoreParsers.has(error.routine ?? '');
+  return /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error);
 }
+
+/** Before PostgreSQL 16, hstore reports malformed text as an internal error. */
+const hstoreParsers = new Set(['parse_hstore', 'get_val']);
 
 /**
  * Whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. Not among these:

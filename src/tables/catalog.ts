@@ -437,6 +437,7 @@ export interface TypeFacts {
   category: string;
   delimiter: string;
   input: InputFunction | null;
+  hasInfinity: boolean;
 }
 
 /**
@@ -493,6 +494,7 @@ SELECT
     'bareName', format_type(t.oid, -1), 'send', t.typsend,
     'kind', CASE WHEN t.typtype = 'd' THEN 'domain' WHEN t.typtype = 'e' THEN 'enum'
       WHEN ${isArray('t')} THEN 'array' WHEN t.typtype = 'b' THEN 'base' ELSE 'other' END,
+    'hasInfinity', t.oid = 1186 AND current_setting('server_version_num')::int >= 170000,
     'category', t.typcategory, 'delimiter', t.typdelim, 'input', (
       SELECT json_build_object('name', format('%I.%I', n.nspname, p.proname), 'argumentCount', p.pronargs,
         'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)

@@ -20,6 +20,8 @@ export interface ColumnType {
   category?: string;
   /** `pg_type.typdelim`: what separates the elements in the text form of an array of this type. */
   delimiter?: string;
+  /** Of `interval`: the server has infinite ones (from PostgreSQL 17 on). */
+  hasInfinity?: boolean;
   /** The input function of the type, if SQL can call it: absent for functions that answer a pseudo-type (arrays, enums, ranges). */
   input?: InputFunction;
 }

@@ -40,6 +40,7 @@ function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number
   }
   if (kind === 'array') type.element = toColumnType(types, element, typmod);
   if (labels !== null) type.labels = labels;
+  if (facts.hasInfinity) type.hasInfinity = true;
   if (input !== null) type.input = input;
   return type;
 }

@@ -1,6 +1,6 @@
 /**
- * Arrays in PostgreSQL's own text form (8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`; the empty ones too. Other lower bounds
- * than 1 (`[0:1]={…}`) are not read.
+ * Arrays in PostgreSQL's own text form (8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`; the empty ones too; with other
+ * lower bounds than 1, `[0:1]={1,2}` (8.15.6).
  */
 import { STRING } from '../../sources/cell-kind.ts';
 import {
@@ -16,18 +16,27 @@ import {
   countElement,
   type EncodeElement,
   finishArray,
+  fitsBounds,
+  lowerBounds,
   openArray,
   openDimension,
   shape,
+  upperBounds,
 } from './array-shape.ts';
-import { isSpace, isWord } from './characters.ts';
+import { isDigit, isSpace, isWord } from './characters.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import * as codes from './type-codes.ts';
 
 const QUOTE = 0x22;
+const PLUS = 0x2b;
 const COMMA = 0x2c;
+const MINUS = 0x2d;
+const COLON = 0x3a;
+const EQUALS_SIGN = 0x3d;
+const OPENING_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
+const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
@@ -47,7 +56,8 @@ export function encodeArrayLiteral(
   at = start;
   stop = end;
   skipSpaces(bytes);
-  if (at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
+  const bounds = readBounds(bytes);
+  if (bounds < 0 || at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
   const elementEncoder = encoder.element!;
   // Here an element would be JSON text, while as a cell a string is a JSON string: not to be mixed up.
   if (elementEncoder.code === codes.PLAIN_JSON || elementEncoder.code === codes.JSONB)
@@ -88,6 +98,7 @@ export function encodeArrayLiteral(
   }
   skipSpaces(bytes);
   if (at !== stop) return NOT_AN_ARRAY;
+  if (bounds > 0 && (bounds !== dimensions || !fitsBounds(dimensions))) return RAGGED_ARRAY;
   finishArray(out, fieldStart, dimensions, elementEncoder.oid);
   return 0;
 }
@@ -95,6 +106,50 @@ export function encodeArrayLiteral(
 function skipSpaces(bytes: Buffer): void {
   while (at < stop && isSpace(bytes[at]!)) at++;
 }
+
+/** Reads `[2:3][-1:0]=` into the shape; `[3]` is `[1:3]`. @returns the number of dimensions; -1: malformed */
+function readBounds(bytes: Buffer): number {
+  let dimensions = 0;
+  while (at < stop && bytes[at] === OPENING_BRACKET) {
+    if (dimensions === shape.mostDimensions) return -1;
+    at++;
+    let lower = 1;
+    let upper = readBound(bytes);
+    if (at < stop && bytes[at] === COLON) {
+      at++;
+      lower = upper;
+      upper = readBound(bytes);
+    }
+    if (at === stop || bytes[at++] !== CLOSING_BRACKET) return -1;
+    if (!(lower >= LEAST_BOUND && upper >= lower && upper < MOST_BOUND)) return -1;
+    lowerBounds[dimensions] = lower;
+    upperBounds[dimensions++] = upper;
+    skipSpaces(bytes);
+  }
+  if (dimensions === 0) {
+    lowerBounds.fill(1);
+    return 0;
+  }
+  if (at === stop || bytes[at++] !== EQUALS_SIGN) return -1;
+  skipSpaces(bytes);
+  return dimensions;
+}
+
+const LEAST_BOUND = -0x80000000;
+const MOST_BOUND = 0x7fffffff;
+
+/** Digits with a sign; NaN: none. */
+function readBound(bytes: Buffer): number {
+  const start = at;
+  if (at < stop && (bytes[at] === PLUS || bytes[at] === MINUS)) at++;
+  const firstDigit = at;
+  while (at < stop && isDigit(bytes[at]!)) at++;
+  return at === firstDigit || at - start > LONGEST_BOUND
+    ? Number.NaN
+    : Number(bytes.toString('latin1', start, at));
+}
+
+const LONGEST_BOUND = 11;
 
 /** The braces before the first element. */
 function countDimensions(bytes: Buffer): number {

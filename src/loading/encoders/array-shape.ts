@@ -27,6 +27,18 @@ const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
 /** Size of each dimension, -1 while none of its arrays has ended. */
 const sizes = new Int32Array(MOST_DIMENSIONS);
 
+/** Of each dimension; all 1 but in a text with bounds. */
+export const lowerBounds: Int32Array = new Int32Array(MOST_DIMENSIONS).fill(1);
+export const upperBounds: Int32Array = new Int32Array(MOST_DIMENSIONS);
+
+/** Whether the array just counted has the sizes that its bounds say. */
+export function fitsBounds(dimensions: number): boolean {
+  for (let depth = 0; depth < dimensions; depth++) {
+    if (upperBounds[depth]! - lowerBounds[depth]! + 1 !== sizes[depth]) return false;
+  }
+  return true;
+}
+
 /** The element of a JSON array that has a problem: the range of its JSON text, and how deep it is; depth 0: there is none. */
 export const faultyElement = { depth: 0, start: 0, end: 0 };
 
@@ -104,7 +116,7 @@ export function finishArray(
   if (isEmpty) return;
   for (let depth = 0; depth < dimensions; depth++) {
     out.int32(sizes[depth]!);
-    out.int32(1);
+    out.int32(lowerBounds[depth]!);
   }
   out.position = fieldEnd;
 }

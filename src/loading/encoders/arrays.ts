@@ -20,6 +20,7 @@ import {
   type EncodeElement,
   faultyElement,
   finishArray,
+  lowerBounds,
   noteFaultyElement,
   openArray,
   openDimension,
@@ -56,6 +57,7 @@ export function encodeArray(
   const takesArrays = element.code === codes.PLAIN_JSON || element.code === codes.JSONB;
   const dimensions = takesArrays ? 1 : countDimensions(bytes, start, end);
   if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
+  lowerBounds.fill(1);
   const fieldStart = openArray(out, dimensions);
   let depth = 0;
   for (let at = start; at < end; ) {

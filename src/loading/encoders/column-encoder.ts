@@ -25,6 +25,8 @@ export interface ColumnEncoder {
   readonly readsText: boolean;
   /** The byte between the elements of an array of the type, in its text form. */
   readonly delimiter: number;
+  /** interval: the server has infinite ones. */
+  readonly takesInfinity: boolean;
 }
 
 /**
@@ -83,13 +85,14 @@ function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | 
       return base && encoder({ ...base, oid: type.oid, notNull: type.domainNotNull === true });
     }
     case 'base':
-      return baseEncoder(type.oid, typmod);
+      return baseEncoder(type, typmod);
     default:
       return undefined;
   }
 }
 
-function baseEncoder(oid: number, typmod: number): ColumnEncoder | undefined {
+function baseEncoder(type: ColumnType, typmod: number): ColumnEncoder | undefined {
+  const { oid } = type;
   const code = codeOfOid.get(oid);
   if (code === undefined) return undefined;
   if (code === codes.TEXT && typmod >= 4) return encoder({ code, oid, maxLength: typmod - 4 });
@@ -102,16 +105,26 @@ function baseEncoder(oid: number, typmod: number): ColumnEncoder | undefined {
   if (code === codes.INTERVAL && typmod >= 0) {
     const precision = typmod & 0xffff;
     if (typmod >> 16 !== INTERVAL_FULL_RANGE) return undefined;
-    return encoder({ code, oid, precision: precision === INTERVAL_FULL_PRECISION ? -1 : precision });
+    return encoder({
+      code,
+      oid,
+      precision: precision === INTERVAL_FULL_PRECISION ? -1 : precision,
+      takesInfinity: type.hasInfinity,
+    });
   }
-  return encoder({ code, oid });
+  return encoder({ code, oid, takesInfinity: type.hasInfinity });
 }
+
+type Fields = { [Name in keyof ColumnEncoder]?: ColumnEncoder[Name] | undefined } & {
+  code: number;
+  oid: number;
+};
 
 const COMMA = 0x2c;
 const INTERVAL_FULL_RANGE = 0x7fff;
 const INTERVAL_FULL_PRECISION = 0xffff;
 
-function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number }): ColumnEncoder {
+function encoder(fields: Fields): ColumnEncoder {
   return {
     code: fields.code,
     oid: fields.oid,
@@ -123,6 +136,7 @@ function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number })
     labels: fields.labels,
     readsText: fields.readsText ?? false,
     delimiter: fields.delimiter ?? COMMA,
+    takesInfinity: fields.takesInfinity ?? false,
   };
 }
 
@@ -130,6 +144,7 @@ function encoder(fields: Partial<ColumnEncoder> & { code: number; oid: number })
 const codeOfOid = new Map<number, number>([
   [16, codes.BOOL],
   [17, codes.BYTEA],
+  [18, codes.BYTE_CHARACTER],
   [19, codes.NAME],
   [20, codes.INT8],
   [21, codes.INT2],

@@ -5,7 +5,14 @@
  * the offset; but no time is read from a date and a time with T between). Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
  */
 import { STRING } from '../../sources/cell-kind.ts';
-import { NO_SUCH_DATE, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, OUT_OF_RANGE } from '../cell-problems.ts';
+import {
+  NO_SUCH_DATE,
+  NO_SUCH_TIME,
+  NOT_A_DATE,
+  NOT_A_TIME,
+  NOT_A_TIMESTAMP,
+  OUT_OF_RANGE,
+} from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { found, NO_SUCH_VALUE, readDateTime } from './date-time-text.ts';
 
@@ -62,7 +69,7 @@ export function encodeTime(
 ): number {
   if (kind !== STRING) return NOT_A_TIME;
   const outcome = readDateTime(bytes, start, end);
-  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_DATE : NOT_A_TIME;
+  if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_TIME : NOT_A_TIME;
   if (!found.hasTime || found.hasT) return NOT_A_TIME;
   return writeTime(out, withZone, found.microseconds, found.zoneSeconds);
 }

@@ -51,8 +51,10 @@ export async function compareWithServer(
     SELECT id, e.v::text AS expected, a.v::text AS actual, r.reason,
            e.id IS NOT NULL AND a.id IS NOT NULL AND record_image_eq(ROW(e.v), ROW(a.v)) AS equal
     FROM expected e FULL JOIN actual a USING (id) FULL JOIN refused r USING (id) ORDER BY id`);
+  const version = await serverVersion(client);
   const differences = rows.flatMap((row) => {
     const sample = samples[row.id]!;
+    if (!row.equal && isReadOtherwise(version, typeName, sample)) return [];
     const problem = problems.get(row.id);
     if (row.equal || (row.reason !== null && problem !== undefined)) return [];
     if (problem !== undefined && sample.mayRefuse) return [];
@@ -62,6 +64,25 @@ export async function compareWithServer(
   });
   assert.equal(rows.length, samples.length);
   return { differences, stored: rows.filter((row) => row.equal).length };
+}
+
+/**
+ * What an older server reads otherwise than PostgreSQL 18, whose rules the encoders follow on every server. Each is a
+ * difference of PostgreSQL's own versions, so it is compared only from that version on.
+ */
+const changes: { since: number; types: RegExp; text: RegExp }[] = [
+  // 0x1F and 1_000; and a space after the exponent's e, which was taken.
+  { since: 16, types: /^(smallint|integer|bigint|numeric)/, text: /^[\s+-]*0[xob]|_|e\s/i },
+  // Arrays without elements inside arrays.
+  { since: 17, types: /\[\]$/, text: /\{\s*\{[\s{]*\}/ },
+  // Rounding that passed the end of the range, and words after "ago".
+  { since: 17, types: /^interval/, text: /^2562047788:00:54\.775807$|ago ./ },
+];
+
+function isReadOtherwise(version: number, typeName: string, { text, reference = text }: Sample): boolean {
+  return changes.some(
+    (change) => version < change.since && change.types.test(typeName) && change.text.test(reference),
+  );
 }
 
 interface Row {
@@ -129,6 +150,16 @@ export async function columnType(client: pg.Client, table: string, column: strin
   return typeOf(client, rows[0]!.oid, rows[0]!.typmod);
 }
 
+const intervalOid = 1186;
+
+/** The major version: 18. */
+export async function serverVersion(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS version`,
+  );
+  return rows[0]!.version;
+}
+
 const kinds: Record<string, ColumnType['kind']> = { b: 'base', e: 'enum', d: 'domain' };
 
 async function typeOf(client: pg.Client, oid: number, typmod: number): Promise<ColumnType> {
@@ -149,6 +180,7 @@ async function typeOf(client: pg.Client, oid: number, typmod: number): Promise<C
   );
   const row = rows[0]!;
   const type: ColumnType = { oid, name: row.name, typmod, kind: kinds[row.kind] ?? 'other' };
+  if (oid === intervalOid && (await serverVersion(client)) >= 17) type.hasInfinity = true;
   if (row.element !== 0) return { ...type, kind: 'array', element: await typeOf(client, row.element, -1) };
   if (type.kind === 'enum') return { ...type, labels: row.labels };
   if (type.kind !== 'domain') return type;

@@ -26,7 +26,7 @@ import { formatMoment, momentText } from './moment-text.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
 import { encodeStagedArray } from './staged-arrays.ts';
-import { encodeName, encodeText } from './text.ts';
+import { encodeByteCharacter, encodeName, encodeText } from './text.ts';
 import * as codes from './type-codes.ts';
 import { encodeUuid } from './uuid.ts';
 
@@ -90,9 +90,11 @@ export function encodeCell(
     case codes.TIMETZ:
       return encodeTime(out, true, kind, bytes, start, end);
     case codes.INTERVAL:
-      return encodeInterval(out, encoder.precision, kind, bytes, start, end);
+      return encodeInterval(out, encoder, kind, bytes, start, end);
     case codes.ARRAY:
       return encodeArray(out, encoder, kind, bytes, start, end, encodeCell);
+    case codes.BYTE_CHARACTER:
+      return encodeByteCharacter(out, kind, bytes, start, end);
     case codes.STAGED:
       return encodeText(out, -1, kind, bytes, start, end);
     case codes.STAGED_ARRAY:

@@ -9,6 +9,7 @@ import {
   prepareComparison,
   refusedStrings,
   type Sample,
+  serverVersion,
   strings,
 } from './differential.ts';
 
@@ -216,6 +217,23 @@ agree(['text', 'character varying', 'character varying(5)', 'character(5)', 'cha
   { kind: ARRAY, text: '[1]' },
 ]);
 
+agree(['"char"'], () => [
+  ...strings(...list('|a|~| |\\')),
+  // Of a longer text the server keeps the first byte.
+  ...refusedStrings(...list('ab|abc|é|\\4|\\400|\\12|\\1234|\\18a|12|  ')),
+  { kind: NUMBER, text: '7' },
+]);
+
+test('"char" takes every byte in the form in which PostgreSQL shows it', async () => {
+  if ((await serverVersion(client)) < 16) return;
+  const { differences, stored } = await compareWithServer(
+    client,
+    '"char"',
+    strings(...list('\\000|\\101|\\200|\\303|\\377')),
+  );
+  assert.deepEqual([differences, stored], [[], 5]);
+});
+
 agree(['name'], () => [
   ...strings(...list('|abc| a '), 'x'.repeat(63), 'é'.repeat(31)),
   ...refusedStrings('x'.repeat(64), 'é'.repeat(32)),
@@ -399,9 +417,13 @@ agree(['interval', 'interval(0)'], () => [
     ...list('P1Y2M10DT2H30M|00:00|1 month 1 mon|1 century 1 decade 1 year|1 s 1 us|2 weeks 3 days'),
     ...list('1e2 days|1 day-2:00|1 day 2|3 4'),
   ),
+  ...strings(
+    ...list('infinity|-infinity|+infinity|Infinity| infinity |infinityx|infinity ago|1 day infinity'),
+    ...list('PT|PT.5S|PT-.5S|P.5D|P-.25Y|PT.S|PT-.S|P1D | P1D|\tPT1H|P1DT'),
+  ),
   ...refusedStrings(
     ...list(
-      'infinity|-infinity|PT|P1|PT1|P0001-02-03T04:05:06|P20240102T030405|1.5:00|00:01.5|1 day -|@1 day|.5 day|5. day|1.0:00|00:01.0|1.0-2',
+      '- infinity|P1|PT1|P0001-02-03T04:05:06|P20240102T030405|1.5:00|00:01.5|1 day -|@1 day|.5 day|5. day|1.0:00|00:01.0|1.0-2',
     ),
     ...list('1 timezone|epoch'),
   ),
@@ -610,7 +632,15 @@ const arrayLiterals = [
 
 agree(['integer[]', 'text[]', 'varchar(3)[]'], () => [
   ...strings(...arrayLiterals),
-  ...refusedStrings('[1:2]={1,2}', '[0:0]={5}'),
+  ...strings(
+    ...list('[1:2]={1,2}|[0:0]={5}|[2]={1,2}|[-3:-2][0:1]={{1,2},{1,2}}| [0:1] = { 1 , 2 } |[0:1]={1,2}x'),
+    ...list('[1:3]={1,2}|[1:2]={{1},{2}}|[0:1][0:0]={1,2}|[2:1]={}|[0:-1]={}|[1:1]={}|[0:1]|[0:1]=|[]={}'),
+    ...list('[0:1]{1,2}|[a:b]={1,2}|[1:2={1,2}|[+1:+2]={1,2}|[-2147483648:-2147483647]={1,2}'),
+    ...list('[2147483646:2147483646]={1}|[2147483647:2147483647]={1}'),
+    ...list('[1:1][1:1][1:1][1:1][1:1][1:1][1:1]={{{{{{{1}}}}}}}|[1 :2]={1,2}|[:2]={1,2}|[1:]={1}|[0]={}'),
+  ),
+  ...refusedStrings('[99999999999:99999999999]={1}'),
+  ...generated(200, soup('[]0123:-={},', 12), { mayRefuse: true }),
   ...generated(300, soup('{},12 "\\a', 9)),
 ]);
 agree(['integer[]', 'numeric(6,2)[]', 'float8[]'], () =>

@@ -1,11 +1,12 @@
 /**
  * interval, from PostgreSQL's own form (`1 year 2 mons -3 days 04:05:06.7`, `@ 1 day ago`, `1 2:03:04`, `1-2`) and from ISO
  * 8601 with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit are spilled into the smaller ones as `DecodeInterval`
- * does it (8.5.4). Not read: ISO 8601's form without designators, and infinity, which PostgreSQL has only since 17.
+ * does it (8.5.4). `infinity` is read where the server has it (from PostgreSQL 17 on). Not read: ISO 8601's form without designators.
  */
 import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../cell-problems.ts';
 import { isDigit, isLetter, isSpace, isWord } from './characters.ts';
+import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 const PLUS = 0x2b;
@@ -68,10 +69,10 @@ const unitWords = new Map<string, number>(
   ).flatMap(([unit, words]) => words.split(' ').map((word): [string, number] => [word, unit])),
 );
 
-/** Writes an interval. @param precision digits that the server rounds the seconds to, -1: all six */
+/** Writes an interval. @param encoder its precision: digits that the server rounds the seconds to, -1: all six */
 export function encodeInterval(
   out: CopyBuffer,
-  precision: number,
+  encoder: ColumnEncoder,
   kind: number,
   bytes: Buffer,
   start: number,
@@ -88,9 +89,26 @@ export function encodeInterval(
   sum.microseconds = 0;
   seen = 0;
   if (at === stop) return NOT_AN_INTERVAL;
-  const isRead = bytes[at] === LETTER_P ? readIso(bytes) : readVerbose(bytes);
+  if (encoder.takesInfinity) {
+    const sign = bytes[at] === PLUS || bytes[at] === MINUS ? bytes[at] : 0;
+    const isInfinity = isWord('infinity', bytes, sign === 0 ? at : at + 1, stop);
+    if (isInfinity) return writeInfinity(out, sign === MINUS);
+  }
+  const isIso = bytes[at] === LETTER_P;
+  // PostgreSQL takes no spaces around this form.
+  if (isIso && (at !== start || stop !== end)) return NOT_AN_INTERVAL;
+  const isRead = isIso ? readIso(bytes) : readVerbose(bytes);
   if (!isRead) return NOT_AN_INTERVAL;
-  return writeInterval(out, precision, sum.months, sum.days, sum.minutes, sum.microseconds);
+  return writeInterval(out, encoder.precision, sum.months, sum.days, sum.minutes, sum.microseconds);
+}
+
+/** Every field at its end (`INTERVAL_NOEND` of timestamp.h). */
+function writeInfinity(out: CopyBuffer, isNegative: boolean): number {
+  out.ensure(20);
+  out.int32(16);
+  out.int64(isNegative ? -0x80000000 : 0x7fffffff, isNegative ? 0 : -1);
+  out.int64(isNegative ? -0x80000000 : 0x7fffffff, isNegative ? -0x80000000 : 0x7fffffff);
+  return 0;
 }
 
 /** Writes an interval as `interval_send` does; time is minutes · 60 s + microseconds. */
@@ -145,13 +163,13 @@ function readIso(bytes: Buffer): boolean {
     add(unit);
     fields++;
   }
-  return fields > 0;
+  return fields > 0 || inTime;
 }
 
 /** Here PostgreSQL takes the fraction as a difference of doubles, which shows once it is multiplied (`ParseISO8601Number`). */
 function readIsoNumber(bytes: Buffer): boolean {
   const numberStart = at;
-  if (!readNumber(bytes)) return false;
+  if (!readNumber(bytes, true)) return false;
   if (number.fraction !== 0)
     number.fraction = Number(bytes.toString('latin1', numberStart, at)) - number.value;
   return true;
@@ -253,11 +271,11 @@ function readMonths(bytes: Buffer): boolean {
   return at === stop || isSpace(bytes[at]!);
 }
 
-/** [sign] digits [. digits] */
-function readNumber(bytes: Buffer): boolean {
+/** [sign] digits [. digits]; in ISO 8601's form the digits before the point may be absent. */
+function readNumber(bytes: Buffer, isIso = false): boolean {
   const isNegative = at < stop && bytes[at] === MINUS;
   if (isNegative || (at < stop && bytes[at] === PLUS)) at++;
-  if (!readUnsigned(bytes)) return false;
+  if (!readUnsigned(bytes, isIso)) return false;
   number.isNegative = isNegative;
   if (isNegative) {
     number.value = -number.value;
@@ -266,15 +284,16 @@ function readNumber(bytes: Buffer): boolean {
   return true;
 }
 
-function readUnsigned(bytes: Buffer): boolean {
+function readUnsigned(bytes: Buffer, isIso = false): boolean {
   const firstDigit = at;
   number.isNegative = false;
   number.value = 0;
   number.fraction = 0;
   while (at < stop && isDigit(bytes[at]!)) number.value = number.value * 10 + bytes[at++]! - ZERO;
   number.digits = at - firstDigit;
-  if (number.digits === 0 || number.digits > MOST_DIGITS) return false;
   number.isWhole = at >= stop || bytes[at] !== POINT;
+  const lacksDigits = number.digits === 0 && (number.isWhole || !isIso);
+  if (lacksDigits || number.digits > MOST_DIGITS) return false;
   if (number.isWhole) return true;
   const pointAt = at++;
   while (at < stop && isDigit(bytes[at]!)) at++;

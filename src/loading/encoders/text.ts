@@ -1,8 +1,9 @@
 /**
- * text, varchar, bpchar and name. Numbers and booleans go in as they are written, objects and arrays as their JSON text.
+ * text, varchar, bpchar, name and "char". Numbers and booleans go in as they are written, objects and arrays as their JSON text.
  *
  * The server pads bpchar and cuts off the spaces that varchar(n) has no room for. `name` is stricter than the
- * server: it cuts a longer text to 63 bytes in silence, here that is a problem.
+ * server: it cuts a longer text to 63 bytes in silence, here that is a problem. So is `"char"`, of which the server keeps the first
+ * byte of any text.
  */
 import { FALSE, TRUE } from '../../sources/cell-kind.ts';
 import { NUL_CHARACTER, TOO_LONG } from '../cell-problems.ts';
@@ -12,6 +13,8 @@ const TRUE_TEXT = Buffer.from('true');
 const FALSE_TEXT = Buffer.from('false');
 const MOST_NAME_BYTES = 63;
 const SPACE = 0x20;
+const ZERO = 0x30;
+const BACKSLASH = 0x5c;
 
 /** Writes a text. @param maxLength in characters, -1: no limit */
 export function encodeText(
@@ -30,6 +33,38 @@ export function encodeText(
 export function encodeName(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   if (kind !== TRUE && kind !== FALSE && end - start > MOST_NAME_BYTES) return TOO_LONG;
   return encodeText(out, -1, kind, bytes, start, end);
+}
+
+/** One ASCII character, none (which is the byte 0), or `\ooo` as PostgreSQL writes all other bytes since version 16 (8.3). */
+export function encodeByteCharacter(
+  out: CopyBuffer,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  if (kind === TRUE || kind === FALSE) return TOO_LONG;
+  const length = end - start;
+  let value = length === 0 ? 0 : bytes[start]!;
+  if (length > 1) {
+    value = length === 4 && value === BACKSLASH ? readOctal(bytes, start + 1) : -1;
+    if (value < 0) return TOO_LONG;
+  } else if (length === 1 && value === 0) {
+    return NUL_CHARACTER;
+  }
+  out.ensure(5);
+  out.int32(1);
+  out.int8(value);
+  return 0;
+}
+
+/** A byte in three octal digits, `377`; -1: it is none. */
+function readOctal(bytes: Buffer, at: number): number {
+  const high = bytes[at]! - ZERO;
+  const middle = bytes[at + 1]! - ZERO;
+  const low = bytes[at + 2]! - ZERO;
+  const isOctal = high >= 0 && high <= 3 && middle >= 0 && middle <= 7 && low >= 0 && low <= 7;
+  return isOctal ? high * 64 + middle * 8 + low : -1;
 }
 
 function encodeBytes(out: CopyBuffer, maxLength: number, bytes: Buffer, start: number, end: number): number {
