@@ -6,6 +6,7 @@
 
 import { AppError } from '../../errors.ts';
 import { openCsv } from './csv/csv-source.ts';
+import { openEncryptedPackage } from './encryption/decrypt-package.ts';
 import { openXls } from './legacy/legacy-source.ts';
 import { openPackage } from './open-package.ts';
 import { type RandomAccessFile, readRange } from './random-access-file.ts';
@@ -25,7 +26,7 @@ type OpenFormat = (
 
 const formats: Record<SpreadsheetFormat, OpenFormat> = {
   zip: openPackage,
-  'compound-file': openXls,
+  'compound-file': openCompoundFile,
   biff: openXls,
   csv: openCsv,
   'excel-xml': refuse('an XML file'),
@@ -59,6 +60,19 @@ export async function openSpreadsheet(
 ): Promise<SpreadsheetSource> {
   const head = await readRange(file, 0, recognizedBytes);
   return await formats[recognizeFormat(head)](file, options, limits, signal);
+}
+
+/** An .xls file, or an encrypted workbook of a newer format. */
+async function openCompoundFile(
+  file: RandomAccessFile,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  signal: AbortSignal,
+): Promise<SpreadsheetSource> {
+  const decrypted = await openEncryptedPackage(file, signal);
+  return decrypted === undefined
+    ? await openXls(file, options, limits, signal)
+    : await openPackage(decrypted, options, limits, signal);
 }
 
 function refuse(what: string, remedy = 'Save it as an Excel workbook (.xlsx) and send that.'): OpenFormat {

@@ -22,6 +22,7 @@ import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { errorTexts, unknownErrorText } from '../error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
+import { decryptRecords } from './decrypt-records.ts';
 
 /** Exported, but missing in the library's types. */
 const { parse_xlscfb } = library as unknown as {
@@ -107,6 +108,7 @@ function readCompoundFile(file: Buffer): WorkBook {
   const container = CFB.read(file, { type: 'buffer' });
   const has = (stream: string): boolean => CFB.find(container, stream) !== null;
   if (has('EncryptedPackage')) throw new Fault('encrypted');
+  for (const name of ['/Workbook', '/Book']) decryptStream(CFB.find(container, name));
   if (!has('/Workbook') && !has('/Book')) {
     if (has('WordDocument')) throw new Fault('word-document');
     if (has('PowerPoint Document')) throw new Fault('presentation');
@@ -115,7 +117,13 @@ function readCompoundFile(file: Buffer): WorkBook {
   return parse_xlscfb(container, parsing);
 }
 
-const passwordMessage = /File is password-protected|Password is incorrect|Encryption scheme unsupported/;
+/** Decrypts the records in place where the default password is the right one. */
+function decryptStream(entry: { content: Buffer } | null): void {
+  if (entry !== null && !decryptRecords(entry.content)) throw new Fault('encrypted');
+}
+
+const passwordMessage =
+  /File is password-protected|Password is incorrect|Encryption scheme unsupported|Encryption Flags\/AlgID mismatch/;
 
 function withPasswordFault<T>(readIt: () => T): T {
   try {

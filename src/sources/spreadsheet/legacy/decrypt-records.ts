@@ -1,0 +1,180 @@
+/**
+ * The encrypted records of an .xls file (MS-XLS 2.2.10), decrypted with the default password: the RC4 schemes of Excel 97
+ * and of Excel 2002 and later (MS-OFFCRYPTO 2.3.5 and 2.3.6). The XOR obfuscation of older programs is not decrypted.
+ *
+ * RC4 is written here because OpenSSL has it in its legacy provider only.
+ */
+
+import { hash } from 'node:crypto';
+import { defaultPassword } from '../encryption/default-password.ts';
+
+const FILE_PASS = 0x2f;
+const BOUND_SHEET = 0x85;
+/** BOF, FilePass, UsrExcl, FileLock, InterfaceHdr, RRDInfo, RRDHead: their content is never encrypted. */
+const plainTypes = new Set([0x0809, FILE_PASS, 0x194, 0x195, 0xe1, 0x196, 0x138]);
+/** The place of the sheet's records, at the beginning of BOUND_SHEET, is not encrypted either. */
+const boundSheetPlainBytes = 4;
+
+/** FilePass is one of the first records. */
+const recordsBefore = 8;
+const recordHeadBytes = 4;
+
+/** The key changes after so many bytes of the stream. */
+const blockBytes = 1024;
+
+/** @returns the RC4 key of a block */
+type BlockKey = (block: number) => Buffer;
+
+/**
+ * Decrypts the records of a workbook stream in place; a stream that is not encrypted is left as it is.
+ *
+ * @returns false where it is encrypted by another password or in a way that is not known
+ */
+export function decryptRecords(stream: Buffer): boolean {
+  const filePass = findFilePass(stream);
+  if (filePass === undefined) return true;
+  const blockKey = readBlockKey(filePass);
+  if (blockKey === undefined) return false;
+  const cipher = new StreamCipher(blockKey);
+  for (let at = 0; at + recordHeadBytes <= stream.length; ) {
+    const type = stream.readUInt16LE(at);
+    const start = at + recordHeadBytes;
+    const end = Math.min(stream.length, start + stream.readUInt16LE(at + 2));
+    if (!plainTypes.has(type))
+      cipher.apply(stream, start + (type === BOUND_SHEET ? boundSheetPlainBytes : 0), end);
+    // The library would take the records for encrypted still.
+    if (type === FILE_PASS) stream.writeUInt16LE(ignoredType, at);
+    at = end;
+  }
+  return true;
+}
+
+/** `InterfaceEnd` has no meaning for cells. */
+const ignoredType = 0xe2;
+
+function findFilePass(stream: Buffer): Buffer | undefined {
+  for (let at = 0, count = 0; at + recordHeadBytes <= stream.length && count < recordsBefore; count++) {
+    const end = at + recordHeadBytes + stream.readUInt16LE(at + 2);
+    if (stream.readUInt16LE(at) === FILE_PASS) return stream.subarray(at + recordHeadBytes, end);
+    at = end;
+  }
+  return undefined;
+}
+
+/** @returns undefined where the password is wrong or the scheme is not known */
+function readBlockKey(filePass: Buffer): BlockKey | undefined {
+  if (filePass.length < 6 || filePass.readUInt16LE(0) !== 1) return undefined;
+  const [major, minor] = [filePass.readUInt16LE(2), filePass.readUInt16LE(4)];
+  const info = filePass.subarray(6);
+  if (major === 1 && minor === 1) return readRc4(info);
+  return major >= 2 && major <= 4 && minor === 2 ? readRc4CryptoApi(info) : undefined;
+}
+
+/** 2.3.6.1 and 2.3.6.2 */
+function readRc4(info: Buffer): BlockKey | undefined {
+  if (info.length < 48) return undefined;
+  const salted = Buffer.concat([hash('md5', defaultPassword, 'buffer').subarray(0, 5), info.subarray(0, 16)]);
+  const base = hash('md5', Buffer.concat(Array.from({ length: 16 }, () => salted)), 'buffer').subarray(0, 5);
+  const blockKey: BlockKey = (block) => hash('md5', Buffer.concat([base, littleEndian(block)]), 'buffer');
+  return isRight(blockKey, 'md5', info.subarray(16, 32), info.subarray(32, 48)) ? blockKey : undefined;
+}
+
+const rc4Id = 0x6801;
+
+/** 2.3.5.1 and 2.3.5.2 */
+function readRc4CryptoApi(info: Buffer): BlockKey | undefined {
+  const headerStart = 8;
+  const verifierStart = headerStart + (info.length >= headerStart ? info.readUInt32LE(4) : info.length);
+  if (headerStart + 20 > info.length || verifierStart + 60 > info.length) return undefined;
+  const keyBits = info.readUInt32LE(headerStart + 16) || 40;
+  if (info.readUInt32LE(headerStart + 8) !== rc4Id || keyBits < 40 || keyBits > 128 || keyBits % 8 !== 0)
+    return undefined;
+  const salt = info.subarray(verifierStart + 4, verifierStart + 20);
+  const base = hash('sha1', Buffer.concat([salt, defaultPassword]), 'buffer');
+  const blockKey: BlockKey = (block) => {
+    const key = hash('sha1', Buffer.concat([base, littleEndian(block)]), 'buffer').subarray(0, keyBits / 8);
+    // A key of 40 bits is filled up with zeros.
+    return keyBits === 40 ? Buffer.concat([key, Buffer.alloc(11)]) : key;
+  };
+  const verifier = info.subarray(verifierStart + 20, verifierStart + 36);
+  const value = info.subarray(verifierStart + 40, verifierStart + 60);
+  return isRight(blockKey, 'sha1', verifier, value) ? blockKey : undefined;
+}
+
+/** Verifier and its hash are encrypted one after the other with the key of block 0. */
+function isRight(blockKey: BlockKey, hashName: string, verifier: Buffer, value: Buffer): boolean {
+  const bytes = Buffer.concat([verifier, value]);
+  new Rc4(blockKey(0)).apply(bytes, 0, bytes.length);
+  return hash(hashName, bytes.subarray(0, verifier.length), 'buffer').equals(bytes.subarray(verifier.length));
+}
+
+function littleEndian(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+/** Decrypts ranges of the stream, one behind the other; the bytes between them use up the key stream all the same. */
+class StreamCipher {
+  readonly #blockKey: BlockKey;
+  #block = -1;
+  #position = 0;
+  #rc4: Rc4 | undefined;
+
+  constructor(blockKey: BlockKey) {
+    this.#blockKey = blockKey;
+  }
+
+  apply(stream: Buffer, start: number, end: number): void {
+    for (let at = start; at < end; ) {
+      const block = Math.floor(at / blockBytes);
+      if (block !== this.#block) {
+        this.#block = block;
+        this.#position = block * blockBytes;
+        this.#rc4 = new Rc4(this.#blockKey(block));
+      }
+      const stop = Math.min(end, (block + 1) * blockBytes);
+      this.#rc4!.skip(at - this.#position);
+      this.#rc4!.apply(stream, at, stop);
+      this.#position = stop;
+      at = stop;
+    }
+  }
+}
+
+class Rc4 {
+  readonly #state = new Uint8Array(256);
+  #i = 0;
+  #j = 0;
+
+  constructor(key: Buffer) {
+    const state = this.#state;
+    for (let i = 0; i < 256; i++) state[i] = i;
+    for (let i = 0, j = 0; i < 256; i++) {
+      j = (j + state[i]! + key[i % key.length]!) & 0xff;
+      this.#swap(i, j);
+    }
+  }
+
+  apply(bytes: Buffer, start: number, end: number): void {
+    for (let at = start; at < end; at++) bytes[at] = bytes[at]! ^ this.#next();
+  }
+
+  skip(count: number): void {
+    for (let n = 0; n < count; n++) this.#next();
+  }
+
+  #next(): number {
+    const state = this.#state;
+    this.#i = (this.#i + 1) & 0xff;
+    this.#j = (this.#j + state[this.#i]!) & 0xff;
+    this.#swap(this.#i, this.#j);
+    return state[(state[this.#i]! + state[this.#j]!) & 0xff]!;
+  }
+
+  #swap(i: number, j: number): void {
+    const kept = this.#state[i]!;
+    this.#state[i] = this.#state[j]!;
+    this.#state[j] = kept;
+  }
+}
