@@ -99,7 +99,7 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
     ERROR_CELL,
     [
       'error-cell',
-      'the cell holds an error: mend its formula, or load such cells as NULL with cell_errors=null',
+      'the cell holds an error: fix its formula, or load such cells as NULL with cell_errors=null',
     ],
   ],
   [
@@ -113,10 +113,16 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
     SERIAL_OUT_OF_RANGE,
     [
       'date-out-of-range',
-      'the number is no date or time in a spreadsheet: dates go from 1900-01-01 to 9999-12-31, times are not negative',
+      'the cell has a date format, and its number is no day of the calendar of the workbook (from 1900-01-01, or 1904-01-01, to 9999-12-31): correct the cell, load such cells as NULL with cell_errors=null, or load the column as text, which takes the number',
     ],
   ],
-  [UNREADABLE_CELL, ['unreadable-cell', 'the cell is not what it claims to be and cannot be read']],
+  [
+    UNREADABLE_CELL,
+    [
+      'unreadable-cell',
+      'the content of the cell is not of the type that the file gives it: correct the cell in a spreadsheet program and save the file again',
+    ],
+  ],
   [
     TEXT_BEHIND_QUOTE,
     [

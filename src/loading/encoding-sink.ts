@@ -9,7 +9,7 @@
  * sequence, `now()`) is evaluated by PostgreSQL for the rows that need it: such a column has no fill, and a row without it
  * goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
-import { ARRAY, NULL, NUMBER, STRING } from '../sources/cell-kind.ts';
+import { ARRAY, NULL, NUMBER, SERIAL_OUT_OF_RANGE, STRING } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { describeCellProblem, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, NOT_NULL } from './cell-problems.ts';
@@ -19,6 +19,7 @@ import { type ColumnEncoder, isArrayEncoder } from './encoders/column-encoder.ts
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
+import * as codes from './encoders/type-codes.ts';
 import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 
@@ -190,6 +191,11 @@ export class EncodingSink implements CellSink {
       const target = this.#targetOf[column]!;
       // An ignored column's cells are nobody's problem.
       if (target < 0) return;
+      if (fault === SERIAL_OUT_OF_RANGE && this.#encoders[target]!.code === codes.TEXT) {
+        // No date, and still the number that the cell has.
+        this.cell(column, NUMBER, bytes, start, end);
+        return;
+      }
       this.#seenIn[target] = this.#stamp;
       this.#refuseCell(column, target, fault, bytes, start, end);
       return;

@@ -12,7 +12,7 @@ import { describeCellProblem } from './cell-problems.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { TypeInference } from './infer-types.ts';
 import { mixedColumns, unfitNames } from './inferred-columns.ts';
-import { maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
+import { headerProblems, maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
 
 /** So many rows are shown. */
 const shownRows = 20;
@@ -55,7 +55,7 @@ export async function inspectSpreadsheet(
     sheets.push({ ...summary, ...(await sizeOf(summary)) });
   }
   const warnings = [...chosen.warnings, ...preview.warnings];
-  return { sheets, sheet: { name: chosen.sheet, ...preview.result(), warnings } };
+  return { sheets, sheet: { name: chosen.sheet, ...preview.result(headerProblems(chosen)), warnings } };
 
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
     if (!summary.hasCells) return { rows: 0, columns: 0 };
@@ -100,8 +100,13 @@ class Preview implements CellSink {
     this.#inference = new TypeInference(limits, (row, column, name, fault, bytes, start, end) => {
       this.#errorCount += 1;
       if (this.#errors.length === maxListedProblems) return;
-      const place = { ...this.#locate(row, column, name), row, column: name };
-      this.#errors.push({ ...place, value: shortenBytes(bytes, start, end), ...describeCellProblem(fault) });
+      this.#errors.push({
+        ...this.#locate(row, column, name),
+        row,
+        column: name,
+        ...(end > start && { value: shortenBytes(bytes, start, end) }),
+        ...describeCellProblem(fault),
+      });
     });
   }
 
@@ -113,14 +118,21 @@ class Preview implements CellSink {
     return mixedColumns(this.#inference.columns(), this.#locate);
   }
 
-  result(): Omit<Inspection['sheet'], 'name' | 'warnings'> {
+  /** @param ofHeader problems of header cells */
+  result(ofHeader: Problem[]): Omit<Inspection['sheet'], 'name' | 'warnings'> {
     const inferred = this.#inference.columns();
     const columns = inferred.map(({ name, type }) => ({ name, type }));
     const header = columns.map(({ name }) => name);
     const rows = this.#rows.map((row) => inferred.map(({ column }) => row[column] ?? null));
     const unfit = unfitNames(this.#inference, this.#locate);
-    const errors = [...unfit, ...this.#errors].slice(0, maxListedProblems);
-    return { header, definition: { columns }, rows, errors, errorCount: unfit.length + this.#errorCount };
+    const errors = [...ofHeader, ...unfit, ...this.#errors].slice(0, maxListedProblems);
+    return {
+      header,
+      definition: { columns },
+      rows,
+      errors,
+      errorCount: ofHeader.length + unfit.length + this.#errorCount,
+    };
   }
 
   column(column: number, name: string, place?: number): void {

@@ -53,7 +53,7 @@ import {
   shapesWithKey,
   sourcesOf,
 } from './move-rows.ts';
-import type { Problems } from './problems.ts';
+import { headerProblems, type Problems } from './problems.ts';
 import { isStagedAsText, targetColumns } from './target-columns.ts';
 
 export interface LoadRowsOptions {
@@ -428,6 +428,7 @@ async function copyRows(
   try {
     await client.query('SET LOCAL statement_timeout = 0');
     await input.read(sink, signal);
+    for (const problem of headerProblems(input)) problems.add(problem);
     await sink.finish();
     await session.finish();
   } catch (error) {

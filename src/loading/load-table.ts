@@ -20,7 +20,7 @@ import type { LoadInput } from './load-input.ts';
 import { type ConflictOption, loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
-import { addRowFault, Problems } from './problems.ts';
+import { addRowFault, headerProblems, Problems } from './problems.ts';
 import { openStandingTable } from './standing-table.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -175,6 +175,7 @@ async function inferWhereNeeded(
   await input.readAndKeep(inference, request.signal);
   const unfit = new Problems();
   for (const problem of unfitNames(inference, input.locate)) unfit.add(problem);
+  if (unfit.count > 0) for (const problem of headerProblems(input)) unfit.add(problem);
   unfit.throwIfAny();
   if (isNew && input.definition === undefined && inference.columns().length === 0) {
     faultyRows.throwIfAny();

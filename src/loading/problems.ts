@@ -3,6 +3,7 @@
  */
 import { AppError, type Problem } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
+import type { RowSource } from '../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
 
 /** As many as an answer lists (CONTRACT section 4). */
@@ -41,6 +42,15 @@ export class Problems {
           }; nothing was changed.`;
     throw new AppError('invalid-data', detail, { errors: listed, errorCount: this.count });
   }
+}
+
+/** What is wrong with cells of the header, in a source that has been read to its end. */
+export function headerProblems({ headerFaults = [] }: Pick<RowSource, 'headerFaults'>): Problem[] {
+  return headerFaults.map(({ fault, value, place }) => ({
+    ...place,
+    ...(value !== '' && { value: shortenValue(value) }),
+    ...describeCellProblem(fault),
+  }));
 }
 
 /** Adds what is wrong with a row as a whole, as a source tells it (`CellSink.fault`). */

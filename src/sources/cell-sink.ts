@@ -30,7 +30,7 @@ export interface CellSink {
    *
    * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL` of cell-kind.ts
    * @param days since 2000-01-01 (PostgreSQL's epoch) for `DATE` and `TIMESTAMP`; 0 for `TIME`; whole days of an `INTERVAL`
-   * @param microseconds of the day, 0 to 86,399,999,999
+   * @param microseconds of the day, 0 to 86,399,999,999; of a negative `INTERVAL` days and microseconds are negative or 0
    */
   moment(column: number, kind: number, days: number, microseconds: number): void;
 

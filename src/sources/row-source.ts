@@ -1,4 +1,4 @@
-import type { CellSink, LocateCell } from './cell-sink.ts';
+import type { CellLocation, CellSink, LocateCell } from './cell-sink.ts';
 
 /** Rows that can be read more than once: a spooled JSON document, one sheet of a workbook, a CSV file. */
 export interface RowSource {
@@ -18,6 +18,31 @@ export interface RowSource {
 
   /** What the person should know of how the source was read. Complete after the first pass. */
   warnings: SourceWarning[];
+
+  /** Cells of the header that are problems. Complete after the first pass. */
+  headerFaults?: HeaderFault[];
+
+  /** What was read. Complete after the first pass. */
+  reading?: SourceReading;
+}
+
+/** A problem of a header cell, which belongs to no data row. */
+export interface HeaderFault {
+  /** As of `CellSink.fault`. */
+  fault: number;
+  /** The cell's text. */
+  value: string;
+  place: CellLocation;
+}
+
+export interface SourceReading {
+  /** `xlsx`, `xls`, `xlsb`, `ods`, `csv`. */
+  format: string;
+  sheet?: string;
+  /** 1-based row of the sheet. */
+  headerRow?: number;
+  /** From the header to the last row with a value: `A3:F200`. */
+  range?: string;
 }
 
 export interface SourceWarning {

@@ -33,7 +33,8 @@ export function isSystemSchema(schema: string): boolean {
 /** Up to three of `candidates` that `name` may have been meant to be, nearest first; case does not count. */
 export function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.slice(0, maxIdentifierBytes).toLowerCase();
-  const limit = Math.ceil(wanted.length / 3);
+  // Of a name of one letter every other such name would be near.
+  const limit = Math.min(Math.ceil(wanted.length / 3), wanted.length - 1);
   const found: { candidate: string; distance: number }[] = [];
   let seen = 0;
   for (const candidate of candidates) {

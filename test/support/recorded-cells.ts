@@ -72,6 +72,7 @@ export function cellText(kind: number, bytes: Buffer, start: number, end: number
 }
 
 export function momentText(kind: number, days: number, microseconds: number): string {
+  if (days <= 0 && microseconds < 0) return `negative ${momentText(kind, 0 - days, 0 - microseconds)}`;
   const seconds = Math.floor(microseconds / 1e6);
   const clock = new Date(seconds * 1000).toISOString().slice(11, 19);
   const fraction = microseconds % 1e6 === 0 ? '' : `.${String(microseconds % 1e6).padStart(6, '0')}`;

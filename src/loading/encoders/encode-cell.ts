@@ -181,7 +181,7 @@ export function encodeMoment(
     case codes.TIME:
     case codes.TIMETZ:
       if (kind === cell.DATE) return NOT_A_TIME;
-      if (kind === cell.INTERVAL && days !== 0) return OUT_OF_RANGE;
+      if (kind === cell.INTERVAL && (days !== 0 || microseconds < 0)) return OUT_OF_RANGE;
       return writeTime(out, encoder.code === codes.TIMETZ, microseconds, 0);
     case codes.INTERVAL:
       return hasDate ? NOT_AN_INTERVAL : writeInterval(out, encoder.precision, 0, days, 0, microseconds);

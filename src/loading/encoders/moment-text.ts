@@ -23,19 +23,23 @@ export function formatMoment(kind: number, days: number, microseconds: number): 
   return position;
 }
 
+/** Each field of a negative duration has a minus, as PostgreSQL writes and reads it: P-1DT-2H. */
 function formatInterval(days: number, microseconds: number): number {
-  const seconds = Math.floor(microseconds / 1_000_000);
-  const hasTime = microseconds !== 0;
+  const sign = microseconds < 0 ? -1 : 1;
+  const time = Math.abs(microseconds);
+  const seconds = Math.floor(time / 1_000_000);
+  const hasTime = time !== 0;
   append(0x50);
   if (days !== 0 || !hasTime) appendField(days, 0x44);
   if (!hasTime) return position;
   append(0x54);
-  if (seconds >= 3600) appendField(Math.floor(seconds / 3600), 0x48);
+  if (seconds >= 3600) appendField(sign * Math.floor(seconds / 3600), 0x48);
   const minutes = Math.floor(seconds / 60) % 60;
-  if (minutes > 0) appendField(minutes, 0x4d);
-  if (microseconds % 60_000_000 !== 0) {
+  if (minutes > 0) appendField(sign * minutes, 0x4d);
+  if (time % 60_000_000 !== 0) {
+    if (sign < 0) append(0x2d);
     appendPadded(seconds % 60, 1);
-    appendFraction(microseconds % 1_000_000);
+    appendFraction(time % 1_000_000);
     append(0x53);
   }
   return position;

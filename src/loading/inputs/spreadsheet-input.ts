@@ -11,6 +11,12 @@ export function spreadsheetInput(source: RowSource, spool: Spool, definition: un
     nameMatching: source.nameMatching,
     warnings: source.warnings,
     locate: source.locate,
+    get headerFaults() {
+      return source.headerFaults ?? [];
+    },
+    get reading() {
+      return source.reading ?? { format: 'unknown' };
+    },
     definition,
     open: async () => {},
     read: (sink, signal) => source.read(sink, signal),

@@ -53,3 +53,26 @@ test('a full row of one header is named at once', () => {
   assert.equal(new Set(names.named).size, 16_384);
   assert.ok(performance.now() - start < 500);
 });
+
+test('a header longer than 63 bytes is cut at a character, and the name is unique', () => {
+  const long = 'ä'.repeat(40);
+  const cut = 'ä'.repeat(31);
+  const { named, warnings } = nameColumns([long, `${long}x`, cut, 'a'.repeat(63)], 'exact', 2);
+  assert.deepEqual(named, [`${'ä'.repeat(30)}_2`, `${'ä'.repeat(30)}_3`, cut, 'a'.repeat(63)]);
+  for (const name of named) assert.ok(Buffer.byteLength(name!) <= 63, name);
+  assert.deepEqual(
+    warnings.map(({ code, column }) => [code, column]),
+    [
+      ['shortened-header', named[0]],
+      ['shortened-header', named[1]],
+    ],
+  );
+  assert.match(warnings[0]!.detail, new RegExp(`"${long}" of column B .* is named "${named[0]}"`));
+});
+
+test('a shortened header cuts no emoji, and a long repeated one keeps its suffix', () => {
+  const emoji = '🙂'.repeat(20);
+  const full = 'b'.repeat(63);
+  const { named } = nameColumns([emoji, full, full], 'exact', 1);
+  assert.deepEqual(named, ['🙂'.repeat(15), full, `${'b'.repeat(61)}_2`]);
+});

@@ -10,8 +10,12 @@ export interface ColumnNames {
   taken: Set<string>;
 }
 
+/** PostgreSQL's limit for names (NAMEDATALEN - 1), in bytes of UTF-8. */
+const maxNameBytes = 63;
+
 /**
- * Names the columns of a header row. A repeated header gets the first of `_2`, `_3` … that no other header has.
+ * Names the columns of a header row. A repeated header gets the first of `_2`, `_3` … that no other header has. A header
+ * that is too long for a name of PostgreSQL is cut off, and gets such a suffix too where the name is not unique.
  *
  * @param texts trimmed; `''`: blank
  * @param firstColumn 1-based column of the sheet that the first text stands in
@@ -22,12 +26,21 @@ export function nameColumns(
   firstColumn: number,
 ): ColumnNames {
   const wanted = texts.map((text) => (style === 'snake_case' ? toSnakeCase(text) : text));
-  const taken = new Set(wanted);
+  // A header that can be a name keeps it: the others give way.
+  const taken = new Set(wanted.filter(fitsName));
   const seen = new Set<string>();
   const nextSuffix = new Map<string, number>();
   const warnings: SourceWarning[] = [];
   const named = wanted.map((name, index) => {
     if (name === '') return undefined;
+    const column = columnLetters(firstColumn + index);
+    if (!fitsName(name)) {
+      const cut = cutToBytes(name, maxNameBytes);
+      const unique = taken.has(cut) ? freeName(cut, taken, nextSuffix) : cut;
+      taken.add(unique);
+      warnings.push(shortenedHeader(name, unique, column));
+      return unique;
+    }
     if (!seen.has(name)) {
       seen.add(name);
       return name;
@@ -35,12 +48,36 @@ export function nameColumns(
     const unique = freeName(name, taken, nextSuffix);
     warnings.push({
       code: 'repeated-header',
-      detail: `The header ${JSON.stringify(name)} stands again over column ${columnLetters(firstColumn + index)}, which is named ${JSON.stringify(unique)}.`,
+      detail: `The header ${JSON.stringify(name)} stands again over column ${column}, which is named ${JSON.stringify(unique)}.`,
       column: unique,
     });
     return unique;
   });
   return { named, warnings, taken };
+}
+
+function shortenedHeader(name: string, shortened: string, column: string): SourceWarning {
+  return {
+    code: 'shortened-header',
+    detail: `The header ${JSON.stringify(name)} of column ${column} is longer than ${maxNameBytes} bytes, the longest name in PostgreSQL; the column is named ${JSON.stringify(shortened)}.`,
+    column: shortened,
+  };
+}
+
+function fitsName(name: string): boolean {
+  return Buffer.byteLength(name) <= maxNameBytes;
+}
+
+/** The longest beginning of the text that has at most so many bytes of UTF-8; no character is cut. */
+function cutToBytes(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end).trimEnd();
 }
 
 /**
@@ -70,7 +107,8 @@ export function nameBlankColumn(
 
 function freeName(name: string, taken: Set<string>, nextSuffix: Map<string, number>): string {
   for (let suffix = nextSuffix.get(name) ?? 2; ; suffix++) {
-    const candidate = `${name}_${suffix}`;
+    const ending = `_${suffix}`;
+    const candidate = cutToBytes(name, maxNameBytes - ending.length) + ending;
     if (taken.has(candidate)) continue;
     taken.add(candidate);
     nextSuffix.set(name, suffix + 1);

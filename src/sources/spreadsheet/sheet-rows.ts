@@ -12,14 +12,19 @@ import {
   INTERVAL,
   NULL,
   REPEATED_KEY,
+  SERIAL_OUT_OF_RANGE,
+  STRING,
+  TEXT,
   TIME,
   TRUE,
 } from '../cell-kind.ts';
 import type { CellLocation, CellSink } from '../cell-sink.ts';
-import type { SourceWarning } from '../row-source.ts';
+import type { HeaderFault, SourceReading, SourceWarning } from '../row-source.ts';
+import { textKind } from '../text-kind.ts';
 import {
   type CellRange,
   cellAddress,
+  columnLetters,
   maxSheetColumn,
   parseRange,
   rowAddress,
@@ -29,6 +34,7 @@ import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
+import { TitleWatch } from './title-row.ts';
 import { dayMicroseconds } from './xlsx/serial-date.ts';
 
 export interface SheetRowsOptions {
@@ -69,11 +75,26 @@ const DATA = 2;
 
 const unnamed = -1;
 
+/** As many header cells with a problem are told. */
+const maxHeaderFaults = 100;
+
+/** Cells of white space are held back until the row has a value, up to so many bytes of them. */
+const maxBlankBytes = 1024 * 1024;
+
+/** A cell of white space in a row that has no value yet. */
+interface BlankCell {
+  sinkColumn: number;
+  kind: number;
+  bytes: Buffer;
+}
+
 export class SheetRows {
   /** The header's row of the sheet; 0 until it is known. Data row n is the sheet's row `headerRow + n`. */
   headerRow = 0;
   /** 1-based column of the sheet by column of the sink. */
   sheetColumns: number[] = [];
+  /** By column of the sink. */
+  readonly columnNames: string[] = [];
 
   readonly #sink: CellSink;
   readonly #options: SheetRowsOptions;
@@ -92,6 +113,15 @@ export class SheetRows {
   #sinkColumns = new Int32Array(0);
   /** The last row that had a cell in the column, by column of the sink, to find cells that are there twice. */
   #lastRows = new Int32Array(64);
+  /** The sheet's last row that has a value below the header. */
+  #lastDataRow = 0;
+  #headerFaults: { sheetColumn: number; fault: number; value: string }[] = [];
+  readonly #titleWatch: TitleWatch;
+  #blankCells: BlankCell[] = [];
+  #blankBytes = 0;
+  /** Rows that hold white space alone, and the first of them in the sheet. */
+  #blankRows = 0;
+  #firstBlankRow = 0;
 
   constructor(sink: CellSink, options: SheetRowsOptions) {
     this.#sink = sink;
@@ -99,13 +129,52 @@ export class SheetRows {
     this.#firstColumn = options.range.firstColumn - 1;
     this.#lastColumn = options.range.lastColumn - 1;
     this.#cellErrorsAreNull = options.cellErrors === 'null';
+    this.#titleWatch = new TitleWatch(options.headerRow === undefined);
   }
 
   /** What a person should know of the pass over this sheet, which has come to its end. */
   warningsFor(source: Pick<SpreadsheetSource, 'sheet' | 'sheets'>): SourceWarning[] {
-    const warnings = this.#names?.warnings ?? [];
+    const warnings = [...(this.#names?.warnings ?? [])];
+    const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
+    if (title !== undefined) warnings.push(title);
+    if (this.#blankRows > 0) warnings.push(this.#blankRowsLeftOut());
     if (this.#rowCount > 0) return warnings;
     return [...warnings, { code: 'no-rows', detail: this.#describeNothing(source) }];
+  }
+
+  #blankRowsLeftOut(): SourceWarning {
+    const detail =
+      this.#blankRows === 1
+        ? `Row ${this.#firstBlankRow} holds only white space and was left out.`
+        : `${this.#blankRows} rows hold only white space and were left out. The first is row ${this.#firstBlankRow}.`;
+    return { code: 'blank-rows', detail };
+  }
+
+  /** What the pass over this sheet, which has come to its end, has read. @param sheet empty: the file has no sheets */
+  reading(format: string, sheet: string): SourceReading {
+    const ofSheet = sheet === '' ? {} : { sheet };
+    if (this.sheetColumns.length === 0) return { format, ...ofSheet };
+    const { headerRow } = this;
+    let first = maxSheetColumn;
+    let last = 1;
+    for (const column of this.sheetColumns) {
+      first = Math.min(first, column);
+      last = Math.max(last, column);
+    }
+    const lastRow = Math.max(headerRow, this.#lastDataRow);
+    const range = `${columnLetters(first)}${headerRow}:${columnLetters(last)}${lastRow}`;
+    return { format, ...ofSheet, headerRow, range };
+  }
+
+  /** @param sheet empty: the file has no sheets */
+  headerFaultsOf(sheet: string): HeaderFault[] {
+    return this.#headerFaults.map(({ sheetColumn, fault, value }) => {
+      const place =
+        sheet === ''
+          ? { cell: `${columnLetters(sheetColumn)}${this.headerRow}` }
+          : { sheet, cell: cellAddress(sheet, this.headerRow, sheetColumn) };
+      return { fault, value, place };
+    });
   }
 
   /** A sheet without a row is most often the wrong sheet, or has its header elsewhere. */
@@ -148,18 +217,43 @@ export class SheetRows {
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if ((kind === STRING || kind === TEXT) && this.#role === DATA && isBlank(bytes, start, end)) {
+      this.#takeBlank(column, kind, bytes, start, end);
+      return;
+    }
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
-      if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
-      else this.#sink.cell(sinkColumn, kind, bytes, start, end);
+      if (this.#titleWatch.isOn) this.#titleWatch.value(isText(kind, bytes, start, end));
+      this.#put(sinkColumn, kind, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
       this.#headerTexts[column - this.#firstColumn] = headerText(kind, bytes, start, end);
     }
   }
 
+  #put(sinkColumn: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
+    else this.#sink.cell(sinkColumn, kind, bytes, start, end);
+  }
+
+  /** White space alone makes neither a row nor a column. In a row that has a value it is a text like others. */
+  #takeBlank(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (column < this.#firstColumn || column > this.#lastColumn) return;
+    const place = column - this.#firstColumn;
+    const sinkColumn = place < this.#sinkColumns.length ? this.#sinkColumns[place]! : unnamed;
+    if (sinkColumn === unnamed && this.#isRowBegun) return;
+    if (this.#isRowBegun) {
+      this.#put(sinkColumn, kind, bytes, start, end);
+      return;
+    }
+    this.#blankCells.push({ sinkColumn, kind, bytes: Buffer.from(bytes.subarray(start, end)) });
+    this.#blankBytes += end - start;
+    if (this.#blankBytes > maxBlankBytes) this.#beginDataRow();
+  }
+
   moment(column: number, kind: number, days: number, microseconds: number): void {
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
+      if (this.#titleWatch.isOn) this.#titleWatch.value(false);
       if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, this.#emptyBytes, 0, 0);
       else this.#sink.moment(sinkColumn, kind, days, microseconds);
     } else if (this.#isHeaderCell(column)) {
@@ -169,26 +263,50 @@ export class SheetRows {
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     const sinkColumn = this.#take(column);
+    const isCellError =
+      fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
     if (sinkColumn >= 0) {
-      const isCellError = fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE;
+      if (this.#titleWatch.isOn) this.#titleWatch.value(false);
       if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
       else if (isCellError && this.#cellErrorsAreNull) this.#sink.cell(sinkColumn, NULL, bytes, 0, 0);
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
-      this.#headerTexts[column - this.#firstColumn] = shortText(bytes, start, end);
+      this.#headerFault(column, fault, bytes, start, end);
     }
   }
 
+  /** A number that is no date can still be a name. Every other problem of a header is told, or the header is blank. */
+  #headerFault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    const value = shortText(bytes, start, end);
+    const isNull = this.#cellErrorsAreNull && (fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE);
+    this.#headerTexts[column - this.#firstColumn] = isNull ? '' : value;
+    if (isNull || fault === SERIAL_OUT_OF_RANGE || this.#headerFaults.length === maxHeaderFaults) return;
+    this.#headerFaults.push({ sheetColumn: column + 1, fault, value });
+  }
+
   endRow(): void {
-    if (this.#isRowBegun) this.#sink.endRow();
-    else if (this.#role === HEADER) this.#endHeaderRow();
+    if (this.#isRowBegun) {
+      this.#sink.endRow();
+      if (this.#titleWatch.isOn) this.#titleWatch.endRow(this.#row);
+    } else if (this.#role === HEADER) {
+      this.#endHeaderRow();
+    } else if (this.#blankCells.length > 0) {
+      this.#blankCells = [];
+      this.#blankBytes = 0;
+      this.#blankRows++;
+      if (this.#blankRows === 1) this.#firstBlankRow = this.#row;
+    }
   }
 
   /** A row of spaces is no header yet, unless it is the one asked for. */
   #endHeaderRow(): void {
     const hasText = this.#headerTexts.some((text) => text !== '');
-    if (hasText || this.#options.headerRow !== undefined) this.#closeHeader(this.#row);
-    else this.#headerTexts = [];
+    if (hasText || this.#options.headerRow !== undefined) {
+      this.#closeHeader(this.#row);
+    } else {
+      this.#headerTexts = [];
+      this.#headerFaults = [];
+    }
   }
 
   /** The end of the sheet: a header without any row under it still names its columns. */
@@ -233,7 +351,17 @@ export class SheetRows {
     if (this.#rowCount > this.#options.limits.maxRows) {
       throw limitExceeded('The sheet has too many rows', this.#options.limits.maxRows, 'rows (MAX_ROWS)');
     }
+    this.#lastDataRow = this.#row;
     this.#sink.beginRow(this.#row - this.headerRow);
+    if (this.#blankCells.length > 0) this.#putBlankCells();
+  }
+
+  #putBlankCells(): void {
+    for (const { sinkColumn, kind, bytes } of this.#blankCells) {
+      if (sinkColumn !== unnamed) this.#put(sinkColumn, kind, bytes, 0, bytes.length);
+    }
+    this.#blankCells = [];
+    this.#blankBytes = 0;
   }
 
   #closeHeader(row: number): void {
@@ -276,6 +404,7 @@ export class SheetRows {
       this.#lastRows = larger;
     }
     this.#sinkColumns[place] = sinkColumn;
+    this.columnNames.push(name);
     this.#sink.column(sinkColumn, name, place);
     return sinkColumn;
   }
@@ -285,6 +414,23 @@ export class SheetRows {
     const remedy = 'Load a part of it with `range`, as in range=A:Z.';
     return limitExceeded('The sheet has too many columns', maxColumns, 'columns (MAX_COLUMNS)', remedy);
   }
+}
+
+/** Whether a text has nothing but white space, the no-break and the ideographic space included. */
+function isBlank(bytes: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte <= 0x20 && byte !== 0) at++;
+    else if (byte === 0xc2 && bytes[at + 1] === 0xa0) at += 2;
+    else if (byte === 0xe3 && bytes[at + 1] === 0x80 && bytes[at + 2] === 0x80) at += 3;
+    else return false;
+  }
+  return true;
+}
+
+function isText(kind: number, bytes: Buffer, start: number, end: number): boolean {
+  return (kind === TEXT ? textKind(bytes, start, end) : kind) === STRING;
 }
 
 function headerText(kind: number, bytes: Buffer, start: number, end: number): string {
@@ -310,11 +456,11 @@ const epochMilliseconds = Date.UTC(2000, 0, 1);
 
 /** A header that is a date or a time, as ISO 8601 writes it. */
 function momentText(kind: number, days: number, microseconds: number): string {
-  const milliseconds = Math.floor(microseconds / 1000);
+  const milliseconds = Math.floor((kind === INTERVAL ? Math.abs(microseconds) : microseconds) / 1000);
   if (kind === INTERVAL) {
-    const hours = days * 24 + Math.floor(milliseconds / 3_600_000);
+    const hours = Math.abs(days) * 24 + Math.floor(milliseconds / 3_600_000);
     const rest = new Date(milliseconds % 3_600_000).toISOString();
-    return `${hours}:${rest.slice(14, 19)}`;
+    return `${days < 0 || microseconds < 0 ? '-' : ''}${hours}:${rest.slice(14, 19)}`;
   }
   const moment = new Date(epochMilliseconds + days * (dayMicroseconds / 1000) + milliseconds);
   const [date, time] = moment

@@ -9,6 +9,7 @@ import {
   workbookParts,
 } from '../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../errors.ts';
+import { ERROR_CELL, FORMULA_WITHOUT_VALUE } from '../cell-kind.ts';
 import {
   openSpreadsheet,
   type SpreadsheetLimits,
@@ -204,6 +205,103 @@ test('faults, or NULL where that is asked for', async () => {
   assert.deepEqual(plainRows(await read(workbookOf(rows), { cellErrors: 'null' })), [
     [1, { a: 'null', b: 'null', c: 'fault UNREADABLE_CELL 9' }],
   ]);
+  const noDate = workbookOf([['day'], ['<c s="1"><v>0</v></c>']], { formats: [14] });
+  assert.deepEqual(plainRows(await read(noDate)), [[1, { day: 'fault SERIAL_OUT_OF_RANGE 0' }]]);
+  assert.deepEqual(plainRows(await read(noDate, { cellErrors: 'null' })), [[1, { day: 'null' }]]);
+});
+
+test('a header cell with an error is a problem, or blank where errors are NULL', async () => {
+  const rows = [
+    ['a', '<c t="e"><v>#REF!</v></c>', '<c ><f>A1</f></c>', 'd'],
+    [1, 2, 3, 4],
+  ];
+  const { source, columns } = await read(workbookOf(rows));
+  assert.deepEqual(source.headerFaults, [
+    { fault: ERROR_CELL, value: '#REF!', place: { sheet: 'Data', cell: 'Data!B1' } },
+    { fault: FORMULA_WITHOUT_VALUE, value: '', place: { sheet: 'Data', cell: 'Data!C1' } },
+  ]);
+  assert.deepEqual(columns, ['a', '#REF!', 'd', 'column_C']);
+  const asNull = await read(workbookOf(rows), { cellErrors: 'null' });
+  assert.deepEqual(asNull.source.headerFaults, []);
+  assert.deepEqual(asNull.columns, ['a', 'd', 'column_B', 'column_C']);
+});
+
+test('a negative time is a negative duration, in both date systems', async () => {
+  const cell = (style: number, value: string): string => `<c s="${style}"><v>${value}</v></c>`;
+  const rows = [
+    ['long', 'time', 'more', 'zero', 'day'],
+    [cell(1, '-0.0625'), cell(2, '-0.5'), cell(1, '-1.25'), cell(1, '-0'), cell(3, '-1')],
+  ];
+  for (const is1904 of [false, true]) {
+    const result = await read(workbookOf(rows, { formats: ['[h]:mm', 'h:mm', 'yyyy-mm-dd'], is1904 }));
+    assert.deepEqual(plainRows(result), [
+      [
+        1,
+        {
+          long: 'negative interval 0d 01:30:00',
+          time: 'negative interval 0d 12:00:00',
+          more: 'negative interval 1d 06:00:00',
+          zero: 'interval 0d 00:00:00',
+          day: 'fault SERIAL_OUT_OF_RANGE -1',
+        },
+      ],
+    ]);
+  }
+});
+
+test('white space alone makes no row and no column', async () => {
+  const blank = '\u00a0 \u3000';
+  const { source, columns, ...result } = await read(
+    workbookOf([
+      [' ', blank],
+      ['a', 'b', ' '],
+      [' ', blank, ' '],
+      [' ', 1, ' '],
+      [2, ' ', 3],
+      [undefined, ' '],
+    ]),
+  );
+  assert.deepEqual(columns, ['a', 'b', 'column_C']);
+  assert.deepEqual(plainRows({ ...result, columns }), [
+    [2, { a: 'string  ', b: 'number 1' }],
+    [3, { a: 'number 2', b: 'string  ', column_C: 'number 3' }],
+  ]);
+  assert.deepEqual(
+    source.warnings.map(({ code, detail }) => [code, detail]),
+    [
+      ['blank-header', 'Column C has values under a blank header; it is named "column_C".'],
+      ['blank-rows', '2 rows hold only white space and were left out. The first is row 3.'],
+    ],
+  );
+});
+
+test('a title above the header is told, with the row that looks like the header', async () => {
+  const warnings = async (rows: (string | number | undefined)[][], options: Options = {}) =>
+    (await read(workbookOf(rows), options)).source.warnings.filter(({ code }) => code === 'header-row');
+  const data = [
+    ['id', 'name', 'day'],
+    [1, 'Ann', 5],
+    [2, 'Bob', 6],
+  ];
+  assert.deepEqual(await warnings([['Quarterly report'], [], ['Made by', 2026], ...data]), [
+    {
+      code: 'header-row',
+      detail:
+        'Row 1 was read as the header, and it has only one cell with a value. Row 4 looks like the header: send header_row=4.',
+    },
+  ]);
+  assert.deepEqual(await warnings(data), []);
+  assert.deepEqual(await warnings([['id', 'name'], ...data.slice(1)]), []);
+  assert.deepEqual(await warnings([['Quarterly report'], ...data.slice(1)]), []);
+  assert.deepEqual(await warnings([['Quarterly report'], ...data], { headerRow: 1 }), []);
+});
+
+test('the source says what was read', async () => {
+  const rows = [['Title'], [], [undefined, 'a', 'b'], [undefined, 1, 2], [undefined, 3], [' ']];
+  const { source } = await read(workbookOf(rows), { headerRow: 3 });
+  assert.deepEqual(source.reading, { format: 'xlsx', sheet: 'Data', headerRow: 3, range: 'B3:C5' });
+  const empty = await read(workbookOf([]));
+  assert.deepEqual(empty.source.reading, { format: 'xlsx', sheet: 'Data' });
 });
 
 test('values by their number formats', async () => {

@@ -2,7 +2,7 @@
 
 import { AppError, wrongParameter } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
-import type { SourceWarning } from '../../row-source.ts';
+import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { type CellRange, columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
@@ -67,6 +67,8 @@ class CsvSource implements SpreadsheetSource {
   readonly sheets: SheetSummary[] = [{ name: theSheet, visibility: 'visible', hasCells: true }];
   readonly sheet = theSheet;
   readonly warnings: SourceWarning[] = [];
+  headerFaults: HeaderFault[] = [];
+  reading: SourceReading = { format: 'csv' };
 
   readonly #file: RandomAccessFile;
   readonly #start: TextStart;
@@ -120,6 +122,8 @@ class CsvSource implements SpreadsheetSource {
     scanner.finish();
     rows.finish();
     this.warnings.splice(0, this.warnings.length, ...this.#readingWarnings(), ...rows.warningsFor(this));
+    this.headerFaults = rows.headerFaultsOf(this.sheet);
+    this.reading = rows.reading('csv', this.sheet);
   }
 
   /** As a spreadsheet program would show the file: records are its rows, and there is no sheet to name. */

@@ -6,7 +6,7 @@
 import { AppError } from '../../../errors.ts';
 import * as kinds from '../../cell-kind.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
-import type { SourceWarning } from '../../row-source.ts';
+import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { chooseSheet } from '../choose-sheet.ts';
@@ -180,6 +180,8 @@ class LegacySource implements SpreadsheetSource {
   readonly sheets: SheetSummary[];
   readonly sheet: string;
   readonly warnings: SourceWarning[] = [];
+  headerFaults: HeaderFault[] = [];
+  reading: SourceReading;
 
   readonly #shared: Shared;
   readonly #index: number;
@@ -191,6 +193,7 @@ class LegacySource implements SpreadsheetSource {
     this.sheets = shared.sheets;
     this.#index = index;
     this.sheet = shared.sheets[index]!.name;
+    this.reading = { format: 'xls', sheet: this.sheet };
   }
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
@@ -209,6 +212,8 @@ class LegacySource implements SpreadsheetSource {
     cells.finish();
     rows.finish();
     this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
+    this.headerFaults = rows.headerFaultsOf(this.sheet);
+    this.reading = rows.reading('xls', this.sheet);
   }
 
   openSheet = (name: string): SpreadsheetSource | undefined => {

@@ -13,6 +13,9 @@ test('durations', () => {
     ['PT23H59M59.9999999S', 1, 0],
     ['PT1,5S', 0, 1_500_000],
     ['PT0S', 0, 0],
+    ['-PT01H30M00S', 0, -1.5 * hour],
+    ['-P1DT25H', -2, -hour],
+    ['-PT0S', 0, 0],
   ];
   for (const [text, days, microseconds] of texts) {
     assert.deepEqual(parseDuration(text), { days, microseconds }, text);
@@ -25,7 +28,8 @@ test('what is none', () => {
     'P',
     'PT',
     'P1DT',
-    '-PT1H',
+    '--PT1H',
+    'P-1D',
     'P1Y',
     'P1M',
     'PT1',

@@ -55,10 +55,21 @@ const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
   [Buffer.from('time'), TIME, names['time-value']!],
 ];
 
-/** An error is a text by its type; the programs say in attributes of their own, or not at all, that it is none. */
+/**
+ * OpenDocument has no type for error values. LibreOffice adds a type of its own (`calcext:value-type="error"`), older
+ * versions and other programs write a text, and Excel writes the number 0 and shows the error only in the paragraph.
+ */
 const errorType = Buffer.from('error');
-const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)|Err:\d{3})$/;
-const maxErrorBytes = 16;
+const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!|SPILL!|CALC!|ERROR!)|Err:\d{3})$/;
+
+/**
+ * What a number, date or boolean shows if it is an error, in any language: `#DIV/0!`, `#BEZUG!`, `#NV`, `#¡VALOR!`. A
+ * number shown as `#5` or `###` is no error.
+ */
+const shownErrorText = /^(#[\p{L}¡][^\d#]*(\/0[!?])?|Err:\d{3})$/u;
+const maxErrorBytes = 40;
+const HASH = 0x23;
+const UPPER_E = 0x45;
 
 const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
@@ -132,6 +143,11 @@ export class OdsScanner {
   #paragraphs = 0;
   #isInParagraph = false;
   #isAfterSpace = false;
+  /** The paragraph only shows the value, which an attribute has. */
+  #isShown = false;
+  /** The beginning of what the cell shows. */
+  readonly #shown: Buffer = Buffer.alloc(maxErrorBytes);
+  #shownBytes = 0;
 
   constructor(target: SheetTarget, options: OdsScannerOptions) {
     this.#target = target;
@@ -169,7 +185,9 @@ export class OdsScanner {
           this.#close();
           break;
         case TEXT:
-          if (this.#isInParagraph && this.#skippedDepth === 0) this.#appendText();
+          if (!this.#isInParagraph || this.#skippedDepth !== 0) break;
+          if (this.#isShown) this.#takeShown();
+          else this.#appendText();
       }
     }
     return true;
@@ -241,6 +259,7 @@ export class OdsScanner {
     this.#cellDepth = this.#depth;
     this.#count = this.#repetition(names['number-columns-repeated']!);
     this.#paragraphs = 0;
+    this.#shownBytes = 0;
     this.#text.clear();
     this.#type = EMPTY;
     this.#isFormula = xml.attribute(names.formula!) >= 0;
@@ -283,20 +302,42 @@ export class OdsScanner {
     this.#text.append(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
   }
 
-  /** What is shown counts for texts and errors only, and shapes and notes that hang on the cell are not shown in it. */
+  /** Paragraphs have the value of texts and errors. Of all other cells they tell only whether an error is shown. */
   #openInCell(): void {
-    const isText = this.#type === EMPTY || this.#type === STRING || this.#type === ERROR;
-    if (!isText || this.#hasValue || !this.#xml.isNamed(names.p!)) {
+    if (!this.#xml.isNamed(names.p!)) {
+      // Shapes and notes are attached to the cell and not shown in it.
       this.#skip();
       return;
     }
-    if (this.#paragraphs++ > 0) this.#text.append(lineBreak, 0, 1);
+    const isText = this.#type === EMPTY || this.#type === STRING || this.#type === ERROR;
+    this.#isShown = !isText || this.#hasValue;
     this.#isInParagraph = true;
+    this.#paragraphs++;
+    if (this.#isShown) return;
+    if (this.#paragraphs > 1) this.#text.append(lineBreak, 0, 1);
     this.#isAfterSpace = true;
+  }
+
+  /** Keeps the shown text as far as it may be an error; a longer text is none. */
+  #takeShown(): void {
+    const { bytes, textStart, textEnd } = this.#xml;
+    let start = textStart;
+    if (this.#shownBytes === 0) {
+      while (start < textEnd && bytes[start]! <= 0x20) start++;
+      if (start === textEnd) return;
+      if (bytes[start] !== HASH && bytes[start] !== UPPER_E) this.#shownBytes = maxErrorBytes + 1;
+    }
+    if (this.#shownBytes + textEnd - start > maxErrorBytes) {
+      this.#shownBytes = maxErrorBytes + 1;
+      return;
+    }
+    bytes.copy(this.#shown, this.#shownBytes, start, textEnd);
+    this.#shownBytes += textEnd - start;
   }
 
   #openInParagraph(): void {
     const xml = this.#xml;
+    if (this.#isShown) return;
     if (xml.isNamed(names.s!)) {
       const count = this.#repetition(names.c!);
       for (let left = count; left > 0; left -= spaces.length) {
@@ -356,6 +397,13 @@ export class OdsScanner {
   }
 
   #typeAtEnd(): number {
+    const shownError = this.#shownError();
+    if (shownError !== '') {
+      const shown = Buffer.from(shownError);
+      this.#text.clear();
+      this.#text.append(shown, 0, shown.length);
+      return ERROR;
+    }
     const { bytes, length } = this.#text;
     if (length === 0) {
       const isWithout =
@@ -368,6 +416,14 @@ export class OdsScanner {
     const isError =
       this.#isFormula && length <= maxErrorBytes && errorText.test(bytes.toString('latin1', 0, length));
     return isError ? ERROR : STRING;
+  }
+
+  /** A text is what its attribute says, unless that is empty and the formula came to an error. Empty: no error. */
+  #shownError(): string {
+    if (this.#shownBytes === 0 || this.#shownBytes > maxErrorBytes) return '';
+    if (this.#type === STRING && (!this.#isFormula || this.#text.length > 0)) return '';
+    const text = this.#shown.toString('utf8', 0, this.#shownBytes).trim();
+    return shownErrorText.test(text) ? text : '';
   }
 
   #closeRow(): void {
@@ -455,8 +511,10 @@ export class OdsScanner {
       this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);
       return;
     }
-    const isTime = duration.days === 0 && this.#styles.isElapsed[style] !== true;
-    this.#target.moment(column, isTime ? kinds.TIME : kinds.INTERVAL, duration.days, duration.microseconds);
+    const { days, microseconds } = duration;
+    // A time of day is never negative.
+    const isTime = days === 0 && microseconds >= 0 && this.#styles.isElapsed[style] !== true;
+    this.#target.moment(column, isTime ? kinds.TIME : kinds.INTERVAL, days, microseconds);
   }
 
   #repetition(name: Buffer): number {

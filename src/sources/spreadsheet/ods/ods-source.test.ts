@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
-import { buildZip, memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { buildWorkbook, buildZip, memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
 
@@ -102,6 +102,51 @@ const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
   return true;
 };
 
+test('an error that a cell shows is an error whatever the type of the cell says', async () => {
+  const shown = (type: string, text: string): string => cell(type, `<text:p>${text}</text:p>`);
+  const float = 'office:value-type="float" office:value="0"';
+  const cells: [xml: string, expected: string][] = [
+    [shown(`${float} table:formula="of:=1/0"`, '#DIV/0!'), 'fault ERROR_CELL #DIV/0!'],
+    [shown(float, '#N/A'), 'fault ERROR_CELL #N/A'],
+    [shown(float, ' #REF! '), 'fault ERROR_CELL #REF!'],
+    [shown(float, '<text:span>#VAL</text:span><text:span>UE!</text:span>'), 'fault ERROR_CELL #VALUE!'],
+    [shown('office:value-type="percentage" office:value="0"', '#NUM!'), 'fault ERROR_CELL #NUM!'],
+    [shown('office:value-type="currency" office:value="0"', '#NAME?'), 'fault ERROR_CELL #NAME?'],
+    [shown('office:value-type="boolean" office:boolean-value="false"', '#N/A'), 'fault ERROR_CELL #N/A'],
+    [shown('office:value-type="date" office:date-value="1899-12-30"', '#NULL!'), 'fault ERROR_CELL #NULL!'],
+    [shown('office:value-type="time" office:time-value="PT0S"', '#REF!'), 'fault ERROR_CELL #REF!'],
+    [shown(`${float} table:formula="of:=X"`, 'Err:502'), 'fault ERROR_CELL Err:502'],
+    [shown(float, '#BEZUG!'), 'fault ERROR_CELL #BEZUG!'],
+    [shown(float, '#NV'), 'fault ERROR_CELL #NV'],
+    [shown(float, '#¡DIV/0!'), 'fault ERROR_CELL #¡DIV/0!'],
+    [shown(float, '#ДЕЛ/0!'), 'fault ERROR_CELL #ДЕЛ/0!'],
+    [
+      shown('office:value-type="string" office:string-value="" table:formula="of:=X"', '#N/A'),
+      'fault ERROR_CELL #N/A',
+    ],
+  ];
+  assert.deepEqual(
+    await readColumn(cells.map(([xml]) => xml)),
+    cells.map(([, expected]) => expected),
+  );
+});
+
+test('a number that is shown as ### or with a sign before it is a number', async () => {
+  for (const text of [
+    '###',
+    '#5',
+    '#A5',
+    'Error',
+    'Err:5020',
+    '#DIV/0! and more words than any error has in it',
+  ]) {
+    const xml = cell('office:value-type="float" office:value="5"', `<text:p>${text}</text:p>`);
+    assert.deepEqual(await readColumn([xml]), ['number 5'], text);
+  }
+  const errorAsText = cell('office:value-type="string" office:string-value="#N/A"', '<text:p>#N/A</text:p>');
+  assert.deepEqual(await readColumn([errorAsText]), ['string #N/A']);
+});
+
 test('values are what their types say, not what is shown', async () => {
   const cells: [xml: string, expected: string | undefined][] = [
     [number(1.5), 'number 1.5'],
@@ -121,7 +166,7 @@ test('values are what their types say, not what is shown', async () => {
     [cell('office:value-type="date" office:date-value="2021-02-30"'), 'fault UNREADABLE_CELL 2021-02-30'],
     [cell('office:value-type="time" office:time-value="PT10H10M10.5S"'), 'time 10:10:10.500000'],
     [cell('office:value-type="time" office:time-value="PT36H00M00S"'), 'interval 1d 12:00:00'],
-    [cell('office:value-type="time" office:time-value="-PT1H"'), 'fault UNREADABLE_CELL -PT1H'],
+    [cell('office:value-type="time" office:time-value="-PT01H30M00S"'), 'negative interval 0d 01:30:00'],
     [
       cell('office:value-type="string" office:string-value="from the attribute"', '<text:p>no</text:p>'),
       'string from the attribute',
@@ -260,6 +305,125 @@ test('styles say what numbers, dates and times mean', async () => {
       cells.map(([, expected]) => expected),
     );
   }
+});
+
+/** A data style with its sections as `style:map`, which LibreOffice and Excel write for `positive;negative`. */
+function sectionStyles(sections: [condition: string, content: string][], element = 'number-style'): string {
+  const all = sections.map(([condition, content], index) => ({ condition, content, name: `S${index}` }));
+  const last = all.pop()!;
+  const maps = all.map(
+    ({ condition, name }) =>
+      `<style:map style:condition="value()${condition}" style:apply-style-name="${name}"/>`,
+  );
+  const before = all.map(
+    ({ name, content }) => `<number:number-style style:name="${name}">${content}</number:number-style>`,
+  );
+  return `${before.join('')}<number:${element} style:name="S">${last.content}${maps.join('')}</number:${element}>
+    <style:style style:name="s" style:family="table-cell" style:data-style-name="S"/>`;
+}
+
+test('a padded number goes by the section of its format, as in .xlsx', async () => {
+  const digits = (count: number): string =>
+    `<number:number number:decimal-places="0" number:min-integer-digits="${count}"/>`;
+  const literal = (content: string): string => `<number:text>${content}</number:text>`;
+  const phone = `<number:number number:min-integer-digits="10"><number:embedded-text number:position="4">-</number:embedded-text><number:embedded-text number:position="7">-</number:embedded-text></number:number>`;
+  const cases: [code: string, styles: string, values: [value: string, expected: string][]][] = [
+    [
+      '00000;-00000',
+      sectionStyles([
+        ['&gt;=0', digits(5)],
+        ['', literal('-') + digits(5)],
+      ]),
+      [
+        ['5', 'string 00005'],
+        ['-5', 'string -00005'],
+        ['0', 'string 00000'],
+      ],
+    ],
+    [
+      '0000_);(0000)',
+      sectionStyles([
+        ['>=0', digits(4) + literal(' ')],
+        ['', literal('(') + digits(4) + literal(')')],
+      ]),
+      [
+        ['5', 'string 0005'],
+        ['-5', 'string -0005'],
+      ],
+    ],
+    [
+      '[<=9999999]000-0000;000-000-0000',
+      sectionStyles([
+        [
+          '<=9999999',
+          `<number:number number:min-integer-digits="7"><number:embedded-text number:position="4">-</number:embedded-text></number:number>`,
+        ],
+        ['', phone],
+      ]),
+      [
+        ['5', 'string 0000005'],
+        ['2125551234', 'string 2125551234'],
+      ],
+    ],
+    [
+      '000;-000;"zero";@',
+      sectionStyles(
+        [
+          ['>0', digits(3)],
+          ['<0', literal('-') + digits(3)],
+          ['=0', literal('zero')],
+          ['', '<number:text-content/>'],
+        ],
+        'text-style',
+      ),
+      [
+        ['5', 'string 005'],
+        ['-5', 'string -005'],
+      ],
+    ],
+    [
+      '#,##0.00 "€";[Red]-#,##0.00 "€"',
+      sectionStyles(
+        [
+          ['>=0', '<number:number number:decimal-places="2" number:grouping="true"/>'],
+          ['', literal('-') + digits(2)],
+        ],
+        'currency-style',
+      ),
+      [['5', 'number 5']],
+    ],
+  ];
+  for (const [code, automaticStyles, values] of cases) {
+    const inOds = await readColumn(
+      values.map(([value]) => number(value, 'table:style-name="s"')),
+      { automaticStyles },
+    );
+    assert.deepEqual(
+      inOds.map((each) => each?.replace(/ $/, '')),
+      values.map(([, expected]) => expected),
+      code,
+    );
+    const rows = values.map(
+      ([value], index) => `<row r="${index + 2}"><c r="A${index + 2}" s="1"><v>${value}</v></c></row>`,
+    );
+    const xml = `<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row>${rows.join('')}`;
+    const inXlsx = cellsOf(
+      await pass(await open(buildWorkbook({ formats: [code], sheets: [{ name: 'Data', xml }] }))),
+    );
+    assert.deepEqual(
+      inXlsx.map(([, { a }]) => a?.replace(/ $/, '')),
+      values.map(([, expected]) => expected),
+      code,
+    );
+  }
+});
+
+test('a duration whose format has a section for text is a duration', async () => {
+  const automaticStyles = `<number:time-style style:name="S0" number:truncate-on-overflow="false"><number:hours/></number:time-style>
+    <number:text-style style:name="S"><number:text-content/><style:map style:condition="value()&gt;=0" style:apply-style-name="S0"/></number:text-style>
+    <style:style style:name="s" style:family="table-cell" style:data-style-name="S"/>`;
+  const xml = cell('table:style-name="s" office:value-type="time" office:time-value="PT08H00M00S"');
+  assert.deepEqual(await readColumn([xml], { automaticStyles }), ['interval 0d 08:00:00']);
 });
 
 test('a column’s or row’s style counts for cells without one; the 1904 system for dates as numbers', async () => {

@@ -2,7 +2,7 @@
 
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
-import type { SourceWarning } from '../../row-source.ts';
+import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { chooseSheet } from '../choose-sheet.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
@@ -75,6 +75,8 @@ class OdsSource implements SpreadsheetSource {
   readonly sheets: SheetSummary[];
   readonly sheet: string;
   readonly warnings: SourceWarning[] = [];
+  headerFaults: HeaderFault[] = [];
+  reading: SourceReading;
 
   readonly #container: ZipContainer;
   readonly #content: ZipPart;
@@ -95,6 +97,7 @@ class OdsSource implements SpreadsheetSource {
     this.sheets = sheets;
     this.#options = options;
     this.sheet = sheets[scanning.sheet]!.name;
+    this.reading = { format: 'ods', sheet: this.sheet };
   }
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
@@ -116,6 +119,8 @@ class OdsSource implements SpreadsheetSource {
     scanner.finish();
     rows.finish();
     this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
+    this.headerFaults = rows.headerFaultsOf(this.sheet);
+    this.reading = rows.reading('ods', this.sheet);
   }
 
   openSheet = (name: string): SpreadsheetSource => {

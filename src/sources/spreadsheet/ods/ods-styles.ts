@@ -23,22 +23,47 @@ interface DataStyle {
   isTime: boolean;
   /** As a number format of a spreadsheet; empty: none that could pad with zeros. */
   code: string;
+  /** Percentages and currencies are their number, whatever else is in the style. */
+  isFixed: boolean;
   hasTime: boolean;
   isElapsed: boolean;
+  /** The sections before this one, which is the last: a value goes by the first whose condition it meets (16.3). */
+  maps: { condition: string; style: string }[];
 }
 
-const plainStyle: DataStyle = { isDate: false, isTime: false, code: '', hasTime: false, isElapsed: false };
+const plainStyle: DataStyle = {
+  isDate: false,
+  isTime: false,
+  code: '',
+  isFixed: false,
+  hasTime: false,
+  isElapsed: false,
+  maps: [],
+};
 
 const names = Object.fromEntries(
   [
     ...['style', 'table-properties', 'name', 'family', 'display', 'data-style-name', 'parent-style-name'],
     ...['number-style', 'date-style', 'time-style', 'truncate-on-overflow', 'hours', 'minutes', 'seconds'],
     ...['number', 'min-integer-digits', 'decimal-places', 'min-decimal-places', 'grouping', 'text'],
-    ...['embedded-text', 'position'],
+    ...['embedded-text', 'position', 'text-style', 'percentage-style', 'currency-style', 'boolean-style'],
+    ...['scientific-number', 'fraction', 'text-content', 'map', 'condition', 'apply-style-name'],
   ].map((name) => [name, Buffer.from(name)]),
 ) as Record<string, Buffer>;
 
 const maxDigits = 40;
+
+const fixedStyles = [names['percentage-style']!, names['currency-style']!, names['boolean-style']!];
+const dataStyles = [
+  names['number-style']!,
+  names['date-style']!,
+  names['time-style']!,
+  names['text-style']!,
+  ...fixedStyles,
+];
+
+/** A format of a spreadsheet has at most four sections. */
+const maxMaps = 8;
 
 /** Takes the tokens of both parts that have styles, whatever else stands in them. */
 export class OdsStylesReader {
@@ -60,6 +85,10 @@ export class OdsStylesReader {
       if (attributeText(xml, names.display!) === 'false') this.hiddenTables.add(this.#tableStyle);
     } else if (xml.isNamed(names['number-style']!)) {
       this.#openData(xml, plainStyle);
+    } else if (xml.isNamed(names['text-style']!)) {
+      this.#openData(xml, { ...plainStyle, isFixed: true, code: '@' });
+    } else if (fixedStyles.some((name) => xml.isNamed(name))) {
+      this.#openData(xml, { ...plainStyle, isFixed: true, code: 'General' });
     } else if (xml.isNamed(names['date-style']!)) {
       this.#openData(xml, { ...plainStyle, isDate: true });
     } else if (xml.isNamed(names['time-style']!)) {
@@ -80,11 +109,7 @@ export class OdsStylesReader {
     if (this.#isInText) {
       this.#isInText = false;
       this.#addLiteral(data);
-    } else if (
-      xml.isNamed(names['number-style']!) ||
-      xml.isNamed(names['date-style']!) ||
-      xml.isNamed(names['time-style']!)
-    ) {
+    } else if (dataStyles.some((name) => xml.isNamed(name))) {
       this.#dataStyles.set(this.#dataName, data);
       this.#data = undefined;
     }
@@ -99,8 +124,9 @@ export class OdsStylesReader {
       isElapsed: [false],
     };
     for (const name of this.#cellStyles.keys()) {
-      const data = this.#dataStyleOf(name);
-      const { meaning, mask } = formatOf(data);
+      const sections = this.#sectionsOf(this.#dataStyleOf(name));
+      const data = sections[0].style;
+      const { meaning, mask } = formatOf(sections);
       const index = styles.masks.push(mask === '' ? undefined : Buffer.from(mask)) - 1;
       styles.indices.set(name, index);
       styles.meanings[index] = meaning;
@@ -124,14 +150,26 @@ export class OdsStylesReader {
   #openData(xml: XmlTokens, data: DataStyle): void {
     if (xml.isSelfClosing) return;
     this.#dataName = attributeText(xml, names.name!);
-    this.#data = { ...data };
+    this.#data = { ...data, maps: [] };
   }
 
   #openInData(xml: XmlTokens, data: DataStyle): void {
     if (xml.isNamed(names.hours!) || xml.isNamed(names.minutes!) || xml.isNamed(names.seconds!)) {
       data.hasTime = true;
+    } else if (xml.isNamed(names.map!)) {
+      const condition = attributeText(xml, names.condition!);
+      const style = attributeText(xml, names['apply-style-name']!);
+      if (data.maps.length < maxMaps) data.maps.push({ condition, style });
+    } else if (data.isFixed) {
+      return;
     } else if (xml.isNamed(names.number!)) {
       data.code += digitsCode(xml);
+    } else if (xml.isNamed(names['scientific-number']!)) {
+      data.code += '0.0E+0';
+    } else if (xml.isNamed(names.fraction!)) {
+      data.code += '# ?/?';
+    } else if (xml.isNamed(names['text-content']!)) {
+      data.code += '@';
     } else if (!xml.isSelfClosing && xml.isNamed(names.text!)) {
       this.#beginText(-1);
     } else if (!xml.isSelfClosing && xml.isNamed(names['embedded-text']!)) {
@@ -153,6 +191,18 @@ export class OdsStylesReader {
     data.code = data.code.slice(0, at) + literal + data.code.slice(at);
   }
 
+  /** The sections of the style in their order; the style itself is the last. */
+  #sectionsOf(data: DataStyle): [DataSection, ...DataSection[]] {
+    const before = data.maps.flatMap(({ condition, style }): DataSection[] => {
+      const section = this.#dataStyles.get(style);
+      const code = conditionCode(condition);
+      return section === undefined || code === '' ? [] : [{ condition: code, style: section }];
+    });
+    const last: DataSection = { condition: '', style: data };
+    const [first, ...others] = before;
+    return first === undefined ? [last] : [first, ...others, last];
+  }
+
   /** A style without a format of its own has its parent's. */
   #dataStyleOf(name: string): DataStyle {
     let at: string | undefined = name;
@@ -166,10 +216,32 @@ export class OdsStylesReader {
   }
 }
 
-function formatOf({ isDate, isTime, code, hasTime, isElapsed }: DataStyle): formats.NumberFormat {
+interface DataSection {
+  condition: string;
+  style: DataStyle;
+}
+
+/** Reads the sections as the number format of a spreadsheet that they are: the rules for sections are in one place. */
+function formatOf(sections: [DataSection, ...DataSection[]]): formats.NumberFormat {
+  const { isDate, isTime, hasTime, isElapsed } = sections[0].style;
   if (isDate) return { meaning: hasTime ? formats.DATE_AND_TIME : formats.DATE_ONLY, mask: '' };
   if (isTime) return { meaning: isElapsed ? formats.ELAPSED_TIME : formats.TIME_ONLY, mask: '' };
-  return formats.parseFormatCode(code);
+  const conditions = sections.map(({ condition }) => condition).join(' ');
+  const isPlain = impliedConditions.includes(conditions);
+  const codes = sections.map(({ condition, style }) => {
+    const code = style.isDate || style.isTime ? 'General' : style.code;
+    return isPlain || condition === '' ? code : `[${condition}]${code}`;
+  });
+  return formats.parseFormatCode(codes.join(';'));
+}
+
+/** What `positive;negative` and `positive;negative;zero;text` mean without any condition written. */
+const impliedConditions = ['', '>=0 ', '>0 <0 ', '>0 <0 =0 '];
+
+/** `value()>=0` is `>=0` in a number format, `value()!=5` is `<>5`; empty: no condition of a number. */
+function conditionCode(text: string): string {
+  const found = /^\s*value\(\)\s*(<=|>=|!=|=|<|>)\s*(-?\d+(?:\.\d*)?)\s*$/.exec(text);
+  return found === null ? '' : `${found[1] === '!=' ? '<>' : found[1]}${found[2]}`;
 }
 
 /** Parents may be named in a circle. */

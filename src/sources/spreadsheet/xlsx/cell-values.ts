@@ -42,6 +42,8 @@ export interface SheetTarget {
   endRow(): void;
 }
 
+const MINUS = 0x2d;
+
 /** As Excel shows them. */
 const trueText = Buffer.from('TRUE');
 const falseText = Buffer.from('FALSE');
@@ -172,6 +174,10 @@ export class CellValues {
 
   #date(column: number, format: number, bytes: Buffer, start: number, end: number): void {
     const serial = this.#serial;
+    if (bytes[start] === MINUS && (format === formats.ELAPSED_TIME || format === formats.TIME_ONLY)) {
+      this.#negativeTime(column, bytes, start, end);
+      return;
+    }
     if (!parseSerial(bytes, start, end, serial)) {
       this.#target.fault(column, SERIAL_OUT_OF_RANGE, bytes, start, end);
       return;
@@ -193,6 +199,17 @@ export class CellValues {
     else if (meaning === formats.DATE_ONLY && serial.microseconds === 0) {
       this.#target.moment(column, DATE, days, 0);
     } else this.#target.moment(column, TIMESTAMP, days, serial.microseconds);
+  }
+
+  /** A time before zero is no time of day: it is a duration, whatever the format. */
+  #negativeTime(column: number, bytes: Buffer, start: number, end: number): void {
+    const serial = this.#serial;
+    if (!parseSerial(bytes, start + 1, end, serial) || serial.days > lastSerial) {
+      this.#target.fault(column, SERIAL_OUT_OF_RANGE, bytes, start, end);
+      return;
+    }
+    // 0 - 0 is 0, and -0 would be a value of its own.
+    this.#target.moment(column, INTERVAL, 0 - serial.days, 0 - serial.microseconds);
   }
 
   isoDate(column: number, style: number, bytes: Buffer, start: number, end: number): void {

@@ -74,6 +74,8 @@ interface Section {
   fields: string[];
   /** Digit placeholders, which no date has: a `0` is one too, unless it is a fraction of a second. */
   hasDigits: boolean;
+  /** Digits that are shown only where the number has them stand before the zeros. */
+  hasOptionalDigits: boolean;
   /** The section's zeros and what separates them. */
   mask: string;
   /** Nothing but digits with leading zeros, separators and words is in it. */
@@ -89,6 +91,7 @@ function emptySection(): Section {
   return {
     fields: [],
     hasDigits: false,
+    hasOptionalDigits: false,
     mask: '',
     canPad: true,
     hasWordBefore: false,
@@ -144,7 +147,13 @@ function readSections(code: string): [Section, ...Section[]] {
       section.hasWordBehind = false;
       section.mask += '0';
     } else if (separators.test(text)) {
+      // Of `#-00` the separator is shown without a digit before it.
+      if (section.hasOptionalDigits && !section.mask.includes('0')) section.canPad = false;
       section.mask += text;
+    } else if (text === '#' && section.mask === '') {
+      // `#000` pads as `000` does.
+      section.hasDigits = true;
+      section.hasOptionalDigits = true;
     } else if (text[0] !== '_' && text[0] !== '*') {
       if (text === '#' || text === '?') section.hasDigits = true;
       section.canPad = false;

@@ -2,7 +2,7 @@
 
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
-import type { SourceWarning } from '../../row-source.ts';
+import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
@@ -71,6 +71,8 @@ class XlsxSource implements SpreadsheetSource {
   readonly sheets: SheetSummary[];
   readonly sheet: string;
   readonly warnings: SourceWarning[] = [];
+  headerFaults: HeaderFault[] = [];
+  reading: SourceReading;
 
   readonly #shared: Shared;
   readonly #part: ZipPart;
@@ -87,6 +89,7 @@ class XlsxSource implements SpreadsheetSource {
     this.#part = sheet.part;
     this.#options = options;
     this.sheet = sheet.name;
+    this.reading = { format: 'xlsx', sheet: sheet.name };
   }
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
@@ -114,6 +117,8 @@ class XlsxSource implements SpreadsheetSource {
     scanner.finish();
     rows.finish();
     this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
+    this.headerFaults = rows.headerFaultsOf(this.sheet);
+    this.reading = rows.reading('xlsx', this.sheet);
   }
 
   openSheet = (name: string): SpreadsheetSource => new XlsxSource(this.#shared, name, this.#options);

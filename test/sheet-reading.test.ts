@@ -1,0 +1,194 @@
+/** What an upload says about the sheet that it read, and what it does with headers and cells that cannot be used as they are. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
+import { buildWorkbook } from './support/xlsx-builder.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+let tables = 0;
+const nextTable = () => `sheet_${++tables}`;
+const path = (name: string, query = '') => `/table/${name}/upload/excel${query}`;
+const warningsOf = (answer: TestAnswer, code: string): string[] =>
+  answer.body.load.warnings
+    .filter((warning: { code: string }) => warning.code === code)
+    .map((warning: { detail: string }) => warning.detail);
+
+const inspect = (file: Buffer): Promise<TestAnswer> => {
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(file)]), 'a.xlsx');
+  return service.request('POST', '/api/v1/inspect/excel', { body: form });
+};
+
+const errorCell: CellSpec = { attributes: 't="e"', content: '<v>#REF!</v>' };
+const orders: CellSpec[][] = [
+  ['id', 'name'],
+  [1, 'Ann'],
+  [2, 'Bob'],
+];
+const withCover = (cover: CellSpec[][]): Buffer =>
+  buildWorkbook({
+    sheets: [
+      { name: 'Cover', xml: sheetXml(cover) },
+      { name: 'Orders', xml: sheetXml(orders) },
+      { name: 'Header only', xml: sheetXml(orders.slice(0, 1)) },
+      { name: 'Lists', xml: sheetXml(orders), state: 'hidden' },
+    ],
+  });
+
+test('the answer says which cells were read', async () => {
+  const rows = [['Title'], [], [null, 'a', 'b'], [null, 1, 2], [null, 3]];
+  const answer = await service.upload(path(nextTable(), '?header_row=3'), sheetOf(rows, 'Data'));
+  const { format, sheet, header_row, range } = answer.body.load;
+  assert.deepEqual(
+    { format, sheet, header_row, range },
+    { format: 'xlsx', sheet: 'Data', header_row: 3, range: 'B3:C5' },
+  );
+  const csv = await service.upload(path(nextTable()), Buffer.from('a,b\n1,2\n'.replaceAll('\\\n', '\n')));
+  assert.equal(csv.body.load.format, 'csv');
+  assert.equal(csv.body.load.sheet, undefined);
+  assert.deepEqual([csv.body.load.header_row, csv.body.load.range], [1, 'A1:B2']);
+});
+
+test('other visible sheets that have rows are a warning, unless a sheet is chosen', async () => {
+  const file = withCover([['Regional sales 2026'], ['by the sales team']]);
+  const answer = await service.upload(path(nextTable()), file);
+  assert.equal(answer.status, 201);
+  assert.deepEqual(warningsOf(answer, 'other-sheets'), [
+    'Sheet "Cover" was read, because it is the first visible one. Another sheet has rows too: "Orders". Choose a sheet with `sheet`.',
+  ]);
+  const chosen = await service.upload(path(nextTable(), '?sheet=Cover'), file);
+  assert.deepEqual(warningsOf(chosen, 'other-sheets'), []);
+  const first = await service.upload(path(nextTable()), sheetOf(orders));
+  assert.deepEqual(first.body.load.warnings, []);
+});
+
+test('the refusal of a cover sheet names the other sheets', async () => {
+  const name = nextTable();
+  await service.upload(path(name), sheetOf(orders));
+  const stranger = await service.upload(path(name, '?if_exists=append'), withCover([['Sales'], ['2026']]));
+  assertProblem(stranger, 422, 'invalid-data');
+  assert.match(
+    stranger.body.detail,
+    /^Sheet "Cover": .* The other sheets are: "Orders", "Header only", "Lists"\. Choose one with `sheet`\.$/,
+  );
+  const empty = await service.upload(path(nextTable()), withCover([]));
+  assertProblem(empty, 422, 'nothing-to-load');
+  assert.match(empty.body.detail, /Choose another with `sheet`: "Orders"/);
+});
+
+test('a header cell with an error is a problem together with the problems of the rows', async () => {
+  const file = sheetOf([
+    ['id', errorCell],
+    [1, 'x'],
+    [errorCell, 'y'],
+  ]);
+  const name = nextTable();
+  const answer = await service.upload(path(name), file);
+  assertProblem(answer, 422, 'invalid-data');
+  assert.deepEqual(
+    answer.body.errors.map(({ cell, code, value }: Record<string, string>) => [cell, code, value]),
+    [
+      ['Sheet1!B1', 'error-cell', '#REF!'],
+      ['Sheet1!A3', 'error-cell', '#REF!'],
+    ],
+  );
+  assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
+  const inspected = await inspect(file);
+  assert.deepEqual(inspected.body.sheet.errors, answer.body.errors);
+  assert.equal(inspected.body.sheet.error_count, 2);
+  const asNull = await service.upload(path(name, '?cell_errors=null'), file);
+  assert.equal(asNull.status, 201);
+  assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), [
+    { id: '1', column_B: 'x' },
+    { id: null, column_B: 'y' },
+  ]);
+});
+
+test('inspection and upload leave out the value of a cell that has none', async () => {
+  const file = sheetOf([['a'], [{ attributes: '', content: '<f>A1</f>' }]]);
+  const uploaded = await service.upload(path(nextTable()), file);
+  const inspected = await inspect(file);
+  assert.equal(uploaded.body.errors[0].code, 'formula-without-value');
+  assert.deepEqual(inspected.body.sheet.errors, uploaded.body.errors);
+});
+
+test('a number outside the calendar is text in a text column, and NULL with cell_errors=null', async () => {
+  const rows: CellSpec[][] = [
+    ['day'],
+    [{ attributes: 's="1"', content: '<v>0</v>' }],
+    [{ attributes: 's="1"', content: '<v>44197</v>' }],
+  ];
+  const file = buildWorkbook({ formats: ['yyyy-mm-dd'], sheets: [{ name: 'Data', xml: sheetXml(rows) }] });
+  const refused = await service.upload(path(nextTable()), file);
+  assertProblem(refused, 422, 'invalid-data');
+  assert.match(refused.body.errors[0].detail, /cell_errors=null/);
+  const asNull = nextTable();
+  assert.equal((await service.upload(path(asNull, '?cell_errors=null'), file)).status, 201);
+  assert.deepEqual(await service.rows(`SELECT day::text FROM ${asNull}`), [
+    { day: null },
+    { day: '2021-01-01' },
+  ]);
+  const asText = nextTable();
+  await service.rows(`CREATE TABLE ${asText} (day text)`);
+  assert.equal((await service.upload(path(asText, '?if_exists=append'), file)).status, 200);
+  assert.deepEqual(await service.rows(`SELECT day FROM ${asText}`), [{ day: '0' }, { day: '2021-01-01' }]);
+});
+
+test('a negative duration is loaded as a negative interval, and is no time of day', async () => {
+  const rows: CellSpec[][] = [['span'], [{ attributes: 's="1"', content: '<v>-1.0625</v>' }]];
+  const file = buildWorkbook({
+    formats: ['[h]:mm'],
+    is1904: true,
+    sheets: [{ name: 'Data', xml: sheetXml(rows) }],
+  });
+  const name = nextTable();
+  const answer = await service.upload(path(name), file);
+  assert.equal(answer.body.table.columns[0].type, 'interval');
+  assert.deepEqual(await service.rows(`SELECT span = interval '-25:30' AS is_right FROM ${name}`), [
+    { is_right: true },
+  ]);
+  for (const type of ['text', 'time']) {
+    const into = nextTable();
+    await service.rows(`CREATE TABLE ${into} (span ${type})`);
+    const loaded = await service.upload(path(into, '?if_exists=append'), file);
+    if (type === 'time') assert.equal(loaded.body.errors[0].code, 'out-of-range');
+    else assert.deepEqual(await service.rows(`SELECT span FROM ${into}`), [{ span: 'P-1DT-1H-30M' }]);
+  }
+});
+
+test('a header that is too long is shortened with a warning, and a definition names the column so', async () => {
+  const long = 'Wie zufrieden sind Sie mit der Erreichbarkeit unseres Kundendienstes?';
+  const file = sheetOf([
+    ['id', long],
+    [1, 'sehr'],
+  ]);
+  const short = long.slice(0, 63).trimEnd();
+  const answer = await service.upload(path(nextTable()), file);
+  assert.equal(answer.status, 201);
+  assert.equal(answer.body.table.columns[1].name, short);
+  assert.equal(answer.body.load.warnings[0].code, 'shortened-header');
+  const columns = [
+    { name: 'id', type: 'bigint' },
+    { name: short, type: 'varchar(9)' },
+  ];
+  const defined = await service.upload(path(nextTable()), file, { table: { columns } });
+  assert.equal(defined.status, 201);
+  const csv = await service.upload(path(nextTable()), Buffer.from(`id,${long}\n1,sehr\n`));
+  assert.equal(csv.body.table.columns[1].name, short);
+});
+
+test('a misspelt column of one letter is not guessed', async () => {
+  const name = nextTable();
+  await service.rows(`CREATE TABLE ${name} (d text)`);
+  const answer = await service.upload(path(name, '?if_exists=append'), sheetOf([[1], ['x']]));
+  assert.equal(answer.body.errors[0].code, 'unknown-column');
+  assert.doesNotMatch(answer.body.errors[0].detail, /Did you mean/);
+});
