@@ -136,6 +136,10 @@ const warnings = [
   'own-numbers',
   'blank-header',
   'repeated-header',
+  'shortened-header',
+  'header-row',
+  'other-sheets',
+  'blank-rows',
   'lost-by-replace',
   'table-created',
 ];

@@ -95,7 +95,7 @@ test('a sheet that cannot be loaded is told, and hides no other', async () => {
   assertProblem(chosen, 413, 'limit-exceeded');
   assert.equal(
     chosen.body.detail,
-    `Sheet "Wide": ${tooWide.problem.detail} The other sheets: "Small", "Last".`,
+    `Sheet "Wide": ${tooWide.problem.detail} The other sheets are: "Small", "Last". Choose one with \`sheet\`.`,
   );
   const part = await service.upload('/api/v1/inspect/excel?sheet=Wide&range=A:C', book);
   assert.deepEqual(part.body.sheet.header, ['c0', 'c1', 'c2']);

@@ -56,7 +56,15 @@ suite('without a definition', () => {
       column: 'mixed',
       detail: 'The column "mixed" is text because of "007" in D3; what stands before it is numeric.',
     };
-    assert.deepEqual(load, { rows: 3, skipped: 0, updated: 0, warnings: [mixed] });
+    assert.deepEqual(load, {
+      rows: 3,
+      skipped: 0,
+      updated: 0,
+      format: 'csv',
+      header_row: 1,
+      range: 'A1:K4',
+      warnings: [mixed],
+    });
     const rows = await service.rows(
       `SELECT id::text, zip, price::text, mixed, loud, ok, day::text, big::text, exponent, blank FROM ${name} ORDER BY id`,
     );

@@ -62,6 +62,18 @@ const Loaded = Type.Object(
       updated: Type.Integer({
         description: 'Rows that changed the one with their key (`on_conflict=update`).',
       }),
+      format: Type.String({
+        description: 'What the rows were read as: `json`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
+      }),
+      sheet: Type.Optional(Type.String({ description: 'The sheet that was read.' })),
+      header_row: Type.Optional(
+        Type.Integer({ description: 'The row of the sheet with the column names, from 1.' }),
+      ),
+      range: Type.Optional(
+        Type.String({
+          description: 'The cells that were read, from the header to the last row with a value: `A3:F200`.',
+        }),
+      ),
       warnings: Warnings,
       duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
       dry_run: Type.Optional(Type.Boolean({ description: 'true: nothing was changed.' })),
@@ -105,6 +117,17 @@ export function uploadScope(ifExists: string): Scope {
   return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }
 
+/** What was read, as the answer says it. */
+function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {
+  const { format, sheet, headerRow, range } = reading;
+  return {
+    format,
+    ...(sheet !== undefined && { sheet }),
+    ...(headerRow !== undefined && { header_row: headerRow }),
+    ...(range !== undefined && { range }),
+  };
+}
+
 /** Loads the input, closes it whatever happens, and answers. */
 export async function answerUpload(
   context: HttpContext,
@@ -136,6 +159,7 @@ export async function answerUpload(
       rows: loaded.rows,
       skipped: loaded.skipped,
       updated: loaded.updated,
+      ...readingOf(input),
       warnings: loaded.warnings,
       duration_ms: Math.round(performance.now() - startedAt),
       ...(query.dry_run && { dry_run: true }),

@@ -45,6 +45,8 @@ export interface EncodingOptions {
   /** Every row begins with its number, as an `integer`. */
   sendsRowNumbers: boolean;
   maxRows: number;
+  /** Nobody said that a column is text. */
+  typesAreInferred?: boolean;
   onTooManyRows: () => never;
 }
 
@@ -191,7 +193,8 @@ export class EncodingSink implements CellSink {
       const target = this.#targetOf[column]!;
       // An ignored column's cells are nobody's problem.
       if (target < 0) return;
-      if (fault === SERIAL_OUT_OF_RANGE && this.#encoders[target]!.code === codes.TEXT) {
+      const isText = this.#encoders[target]!.code === codes.TEXT && !this.#options.typesAreInferred;
+      if (fault === SERIAL_OUT_OF_RANGE && isText) {
         // No date, and still the number that the cell has.
         this.cell(column, NUMBER, bytes, start, end);
         return;

@@ -6,7 +6,7 @@ import { AppError, type Problem } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
-import { listNames, quote } from '../sources/spreadsheet/choose-sheet.ts';
+import { nameOtherSheets } from '../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSummary, SpreadsheetSource } from '../sources/spreadsheet/spreadsheet-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
@@ -49,7 +49,7 @@ export async function inspectSpreadsheet(
 ): Promise<Inspection> {
   const preview = new Preview(limits, chosen.locate);
   const refused = await faultOf(() => chosen.read(preview, signal));
-  if (refused !== undefined) throw ofSheet(chosen, refused);
+  if (refused !== undefined) throw nameOtherSheets(chosen, refused);
   const sheets: Inspection['sheets'] = [];
   for (const summary of chosen.sheets) {
     sheets.push({ ...summary, ...(await sizeOf(summary)) });
@@ -77,13 +77,6 @@ export async function inspectSpreadsheet(
       throw error;
     }
   }
-}
-
-/** Whoever chose no sheet is told which one was, and which others there are. */
-function ofSheet({ sheet, sheets }: SpreadsheetSource, { code, detail }: AppError): AppError {
-  const others = sheets.filter(({ name, hasCells }) => hasCells && name !== sheet);
-  if (others.length === 0) return new AppError(code, detail);
-  return new AppError(code, `Sheet ${quote(sheet)}: ${detail} The other sheets: ${listNames(others)}.`);
 }
 
 /** Infers the types of all rows and keeps the first ones as text. */

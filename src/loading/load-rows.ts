@@ -71,6 +71,8 @@ export interface LoadRowsOptions {
   /** The table is empty, and its keys come after the rows. */
   isBare: boolean;
   maxRows: number;
+  /** The types of the columns were inferred: nobody chose them. */
+  typesAreInferred?: boolean;
   /** For each statement but the COPY, which lasts as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
@@ -421,6 +423,7 @@ async function copyRows(
     output: session,
     sendsRowNumbers,
     maxRows,
+    typesAreInferred: options.typesAreInferred ?? false,
     onTooManyRows: () => {
       throw new AppError('limit-exceeded', `The upload has more than ${maxRows} rows (MAX_ROWS).`);
     },

@@ -296,6 +296,7 @@ function fill(
     maxRows,
     statementTimeoutMs,
     signal,
+    typesAreInferred: isBare && input.definition === undefined,
   };
   return loadRows(client, input, problems, options, async (rows) => {
     const told = await target.finish(rows);

@@ -95,7 +95,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
           );
           const { errorCount, ...shown } = sheet;
           return {
-            sheets: sheets.map(({ hasCells: _, ...shown }) => shown),
+            sheets: sheets.map(({ hasCells: _, hasRows: __, ...shown }) => shown),
             sheet: { ...shown, error_count: errorCount },
           };
         },

@@ -3,7 +3,9 @@
  */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { AppError } from '../../errors.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
+import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
 import { TableDefinitionSchema } from '../../tables/definition.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
@@ -54,8 +56,25 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
       const scope = uploadScope(query.if_exists);
       const table = await admitTableRequest(request, reply, context, query.schema, scope);
       return withSpreadsheet(request, context, query, table.signal, {}, ({ source, spool, definition }) =>
-        answerUpload(context, table, query, spreadsheetInput(source, spool, definition), reply),
+        answerUpload(
+          context,
+          table,
+          query,
+          spreadsheetInput(source, spool, definition, query.sheet !== undefined),
+          reply,
+        ).catch((error: unknown) => {
+          throw query.sheet === undefined && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
+        }),
       );
     },
   );
+}
+
+/** Problems that the wrong sheet has: no row, or columns that are not those of the table. */
+const codesOfAnotherSheet = ['unknown-column', 'no-column-in-common', 'invalid-name'];
+
+function isOfAnotherSheet(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false;
+  if (error.code === 'nothing-to-load') return !error.detail.includes('Choose another');
+  return (error.errors ?? []).some(({ code }) => codesOfAnotherSheet.includes(code));
 }

@@ -1,12 +1,30 @@
 /**
  * A spreadsheet that has arrived, with the definition that came beside it, as an input.
  */
-import type { RowSource } from '../../sources/row-source.ts';
+import type { CellSink } from '../../sources/cell-sink.ts';
+import type { SourceWarning } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
+import { otherSheetsWarning } from '../../sources/spreadsheet/choose-sheet.ts';
+import type { SpreadsheetSource } from '../../sources/spreadsheet/spreadsheet-source.ts';
 import type { LoadInput } from '../load-input.ts';
 
-/** @param definition the value of `table` in the part `body`; undefined: none */
-export function spreadsheetInput(source: RowSource, spool: Spool, definition: unknown): LoadInput {
+/**
+ * @param definition the value of `table` in the part `body`; undefined: none
+ * @param isSheetChosen the caller said which sheet; if not, the other sheets that have rows are a warning
+ */
+export function spreadsheetInput(
+  source: SpreadsheetSource,
+  spool: Spool,
+  definition: unknown,
+  isSheetChosen: boolean,
+): LoadInput {
+  let otherSheets: SourceWarning[] | undefined;
+  const read = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
+    await source.read(sink, signal);
+    if (isSheetChosen) return;
+    otherSheets ??= await findOtherSheets(source, signal);
+    source.warnings.unshift(...otherSheets);
+  };
   return {
     nameMatching: source.nameMatching,
     warnings: source.warnings,
@@ -19,9 +37,14 @@ export function spreadsheetInput(source: RowSource, spool: Spool, definition: un
     },
     definition,
     open: async () => {},
-    read: (sink, signal) => source.read(sink, signal),
-    readAndKeep: (sink, signal) => source.read(sink, signal),
+    read,
+    readAndKeep: read,
     keep: async () => {},
     close: () => spool.close(),
   };
+}
+
+async function findOtherSheets(source: SpreadsheetSource, signal: AbortSignal): Promise<SourceWarning[]> {
+  const names = (await source.otherSheetsWithRows?.(signal)) ?? [];
+  return names.length === 0 ? [] : [otherSheetsWarning(source.sheet, names)];
 }

@@ -1,6 +1,7 @@
 /** Which sheet of a workbook is read: the one asked for, or the first that a person would see. */
 
 import { AppError, wrongParameter } from '../../errors.ts';
+import type { SourceWarning } from '../row-source.ts';
 import type { SheetSummary } from './spreadsheet-options.ts';
 
 /**
@@ -36,6 +37,48 @@ function findSheet(sheets: SheetSummary[], wanted: string): number {
   const loose = sheets.findIndex((sheet) => sheet.name.toLowerCase() === wanted.toLowerCase());
   if (loose >= 0) return loose;
   return /^\d{1,6}$/.test(wanted) ? Number(wanted) - 1 : -1;
+}
+
+/** The other visible sheets that are known to have rows. */
+export function visibleSheetsWithRows({
+  sheet,
+  sheets,
+}: {
+  sheet: string;
+  sheets: SheetSummary[];
+}): string[] {
+  return sheets
+    .filter(({ name, visibility, hasRows }) => hasRows && visibility === 'visible' && name !== sheet)
+    .map(({ name }) => name);
+}
+
+/**
+ * The warning for who chose no sheet, while others have rows too.
+ *
+ * @param names of the other sheets that have rows; at least one
+ */
+export function otherSheetsWarning(sheet: string, names: string[]): SourceWarning {
+  const have = names.length === 1 ? 'Another sheet has' : 'Other sheets have';
+  const others = listNames(names.map((name) => ({ name })));
+  return {
+    code: 'other-sheets',
+    detail: `Sheet ${quote(sheet)} was read, because it is the first visible one. ${have} rows too: ${others}. Choose a sheet with \`sheet\`.`,
+  };
+}
+
+/** The error with the names of the other sheets, for who chose none: the first one is often a cover. */
+export function nameOtherSheets(
+  { sheet, sheets }: { sheet: string; sheets: SheetSummary[] },
+  error: AppError,
+): AppError {
+  const others = sheets.filter(({ name, hasCells }) => hasCells && name !== sheet);
+  if (others.length === 0) return error;
+  const detail = `Sheet ${quote(sheet)}: ${error.detail} The other sheets are: ${listNames(others)}. Choose one with \`sheet\`.`;
+  return new AppError(error.code, detail, {
+    ...(error.errors !== undefined && { errors: error.errors }),
+    ...(error.errorCount !== undefined && { errorCount: error.errorCount }),
+    cause: error,
+  });
 }
 
 const namesListed = 50;

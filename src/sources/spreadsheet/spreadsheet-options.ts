@@ -19,6 +19,8 @@ export interface SheetSummary {
   visibility: 'visible' | 'hidden' | 'veryHidden';
   /** A chart or dialog sheet has no cells. */
   hasCells: boolean;
+  /** Whether there is a row with a value below a first one; undefined: not known without reading the sheet. */
+  hasRows?: boolean;
 }
 
 export interface SpreadsheetSource extends RowSource {
@@ -26,6 +28,8 @@ export interface SpreadsheetSource extends RowSource {
   sheets: SheetSummary[];
   /** The name of the sheet that is read. */
   sheet: string;
+  /** The names of the other visible sheets that have rows below a header; undefined: not known. */
+  otherSheetsWithRows?: (signal: AbortSignal) => Promise<string[]>;
   /** Another sheet of the file, without reading again what the sheets share; undefined: open the file anew. */
   openSheet?: (name: string) => SpreadsheetSource | undefined;
 }

@@ -32,6 +32,8 @@ export interface ReportedSheet {
   /** 0 visible, 1 hidden, 2 very hidden (MS-XLS 2.4.28 `hsState`). */
   hidden: number;
   hasCells: boolean;
+  /** Whether there is a row below a first one. */
+  hasRows: boolean;
 }
 
 /** Content of `FORMATS`: the number formats by the index that cells name. */

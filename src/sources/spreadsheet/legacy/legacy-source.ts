@@ -9,7 +9,7 @@ import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
-import { chooseSheet } from '../choose-sheet.ts';
+import { chooseSheet, visibleSheetsWithRows } from '../choose-sheet.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
@@ -104,6 +104,7 @@ async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
     name: sheet.name,
     visibility: visibilities[sheet.hidden] ?? 'visible',
     hasCells: sheet.hasCells,
+    hasRows: sheet.hasRows,
   }));
 }
 
@@ -215,6 +216,8 @@ class LegacySource implements SpreadsheetSource {
     this.headerFaults = rows.headerFaultsOf(this.sheet);
     this.reading = rows.reading('xls', this.sheet);
   }
+
+  otherSheetsWithRows = async (): Promise<string[]> => visibleSheetsWithRows(this);
 
   openSheet = (name: string): SpreadsheetSource | undefined => {
     const index = chooseSheet(this.sheets, name);

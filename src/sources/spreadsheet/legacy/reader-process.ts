@@ -96,12 +96,21 @@ function openWorkbook(file: Buffer): OpenedWorkbook {
       name,
       hidden: hidden.get(name) ?? 0,
       hasCells: typeOf(name) !== 'chart' && typeOf(name) !== 'dialog',
+      hasRows: hasTwoRows(workbook.Sheets[name]),
     })),
     readSheet: (index) => ({
       sheet: workbook.Sheets[workbook.SheetNames[index]!],
       is1904: workbook.Workbook?.WBProps?.date1904 === true,
     }),
   };
+}
+
+function hasTwoRows(sheet: WorkSheet | undefined): boolean {
+  let rows = 0;
+  for (const row of Object.values(sheet?.['!data'] ?? [])) {
+    if (row.some(hasValue) && ++rows === 2) return true;
+  }
+  return false;
 }
 
 function readCompoundFile(file: Buffer): WorkBook {

@@ -9,6 +9,10 @@ const tableName = Buffer.from('table');
 const nameName = Buffer.from('name');
 const styleName = Buffer.from('style-name');
 const nullDateName = Buffer.from('null-date');
+const rowName = Buffer.from('table-row');
+const repeatedName = Buffer.from('number-rows-repeated');
+const cellName = Buffer.from('table-cell');
+const valueTypeName = Buffer.from('value-type');
 const dateValueName = Buffer.from('date-value');
 
 /** More than any workbook of a person has. */
@@ -20,7 +24,11 @@ export class OdsOutline {
 
   readonly #xml: XmlTokens;
   readonly #styles: OdsStylesReader;
-  readonly #sheets: { name: string; style: string }[] = [];
+  /** `rows` counts those that have a value, up to 2: a header and one below it. */
+  readonly #sheets: { name: string; style: string; rows: number }[] = [];
+  /** The row at hand has a value. */
+  #hasValue = false;
+  #isRepeated = false;
   #depth = 0;
   #isInSpreadsheet = false;
   #sawRoot = false;
@@ -56,10 +64,11 @@ export class OdsOutline {
   /** @throws AppError `invalid-file` where the part ends before its end */
   finish(): SheetSummary[] {
     if (this.#depth !== 0 || !this.#sawRoot) this.#xml.fail('it ends too early');
-    return this.#sheets.map(({ name, style }) => ({
+    return this.#sheets.map(({ name, style, rows }) => ({
       name,
       visibility: this.#styles.hiddenTables.has(style) ? 'hidden' : 'visible',
       hasCells: true,
+      hasRows: rows === 2,
     }));
   }
 
@@ -71,9 +80,28 @@ export class OdsOutline {
       this.#isInSpreadsheet = this.#depth === 3 && xml.isNamed(spreadsheetName);
     } else if (this.#depth === 4 && xml.isNamed(tableName)) {
       if (this.#sheets.length === maxSheets) xml.fail(`more than ${maxSheets} sheets`);
-      this.#sheets.push({ name: attributeText(xml, nameName), style: attributeText(xml, styleName) });
+      this.#sheets.push({
+        name: attributeText(xml, nameName),
+        style: attributeText(xml, styleName),
+        rows: 0,
+      });
+    } else if (this.#depth > 4 && this.#sheets.at(-1)?.rows !== 2) {
+      this.#countRow();
     } else if (xml.isNamed(nullDateName)) {
       this.is1904 = attributeText(xml, dateValueName) === '1904-01-01';
+    }
+  }
+
+  /** A row that stands for many counts as many. */
+  #countRow(): void {
+    const xml = this.#xml;
+    if (xml.isNamed(rowName)) {
+      this.#hasValue = false;
+      this.#isRepeated = Number(attributeText(xml, repeatedName)) > 1;
+    } else if (!this.#hasValue && xml.isNamed(cellName) && xml.attribute(valueTypeName) >= 0) {
+      this.#hasValue = true;
+      const sheet = this.#sheets.at(-1)!;
+      sheet.rows = Math.min(2, sheet.rows + (this.#isRepeated ? 2 : 1));
     }
   }
 

@@ -4,7 +4,7 @@ import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
-import { chooseSheet } from '../choose-sheet.ts';
+import { chooseSheet, visibleSheetsWithRows } from '../choose-sheet.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
@@ -122,6 +122,8 @@ class OdsSource implements SpreadsheetSource {
     this.headerFaults = rows.headerFaultsOf(this.sheet);
     this.reading = rows.reading('ods', this.sheet);
   }
+
+  otherSheetsWithRows = async (): Promise<string[]> => visibleSheetsWithRows(this);
 
   openSheet = (name: string): SpreadsheetSource => {
     const scanning = { ...this.#scanning, sheet: chooseSheet(this.sheets, name) };

@@ -16,6 +16,7 @@ import { BinarySheetScanner } from './binary-sheet-scanner.ts';
 import * as types from './record-types.ts';
 
 export const binaryFormat: PackageFormat = {
+  name: 'xlsb',
   workbookParts: { readOutline, readStyles },
   slices: binaryPartSlices,
   createSheetScanner: (target, options) => new BinarySheetScanner(target, options),

@@ -4,7 +4,9 @@ import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
+import { wholeSheet } from '../cell-address.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
+import { RowProbe } from '../row-probe.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
@@ -19,6 +21,7 @@ const ratioFreeBytes = 64 * 1024 * 1024;
 
 /** How the parts of a package are written: everything else is the same for .xlsx and .xlsb. */
 export interface PackageFormat {
+  name: 'xlsx' | 'xlsb';
   /** Undefined: XML. */
   workbookParts: WorkbookParts | undefined;
   slices: typeof partSlices;
@@ -30,11 +33,16 @@ type RowScanner = Pick<SheetScanner, 'feed' | 'scan' | 'finish'>;
 type StringsReader = Pick<SharedStringsReader, 'push' | 'finish'>;
 
 const xmlFormat: PackageFormat = {
+  name: 'xlsx',
   workbookParts: undefined,
   slices: partSlices,
   createSheetScanner: (target, options) => new SheetScanner(target, options),
   createStringsReader: (partName, limits) => new SharedStringsReader(partName, limits),
 };
+
+/** Other sheets are looked into for rows: so many of them, and so far into each. */
+const maxProbedSheets = 50;
+const maxProbedBytes = 1024 * 1024;
 
 /**
  * @param part the part of the workbook
@@ -89,24 +97,16 @@ class XlsxSource implements SpreadsheetSource {
     this.#part = sheet.part;
     this.#options = options;
     this.sheet = sheet.name;
-    this.reading = { format: 'xlsx', sheet: sheet.name };
+    this.reading = { format: shared.format.name, sheet: sheet.name };
   }
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { format, container, workbook } = this.#shared;
     this.#shared.strings ??= await this.#readStrings(signal);
     const rows = new SheetRows(sink, this.#options);
     this.#rows = rows;
-    const scanner = format.createSheetScanner(rows, {
-      partName: this.#part.name,
-      styles: workbook.styles,
-      strings: this.#shared.strings,
-      is1904: workbook.is1904,
-      limits: this.#options.limits,
-      maxSharedBytes: Math.max(ratioFreeBytes, container.fileBytes * this.#options.limits.maxRatio),
-    });
-    for await (const slice of format.slices(container, this.#part, signal)) {
+    const scanner = this.#scannerOf(this.#part, rows);
+    for await (const slice of this.#shared.format.slices(this.#shared.container, this.#part, signal)) {
       scanner.feed(slice);
       for (let isPaused = true; isPaused; ) {
         isPaused = scanner.scan();
@@ -118,7 +118,38 @@ class XlsxSource implements SpreadsheetSource {
     rows.finish();
     this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
     this.headerFaults = rows.headerFaultsOf(this.sheet);
-    this.reading = rows.reading('xlsx', this.sheet);
+    this.reading = rows.reading(this.#shared.format.name, this.sheet);
+  }
+
+  otherSheetsWithRows = async (signal: AbortSignal): Promise<string[]> => {
+    const others = this.#shared.workbook.sheets.filter(
+      ({ kind, visibility, part }) => kind === 'worksheet' && visibility === 'visible' && part !== this.#part,
+    );
+    const names: string[] = [];
+    for (const { name, part } of others.slice(0, maxProbedSheets)) {
+      if (part !== undefined && (await this.#hasRows(part, signal))) names.push(name);
+    }
+    return names;
+  };
+
+  /** Whether there is a row below a header in the beginning of the part. A sheet that cannot be read has none. */
+  async #hasRows(part: ZipPart, signal: AbortSignal): Promise<boolean> {
+    const sink = new RowProbe();
+    const options = { ...this.#options, range: wholeSheet, headerRow: undefined };
+    const scanner = this.#scannerOf(part, new SheetRows(sink, options));
+    let bytes = 0;
+    try {
+      for await (const slice of this.#shared.format.slices(this.#shared.container, part, signal)) {
+        scanner.feed(slice);
+        while (!sink.hasRow && scanner.scan());
+        bytes += slice.length;
+        if (sink.hasRow || bytes > maxProbedBytes) break;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AppError)) throw error;
+    }
+    return sink.hasRow;
   }
 
   openSheet = (name: string): SpreadsheetSource => new XlsxSource(this.#shared, name, this.#options);
@@ -126,6 +157,19 @@ class XlsxSource implements SpreadsheetSource {
   locate = (row: number, column: number): CellLocation => {
     return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
   };
+
+  /** The strings must have been read. */
+  #scannerOf(part: ZipPart, rows: SheetRows): RowScanner {
+    const { format, container, workbook, strings } = this.#shared;
+    return format.createSheetScanner(rows, {
+      partName: part.name,
+      styles: workbook.styles,
+      strings: strings!,
+      is1904: workbook.is1904,
+      limits: this.#options.limits,
+      maxSharedBytes: Math.max(ratioFreeBytes, container.fileBytes * this.#options.limits.maxRatio),
+    });
+  }
 
   async #readStrings(signal: AbortSignal): Promise<SharedStrings> {
     const { limits } = this.#options;
