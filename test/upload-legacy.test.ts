@@ -127,6 +127,79 @@ for (const bookType of formats) {
   });
 }
 
+const storedDoubles = [
+  0.1 + 0.2,
+  1.1000000000000001,
+  123456789012345.67,
+  -2.5000000000000004,
+  1.2345678901234566e-50,
+  1 / 3,
+  1.5,
+];
+
+for (const bookType of [...formats, 'xlsx' as const]) {
+  test(`${bookType}: a fraction is the stored double in double precision and real, and has 15 digits elsewhere`, async () => {
+    const name = nextTable();
+    const cells = storedDoubles.map((value) => Array.from({ length: 6 }, () => value));
+    const file = write([['d', 'r', 'n', 't', 'dom', 'j'], ...cells], bookType);
+    await service.rows(`CREATE DOMAIN measured_${bookType} AS double precision`);
+    const columns = [
+      { name: 'd', type: 'double precision' },
+      { name: 'r', type: 'real' },
+      { name: 'n', type: 'numeric' },
+      { name: 't', type: 'text' },
+      { name: 'dom', type: `measured_${bookType}` },
+      { name: 'j', type: 'jsonb' },
+    ];
+    const refused = assertProblem(
+      await upload(name, file, '', { table: { columns } }),
+      422,
+      'invalid-data',
+    ).errors;
+    assert.deepEqual(
+      refused.map(({ row, column, code }) => [row, column, code]),
+      [[5, 'r', 'out-of-range']],
+    );
+    columns[1]!.type = 'double precision';
+    assert.equal((await upload(name, file, '', { table: { columns } })).status, 201);
+    const rows = await service.rows(`SELECT * FROM ${name}`);
+    assert.deepEqual(
+      rows.map(({ d }) => d),
+      storedDoubles,
+    );
+    assert.deepEqual(
+      rows.map(({ dom }) => dom),
+      storedDoubles,
+    );
+    const shown = [
+      '0.3',
+      '1.1',
+      '123456789012346',
+      '-2.5',
+      '1.23456789012346e-50',
+      '0.333333333333333',
+      '1.5',
+    ];
+    assert.deepEqual(
+      rows.map(({ n }) => Number(n)),
+      shown.map(Number),
+    );
+    assert.deepEqual(
+      rows.map(({ j }) => j),
+      shown.map(Number),
+    );
+    assert.deepEqual(
+      rows.map(({ t }) => String(t).toLowerCase()),
+      shown,
+    );
+    const real = nextTable();
+    const few = write([['r'], [0.1 + 0.2], [16777217.000000004], [1 / 3]], bookType);
+    await upload(real, few, '', { table: { columns: [{ name: 'r', type: 'real' }] } });
+    const expected = [0.1 + 0.2, 16777217.000000004, 1 / 3].map((value) => ({ same: Math.fround(value) }));
+    assert.deepEqual(await service.rows(`SELECT r::float8 AS same FROM ${real}`), expected);
+  });
+}
+
 test('inspection shows them too', async () => {
   for (const file of ['kinds.xls', 'kinds.ods']) {
     const form = new FormData();

@@ -9,7 +9,7 @@
  * sequence, `now()`) is evaluated by PostgreSQL for the rows that need it: such a column has no fill, and a row without it
  * goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
-import { ARRAY, NULL, NUMBER, SERIAL_OUT_OF_RANGE, STRING } from '../sources/cell-kind.ts';
+import { ARRAY, NULL, NUMBER, ROUNDED_NUMBER, SERIAL_OUT_OF_RANGE, STRING } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { describeCellProblem, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, NOT_NULL } from './cell-problems.ts';
@@ -449,5 +449,6 @@ function hintFor(
     return `; where there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
   }
   const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
-  return wantsMoment && kind === NUMBER && isOfSheet ? '; the cell needs a date or time format' : '';
+  const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
+  return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
 }

@@ -14,6 +14,7 @@ import {
   NULL,
   NUMBER,
   OBJECT,
+  ROUNDED_NUMBER,
   STRING,
   TEXT,
   TIME,
@@ -238,6 +239,7 @@ function classify(kind: number, bytes: Buffer, start: number, end: number): numb
     case STRING:
       return classifyString(bytes, start, end);
     case NUMBER:
+    case ROUNDED_NUMBER:
       return classifyNumber(bytes, start, end);
     case FALSE:
     case TRUE:

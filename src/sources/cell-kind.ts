@@ -28,6 +28,19 @@ export const INTERVAL = 10;
  */
 export const TEXT = 11;
 
+/**
+ * A `NUMBER` of a workbook whose text is rounded to the 15 significant digits that Excel shows. Directly behind the bytes follow the
+ * exact text of the stored double and a byte 0; `endOfExactNumber` finds that.
+ */
+export const ROUNDED_NUMBER = 12;
+
+/** Where the exact text that begins behind a `ROUNDED_NUMBER`, at its end, is over. */
+export function endOfExactNumber(bytes: Buffer, start: number): number {
+  let at = start;
+  while (bytes[at] !== 0) at++;
+  return at;
+}
+
 /** Faults that only the source can see: told through `CellSink.fault`. */
 export const REPEATED_KEY = 1;
 export const ROW_NOT_AN_OBJECT = 2;

@@ -20,7 +20,7 @@ export interface CellSink {
    * One cell of the row begun. A column without a cell in a row is *missing* there (its default applies), which is
    * not the same as a `NULL` cell.
    *
-   * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, or `TEXT`
+   * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT`, or `ROUNDED_NUMBER`
    * @param bytes holds the cell at `start` (included) to `end` (excluded); unused for `NULL`, `FALSE`, `TRUE`
    */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;

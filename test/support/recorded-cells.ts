@@ -67,7 +67,7 @@ const faultNames = [
 export function cellText(kind: number, bytes: Buffer, start: number, end: number): string {
   // What a text without a type looks like is what inference takes it for.
   if (kind === kinds.TEXT) return cellText(textKind(bytes, start, end), bytes, start, end);
-  const name = cellNames[kind]!;
+  const name = kind === kinds.ROUNDED_NUMBER ? 'number' : cellNames[kind]!;
   return kind <= kinds.TRUE ? name : `${name} ${bytes.toString('utf8', start, end)}`;
 }
 

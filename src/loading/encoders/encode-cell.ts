@@ -33,7 +33,7 @@ import { encodeUuid } from './uuid.ts';
 /**
  * Writes one field of a binary COPY row: its length and its value, -1 for NULL (COPY, "Binary Format").
  *
- * @param kind one of cell-kind.ts from `NULL` to `ARRAY` or `TEXT`, as `CellSink.cell` gets it, with its bytes
+ * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT` or `ROUNDED_NUMBER`, as `CellSink.cell` gets it, with its bytes
  * @returns 0, or a number of cell-problems.ts: then something may have been written, and the caller rewinds
  */
 export function encodeCell(
@@ -51,6 +51,12 @@ export function encodeCell(
   }
   if (kind === cell.TEXT) {
     return encodeCell(out, encoder, kindOfText(encoder.code, bytes, start, end), bytes, start, end);
+  }
+  if (kind === cell.ROUNDED_NUMBER) {
+    const isExact = encoder.code === codes.FLOAT8 || encoder.code === codes.FLOAT4;
+    const from = isExact ? end : start;
+    const to = isExact ? cell.endOfExactNumber(bytes, end) : end;
+    return encodeCell(out, encoder, cell.NUMBER, bytes, from, to);
   }
   if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
   switch (encoder.code) {

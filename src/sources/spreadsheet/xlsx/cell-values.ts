@@ -5,6 +5,7 @@ import {
   FALSE,
   INTERVAL,
   NUMBER,
+  ROUNDED_NUMBER,
   SERIAL_OUT_OF_RANGE,
   STRING,
   TIME,
@@ -155,9 +156,11 @@ export class CellValues {
       this.#target.cell(column, NUMBER, bytes, start, end);
       return;
     }
-    this.#reserve(end - start + 1);
-    const length = roundNumber(bytes, start, end, this.#scratch);
-    this.#target.cell(column, NUMBER, this.#scratch, 0, length);
+    this.#reserve(2 * (end - start + 1));
+    const scratch = this.#scratch;
+    const length = roundNumber(bytes, start, end, scratch);
+    scratch[length + bytes.copy(scratch, length, start, end)] = 0;
+    this.#target.cell(column, ROUNDED_NUMBER, scratch, 0, length);
   }
 
   /** Only whole numbers are padded: what `00000` would show of 12.5 is not what the cell holds. */
