@@ -18,7 +18,7 @@ function faultsOf(environment: Record<string, string>): string[] {
 
 test('nothing set: every default', () => {
   const config = readConfig({});
-  assert.deepEqual(config.http, { host: '127.0.0.1', port: 8080 });
+  assert.deepEqual(config.http, { host: '127.0.0.1', port: 8080, corsOrigins: [] });
   assert.equal(config.database.url, undefined);
   assert.equal(config.database.poolSize, 20);
   assert.equal(config.dataDir, '.tablewright');
@@ -42,8 +42,13 @@ test('what is set is taken, an empty value counts as absent', () => {
     TOKEN_SECRET: secret,
     TOKEN_ISSUER: ' ',
     STATEMENT_TIMEOUT_MS: '0',
+    CORS_ORIGINS: 'https://a.example  http://b.example:81',
   });
-  assert.deepEqual(config.http, { host: '::1', port: 0 });
+  assert.deepEqual(config.http, {
+    host: '::1',
+    port: 0,
+    corsOrigins: ['https://a.example', 'http://b.example:81'],
+  });
   assert.equal(config.logLevel, 'info');
   assert.equal(config.database.url, 'postgres://u@h/d');
   assert.equal(config.database.statementTimeoutMs, 0);
@@ -95,4 +100,16 @@ test('.env.example and the table are equal, names and defaults', () => {
   assert.deepEqual(shown, Object.fromEntries(expected));
   // Each stands under a line that explains it.
   for (const name of Object.keys(shown)) assert.match(file, new RegExp(`\n# [^\n]+\\.\n# ${name}=`), name);
+});
+
+test('an origin that no browser would send is refused', () => {
+  for (const value of [
+    'https://a.example/',
+    'https://A.example',
+    'https://a.example:443',
+    'a.example',
+    '* https://a.example',
+  ])
+    assert.deepEqual(faultsOf({ CORS_ORIGINS: value }).length, 1, value);
+  assert.deepEqual(faultsOf({ CORS_ORIGINS: '*' }), []);
 });

@@ -19,6 +19,8 @@ export interface HttpConfig {
   host: string;
   /** 0: any free one. */
   port: number;
+  /** Origins of web pages that may call the service; `*`: every origin. */
+  corsOrigins: string[];
 }
 
 export interface DatabaseConfig {
@@ -106,6 +108,12 @@ const minSecretBytes = 32;
 export const settings = {
   HOST: text('127.0.0.1', 'an IP address or a host name', '0.0.0.0', isHost),
   PORT: integer(8080, 0, 65_535),
+  CORS_ORIGINS: text(
+    undefined,
+    'origins (scheme://host or scheme://host:port) separated by spaces, or *',
+    'https://app.example.com http://localhost:3000',
+    (value) => value === '*' || value.split(/ +/).every(isOrigin),
+  ),
   LOG_LEVEL: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   DATA_DIR: text('.tablewright', 'a path', '/var/lib/tablewright-data', (value) => !value.includes('\0')),
 
@@ -168,13 +176,13 @@ export function readConfig(environment: Environment): Config {
   const config: Config = {
     logLevel: read('LOG_LEVEL')!,
     dataDir: read('DATA_DIR')!,
-    http: { host: read('HOST')!, port: number('PORT') },
+    http: { host: read('HOST')!, port: number('PORT'), corsOrigins: words(read('CORS_ORIGINS')) },
     database: {
       url: read('DATABASE_URL'),
       poolSize: number('DATABASE_POOL_SIZE'),
       statementTimeoutMs: number('STATEMENT_TIMEOUT_MS'),
       lockTimeoutMs: number('LOCK_TIMEOUT_MS'),
-      defaultFunctions: (read('DEFAULT_FUNCTIONS') ?? '').split(/ +/).filter((name) => name !== ''),
+      defaultFunctions: words(read('DEFAULT_FUNCTIONS')),
     },
     tokens: {
       secret: read('TOKEN_SECRET'),
@@ -246,6 +254,15 @@ function integer(byDefault: number, min: number, max: number): Setting {
     example: String(byDefault),
     fits: (value) => /^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max,
   };
+}
+
+function words(value = ''): string[] {
+  return value.split(/ +/).filter((word) => word !== '');
+}
+
+/** An origin as a browser sends it: in lower case, without a path and without the scheme's own port. */
+function isOrigin(value: string): boolean {
+  return /^https?:/.test(value) && URL.parse(value)?.origin === value;
 }
 
 function isHost(value: string): boolean {

@@ -42,7 +42,7 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** One fault of a request: where it is, what was found there and what is wrong with it (CONTRACT: `errors`). */
+/** One fault of a request: where it is, what was found there and what is wrong with it: an entry of `errors` (docs/errors.md). */
 export interface Problem {
   /** JSON Pointer (RFC 6901) into the request body, for JSON. */
   pointer?: string;
@@ -53,6 +53,8 @@ export interface Problem {
   /** 1-based data row. */
   row?: number;
   column?: string;
+  /** The parameter of the path or the query, or the part of the form, that is wrong. */
+  parameter?: string;
   /** The value found, shortened. */
   value?: string;
   /** Stable, kebab-case. */
@@ -107,5 +109,5 @@ export function wrongParameter(
   { code = 'invalid-parameter', value }: { code?: string; value?: string } = {},
 ): AppError {
   const shown = value === undefined ? {} : { value: value.slice(0, maxShownValue) };
-  return new AppError('invalid-parameter', detail, { errors: [{ column: name, ...shown, code, detail }] });
+  return new AppError('invalid-parameter', detail, { errors: [{ parameter: name, ...shown, code, detail }] });
 }

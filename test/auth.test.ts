@@ -156,6 +156,8 @@ suite('authentication', () => {
     'Bearer',
     'Bearer ',
     'Bearer a b',
+    'Bearer Bearer',
+    'Bearer Bearer Bearer a',
     `Token ${jwt(claims())}`,
     jwt(claims()),
     'Bearer ä',
@@ -165,6 +167,11 @@ suite('authentication', () => {
       assertProblem(answer, 401, 'invalid-token');
     });
   }
+
+  test('is accepted with the word Bearer twice, as people paste it', async () => {
+    const headers = { authorization: `Bearer Bearer ${jwt(claims())}` };
+    assert.equal((await service.get('/table/none', { token: null, headers })).status, 404);
+  });
 
   test('is not needed for health and documentation', async () => {
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs/errors/missing-token']) {

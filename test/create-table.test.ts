@@ -264,7 +264,7 @@ suite('names', () => {
     test(`${title} is refused`, async () => {
       const answer = await service.post(path, { table: { columns: [{ name: 'a', type: 'text' }] } });
       const { errors } = assertProblem(answer, 422, 'invalid-parameter');
-      assert.equal(errors[0]!.column, parameter);
+      assert.equal(errors[0]!.parameter, parameter);
     });
   }
 });

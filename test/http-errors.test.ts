@@ -348,7 +348,7 @@ suite('query parameters', () => {
         : service.post(path + query, {}));
       const { errors } = assertProblem(answer, 422, 'invalid-parameter');
       assert.deepEqual(
-        errors.map((error) => `${error.code} ${error.column}`),
+        errors.map((error) => `${error.code} ${error.parameter}`),
         expected,
       );
     });
@@ -419,11 +419,9 @@ suite('every answer', () => {
     }
   });
 
-  test('at the root tells where the reference is', async () => {
-    assert.match(
-      assertProblem(await service.get('/'), 404, 'path-not-found').detail,
-      /reference is at \/docs\.$/,
-    );
+  test('to an unknown path tells where the reference is', async () => {
+    const { detail } = assertProblem(await service.get('/nowhere'), 404, 'path-not-found');
+    assert.match(detail, /reference is at \/docs\.$/);
   });
 });
 

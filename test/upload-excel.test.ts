@@ -433,7 +433,7 @@ suite('the parts of the body', () => {
       const name = nextTable();
       const { errors } = assertProblem(await send(name, parts), 422, 'invalid-parameter');
       assert.deepEqual(
-        errors.map((error) => [error.code, error.column]),
+        errors.map((error) => [error.code, error.parameter]),
         [[code, part]],
       );
       await assertNoTable(name);
@@ -545,7 +545,7 @@ suite('the choice of the cells', () => {
         422,
         'invalid-parameter',
       );
-      assert.deepEqual([`?${errors[0]!.column}=${errors[0]!.value}`, errors.length], [query, 1]);
+      assert.deepEqual([`?${errors[0]!.parameter}=${errors[0]!.value}`, errors.length], [query, 1]);
       if (query.includes('Fourth')) assert.match(detail, /First/, 'the sheets are named');
     });
   }

@@ -7,6 +7,8 @@ import { AppError } from '../errors.ts';
 
 /** What a verified token allows. */
 export interface Grants {
+  /** The token's `sub`, for the log, shortened; undefined: none. */
+  subject: string | undefined;
   scopes: ReadonlySet<string>;
   /** Patterns of schema names with `*`; undefined: every schema. */
   schemas: string[] | undefined;
@@ -18,8 +20,16 @@ export type Scope = 'table:create' | 'table:load' | 'table:replace' | 'table:rea
 
 const expired = 'The access token has expired.';
 
+const maxShownSubject = 200;
+
 /** Clocks of issuer and service may differ by this much. */
 const clockSkewSeconds = 30;
+
+/**
+ * RFC 6750 section 2.1. A second "Bearer" is accepted: whoever pastes a whole header into a field for the token, as on the
+ * reference page, sends one.
+ */
+const authorizationForm = /^Bearer +(?:Bearer +)?([A-Za-z0-9._~+/-]+=*) *$/i;
 
 /**
  * Verifies the `Authorization` header.
@@ -32,7 +42,7 @@ export async function authenticate(header: string | undefined, settings: TokenSe
       headers: { 'www-authenticate': 'Bearer realm="tablewright"' },
     });
   }
-  const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header);
+  const match = authorizationForm.exec(header);
   if (!match) throw invalidToken('The Authorization header does not have the form "Bearer <token>".');
   const token = match[1]!;
   const known = knownTokens(settings);
@@ -128,8 +138,9 @@ function invalidToken(detail: string): AppError {
 }
 
 function grantsOf(payload: JWTPayload): Grants {
-  const { scope, scp, schemas, role } = payload;
+  const { sub, scope, scp, schemas, role } = payload;
   return {
+    subject: typeof sub === 'string' ? sub.slice(0, maxShownSubject) : undefined,
     scopes: new Set(wordsOf(scope ?? scp, 'scope')),
     schemas: schemas === undefined ? undefined : wordsOf(schemas, 'schemas'),
     role: role === undefined ? undefined : roleOf(role),

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { LimitsConfig } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
+import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
 
 export const apiVersion = '1.0.0';
@@ -15,8 +16,17 @@ const summary =
   'Turns a table definition, JSON rows or a spreadsheet into a real PostgreSQL table: all or nothing, with every bad cell named.';
 
 // The page's scripts and styles are this service's own; nothing is loaded from elsewhere.
-const pagePolicy =
+export const pagePolicy =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'none'; img-src 'self' data:; object-src 'none'; style-src 'self' 'unsafe-inline'";
+
+// Every error answer has the same schema, which is shown once at the end of the page; here each one is its codes.
+const pageStyle = `
+.swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) :is(.response-controls, .model-example, .response-content-type) { display: none; }
+.swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) td { padding-top: 4px; padding-bottom: 4px; }
+.swagger-ui .info { margin: 28px 0 16px; }
+.swagger-ui .info .renderedMarkdown ul { columns: 3 22em; padding-left: 1.2em; }
+.swagger-ui .info .renderedMarkdown li { font-size: 13px; margin: 2px 0; }
+`;
 
 /** @param limits in force here; the document states them */
 export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig): Promise<void> {
@@ -26,7 +36,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       info: {
         title: 'Tablewright',
         version: apiVersion,
-        description: `${summary}\n\n${limitsInWords(limits)}`,
+        description: `${summary}\n\nGuides: ${guideLinks()}\n\n${limitsInWords(limits)}`,
         contact: { name: 'The Tablewright authors' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
@@ -63,7 +73,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     uiConfig: { docExpansion: 'list', deepLinking: true, persistAuthorization: true, layout: 'BaseLayout' },
-    theme: { title: 'Tablewright API' },
+    theme: { title: 'Tablewright API', css: [{ filename: 'reference.css', content: pageStyle }] },
     staticCSP: pagePolicy,
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
@@ -210,7 +220,10 @@ export const LocatedProblem = Type.Object(
       Type.String({ description: 'As Excel writes it, `Orders!C1483`, for spreadsheets.' }),
     ),
     row: Type.Optional(Type.Integer({ description: '1-based data row.' })),
-    column: Type.Optional(Type.String({ description: 'Name of the column or parameter.' })),
+    column: Type.Optional(Type.String({ description: 'Name of the column.' })),
+    parameter: Type.Optional(
+      Type.String({ description: 'Name of the parameter (path or query) or of the part of the form.' }),
+    ),
     value: Type.Optional(Type.String({ description: 'What was found, shortened.' })),
     code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: ['not-a-number'] }),
     detail: Type.String({ description: 'The same in words, and the remedy where it is not plain.' }),

@@ -7,6 +7,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorCatalogue, type Problem } from '../errors.ts';
 import { toAppError } from '../postgres/sqlstate.ts';
+import { factsOf } from './access-log.ts';
 
 export interface ProblemDocument {
   type: string;
@@ -39,15 +40,19 @@ export function sendProblem(thrown: unknown, request: FastifyRequest, reply: Fas
   return reply.send(prepareProblem(thrown, request, reply));
 }
 
-/** Sets status and headers of the answer, logs what is ours, and answers the body to send. */
-export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): string {
+/**
+ * Sets the status and the headers of the answer, logs errors of the service itself, and returns the body to send.
+ *
+ * The body is bytes: to a text Fastify would add `; charset=utf-8`, which the media type does not have (RFC 9457 section 6.1).
+ */
+export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Buffer {
   const error = asAppError(thrown);
   if (error.status >= 500) {
     request.log.error({ err: error.cause ?? thrown, code: error.code }, 'request failed');
   }
-  reply.problemCode = error.code;
+  factsOf(request).code = error.code;
   reply.code(error.status).headers(error.headers).type(problemContentType);
-  return JSON.stringify(problemDocument(error, request.id));
+  return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 
 /** Every thrown value's place in the catalogue. */
@@ -84,11 +89,4 @@ function unsupportedMediaType(): AppError {
     'unsupported-media-type',
     'The Content-Type is missing or not one that this path accepts (JSON: application/json; spreadsheets: multipart/form-data).',
   );
-}
-
-declare module 'fastify' {
-  interface FastifyReply {
-    /** The catalogue code of the problem answered, for the log line. */
-    problemCode: string | null;
-  }
 }

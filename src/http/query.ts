@@ -57,7 +57,7 @@ function parameterValue(text: unknown, schema: ParameterSchema): unknown {
 
 function unknownParameter(name: string, known: string[]): Problem {
   return {
-    column: name,
+    parameter: name,
     code: 'unknown-parameter',
     detail: `There is no query parameter "${name}" here; there are ${known.join(', ')}.`,
   };
@@ -65,7 +65,7 @@ function unknownParameter(name: string, known: string[]): Problem {
 
 function refusedValue(name: string, value: unknown, schema: ParameterSchema): Problem {
   return {
-    column: name,
+    parameter: name,
     ...(value !== undefined && { value: String(value).slice(0, 100) }),
     code: 'invalid-parameter',
     detail: Array.isArray(value)

@@ -3,6 +3,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { factsOf } from './access-log.ts';
 
 export interface BodyLimits {
   maxBodyBytes: number;
@@ -31,6 +32,7 @@ export async function* readBody(
   if (stated > limits.maxBodyBytes) throw tooLarge(limits);
   // Left before the end, the request must stay as it is: what follows is still to be read, to answer over it.
   const chunks = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
+  const facts = factsOf(request);
   let received = 0;
   let waitedMs = 0;
   let receivedMeanwhile = 0;
@@ -42,6 +44,7 @@ export async function* readBody(
       if (chunk === undefined) return;
       waitedMs += performance.now() - waitsSince;
       received += chunk.length;
+      facts.bytes = received;
       receivedMeanwhile += chunk.length;
       if (waitedMs >= limits.bodyIdleTimeoutMs) {
         if (receivedMeanwhile < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(limits);

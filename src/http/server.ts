@@ -12,7 +12,9 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { AppError } from '../errors.ts';
+import { logAnswered, logClientGone, writeAccessLog } from './access-log.ts';
 import type { HttpContext } from './context.ts';
+import { allowOrigins } from './cors.ts';
 import { registerOpenApi } from './openapi.ts';
 import {
   asAppError,
@@ -24,7 +26,7 @@ import {
 import { ClientGone } from './request-body.ts';
 import { createTableRoute } from './routes/create-table.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
-import { errorDocumentationRoute } from './routes/error-documentation.ts';
+import { guideRoutes } from './routes/guides.ts';
 import { healthRoutes } from './routes/health.ts';
 import { inspectExcelRoute } from './routes/inspect-excel.ts';
 import { uploadExcelRoute } from './routes/upload-excel.ts';
@@ -45,7 +47,11 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     routerOptions: { maxParamLength: 1024 },
     // Uploads may last for hours; what a body must bring in a time bounds them.
     requestTimeout: 0,
-    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      // The hooks do not run for a request that Fastify cannot route.
+      reply.raw.once('finish', () => logAnswered(request, reply));
+      sendProblem(error, request, reply);
+    },
     clientErrorHandler: answerUnparsable,
     forceCloseConnections: 'idle',
     // Node's own answer would be no problem document; `refuseMissingHost` gives one.
@@ -55,31 +61,24 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   });
 
   app.server.headersTimeout = headersTimeoutMs;
-  app.decorateReply('problemCode', null);
   const methodsByPath = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide) return;
     methodsByPath.set(url, new Set(methodsByPath.get(url)).union(new Set([method].flat())));
   });
+  writeAccessLog(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
+  });
+  allowOrigins(app, context.config.http.corsOrigins);
+  app.addHook('onRequest', async (request) => {
     refuseMissingHost(request);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
   closeConnectionsAtTheEnd(app, context);
-  app.addHook('onResponse', async (request, reply) => {
-    const { problemCode } = reply;
-    request.log.info({
-      method: request.method,
-      route: request.routeOptions.url ?? null,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
-      ...(problemCode && { code: problemCode }),
-    });
-  });
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof ClientGone) {
-      request.log.info('client gone');
+      logClientGone(request, reply);
       reply.hijack();
       request.raw.destroy();
       return;
@@ -101,7 +100,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   app.removeAllContentTypeParsers();
   await registerOpenApi(app, context.config.limits);
   healthRoutes(app, context);
-  errorDocumentationRoute(app);
+  guideRoutes(app);
   await app.register(async (api) => {
     acceptBodies(api, 'application/json');
     createTableRoute(api, context);
@@ -206,7 +205,7 @@ function sendProblemOverUnreadBody(error: unknown, request: FastifyRequest, repl
   response.writeHead(reply.statusCode, {
     ...reply.getHeaders(),
     connection: 'close',
-    'content-length': Buffer.byteLength(body),
+    'content-length': body.length,
   } as OutgoingHttpHeaders);
   response.write(body);
 

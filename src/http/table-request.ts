@@ -6,6 +6,7 @@ import Type from 'typebox';
 import { AppError, wrongParameter } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
 import { identifierFault, isSystemSchema } from '../tables/identifiers.ts';
+import { factsOf } from './access-log.ts';
 import { authenticate, type Grants, requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { ClientGone } from './request-body.ts';
@@ -53,6 +54,7 @@ export async function admitRequest(
     });
   }
   const grants = await authenticate(request.headers.authorization, context.tokens);
+  if (grants.subject !== undefined) factsOf(request).subject = grants.subject;
   requireScope(grants, scope);
   return { grants, signal: abortSignalOf(reply, context.stopping) };
 }
@@ -73,6 +75,7 @@ export async function admitTableRequest(
   const { table_name: name } = request.params as { table_name: string };
   refuseUnfitName('table_name', name);
   refuseUnfitName('schema', schema);
+  Object.assign(factsOf(request), { schema, table: name });
   if (isSystemSchema(schema)) {
     throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
   }

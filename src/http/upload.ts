@@ -7,6 +7,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
 import { type IfExists, loadTable, type OnConflict } from '../loading/load-table.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
+import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { tableErrors } from './openapi.ts';
@@ -164,6 +165,7 @@ export async function answerUpload(
       duration_ms: Math.round(performance.now() - startedAt),
       ...(query.dry_run && { dry_run: true }),
     };
+    factsOf(reply.request).rows = loaded.rows;
     const isCreated = loaded.isNew && !query.dry_run;
     if (isCreated) reply.header('location', tableLocation(table));
     return reply.code(isCreated ? 201 : 200).send({ table: loaded.table, load });

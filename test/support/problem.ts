@@ -17,7 +17,7 @@ const leak =
 export function assertProblem(answer: TestAnswer, status: number, code: ErrorCode): ProblemBody {
   const { body } = answer;
   assert.equal(answer.status, status, `${answer.status} ${JSON.stringify(body)}`);
-  assert.match(answer.headers.get('content-type') ?? '', /^application\/problem\+json/);
+  assert.equal(answer.headers.get('content-type'), 'application/problem+json');
   assert.equal(body.code, code, JSON.stringify(body));
   assert.equal(body.status, status);
   assert.equal(body.title, errorCatalogue[code].title);
@@ -32,6 +32,7 @@ export function assertProblem(answer: TestAnswer, status: number, code: ErrorCod
     for (const problem of body.errors) {
       assert.match(problem.code, /^[a-z-]+$/);
       assert.equal(typeof problem.detail, 'string');
+      assert.equal('parameter' in problem, code === 'invalid-parameter', JSON.stringify(problem));
     }
   }
   return { detail: body.detail, errors: body.errors ?? [], error_count: body.error_count ?? 0 };

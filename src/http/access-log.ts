@@ -1,0 +1,54 @@
+/**
+ * The access log: one line for each request, with what an operator asks about it later. It never holds a token, a query string,
+ * a header or the value of a cell.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+/** What the line says beyond the request itself; each part is filled in by whoever learns it first. */
+export interface RequestFacts {
+  /** The token's `sub`. */
+  subject?: string;
+  schema?: string;
+  table?: string;
+  /** Rows that were loaded. */
+  rows?: number;
+  /** Bytes of the body that were received. */
+  bytes?: number;
+  /** The catalogue code of the problem that was answered. */
+  code?: string;
+}
+
+const maxPathLength = 500;
+
+const factsByRequest = new WeakMap<FastifyRequest, RequestFacts>();
+
+/** The facts of a request, to be added to. */
+export function factsOf(request: FastifyRequest): RequestFacts {
+  const facts = factsByRequest.get(request) ?? {};
+  factsByRequest.set(request, facts);
+  return facts;
+}
+
+export function writeAccessLog(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => logAnswered(request, reply));
+}
+
+/** Writes the line of a request that was answered. */
+export function logAnswered(request: FastifyRequest, reply: FastifyReply): void {
+  request.log.info({ ...lineOf(request, reply), status: reply.statusCode }, 'request');
+}
+
+/** Writes the line of a request whose client closed the connection before it was answered. */
+export function logClientGone(request: FastifyRequest, reply: FastifyReply): void {
+  request.log.info({ ...lineOf(request, reply), status: null }, 'client gone');
+}
+
+function lineOf(request: FastifyRequest, reply: FastifyReply): object {
+  return {
+    method: request.method,
+    path: request.url.split('?', 1)[0]!.slice(0, maxPathLength),
+    route: request.routeOptions.url ?? null,
+    ms: Math.round(reply.elapsedTime),
+    ...factsOf(request),
+  };
+}

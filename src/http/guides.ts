@@ -1,0 +1,157 @@
+/**
+ * The guides of docs/ as the service serves them: Markdown for programs and terminals, HTML for browsers.
+ */
+import { readFileSync } from 'node:fs';
+import { Marked, type RendererThis, type Token, type Tokens } from 'marked';
+import { errorCatalogue } from '../errors.ts';
+
+export interface Guide {
+  /** Its path under /docs, and its file in docs/ without `.md`. */
+  name: string;
+  title: string;
+  about: string;
+}
+
+export const guides: Guide[] = [
+  {
+    name: 'definitions',
+    title: 'Definitions',
+    about: 'types, defaults, keys, and each problem of a definition',
+  },
+  {
+    name: 'loading',
+    title: 'Loading rows',
+    about: 'how rows become a table, and every parameter of an upload',
+  },
+  { name: 'spreadsheets', title: 'Spreadsheets', about: 'sheets, headers, cells and formats' },
+  { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
+  { name: 'limits', title: 'Limits', about: 'every limit and its default' },
+  { name: 'performance', title: 'Performance', about: 'what was measured, and how to repeat it' },
+];
+
+/** The Markdown text of a guide. */
+export function readGuide(name: string): string {
+  return readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
+}
+
+/** The links to all guides, as one line of Markdown. */
+export function guideLinks(): string {
+  return guides.map(({ name, title }) => `[${title}](/docs/${name})`).join(' · ');
+}
+
+/**
+ * The HTML page of a Markdown text. Everything it needs comes from this service, and no script is on it.
+ *
+ * @param path the path of the page, such as `/docs/loading`
+ */
+export function renderPage(markdown: string, path: string): string {
+  const tokens = marked.lexer(markdown);
+  const headings = tokens.filter((token) => token.type === 'heading') as Tokens.Heading[];
+  const title = headings[0]?.text.replaceAll('`', '') ?? 'Tablewright';
+  const sections = headings.filter(({ depth }) => depth === 2);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} · Tablewright</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${stylesheetPath}">
+<nav>
+${navigation(path, sections.length > 1 ? sections : [])}
+</nav>
+<main>
+${marked.parser(tokens)}</main>
+</html>
+`;
+}
+
+function navigation(path: string, sections: Tokens.Heading[]): string {
+  const link = (to: string, text: string, inner = '') =>
+    `<li><a href="${to}"${to === path ? ' aria-current="page"' : ''}>${text}</a>${inner}</li>`;
+  const list = (items: string[]) => `<ul>\n${items.join('\n')}\n</ul>`;
+  const within = sections.map(({ text }) => link(`#${slug(text)}`, escapeHtml(text.replaceAll('`', ''))));
+  const contents = within.length === 0 ? '' : `\n${list(within)}\n`;
+  const pages = guides.map(({ name, title }) =>
+    link(`/docs/${name}`, title, `/docs/${name}` === path ? contents : ''),
+  );
+  return list([link('/', '<strong>Tablewright</strong>'), link('/docs', 'API reference'), ...pages]);
+}
+
+const marked = new Marked({
+  renderer: {
+    // Nothing in the guides is HTML; what looks like it is text.
+    html: ({ text }) => escapeHtml(text),
+    heading(this: RendererThis, { tokens, depth, text }) {
+      return `<h${depth} id="${slug(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    link(this: RendererThis, { href, tokens }) {
+      // A guide names the others by their files, which nobody sees here.
+      const named = guides.find(({ name }) => tokens[0]?.raw === `${name}.md`);
+      const text = named?.title ?? this.parser.parseInline(tokens as Token[]);
+      const target = servedPath(href);
+      return target === undefined ? text : `<a href="${escapeHtml(target)}">${text}</a>`;
+    },
+  },
+});
+
+/** Where a link of a guide leads here; undefined: to a file of the repository that is not served. */
+function servedPath(href: string): string | undefined {
+  if (/^(https?:|\/)/.test(href)) return href;
+  const [file = '', fragment] = href.split('#');
+  if (fragment !== undefined && fragment in errorCatalogue && (file === '' || file === 'errors.md')) {
+    return `/docs/errors/${fragment}`;
+  }
+  if (file === '') return href;
+  const guide = guides.find(({ name }) => file === `${name}.md`);
+  return guide && `/docs/${guide.name}${fragment === undefined ? '' : `#${fragment}`}`;
+}
+
+/** The fragment of a heading, as GitHub makes it, so that the links of the guides work in both places. */
+function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}
+
+export const stylesheetPath = '/docs/guides.css';
+
+export const stylesheet = `
+:root { color-scheme: light dark; --line: #d0d7de; --soft: #f6f8fa; --link: #0550ae; --quiet: #57606a; }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #3d444d; --soft: #1b2129; --link: #79b8ff; --quiet: #9da7b3; }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; max-width: 76rem; padding: 0 1.5rem; display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 3rem;
+  font: 16px/1.6 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+}
+nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto; padding: 2rem 0; font-size: 0.9rem; }
+nav ul { list-style: none; margin: 0; padding: 0; }
+nav li { margin: 0.2rem 0; }
+nav ul ul { margin-left: 0.9rem; border-left: 1px solid var(--line); padding-left: 0.8rem; }
+nav a { color: inherit; }
+nav a[aria-current] { font-weight: 600; }
+main { padding: 1.4rem 0 5rem; min-width: 0; overflow-wrap: break-word; }
+a { color: var(--link); text-decoration: none; }
+a:hover { text-decoration: underline; }
+h1, h2, h3 { line-height: 1.25; margin: 2.2em 0 0.7em; scroll-margin-top: 1rem; }
+h1 { margin-top: 0.4em; }
+h2 { border-bottom: 1px solid var(--line); padding-bottom: 0.25em; }
+p, ul, ol { max-width: 46rem; }
+code { font: 0.87em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; background: var(--soft); padding: 0.1em 0.3em; border-radius: 4px; }
+pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: 0.8rem 1rem; overflow-x: auto; }
+pre code { padding: 0; background: none; }
+table { border-collapse: collapse; display: block; overflow-x: auto; font-size: 0.92rem; }
+th, td { border: 1px solid var(--line); padding: 0.35rem 0.7rem; text-align: left; vertical-align: top; }
+th { background: var(--soft); }
+th:empty { padding: 0; border: 0; }
+@media (max-width: 50rem) {
+  body { display: block; }
+  nav { position: static; max-height: none; padding-bottom: 0; }
+}
+`;

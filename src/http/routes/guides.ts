@@ -1,0 +1,89 @@
+/**
+ * The pages that people read: `/`, the guides under `/docs`, and `/docs/errors/{code}`, where the `type` of every problem leads.
+ *
+ * A browser gets HTML. Whoever does not ask for HTML gets Markdown, which is easy to read in a terminal.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../errors.ts';
+import { guides, readGuide, renderPage, stylesheet, stylesheetPath } from '../guides.ts';
+import { pagePolicy } from '../openapi.ts';
+
+export function guideRoutes(app: FastifyInstance): void {
+  const hidden = { schema: { hide: true } };
+  const get = (path: string, markdown: string) =>
+    app.get(path, hidden, async (request, reply) => sendPage(request, reply, path, markdown));
+
+  app.get(stylesheetPath, hidden, async (_request, reply) =>
+    reply.type('text/css; charset=utf-8').header('cache-control', 'max-age=3600').send(stylesheet),
+  );
+  get('/', startPage());
+  for (const { name } of guides) {
+    const markdown = readGuide(name);
+    get(`/docs/${name}`, name === 'errors' ? introductionOf(markdown) : markdown);
+    app.get(`/docs/${name}.md`, hidden, async (_request, reply) => reply.type(markdownType).send(markdown));
+    // Where the links of an error's section lead when it is read as Markdown.
+    app.get(`/docs/errors/${name}.md`, hidden, async (_request, reply) =>
+      reply.redirect(`/docs/${name}.md`, 308),
+    );
+  }
+
+  const sections = sectionsOf(readGuide('errors'));
+  app.get<{ Params: { code: string } }>('/docs/errors/:code', hidden, async (request, reply) => {
+    const { code } = request.params;
+    const section = sections.get(code);
+    if (section === undefined) {
+      throw new AppError(
+        'path-not-found',
+        `There is no error code "${code.slice(0, 100)}". All codes are at /docs/errors.`,
+      );
+    }
+    return sendPage(request, reply, `/docs/errors/${code}`, section);
+  });
+}
+
+const markdownType = 'text/markdown; charset=utf-8';
+
+/** The HTML of the pages asked for so far. There are as many as files and error codes. */
+const rendered = new Map<string, string>();
+
+function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  path: string,
+  markdown: string,
+): FastifyReply {
+  reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '));
+  if (!/\btext\/html\b/i.test(request.headers.accept ?? '')) return reply.type(markdownType).send(markdown);
+  const html = rendered.get(path) ?? renderPage(markdown, path);
+  rendered.set(path, html);
+  return reply
+    .type('text/html; charset=utf-8')
+    .header('content-security-policy', pagePolicy)
+    .header('x-content-type-options', 'nosniff')
+    .send(html);
+}
+
+function startPage(): string {
+  const lines = guides.map(({ name, title, about }) => `- [${title}](/docs/${name}): ${about}`);
+  return `# Tablewright
+
+Tablewright turns a table definition, JSON rows or a spreadsheet into a PostgreSQL table, over HTTP.
+
+- [API reference](/docs): every operation, to be tried out on the page
+- [OpenAPI document](/openapi.json): for generators of clients
+${lines.join('\n')}
+
+[/healthz](/healthz) answers while the process runs, [/readyz](/readyz) while the database answers.
+`;
+}
+
+/** A guide up to its first section. */
+function introductionOf(guide: string): string {
+  return guide.slice(0, guide.search(/^## /m));
+}
+
+/** docs/errors.md, cut at its `## code` headings. */
+function sectionsOf(guide: string): Map<string, string> {
+  const sections = guide.split(/^(?=## )/m).slice(1);
+  return new Map(sections.map((section) => [/^## `?([\w-]+)/.exec(section)?.[1] ?? '', section]));
+}
