@@ -442,7 +442,7 @@ suite('wrong definitions', () => {
     [
       'rows beside the table',
       { table: { columns: [a] }, data: [] },
-      /"data"; only "table" is known here\. Rows are sent to upload\/json/,
+      /"data"; only "table" is known here\. Send rows to upload\/json/,
     ],
     [
       'an unknown field beside the table',

@@ -28,7 +28,6 @@ const table = { columns: [{ name: 'a', type: 'text' }] };
 
 suite('paths', () => {
   const paths = [
-    '/',
     '/api',
     '/api/v1',
     '/api/v1/table',
@@ -220,7 +219,8 @@ suite('bodies', () => {
     }
     const answer = await sendUntilAnswered('/table/a', ' ', ' '.repeat(1000));
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /5000 bytes \(MAX_DEFINITION_BYTES\)/);
-    assert.ok(performance.now() - startedAt < 2000, 'without waiting for what lingers');
+    // Each of the three answers would take 3 s if the service waited for the rest of the body.
+    assert.ok(performance.now() - startedAt < 8500, 'without waiting for what lingers');
   });
 
   test('over the limit reach their end where the client reads only then', async () => {

@@ -21,7 +21,8 @@ export const pagePolicy =
 
 // Every error answer has the same schema, which is shown once at the end of the page; here each one is its codes.
 const pageStyle = `
-.swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) :is(.response-controls, .model-example, .response-content-type) { display: none; }
+.swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) :is(.response-controls, .model-example, .headers-wrapper, .headers__wrapper, h5, table.headers) { display: none; }
+.swagger-ui .responses-table .response-col_links, .swagger-ui .responses-table .col_header.response-col_links { display: none; }
 .swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) td { padding-top: 4px; padding-bottom: 4px; }
 .swagger-ui .info { margin: 28px 0 16px; }
 .swagger-ui .info .renderedMarkdown ul { columns: 3 22em; padding-left: 1.2em; }

@@ -23,8 +23,9 @@ const Body = Type.Object(
       Type.Object(
         { table: Type.Optional(TableDefinitionSchema) },
         {
-          description: 'The definition, as JSON. Without one the types are inferred from all rows.',
-          // The reference page fills its form with this.
+          description:
+            'The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. Without one (`{}`, or no such part) the types are inferred from all rows.',
+          // The reference page fills its form with this. A definition here would refuse every other file.
           examples: [{}],
         },
       ),

@@ -195,19 +195,47 @@ test('JSON that is no upload is named by pointer', () => {
   assert.deepEqual(refusal('{"data":{"a":[1]}}'), ['invalid-data', array, '/data']);
   assert.deepEqual(refusal('{"data":5}'), ['invalid-data', array, '/data']);
   assert.deepEqual(refusal('{"data":"x"}'), ['invalid-data', array, '/data']);
-  for (const body of ['[]', '[{"a":1}]', '"x"', '5', ' -1.5e3 ', 'null', 'true']) {
+  for (const body of ['"x"', '5', ' -1.5e3 ', 'null', 'true']) {
     assert.deepEqual(refusal(body), ['invalid-data', object, '']);
   }
   assert.deepEqual(refusal('{"table":{},"da/t~a":[]}'), [
     'invalid-data',
-    'The body has a member "da/t~a"; only "table" and "data" are known here.',
+    'The body has a member "da/t~a"; only "table" and "data" are known here. Rows must be inside "data", also when there is one JSON object per line: {"data": [{…}, …]}.',
     '/da~1t~0a',
   ]);
   assert.deepEqual(refusal('{"data":null,"d\\u0061ta":[]}'), [
     'invalid-data',
-    'The member "data" stands in the body twice.',
+    'The body has the member "data" twice.',
     '/data',
   ]);
+});
+
+test('a body in another shape or format gets an answer that says what to send', () => {
+  const wrapped = '{"data": [{…}, …]}.';
+  for (const body of ['[]', '[{"a":1}]', '\n[{"a":1}, 2]']) {
+    const [code, detail] = refusal(body);
+    assert.equal(code, 'invalid-data');
+    assert.equal(detail, `The body is an array. Put the rows inside "data": ${wrapped}`);
+  }
+  const [lines, perLine] = refusal('{"a":1}\n{"a":2}\n');
+  assert.equal(lines, 'invalid-data');
+  assert(perLine!.includes('one JSON object per line') && perLine!.endsWith(wrapped));
+  const files: [string, Buffer][] = [
+    ['.xlsx', Buffer.from('PK\u0003\u0004\u0014')],
+    ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
+    ['CSV', Buffer.from('id,name\n1,a\n')],
+  ];
+  for (const [format, body] of files) {
+    const [code, detail] = refusal(body);
+    assert.equal(code, 'invalid-json', format);
+    assert.match(
+      detail!,
+      /^Byte 0: .* Send a workbook or a text file such as CSV to upload\/excel, /,
+      format,
+    );
+  }
+  assert.doesNotMatch(refusal('[{"a":1},')[1]!, /upload\/excel/);
+  assert.doesNotMatch(refusal('{"data":[{"a":x')[1]!, /upload\/excel/);
 });
 
 test('members that are null are absent', () => {

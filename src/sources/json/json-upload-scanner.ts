@@ -39,17 +39,24 @@ const IN_KEY = 9;
 const IN_VALUE = 10;
 const IN_ROWS = 11;
 
-/** Where what people put at the top belongs. */
-function placeOf(member: string): string {
-  if (member === 'columns' || member === 'constraints')
-    return ` It belongs into "table": {"table": {"${member}": …}}.`;
-  if (member === 'data') return ' Rows are sent to upload/json, or are in the file.';
-  if (member === 'rows' || member === 'records') return ' Rows are sent as "data": {"data": [{…}, …]}.';
-  return '';
+/** What is wrong with a member that the body does not have, and where people's usual members belong. */
+function unknownMember(member: string, takesRows: boolean): string {
+  if (member === 'columns') return '"columns" must be inside "table": {"table": {"columns": […]}}.';
+  if (member === 'constraints') {
+    return '"constraints" must be inside "table": {"table": {"columns": […], "constraints": {…}}}.';
+  }
+  const known = `The body has a member "${member}"; only ${takesRows ? '"table" and "data" are' : '"table" is'} known here.`;
+  if (takesRows) {
+    return `${known} Rows must be inside "data", also when there is one JSON object per line: {"data": [{…}, …]}.`;
+  }
+  return member === 'data' ? `${known} Send rows to upload/json, or in the file.` : known;
 }
 
 const WRONG_DEFINITION = 'The body must be an object that holds "table".';
 const WRONG_DOCUMENT = 'The body must be an object that holds "table", "data" or both.';
+const BARE_ARRAY = 'The body is an array. Put the rows inside "data": {"data": [{…}, …]}.';
+const NOT_JSON_AT_ALL =
+  'Send a workbook or a text file such as CSV to upload/excel, as the part "file" of a multipart/form-data body.';
 const WRONG_DATA = 'The member "data" must be an array of row objects.';
 
 export class JsonUploadScanner {
@@ -129,7 +136,8 @@ export class JsonUploadScanner {
     const isNumber = this.#state === IN_VALUE && !this.#isObject && this.#value.isComplete();
     if (this.#state !== DOCUMENT_END && !isNumber) throw this.#incomplete();
     if (!this.#isObject) {
-      throw invalidBody('', 'wrong-type', this.#takesRows ? WRONG_DOCUMENT : WRONG_DEFINITION);
+      const expected = this.#firstByte === 0x5b ? BARE_ARRAY : WRONG_DOCUMENT;
+      throw invalidBody('', 'wrong-type', this.#takesRows ? expected : WRONG_DEFINITION);
     }
   }
 
@@ -216,12 +224,10 @@ export class JsonUploadScanner {
     const pointer = pointerTo(name);
     if (name !== 'table' && !(name === 'data' && this.#takesRows)) {
       const shown = name.length > 63 ? `${name.slice(0, 63)}…` : name;
-      const known = this.#takesRows ? '"table" and "data" are' : '"table" is';
-      const detail = `The body has a member "${shown}"; only ${known} known here.${placeOf(shown)}`;
-      throw invalidBody(pointer, 'unknown-key', detail);
+      throw invalidBody(pointer, 'unknown-key', unknownMember(shown, this.#takesRows));
     }
     if (this.#members.has(name)) {
-      throw invalidBody(pointer, 'repeated-key', `The member "${name}" stands in the body twice.`);
+      throw invalidBody(pointer, 'repeated-key', `The body has the member "${name}" twice.`);
     }
     this.#members.add(name);
     this.#member = name;
@@ -269,7 +275,7 @@ export class JsonUploadScanner {
       : error.message;
     return new AppError(
       'invalid-json',
-      `Byte ${this.#origin + error.position}${place && ` (${place})`}: ${what}.`,
+      `Byte ${this.#origin + error.position}${place && ` (${place})`}: ${what}.${this.#otherFormat()}`,
     );
   }
 
@@ -278,6 +284,12 @@ export class JsonUploadScanner {
     if (this.#origin !== 0 || position < 0) return '';
     const before = chunk.toString('utf8', 0, position).split('\n');
     return before.length === 1 ? '' : `line ${before.length}, column ${before.at(-1)!.length + 1}`;
+  }
+
+  /** What to do with a body that does not begin as JSON: it is a file of another format. */
+  #otherFormat(): string {
+    const isOther = this.#takesRows && !this.#isObject && this.#firstByte !== 0x5b;
+    return isOther ? ` ${NOT_JSON_AT_ALL}` : '';
   }
 
   #incomplete(): AppError {
