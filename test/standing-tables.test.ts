@@ -127,7 +127,10 @@ suite('a trigger that ends with another code than that of RAISE', () => {
       CREATE TRIGGER r BEFORE TRUNCATE ON t EXECUTE FUNCTION keep_all()`);
     const answer = await service.post('/table/t/upload/json?if_exists=truncate', { data: a(1) });
     const { detail } = assertProblem(answer, 422, 'invalid-data');
-    assert.equal(detail, 'A trigger of the table refuses the data: nothing is ever emptied here');
+    assert.equal(
+      detail,
+      'A trigger or another function of the database refuses this: nothing is ever emptied here',
+    );
   });
 });
 
@@ -193,7 +196,7 @@ test('rows that a trigger leaves out are not counted, and told of', async () => 
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual([body.load.rows, body.load.updated, body.load.skipped], [2, 0, 0], query);
     assert.deepEqual(body.load.warnings, [
-      { code: 'suppressed-rows', detail: 'A trigger of the table left out 2 rows.' },
+      { code: 'suppressed-rows', detail: 'A trigger or a rule of the table left out 2 rows.' },
     ]);
   }
 });

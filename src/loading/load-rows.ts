@@ -185,7 +185,8 @@ async function loadStraight<Result>(
         const findRow = () => named.row ?? places.rowNumbers.rowOf(session.rowsBefore);
         const ofDefault = session.refusal && (await failingDefault(client, failed, places, findRow));
         if (ofDefault) return problems.add(ofDefault);
-        if (!isRefusalOfData(error)) throw error;
+        // A row may also be refused by an error in an expression of the table: a CHECK, a policy, an index.
+        if (!isRefusalOfData(error) && named.row === undefined) throw error;
         if (!canBeStaged) return problems.add(named);
         await orElse(problems, named, async () => {
           const shapes = await stage();
@@ -301,7 +302,11 @@ async function loadStaged<Result>(
         const failed = { relation, columns, brought: shapes.common(), error };
         const ofDefault = await failingDefault(client, failed, places, findRow);
         if (ofDefault) return problems.add(ofDefault);
-        if (!isRefusal(error, columns)) throw error;
+        if (!isRefusal(error, columns)) {
+          const row = await findRefusedRow(client, move, shapes, refusal);
+          if (row === undefined) throw error;
+          return problems.add(refusedStagedRow(error, row, places));
+        }
         const inputs = inputRules(columns, inputCheck);
         await findViolations(client, { relation: stagingTable }, inputs, places, problems);
         const sent = { relation: staged, existing, conflict };

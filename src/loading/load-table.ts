@@ -377,5 +377,5 @@ function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWarning[]
 function suppressedRows(count: number): SourceWarning[] {
   if (count === 0) return [];
   const rows = count === 1 ? 'one row' : `${count} rows`;
-  return [{ code: 'suppressed-rows', detail: `A trigger of the table left out ${rows}.` }];
+  return [{ code: 'suppressed-rows', detail: `A trigger or a rule of the table left out ${rows}.` }];
 }

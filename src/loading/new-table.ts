@@ -2,11 +2,12 @@
  * A table that the upload makes: bare first, keys and references after the rows, and, for a replace, the swap.
  */
 import { randomBytes } from 'node:crypto';
-import type { ClientBase } from 'pg';
+import type { ClientBase, DatabaseError } from 'pg';
+import { AppError } from '../errors.ts';
 import { quoteQualified } from '../postgres/sql.ts';
-import { isRefusalOfData } from '../postgres/sqlstate.ts';
+import { isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
-import { tableExists } from '../tables/create-table.ts';
+import { isNameClash, tableExists } from '../tables/create-table.ts';
 import { addConstraints, continueNumbering, createBareTable } from '../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
@@ -32,7 +33,7 @@ export async function openNewTable(
   if (standing && !replaces) throw tableExists(schema, table.name, standing);
   const name = replaces ? `tablewright ${randomBytes(12).toString('hex')}` : table.name;
   if (replaces) await refuseDependents(client, schema, table.name);
-  await client.query(createBareTable(table, name));
+  await makeTable(client, table, name);
   const columns = await readLoadColumns(client, schema, name);
   const relation = quoteQualified(schema, name);
   return {
@@ -67,6 +68,23 @@ export async function openNewTable(
   };
 }
 
+/** @throws AppError `table-exists` if another session makes something of the same name at the same moment */
+async function makeTable(client: ClientBase, table: PreparedTable, name: string): Promise<void> {
+  try {
+    await client.query(createBareTable(table, name));
+  } catch (error) {
+    if (!isNameClash(error)) throw error;
+    const isRace = error.code === uniqueViolation;
+    const detail = isRace
+      ? `Another session created "${name}" in the schema "${table.schema}" at the same moment; send the request again.`
+      : `Something in the schema "${table.schema}" has the name of the table or of one of its sequences: ${error.message}.`;
+    throw new AppError('table-exists', detail, { cause: error });
+  }
+}
+
+/** Of the names in PostgreSQL's catalogue. */
+const uniqueViolation = '23505';
+
 /** Adds keys and references; what PostgreSQL refuses is undone and answered. */
 async function addKeys(
   client: ClientBase,
@@ -81,10 +99,24 @@ async function addKeys(
     await client.query(statement);
     return undefined;
   } catch (error) {
+    if (isNameClash(error)) throw nameTaken(error);
+    if (isUndefinedTable(error)) throw targetDropped(error);
     if (!isRefusalOfData(error)) throw error;
     await client.query('ROLLBACK TO SAVEPOINT "keys"');
     return error;
   }
+}
+
+/** The table itself was made before: its name is not the one that clashes. */
+function nameTaken(error: DatabaseError): AppError {
+  const detail = `The name of a constraint is already used in the schema: ${error.message}. Use another name, or leave it empty to have one chosen.`;
+  return new AppError('invalid-definition', detail, { cause: error });
+}
+
+/** The definition was checked before. */
+function targetDropped(cause: Error): AppError {
+  const detail = 'Another session dropped a table that a foreign key refers to; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
 }
 
 const maxLostObjects = 100;

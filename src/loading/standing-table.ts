@@ -2,8 +2,9 @@
  * A table that stands and is the definition: rows are added to it, or it is emptied first.
  */
 import { type ClientBase, DatabaseError } from 'pg';
-import { wrongParameter } from '../errors.ts';
+import { AppError, wrongParameter } from '../errors.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
+import { isUndefinedTable } from '../postgres/sqlstate.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
@@ -31,7 +32,8 @@ export async function openStandingTable(
   if (truncate) await refuseReferences(client, schema, name);
   // The strongest lock that is needed comes first: two uploads that strengthened theirs would wait for each other.
   const mode = addColumns ? 'ACCESS EXCLUSIVE' : 'ROW EXCLUSIVE';
-  await client.query(
+  await lockTable(
+    client,
     truncate ? await truncateStatement(client, relation) : `LOCK TABLE ${relation} IN ${mode} MODE`,
   );
   let columns = await readLoadColumns(client, schema, name);
@@ -58,6 +60,17 @@ export async function openStandingTable(
       return [];
     },
   };
+}
+
+/** @throws AppError `write-conflict` if the table, which was found before, is no longer there */
+async function lockTable(client: ClientBase, statement: string): Promise<void> {
+  try {
+    await client.query(statement);
+  } catch (error) {
+    if (!isUndefinedTable(error)) throw error;
+    const detail = 'Another session dropped or renamed the table at the same moment; send the request again.';
+    throw new AppError('write-conflict', detail, { cause: error });
+  }
 }
 
 async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {

@@ -10,7 +10,7 @@ function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg
 }
 
 /** Features, states and privileges, and what functions of the table say. */
-const tellsTheMessage = /^(0A|55|42501|P0|P0001|09|20|27|2F|38|39)$/;
+const tellsTheMessage = /^(0A|55|42501|42704|42710|42P07|P0|P0001|09|20|27|2F|38|39)$/;
 
 function codeOf(error: unknown): string | undefined {
   const result = toAppError(error);
@@ -75,10 +75,40 @@ test('what a function of the table does wrong is told as such', () => {
   const where = 'SQL statement "…"\nPL/pgSQL-Funktion f() Zeile 1 bei SQL-Anweisung';
   for (const code of ['42P01', '42703', '42601', '2BP01', '27000', '39004']) {
     const { code: answered, detail } = toAppError(postgresError(code, { where })) as AppError;
-    assert.deepEqual([answered, /function of the table/.test(detail)], ['invalid-data', true], code);
+    assert.deepEqual([answered, /function of the database/.test(detail)], ['invalid-data', true], code);
   }
   assert.equal(codeOf(postgresError('42501', { where })), 'permission-denied');
   assert.equal(codeOf(postgresError('40P01', { where })), 'write-conflict');
+});
+
+test('a function is recognized in every language, and never by the text of a query or the name of a table', () => {
+  const contexts = [
+    'función PL/pgSQL f() en la línea 1',
+    'SQL-Funktion »f« Anweisung 1',
+    'PL/pgSQL関数f()の1行目',
+  ];
+  for (const where of contexts)
+    assert.equal(codeOf(postgresError('42P01', { where })), 'invalid-data', where);
+  for (const where of ['COPY SQL, line 1', 'Context "PL/pgSQL function" …', '']) {
+    assert.equal(codeOf(postgresError('42P01', { where })), 'table-not-found', where);
+  }
+});
+
+test('a change of the catalogue by another session is a conflict, and no fault of the data or the service', () => {
+  const messages = [
+    'cache lookup failed for relation 16384',
+    'could not open relation with OID 16384',
+    'tuple concurrently updated',
+    'tuple concurrently deleted',
+  ];
+  for (const message of messages) {
+    assert.equal(codeOf(postgresError('XX000', { message })), 'write-conflict', message);
+    const raised = postgresError('XX000', { message, routine: 'exec_stmt_raise' });
+    assert.equal(codeOf(raised), undefined, message);
+  }
+  const inCatalogue = { schema: 'pg_catalog', table: 'pg_type', constraint: 'pg_type_typname_nsp_index' };
+  assert.equal(codeOf(postgresError('23505', inCatalogue)), 'write-conflict');
+  assert.ok(!isRefusalOfData(postgresError('23505', inCatalogue)));
 });
 
 test('the privilege to make temporary tables is named', () => {

@@ -26,15 +26,22 @@ const refusedValue: Rule = {
   detail: (error) => `PostgreSQL refuses a value${inColumn(error)}.`,
 };
 
-/** What a trigger raises is in the words of the table's owner, for whoever sends the rows. */
-const refusedByTrigger: Rule = {
+/** What RAISE says is in the words of the table's owner, for whoever sends the rows. It may be in a rule, a CHECK or a default, too. */
+const refusedByFunction: Rule = {
   code: 'invalid-data',
-  detail: (error) => `A trigger of the table refuses the data: ${error.message}`,
+  detail: (error) => `A trigger or another function of the database refuses this: ${error.message}`,
 };
 
 const failedFunction: Rule = {
   code: 'invalid-data',
-  detail: (error) => `A trigger or another function of the table fails for the data: ${error.message}`,
+  detail: (error) => `A trigger or another function of the database fails: ${error.message}`,
+};
+
+/** Two sessions change or create the same object: PostgreSQL finds that out in its own catalogue. */
+const changedMeanwhile: Rule = {
+  code: 'write-conflict',
+  detail:
+    'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment; send the request again.',
 };
 
 const invalidDefinition: Rule = {
@@ -70,7 +77,10 @@ export const sqlstateRules: Record<string, Rule> = {
   '42501': { code: 'permission-denied', detail: lackOfPrivilege },
   '3F000': { code: 'schema-not-found', detail: 'The schema does not exist.' },
   '42P01': { code: 'table-not-found', detail: 'The table does not exist.' },
-  '42P07': { code: 'table-exists', detail: 'A table or another relation with this name exists.' },
+  '42P07': {
+    code: 'table-exists',
+    detail: (error) => `Something in the schema already has the name: ${error.message}.`,
+  },
   '2BP01': { code: 'dependent-objects', detail: 'Other objects depend on the table.' },
   '42809': { code: 'invalid-parameter', detail: 'What has this name is no table, or none that takes rows.' },
   '0A': {
@@ -89,9 +99,12 @@ export const sqlstateRules: Record<string, Rule> = {
   '42701': { code: 'invalid-definition', detail: 'A column name is there twice.' },
   '42704': {
     code: 'invalid-definition',
-    detail: 'The definition names a type or another object that does not exist.',
+    detail: (error) => `PostgreSQL does not find a type or another object: ${error.message}.`,
   },
-  '42710': { code: 'invalid-definition', detail: 'A constraint name is there twice, or taken.' },
+  '42710': {
+    code: 'invalid-definition',
+    detail: (error) => `The name of a constraint or of another object is already used: ${error.message}.`,
+  },
   '42804': {
     code: 'invalid-definition',
     detail: 'A default or a foreign key has another type than its column.',
@@ -133,7 +146,7 @@ export const sqlstateRules: Record<string, Rule> = {
   '54001': { code: 'invalid-data', detail: 'A value is nested more deeply than PostgreSQL allows.' },
   // Raised, or come upon, by a trigger or another function of the table.
   P0: failedFunction,
-  P0001: refusedByTrigger,
+  P0001: refusedByFunction,
   '09': failedFunction,
   '20': failedFunction,
   '27': failedFunction,
@@ -213,6 +226,11 @@ export function isDeadlock(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '40P01';
 }
 
+/** Whether a table that the statement itself names does not exist: in contrast to one that a trigger misses. */
+export function isUndefinedTable(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === '42P01' && !isOfFunction(error);
+}
+
 /** Whether the role may not do or see something. */
 export function isLackOfPrivilege(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42501';
@@ -221,15 +239,30 @@ export function isLackOfPrivilege(error: unknown): boolean {
 function ruleFor(error: pg.DatabaseError): Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
+  if (isCatalogueRace(error)) return changedMeanwhile;
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   // XX is a fault, raised or not.
   if (isOfFunction(error) && !code.startsWith('XX')) {
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
-    if (isRaised(error)) return refusedByTrigger;
+    if (isRaised(error)) return refusedByFunction;
     // A table that a function does not find, say, is not the one of the request.
     return stated?.code === 'invalid-data' ? stated : failedFunction;
   }
-  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByTrigger);
+  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
+}
+
+/** Internal messages of PostgreSQL are never translated. */
+const raceMessages =
+  /^(cache lookup failed for|could not open relation with OID|could not find tuple for|tuple (concurrently|already) |relation \d+ (has been )?deleted)/;
+
+/**
+ * Whether PostgreSQL came upon a change of its catalogue by another session: a second row for the same object, or an object
+ * that is no longer there (XX000, internal_error).
+ */
+function isCatalogueRace(error: pg.DatabaseError): boolean {
+  if (isRaised(error)) return false;
+  if (error.code === '23505') return error.schema === 'pg_catalog';
+  return error.code === 'XX000' && raceMessages.test(error.message);
 }
 
 /** Whoever raises them: try again, or ask for a privilege. */
@@ -245,9 +278,14 @@ function isRaised(error: pg.DatabaseError): boolean {
   return error.routine === 'exec_stmt_raise';
 }
 
-/** The context names the language in every translation: "PL/pgSQL function f() line 1 at RAISE". */
+/**
+ * Whether the error arose within a function. The context then has a line with the function's language, somewhere in it:
+ * "PL/pgSQL function f() line 1 at RAISE", "función PL/pgSQL …", "SQL-Funktion …". What is in quotes is text of queries.
+ */
 function isOfFunction(error: pg.DatabaseError): boolean {
-  return isRaised(error) || /^PL\/pgSQL\b/m.test(error.where ?? '');
+  if (isRaised(error)) return true;
+  const lines = (error.where ?? '').replace(/"[^"]*"/g, '').split('\n');
+  return lines.some((line) => !line.startsWith('COPY ') && /\bPL\/|\bSQL\b/.test(line));
 }
 
 /**

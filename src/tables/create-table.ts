@@ -1,5 +1,5 @@
 /** Creates a table from a definition, or tells where the one that stands differs from it. */
-import type { ClientBase, DatabaseError, Pool } from 'pg';
+import { type ClientBase, DatabaseError, type Pool } from 'pg';
 import { AppError } from '../errors.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
 import { inTransaction } from '../postgres/transaction.ts';
@@ -53,9 +53,26 @@ export async function createTable(
   try {
     return await inTransaction(pool, transaction, create, lookUpDefinition(draft.request));
   } catch (error) {
-    if (!isStatementFault(error)) throw error;
+    if (!isStatementFault(error) && !isDroppedMeanwhile(error)) throw error;
   }
-  return inTransaction(pool, transaction, (client) => createTableWithin(client, options));
+  for (let tries = 1; ; tries++) {
+    try {
+      return await inTransaction(pool, transaction, (client) => createTableWithin(client, options));
+    } catch (error) {
+      if (!isDroppedMeanwhile(error)) throw error;
+      if (tries === maxTries) throw changedMeanwhile(schema, name, error);
+    }
+  }
+}
+
+/** The table was found, and then dropped by another session before it could be described. */
+function isDroppedMeanwhile(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'table-not-found';
+}
+
+function changedMeanwhile(schema: string, name: string, cause: unknown): AppError {
+  const detail = `Other sessions create and drop the table "${name}" in the schema "${schema}" at the same time; send the request again.`;
+  return new AppError('write-conflict', detail, { cause });
 }
 
 /**
@@ -140,6 +157,7 @@ async function tryCreate(
       const { rows } = await client.query<StandingObject>(findRelation(table.schema, table.name));
       if (rows[0] !== undefined) return rows[0];
       if (tries === maxTries) {
+        if (isAboutName(error, table.name)) throw changedMeanwhile(table.schema, table.name, error);
         const detail = 'The name of a constraint is taken in the schema; leave it empty to have one chosen.';
         throw new AppError('invalid-definition', detail, { cause: error });
       }
@@ -147,8 +165,14 @@ async function tryCreate(
   }
 }
 
+/** Names are in quotes of the server's language; a race for the catalogue's row tells them in its detail. */
+function isAboutName({ message, detail = '' }: DatabaseError, name: string): boolean {
+  return [message, detail].some((text) => text.split(/[^\p{Alphabetic}\p{Number}_$-]+/u).includes(name));
+}
+
 /** `duplicate_table`, `duplicate_object`, or a race for the row of PostgreSQL's own catalogue. */
-function isNameClash(error: DatabaseError): boolean {
+export function isNameClash(error: unknown): error is DatabaseError {
+  if (!(error instanceof DatabaseError)) return false;
   if (error.code === '42P07' || error.code === '42710') return true;
-  return error.code === '23505' && (error.table === 'pg_class' || error.table === 'pg_type');
+  return error.code === '23505' && error.schema === 'pg_catalog';
 }
