@@ -376,3 +376,40 @@ test('"char" takes one byte, and refuses what PostgreSQL would cut', async () =>
     { pointer: '/data/3/a', value: '\u0000', code: 'nul-character' },
   ]);
 });
+
+test('repeated keys of nested objects: json keeps both, jsonb warns', async () => {
+  const data = '[{"a":{"k":1,"k":2},"b":[{"x":{"k":1}}]},{"a":[{"c":{"k":1,"\\u006b":2}}],"b":{"k":1}}]';
+  const send = (table: string, body: string) =>
+    service.request('POST', `/table/${table}/upload/json`, {
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+  const inferred = await send('repeated_json', `{"data":${data}}`);
+  assert.equal(inferred.status, 201, JSON.stringify(inferred.body));
+  assert.deepEqual(
+    inferred.body.table.columns.map(({ type }: { type: string }) => type),
+    ['json', 'jsonb'],
+  );
+  assert.deepEqual(inferred.body.load.warnings, []);
+  assert.deepEqual(await service.rows('SELECT a::text AS a FROM repeated_json'), [
+    { a: '{"k":1,"k":2}' },
+    { a: '[{"c":{"k":1,"\\u006b":2}}]' },
+  ]);
+  const table = '{"columns":[{"name":"a","type":"jsonb"},{"name":"b","type":"jsonb[]"}]}';
+  const rows = '[{"a":{"k":1}},{"a":{"k":1,"k":2},"b":[{"y":1},{"x":1,"x":2}]},{"a":[{"k":1,"k":2}]}]';
+  const warned = await send('repeated_jsonb', `{"table":${table},"data":${rows}}`);
+  assert.deepEqual(warned.body.load.warnings, [
+    {
+      code: 'repeated-keys',
+      column: 'a',
+      detail:
+        'In 2 values of "a" an object names a key twice (first in row 2); jsonb kept only the last value of the key. A column of the type json keeps both.',
+    },
+    {
+      code: 'repeated-keys',
+      column: 'b',
+      detail:
+        'In one value of "b" an object names a key twice (first in row 2); jsonb kept only the last value of the key. A column of the type json keeps both.',
+    },
+  ]);
+});

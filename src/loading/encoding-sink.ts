@@ -18,6 +18,7 @@ import { faultyElement, faultyElementPath } from './encoders/array-shape.ts';
 import { type ColumnEncoder, isArrayEncoder } from './encoders/column-encoder.ts';
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
+import { repeatedKeys } from './encoders/json.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import * as codes from './encoders/type-codes.ts';
 import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
@@ -65,6 +66,8 @@ const maxRefusedRows = 100_000;
 export class EncodingSink implements CellSink {
   /** Rows encoded and handed on. */
   loaded = 0;
+  /** The columns of jsonb that lost values of repeated keys: the first such row, and how many there are. */
+  readonly repeatedKeys = new Map<string, { row: number; count: number }>();
   /** Which data row each loaded row is, in the order in which they were handed on. */
   readonly rowNumbers = new RowNumbers();
 
@@ -95,6 +98,8 @@ export class EncodingSink implements CellSink {
   #positionOf: Int32Array;
 
   #row = 0;
+  /** `repeatedKeys.count` at the beginning of the row. */
+  #repeatedKeys = 0;
   #stamp = 0;
   #isInRow = false;
   #rowStart = 0;
@@ -142,6 +147,7 @@ export class EncodingSink implements CellSink {
 
   beginRow(row: number): void {
     this.#row = row;
+    this.#repeatedKeys = repeatedKeys.count;
     this.#stamp += 1;
     this.#next = 0;
     // The shape before the first row has no columns, and nothing of it is ever handed on.
@@ -210,6 +216,7 @@ export class EncodingSink implements CellSink {
 
   endRow(): void {
     this.#isInRow = false;
+    if (this.#repeatedKeys !== repeatedKeys.count) this.#noteRepeatedKeys();
     if (this.#isOrdered && !this.#isRefused) this.#skipTo(this.#shape.columns.length);
     if (this.#isOrdered && !this.#isRefused && this.#shape.unseenRequired.length === 0) {
       this.#shape.rowNumbers.add(this.#row);
@@ -224,6 +231,17 @@ export class EncodingSink implements CellSink {
     }
     this.#placeRow();
     this.#countRow();
+  }
+
+  #noteRepeatedKeys(): void {
+    for (const [target, encoder] of this.#encoders.entries()) {
+      const count = encoder.repeatedKeys + (encoder.element?.repeatedKeys ?? 0);
+      if (count === 0) continue;
+      const { name } = this.#options.targets[target]!.column;
+      const known = this.repeatedKeys.get(name);
+      if (known) known.count = count;
+      else this.repeatedKeys.set(name, { row: this.#row, count });
+    }
   }
 
   drain(): Promise<void> | undefined {

@@ -34,6 +34,7 @@ import {
   EXACT,
   INTERVAL_CELL,
   NESTED,
+  NESTED_AS_SENT,
   NOTHING,
   OTHER,
   TIME_CELL,
@@ -59,6 +60,7 @@ export type InferredType =
   | 'interval'
   | 'uuid'
   | 'jsonb'
+  | 'json'
   | 'text';
 
 /**
@@ -78,6 +80,7 @@ const lattice: readonly (readonly [covers: number, type: InferredType])[] = [
   [INTERVAL_CELL, 'interval'],
   [UUID_STRING, 'uuid'],
   [NESTED, 'jsonb'],
+  [NESTED | NESTED_AS_SENT, 'json'],
 ];
 
 export interface InferredColumn {

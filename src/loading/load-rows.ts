@@ -91,6 +91,8 @@ export interface LoadedRows {
   skipped: number;
   /** Left out by a trigger of the table. */
   suppressed: number;
+  /** The columns of jsonb that lost values of repeated keys: the first such row, and how many there are. */
+  repeatedKeys: ReadonlyMap<string, { row: number; count: number }>;
   places: RowPlaces;
   /** PostgreSQL's refusal of a row; nothing but `explain` can be done then. */
   refusal: Error | undefined;
@@ -170,6 +172,7 @@ async function loadStraight<Result>(
       updated: 0,
       skipped: 0,
       suppressed: sink.loaded - inserted,
+      repeatedKeys: sink.repeatedKeys,
       places,
       refusal: refusal?.error,
       explain: async (error, existing, readRules) => {
@@ -282,6 +285,7 @@ async function loadStaged<Result>(
     updated,
     skipped,
     suppressed: sink.loaded - inserted - updated - skipped,
+    repeatedKeys: sink.repeatedKeys,
     places,
     refusal: refusal?.error,
     explain: (error, existing, readRules) =>

@@ -7,6 +7,7 @@
  */
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_FOR_JSONB } from '../cell-problems.ts';
+import { findRepeatedKey } from '../repeated-keys.ts';
 import { isDigit } from './characters.ts';
 import { type ColumnEncoder, columnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -21,6 +22,9 @@ const FALSE_TEXT = Buffer.from('false');
 
 /** `jsonb_send`'s format begins with its version. */
 const JSONB_VERSION = 1;
+
+/** How many values for jsonb columns, of all uploads so far, named a key twice. */
+export const repeatedKeys = { count: 0 };
 
 export function encodeJson(
   out: CopyBuffer,
@@ -50,6 +54,10 @@ export function encodeJson(
     case OBJECT:
     case ARRAY:
       if (isJsonb && !fitsJsonb(out, bytes, start, end)) return NOT_FOR_JSONB;
+      if (isJsonb && kind !== NUMBER && findRepeatedKey(bytes, start, end)) {
+        repeatedKeys.count++;
+        encoder.repeatedKeys++;
+      }
       out.ensure(end - start);
       out.appendRange(bytes, start, end);
       break;

@@ -1,10 +1,12 @@
 /**
  * Whether `jsonb` holds a nested JSON value: it refuses the character NUL and numbers that `numeric` cannot hold
- * (PostgreSQL 8.14). What it does not keep of a valid value (white space, the order of keys, all but the last of
- * repeated keys) is not looked at: the value is the same to any reader of JSON (RFC 8259 section 4).
+ * (PostgreSQL 8.14). An object that names a key twice loses values in `jsonb`, and is for `json`. What else
+ * `jsonb` does not keep (white space, the order of keys) makes no difference to any reader of JSON (RFC 8259 section 4).
  */
+
+import { findRepeatedKey } from '../repeated-keys.ts';
 import { classifyNumber } from './number-class.ts';
-import { EXACT, NESTED, OTHER, WHOLE } from './seen.ts';
+import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from './seen.ts';
 
 const QUOTE = 0x22;
 const PLUS = 0x2b;
@@ -17,7 +19,7 @@ const BACKSLASH = 0x5c;
 const SMALL_E = 0x65;
 const SMALL_U = 0x75;
 
-/** @returns `NESTED` of seen.ts, or `OTHER` where only text holds the value; the bytes are valid JSON */
+/** @returns `NESTED` or `NESTED_AS_SENT` of seen.ts, or `OTHER` where only text holds the value; the bytes are valid JSON */
 export function classifyNested(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {
@@ -35,7 +37,7 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
       at++;
     }
   }
-  return NESTED;
+  return findRepeatedKey(bytes, start, end) ? NESTED_AS_SENT : NESTED;
 }
 
 /** Past the closing quote of the string whose first character stands at `at`; -1 where it holds NUL. */

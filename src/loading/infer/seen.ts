@@ -19,6 +19,8 @@ export const TIMESTAMPTZ_STRING = 1 << 6;
 export const UUID_STRING = 1 << 7;
 /** An object or array that `jsonb` holds. */
 export const NESTED = 1 << 8;
+/** An object or array that names a key twice: `json` keeps it as it was sent, `jsonb` does not. */
+export const NESTED_AS_SENT = 1 << 14;
 export const DATE_CELL = 1 << 9;
 export const TIMESTAMP_CELL = 1 << 10;
 export const TIME_CELL = 1 << 11;

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { findRepeatedKey, repeatedKey } from './repeated-keys.ts';
+
+function find(text: string): string | undefined {
+  // Foreign bytes around the value show a scan that goes too far.
+  const bytes = Buffer.from(`"k":${text},"k":`);
+  if (!findRepeatedKey(bytes, 4, 4 + Buffer.byteLength(text))) return undefined;
+  return bytes.toString('utf8', repeatedKey.start, repeatedKey.end);
+}
+
+test('a key is repeated only within one object', () => {
+  const repeated = [
+    '{"k":1,"k":2}',
+    '{"k" : 1 , "k"\n: 1}',
+    '[{"a":{"k":1,"b":{"k":2},"k":3}}]',
+    '{"k":{"k":1},"k":2}',
+  ];
+  for (const text of [...repeated, '{"a":"{","k":1,"k":"}"}']) assert.equal(find(text), 'k', text);
+  assert.equal(find('{"":1,"":2}'), '');
+  const single = [
+    '{}',
+    '[]',
+    '{"k":1,"K":2}',
+    '[{"k":1},{"k":2}]',
+    '{"k":{"k":{"k":1}}}',
+    '{"a":"k","b":"k","k":["k","k"]}',
+  ];
+  for (const text of [...single, '["k","k"]', '{"a":"\\":","k":"\\"k\\":"}'])
+    assert.equal(find(text), undefined, text);
+});
+
+test('an escaped key is the key that it stands for', () => {
+  assert.equal(find('{"k":1,"\\u006b":2}'), '\\u006b');
+  assert.equal(find('{"\\u006b":1,"k":2}'), 'k');
+  assert.equal(find('{"\\ud83d\\ude00":1,"😀":2}'), '😀');
+  assert.equal(find('{"a\\nb":1,"a\\u000Ab":2}'), 'a\\u000Ab');
+  assert.equal(find('{"\\\\":1,"\\"":2}'), undefined);
+});
+
+test('it finds what a set of keys finds, whatever came before', () => {
+  const key = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom('a', 'b', 'é', '"'));
+  const objects = fc.array(fc.array(key, { maxLength: 40 }), { maxLength: 6 });
+  fc.assert(
+    fc.property(objects, (all) => {
+      const text = `[${all.map((keys) => `{${keys.map((name) => `${JSON.stringify(name)}:[{}]`).join()}}`).join()}]`;
+      const isRepeated = all.some((keys) => new Set(keys).size < keys.length);
+      assert.equal(find(text) !== undefined, isRepeated, text);
+    }),
+    { numRuns: 300 },
+  );
+  const names = Array.from({ length: 5000 }, (_, index) => `"key ${index}":${index}`);
+  assert.equal(find(`{${names.join()}}`), undefined);
+  assert.equal(find(`{${names.join()},"key 77":0}`), 'key 77');
+});
