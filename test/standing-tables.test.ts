@@ -463,6 +463,17 @@ suite('CHECK constraints', () => {
     assert.deepEqual(await stored(), []);
   });
 
+  test('that raise an error which is no refusal of data name the row, too', async () => {
+    await service.rows(
+      `CREATE TABLE t (a int PRIMARY KEY CHECK (a < 2 OR current_setting('app.missing') <> ''))`,
+    );
+    for (const query of ['', '&on_conflict=skip']) {
+      await assertRefused(await append(a(1, 2, 3), query), [
+        { row: 2, code: refused, detail: 'unrecognized configuration parameter "app.missing"' },
+      ]);
+    }
+  });
+
   test('over columns whose types have no binary encoder', async () => {
     await service.rows('CREATE TABLE t (a int4range PRIMARY KEY CHECK (upper(a) < 100))');
     await service.rows("INSERT INTO t VALUES ('[1,2)')");
