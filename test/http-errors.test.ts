@@ -259,6 +259,35 @@ suite('bodies', () => {
     assertProblem(await sendUntilAnswered('/nowhere', start, rows), 404, 'path-not-found');
   });
 
+  test('are not sent at all by a client that waits for "100 Continue" and is refused', async () => {
+    const headers = { ...json, 'content-length': '1000000', expect: '100-continue' };
+    const socket = await openSocket(service.url);
+    socket.write(
+      head('POST', '/api/v1/table/a/upload/json?schema=nowhere', { ...headers, authorization: '' }),
+    );
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
+    socket.destroy();
+    assertProblem(parseAnswer(answer.toString()), 401, 'missing-token');
+  });
+
+  test('are asked for from a client that waits for "100 Continue" and is not refused', async () => {
+    const body = '{"data": [{"a": 1}]}';
+    const headers = {
+      ...json,
+      'content-length': String(body.length),
+      expect: '100-continue',
+      connection: 'close',
+    };
+    const socket = await openSocket(service.url);
+    socket.write(head('POST', '/api/v1/table/waited/upload/json', headers));
+    const [first] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
+    assert.equal(first.toString(), 'HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write(body);
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
+    assert.match(answer.toString(), /^HTTP\/1\.1 201 /);
+    socket.destroy();
+  });
+
   test('that stand still: 408', async () => {
     const socket = await openSocket(service.url);
     socket.write(

@@ -1,6 +1,7 @@
 /**
  * A request's body as chunks: bounded in size, and in the time it may stand still.
  */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { factsOf } from './access-log.ts';
@@ -33,6 +34,7 @@ export async function* readBody(
   // Left before the end, the request must stay as it is: what follows is still to be read, to answer over it.
   const chunks = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
   const facts = factsOf(request);
+  continueBody(request.raw);
   let received = 0;
   let waitedMs = 0;
   let receivedMeanwhile = 0;
@@ -58,6 +60,25 @@ export async function* readBody(
     // Not waited for: while a chunk is awaited, which may never come, an iterator does not end.
     chunks.return?.().catch(() => {});
   }
+}
+
+/** Clients that wait for `100 Continue` (RFC 9110 section 10.1.1) before they send the body, with the answer to be continued. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+/**
+ * Lets a client that sends `Expect: 100-continue` wait until the body is read. Node would tell it at once to go on; this way a
+ * client learns of a refusal, such as a missing token, before it has sent its rows.
+ */
+export function continueWhenRead(server: Server): void {
+  server.on('checkContinue', (request, response) => {
+    waiting.set(request, response);
+    server.emit('request', request, response);
+  });
+}
+
+function continueBody(request: IncomingMessage): void {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
 }
 
 /** The client closed the connection in the middle of its body; nobody is left to answer. */

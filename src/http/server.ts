@@ -23,7 +23,7 @@ import {
   problemDocument,
   sendProblem,
 } from './problem-json.ts';
-import { ClientGone } from './request-body.ts';
+import { ClientGone, continueWhenRead } from './request-body.ts';
 import { createTableRoute } from './routes/create-table.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
 import { guideRoutes } from './routes/guides.ts';
@@ -61,6 +61,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   });
 
   app.server.headersTimeout = headersTimeoutMs;
+  continueWhenRead(app.server);
   const methodsByPath = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide) return;

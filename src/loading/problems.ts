@@ -6,7 +6,7 @@ import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowSource } from '../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
 
-/** As many as an answer lists (CONTRACT section 4). */
+/** As many as an answer lists (docs/errors.md). */
 export const maxListedProblems = 100;
 
 const maxValueCharacters = 100;

@@ -1,5 +1,5 @@
 /**
- * What a caller's `default` means: one rule in three steps (CONTRACT 2), decided by PostgreSQL's own lexical rules.
+ * What a caller's `default` means: one rule in three steps (docs/definitions.md), decided by PostgreSQL's own lexical rules.
  *
  * 1. `'…'`, `'…'::type` or `B'…'`: an SQL literal. (Escape strings, `$$…$$` and adjoining strings are step 3.)
  * 2. A call of an allowed function, or a keyword such as CURRENT_TIMESTAMP. Arguments are literals, with or without a
