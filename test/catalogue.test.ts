@@ -140,6 +140,7 @@ const warnings = [
   'header-row',
   'other-sheets',
   'blank-rows',
+  'short-rows',
   'lost-by-replace',
   'table-created',
 ];

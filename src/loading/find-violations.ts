@@ -143,6 +143,7 @@ const tooLarge = '54000';
 
 /** Where PostgreSQL's source refuses a row that is too large, and one that no partition takes. */
 const sizeRoutine = 'RelationGetBufferForTuple';
+const rowSizeRoutines = [sizeRoutine, 'heap_form_tuple', 'raw_heap_insert'];
 const partitionRoutine = 'ExecFindPartition';
 /** The same of a row that one statement would change twice: their keys looked different among the rows sent. */
 const updateRoutine = 'ExecOnConflictUpdate';
@@ -150,6 +151,17 @@ const sameInTheTable =
   'two rows have the same key in the table: by the default of a column that they do not bring, or by a trigger; send every column of the key, as the table holds it';
 /** PostgreSQL's MAX_BUFFERED_TUPLES (copyfrom.c). */
 const maxRowsStoredAtOnce = 1000;
+
+/** PostgreSQL's words, or ours where these do not say what to do. */
+function messageOf(error: Error): string {
+  const { code, routine } = error as DatabaseFields;
+  if (routine === updateRoutine) return sameInTheTable;
+  // "row is too big: size 32520, maximum size 8160", in the server's language.
+  const sizes =
+    code === tooLarge && rowSizeRoutines.includes(routine ?? '') ? error.message.match(/\d+/g) : null;
+  if (sizes?.length !== 2) return error.message;
+  return `the row has too many values: they take ${sizes[0]} bytes, and PostgreSQL stores a row in at most ${sizes[1]} (long texts apart); load fewer columns, or split them over several tables`;
+}
 
 function refusal(
   error: Error,
@@ -162,7 +174,7 @@ function refusal(
   const key = routine === partitionRoutine ? /\((.*)\) = \((.*)\)/s.exec(detail) : null;
   const name = key ? key[1] : column;
   const isNamed = constraint === undefined || error.message.includes(`"${constraint}"`);
-  const message = routine === updateRoutine ? sameInTheTable : error.message;
+  const message = messageOf(error);
   if (code === notNullViolation && name !== undefined) return missingValue(name, row, places);
   return {
     ...(row !== undefined && { ...places.locate(row, -1, ''), row }),

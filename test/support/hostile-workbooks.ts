@@ -237,7 +237,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
       return bytes;
     },
     code: 'invalid-file',
-    names: /zip container/,
+    names: /zip container|its end is missing/,
   },
   {
     name: 'a hundred thousand parts',

@@ -7,6 +7,13 @@ export type SpreadsheetFormat =
   | 'compound-file'
   | 'biff'
   | 'excel-xml'
+  | 'xml-spreadsheet'
+  | 'flat-opendocument'
+  | 'web-archive'
+  | 'sylk'
+  | 'dif'
+  | 'lotus'
+  | 'dbase'
   | 'html'
   | 'json'
   | 'pdf'
@@ -20,7 +27,7 @@ export type SpreadsheetFormat =
   | 'unknown';
 
 /** How many of the first bytes `recognizeFormat` looks at, at most. */
-export const recognizedBytes = 512;
+export const recognizedBytes = 4096;
 
 const signatures: [bytes: number[], format: SpreadsheetFormat][] = [
   [[0x50, 0x4b, 0x03, 0x04], 'zip'],
@@ -44,6 +51,16 @@ const signatures: [bytes: number[], format: SpreadsheetFormat][] = [
     '\xfd7zXZ',
     '\x28\xb5\x2f\xfd',
   ),
+  // BOF of Lotus 1-2-3 (.wk1, .wks; .wk3, .wk4, .123) and of Quattro Pro, which took its format over.
+  ...signature('lotus', '\0\0\x02\0\x04\x04', '\0\0\x02\0\x05\x04', '\0\0\x02\0\x06\x04'),
+  ...signature('lotus', '\0\0\x1a\0\0\x10', '\0\0\x1a\0\x02\x10', '\0\0\x1a\0\x03\x10', '\0\0\x1a\0\x05\x10'),
+  ...signature(
+    'lotus',
+    '\0\0\x02\0\x20\x51',
+    '\0\0\x02\0\x21\x51',
+    '\0\0\x02\0\x01\x10',
+    '\0\0\x02\0\x02\x10',
+  ),
   ...signature('parquet', 'PAR1\x15'),
   ...signature('sqlite', 'SQLite format 3\0'),
 ];
@@ -59,16 +76,80 @@ export function recognizeFormat(head: Buffer): SpreadsheetFormat {
     if (bytes.every((byte, index) => head[index] === byte)) return format;
   }
   const start = head.toString('latin1').replace(/^(ï»¿)?\s+|^ï»¿/, '');
-  if (/^<\?xml/i.test(start)) return 'excel-xml';
+  if (/^<\?xml/i.test(start)) return xmlFormat(start);
+  if (/^MIME-Version: *1\.0\r?\n/i.test(start)) return 'web-archive';
+  if (isSylk(start)) return 'sylk';
+  if (difStart.test(start)) return 'dif';
+  if (isDbase(head)) return 'dbase';
   if (/^<(!doctype html|html|table|head|meta)/i.test(start)) return 'html';
   // What may be a column's name, as `[id]`, is left to be text.
   if (/^(\{\s*["}]|\[\s*[[{"\]])/.test(start)) return 'json';
-  return isText(head) ? 'csv' : 'unknown';
+  return isText(head.subarray(0, textBytes)) ? 'csv' : 'unknown';
 }
 
-/** UTF-16, or bytes without any that text does not have. */
+function xmlFormat(start: string): SpreadsheetFormat {
+  if (start.includes('urn:schemas-microsoft-com:office:spreadsheet') || /progid="Excel\.Sheet"/.test(start)) {
+    return 'xml-spreadsheet';
+  }
+  const isFlat = start.includes('<office:document') && start.includes('oasis:names:tc:opendocument');
+  return isFlat ? 'flat-opendocument' : 'excel-xml';
+}
+
+/** Of SYLK: a cell, the bounds of the sheet, and any record that may come before these. */
+const sylkCell = /^(C;(Y\d+;)?X\d+;|C;X\d+;Y\d+;|B;Y\d+;X\d+)/;
+const sylkRecord = /^(ID;P|[BCFOPUWE](;|$)|N[NEUL];)/;
+
+/**
+ * A header `ID;Price` begins as SYLK does, so the first line alone does not tell: every line must be a record, and one of
+ * them a cell or the bounds of the sheet.
+ */
+function isSylk(start: string): boolean {
+  if (!/^ID;P[A-Z0-9]*(;[NE])*\r?\n/.test(start)) return false;
+  const lines = start.split(/\r?\n/).slice(0, -1);
+  return lines.every((line) => sylkRecord.test(line)) && lines.some((line) => sylkCell.test(line));
+}
+
+/** The header of DIF: the item TABLE with its two lines, then another item. */
+const difStart = /^TABLE\r?\n0,1\r?\n"[^"\r\n]*"\r?\n(VECTORS|TUPLES|LABEL|COMMENT|SIZE|DATA)\r?\n/;
+
+const dbaseVersions = [0x02, 0x03, 0x30, 0x31, 0x32, 0x43, 0x63, 0x83, 0x8b, 0x8e, 0xcb, 0xf5, 0xfb];
+
+/** The header of dBase: version, a date, sizes that fit each other, two reserved bytes, and a field of a known type. */
+function isDbase(head: Buffer): boolean {
+  if (head.length < 65 || !dbaseVersions.includes(head[0]!)) return false;
+  const month = head[2]!;
+  const day = head[3]!;
+  const headerBytes = head.readUInt16LE(8);
+  const isDate = month >= 1 && month <= 12 && day >= 1 && day <= 31;
+  const isSized = headerBytes >= 65 && head.readUInt16LE(10) >= 2;
+  return (
+    isDate &&
+    isSized &&
+    head.readUInt16LE(12) === 0 &&
+    'CNLDMFBGPYTI@O+VQW0'.includes(String.fromCharCode(head[43]!))
+  );
+}
+
+/** So much of the file is looked at to know a text; a NUL behind it has a message of its own. */
+const textBytes = 512;
+
+/** In so many bytes a text may have one control character that is none of white space. */
+const bytesPerControl = 64;
+
+/** Programs of DOS end a text with it. */
+const CTRL_Z = 0x1a;
+
+/**
+ * UTF-16, or bytes without NUL and nearly without control characters. A few are in texts all the same, copied along with a
+ * value.
+ */
 function isText(head: Buffer): boolean {
   const encoding = readTextStart(head).encoding;
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return true;
-  return head.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
+  let controls = 0;
+  for (const byte of head) {
+    if (byte === 0) return false;
+    if (byte < 0x09 || (byte > 0x0d && byte < 0x20 && byte !== CTRL_Z)) controls++;
+  }
+  return controls <= Math.ceil(head.length / bytesPerControl);
 }

@@ -30,6 +30,13 @@ const formats: Record<SpreadsheetFormat, OpenFormat> = {
   biff: openXls,
   csv: openCsv,
   'excel-xml': refuse('an XML file'),
+  'xml-spreadsheet': refuse('an XML spreadsheet of Excel 2003'),
+  'flat-opendocument': refuse('a flat OpenDocument file (.fods)'),
+  'web-archive': refuse('a web page saved as one file (MHTML), whatever its name says'),
+  sylk: refuse('a SYLK file (.slk), whatever its name says'),
+  dif: refuse('a DIF file (Data Interchange Format), whatever its name says'),
+  lotus: refuse('a Lotus 1-2-3 or Quattro Pro worksheet'),
+  dbase: refuse('a dBase table (.dbf)'),
   html: refuse('a web page (HTML), whatever its name says'),
   json: refuse(
     'JSON',
@@ -42,7 +49,10 @@ const formats: Record<SpreadsheetFormat, OpenFormat> = {
   parquet: refuse('a Parquet file'),
   sqlite: refuse('an SQLite database'),
   empty: refuse('empty', 'Send one that holds at least a row with the names of the columns.'),
-  unknown: refuse('of no kind that is known'),
+  unknown: refuse(
+    'of a type that is not recognized',
+    'Send an Excel workbook (.xlsx, .xls, .xlsb), an OpenDocument spreadsheet (.ods) or a text file (CSV).',
+  ),
 };
 
 /**
@@ -75,7 +85,10 @@ async function openCompoundFile(
     : await openPackage(decrypted, options, limits, signal);
 }
 
-function refuse(what: string, remedy = 'Save it as an Excel workbook (.xlsx) and send that.'): OpenFormat {
+function refuse(
+  what: string,
+  remedy = 'Open it in a spreadsheet program, save it as .xlsx or .csv, and send that.',
+): OpenFormat {
   return async () => {
     throw new AppError('unsupported-file', `The file is ${what}. ${remedy}`);
   };

@@ -57,14 +57,29 @@ export class CsvScanner {
   #record = 0;
   #column = 0;
   #recordBytes = 0;
+  /** Fields of the header: of the record that was said, or of the first that has a value. */
+  #headerFields = 0;
+  /** The last record that has a value. */
+  #lastValued = 0;
+  #lastValuedColumn = 0;
+  readonly #headerRecord: number | undefined;
   /** The parts of a field that did not lie whole in one slice, or that has text behind its closing quote. */
   #held = Buffer.allocUnsafe(initialHeldBytes);
   #heldEnd = 0;
   /** Where the value ended in `#held` when its quote was closed. */
   #closedEnd = 0;
 
-  /** @param delimiter an ASCII byte, neither a quote nor a line end */
-  constructor(sink: RecordSink, delimiter: number, limits: { maxCellBytes: number; maxColumns: number }) {
+  /**
+   * @param delimiter an ASCII byte, neither a quote nor a line end
+   * @param headerRecord the record with the names of the columns; undefined: the first with a value
+   */
+  constructor(
+    sink: RecordSink,
+    delimiter: number,
+    limits: { maxCellBytes: number; maxColumns: number },
+    headerRecord?: number,
+  ) {
+    this.#headerRecord = headerRecord;
     this.#sink = sink;
     this.#delimiter = delimiter;
     this.#maxCellBytes = limits.maxCellBytes;
@@ -75,6 +90,14 @@ export class CsvScanner {
   /** Within `endRow`: the column of the record's last field. */
   get column(): number {
     return this.#column;
+  }
+
+  /** Records below the header that have a value and fewer fields than the header, and the first and last of them. */
+  readonly short = { count: 0, first: 0, last: 0 };
+
+  /** The number of records so far. */
+  get records(): number {
+    return this.#record;
   }
 
   /** Some bytes of the record that is not yet at its end; grows by whole slices. */
@@ -111,8 +134,23 @@ export class CsvScanner {
       );
     }
     if (this.#state > FIELD_START) this.#endHeld();
-    if (this.#state === FIELD_START) this.#sink.endRow();
+    if (this.#state === FIELD_START) this.#endRecord();
     this.#state = RECORD_START;
+  }
+
+  #endRecord(): void {
+    this.#sink.endRow();
+    const fields = this.#column + 1;
+    const hasValue = this.#lastValued === this.#record;
+    if (this.#headerFields === 0) {
+      const isHeader = this.#headerRecord === undefined ? hasValue : this.#record === this.#headerRecord;
+      // A delimiter behind the last name is no further column.
+      if (isHeader) this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
+    } else if (fields < this.#headerFields && hasValue) {
+      const { short } = this;
+      if (short.count++ === 0) short.first = this.#record;
+      short.last = this.#record;
+    }
   }
 
   /** The hot loop: fields that lie whole in the slice, passed on where they stand. */
@@ -163,7 +201,7 @@ export class CsvScanner {
       this.#column++;
       return at + 1;
     }
-    this.#sink.endRow();
+    this.#endRecord();
     this.#state = RECORD_START;
     this.#recordBytes = 0;
     if (byte === LF) return at + 1;
@@ -176,6 +214,8 @@ export class CsvScanner {
     if (this.#column >= this.#maxColumns) {
       throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
     }
+    this.#lastValued = this.#record;
+    this.#lastValuedColumn = this.#column;
     this.#sink.cell(this.#column, TEXT, bytes, start, end);
   }
 

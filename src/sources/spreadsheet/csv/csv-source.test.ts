@@ -191,7 +191,7 @@ const refused: [title: string, content: string | Buffer, options: Options, code:
     /not UTF-8 in line 2 \(byte 6\)/,
   ],
   ['half a character', Buffer.from('\xff\xfea\0\n', 'latin1'), {}, 'invalid-file', /UTF-16 up to byte 5,/],
-  ['NUL at once', 'a,b\n1,\0\n', {}, 'unsupported-file', /known/],
+  ['NUL at once', 'a,b\n1,\0\n', {}, 'unsupported-file', /recognized/],
   ['NUL later', `${'a,b\n'.repeat(1000)}\0`, {}, 'unsupported-file', /NUL/],
   ['rows', `a\n${'1\n'.repeat(1001)}`, {}, 'limit-exceeded', /1,000 rows/],
   ['columns', 'x,'.repeat(51), {}, 'limit-exceeded', /50 columns/],
@@ -296,4 +296,42 @@ test('mutated texts end in an answer', async () => {
   for (const outcome of ['read', 'invalid-file', 'unsupported-file']) {
     assert.ok(seen.get(outcome)! > 50, JSON.stringify([...seen]));
   }
+});
+
+test('Ctrl-Z at the end of the file is no row', async () => {
+  for (const end of ['\x1a', '\r\n\x1a', '\r\n\x1a\r\n', '\x1a\x1a']) {
+    const result = await read(`id,name\r\n1,Ann${end}`);
+    assert.deepEqual(plainRows(result), [[1, { id: 'number 1', name: 'string Ann' }]], JSON.stringify(end));
+  }
+  assert.deepEqual(plainRows(await read('a,b\n1,x\x1ay\n')), [[1, { a: 'number 1', b: 'string x\x1ay' }]]);
+});
+
+test('a control character at the beginning of a text is read as it is later', async () => {
+  const early = await read('id,name\n1,a\x02b\n2,c\n');
+  assert.deepEqual(plainRows(early)[0], [1, { id: 'number 1', name: 'string a\x02b' }]);
+  await assert.rejects(
+    read(Buffer.from(Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? 1 : 65)))),
+    (error) => {
+      assert.ok(error instanceof AppError);
+      assert.match(error.detail, /type that is not recognized/);
+      return true;
+    },
+  );
+});
+
+test('rows with fewer fields than the header are a warning with their number and the first of them', async () => {
+  const detailOf = async (content: string, options: Options = {}) =>
+    (await read(content, options)).source.warnings
+      .filter(({ code }) => code === 'short-rows')
+      .map(({ detail }) => detail);
+  assert.deepEqual(await detailOf('a,b,c\n1,2,3\n4,5\n\n6,7,8\n9\n'), [
+    '2 rows have fewer fields than the header, the first is row 3; the missing fields are empty. The last row is one of them: is the file complete?',
+  ]);
+  assert.deepEqual(await detailOf('a,b,c\n4,5\n1,2,3\n'), [
+    'Row 2 has fewer fields than the header; the missing fields are empty.',
+  ]);
+  assert.deepEqual(await detailOf('a,b,\n1,2\n3,\n'), []);
+  assert.deepEqual(await detailOf('title\na,b,c\n1,2,3\n1\n', { headerRow: 2 }), [
+    'Row 4 has fewer fields than the header; the missing fields are empty. The last row is one of them: is the file complete?',
+  ]);
 });

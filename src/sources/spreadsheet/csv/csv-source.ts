@@ -28,7 +28,7 @@ const headBytes = 64 * 1024;
 
 /** @throws AppError as `openSpreadsheet` */
 export async function openCsv(
-  file: RandomAccessFile,
+  wholeFile: RandomAccessFile,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
 ): Promise<SpreadsheetSource> {
@@ -37,6 +37,7 @@ export async function openCsv(
     throw wrongParameter('sheet', detail, { value: options.sheet });
   }
   const rowsOptions = toRowsOptions(options, limits);
+  const file = await withoutEndMark(wholeFile);
   const head = await readRange(file, 0, headBytes);
   const start = readTextStart(head);
   const { encoding, markBytes } = start;
@@ -58,7 +59,7 @@ function refuseNul(text: Buffer): void {
   if (!text.includes(0)) return;
   throw new AppError(
     'unsupported-file',
-    'The file begins like text and holds NUL characters, which no text does: it is of no kind that is known.',
+    'The file begins like text and holds NUL characters, which no text does: its type is not recognized.',
   );
 }
 
@@ -96,10 +97,12 @@ class CsvSource implements SpreadsheetSource {
     const { markBytes } = this.#start;
     const rows = new SheetRows(sink, this.#options);
     this.#rows = rows;
-    const scanner = new CsvScanner(rows, this.#delimiter.delimiter, {
-      maxCellBytes,
-      maxColumns: maxSheetColumn,
-    });
+    const scanner = new CsvScanner(
+      rows,
+      this.#delimiter.delimiter,
+      { maxCellBytes, maxColumns: maxSheetColumn },
+      this.#options.headerRow,
+    );
     const decoder = textDecoder(this.#encoding, markBytes);
     let skipped = 0;
     for await (const chunk of fileChunks(this.#file, markBytes, signal)) {
@@ -121,7 +124,13 @@ class CsvSource implements SpreadsheetSource {
     decoder.finish();
     scanner.finish();
     rows.finish();
-    this.warnings.splice(0, this.warnings.length, ...this.#readingWarnings(), ...rows.warningsFor(this));
+    this.warnings.splice(
+      0,
+      this.warnings.length,
+      ...this.#readingWarnings(),
+      ...shortRecords(scanner),
+      ...rows.warningsFor(this),
+    );
     this.headerFaults = rows.headerFaultsOf(this.sheet);
     this.reading = rows.reading('csv', this.sheet);
   }
@@ -153,7 +162,43 @@ class CsvSource implements SpreadsheetSource {
   }
 }
 
+/** A record that lacks fields is read, its last columns empty: most often by intention, sometimes because the file was cut off. */
+function shortRecords({ short, records }: CsvScanner): SourceWarning[] {
+  if (short.count === 0) return [];
+  const which =
+    short.count === 1
+      ? `Row ${short.first} has fewer fields than the header`
+      : `${short.count} rows have fewer fields than the header, the first is row ${short.first}`;
+  const cutOff = short.last === records ? ' The last row is one of them: is the file complete?' : '';
+  return [{ code: 'short-rows', detail: `${which}; the missing fields are empty.${cutOff}` }];
+}
+
+const END_MARK = 0x1a;
+const endMarkBytes = 16;
+
+/** The file without Ctrl-Z at its end, the mark that programs of DOS put there, and line breaks around it. */
+async function withoutEndMark(file: RandomAccessFile): Promise<RandomAccessFile> {
+  const tail = await readRange(file, Math.max(0, file.size - endMarkBytes), endMarkBytes);
+  let at = tail.length;
+  while (
+    at > 0 &&
+    (tail[at - 1] === END_MARK || tail[at - 1] === LINE_FEED || tail[at - 1] === CARRIAGE_RETURN)
+  )
+    at--;
+  const mark = tail.indexOf(END_MARK, at);
+  if (mark < 0) return file;
+  const size = file.size - tail.length + mark;
+  return {
+    size,
+    read: async (target, position) =>
+      position >= size
+        ? 0
+        : await file.read(target.subarray(0, Math.min(target.length, size - position)), position),
+  };
+}
+
 const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 const COMMA = 0x2c;
 const SEMICOLON = 0x3b;
 const TAB = 0x09;

@@ -75,7 +75,10 @@ test('what is no zip or only a piece of one', async () => {
     zip.subarray(0, -30),
     Buffer.alloc(100_000),
   ]) {
-    await assert.rejects(openZipContainer(memoryFile(bytes), limits), fails('invalid-file', /zip container/));
+    await assert.rejects(
+      openZipContainer(memoryFile(bytes), limits),
+      fails('invalid-file', /zip container|its end is missing/),
+    );
   }
   const withoutMiddle = Buffer.concat([zip.subarray(0, 1000), zip.subarray(2000)]);
   await assert.rejects(readAll(withoutMiddle, 'a'), fails('invalid-file', /./));
@@ -174,4 +177,26 @@ test('a reader that stops early leaves nothing running', async () => {
     assert.ok(chunk.length > 0);
     break;
   }
+});
+
+test('a few bytes behind the end of the zip do not matter', async () => {
+  const zip = buildZip([{ name: 'a.xml', data: 'first' }]);
+  for (const more of ['\n', '\r\n\r\n', '\0'.repeat(512)]) {
+    assert.equal((await readAll(Buffer.concat([zip, Buffer.from(more)]), 'a.xml')).toString(), 'first');
+  }
+  // A second end record behind the first would be another zip for other readers.
+  const two = Buffer.concat([zip, buildZip([{ name: 'b.xml', data: 'second' }])]);
+  await assert.rejects(readAll(two, 'a.xml'), AppError);
+  await assert.rejects(
+    openZipContainer(memoryFile(Buffer.concat([zip, Buffer.alloc(100_000)])), limits),
+    fails('invalid-file', /its end is missing/),
+  );
+});
+
+test('a zip that was cut off is told as such', async () => {
+  const zip = buildZip([{ name: 'a.xml', data: 'first' }]);
+  await assert.rejects(
+    openZipContainer(memoryFile(zip.subarray(0, zip.length - 30)), limits),
+    fails('invalid-file', /its end is missing.*send it again/),
+  );
 });

@@ -177,22 +177,47 @@ export async function openZipContainer(
   file: RandomAccessFile,
   limits: SpreadsheetLimits,
 ): Promise<ZipContainer> {
+  const fileBytes = await findZipEnd(file);
   const reader = new FileReader(file);
   try {
-    const zip = await yauzl.fromRandomAccessReaderPromise(reader, file.size, {
+    const zip = await yauzl.fromRandomAccessReaderPromise(reader, fileBytes, {
       autoClose: false,
       decodeStrings: false,
       validateEntrySizes: true,
     });
-    const parts = await listParts(zip, file.size);
+    const parts = await listParts(zip, fileBytes);
     return new ZipContainer(file, zip, reader, parts, limits);
   } catch (error) {
     if (error instanceof AppError) throw error;
     if (reader.failure !== undefined) throw reader.failure;
     const reason = error instanceof Error ? error.message : 'unknown';
     if (reason === 'strong encryption is not supported') throw encrypted();
+    if (/end of central directory|truncated/i.test(reason)) {
+      const detail =
+        'The file begins like a workbook, but its end is missing. It was probably cut off on its way: send it again, or open it in a spreadsheet program and save it again.';
+      throw broken(detail, error);
+    }
     throw broken(`The zip container cannot be read (${reason}). Is the file complete?`, error);
   }
+}
+
+/** Bytes that may stand behind the end of a zip: a line break, zeros of a last block. */
+const maxBytesBehindZip = 4096;
+const endRecordBytes = 22;
+const maxCommentBytes = 0xffff;
+const endRecordSignature = Buffer.from([0x50, 0x4b, 0x05, 0x06]);
+
+/**
+ * Where the zip ends: most often with the file. Mail programs and downloads add a few bytes, which Excel ignores too. The
+ * last end record (APPNOTE 4.3.16) counts, as for every other reader, so that nobody sees another zip in the file.
+ */
+async function findZipEnd(file: RandomAccessFile): Promise<number> {
+  const tailStart = Math.max(0, file.size - endRecordBytes - maxCommentBytes - maxBytesBehindZip);
+  const tail = await readRange(file, tailStart, file.size - tailStart);
+  const at = tail.lastIndexOf(endRecordSignature);
+  if (at < 0 || at + endRecordBytes > tail.length) return file.size;
+  const end = at + endRecordBytes + tail.readUInt16LE(at + 20);
+  return end <= tail.length && tail.length - end <= maxBytesBehindZip ? tailStart + end : file.size;
 }
 
 /** The workbook is locked by a password: the same words for an encrypted zip and for Office's own encryption. */
