@@ -65,6 +65,8 @@ export interface LimitsConfig {
   maxSharedStringBytes: number;
   /** Of an .xls file, which a separate process reads whole. */
   maxLegacyFileBytes: number;
+  /** Processes that read .xls files at the same time; others wait. */
+  maxLegacyReaders: number;
   /** Levels of arrays and objects within a JSON value. */
   maxJsonDepth: number;
   /** Open at the same time. */
@@ -150,6 +152,7 @@ export const settings = {
   MAX_CELL_BYTES: integer(16 * MIB, KIB, 256 * MIB),
   MAX_SHARED_STRING_BYTES: integer(256 * MIB, KIB, 4 * GIB),
   MAX_LEGACY_FILE_BYTES: integer(50 * MIB, KIB, 512 * MIB),
+  MAX_LEGACY_READERS: integer(2, 1, 1000),
   MAX_JSON_DEPTH: integer(128, 1, 1000),
   MAX_UPLOADS: integer(8, 1, 1000),
   BODY_IDLE_TIMEOUT_MS: integer(30_000, 1000, DAY_MS),
@@ -199,6 +202,7 @@ export function readConfig(environment: Environment): Config {
       maxCellBytes: number('MAX_CELL_BYTES'),
       maxSharedStringBytes: number('MAX_SHARED_STRING_BYTES'),
       maxLegacyFileBytes: number('MAX_LEGACY_FILE_BYTES'),
+      maxLegacyReaders: number('MAX_LEGACY_READERS'),
       maxJsonDepth: number('MAX_JSON_DEPTH'),
       maxUploads: number('MAX_UPLOADS'),
       bodyIdleTimeoutMs: number('BODY_IDLE_TIMEOUT_MS'),

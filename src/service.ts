@@ -11,6 +11,7 @@ import { UploadSlots } from './http/upload-slots.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import { loggedError } from './postgres/logged-error.ts';
 import { createPool } from './postgres/pool.ts';
+import { ReaderSlots } from './sources/spreadsheet/legacy/reader-slots.ts';
 
 export interface Service {
   url: string;
@@ -35,6 +36,7 @@ export async function startService(config: Config): Promise<Service> {
   const failed = Promise.withResolvers<string>();
   const onExit = (detail: string) => failed.resolve(`the embedded PostgreSQL ended by itself: ${detail}`);
   const uploadSlots = new UploadSlots(config.limits.maxUploads);
+  const readerSlots = new ReaderSlots(config.limits.maxLegacyReaders);
   const embedded =
     database.url === undefined
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, log, onExit })
@@ -42,7 +44,7 @@ export async function startService(config: Config): Promise<Service> {
   const pool = createPool({ url: embedded?.url ?? database.url!, poolSize: database.poolSize }, log);
   try {
     const server = await buildServer(
-      { config, pool, tokens, uploadSlots, isReady: () => isReady, stopping: stopping.signal },
+      { config, pool, tokens, uploadSlots, readerSlots, isReady: () => isReady, stopping: stopping.signal },
       log,
     );
     await pool.query('SELECT 1');

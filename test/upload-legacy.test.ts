@@ -11,7 +11,7 @@ import { startTestService, type TestAnswer, type TestService } from './support/s
 let service: TestService;
 
 before(async () => {
-  service = await startTestService({ MAX_LEGACY_FILE_BYTES: '300000' });
+  service = await startTestService({ MAX_LEGACY_FILE_BYTES: '300000', MAX_LEGACY_READERS: '1' });
 });
 after(() => service.stop());
 
@@ -241,13 +241,19 @@ test('locked, foreign and broken files, and ones over the limit', async () => {
   assert.deepEqual(found, [{ found: null }]);
 });
 
-test('many at once', async () => {
-  const file = write([['a'], [1]], 'xlsb');
-  const answers = await Promise.all([1, 2, 3, 4].map(() => upload(nextTable(), file)));
+test('no more readers run at the same time than MAX_LEGACY_READERS says; the other uploads wait', async () => {
+  const file = write([['a'], [1]], 'biff8');
+  let most = 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, readerPids().length);
+  }, 5);
+  const answers = await Promise.all([1, 2, 3].map(() => upload(nextTable(), file)));
+  clearInterval(watch);
   assert.deepEqual(
     answers.map(({ status }) => status),
-    [201, 201, 201, 201],
+    [201, 201, 201],
   );
+  if (isTold) assert.equal(most, 1);
 });
 
 /** The processes of the reader that run now; where the system does not tell (not Linux), none. */

@@ -107,7 +107,7 @@ async function receiveSpreadsheet<Result>(
       openSpreadsheet(
         spool,
         { ...options, ...sheet },
-        { ...limits, maxRatio: limits.maxUnpackRatio },
+        { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots: context.readerSlots },
         signal,
       );
     const source = await open({});

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts';
+import type { ReaderSlots } from './legacy/reader-slots.ts';
 
 /** What one spreadsheet may cost; each bound is a setting of the service. */
 export interface SpreadsheetLimits {
@@ -15,6 +16,8 @@ export interface SpreadsheetLimits {
   maxSharedStringBytes: number;
   /** Of an .xls file, the one format that is not read as a stream. */
   maxLegacyFileBytes: number;
+  /** The processes that read .xls files, shared by all uploads; undefined: any number. */
+  readerSlots?: ReaderSlots;
 }
 
 /**

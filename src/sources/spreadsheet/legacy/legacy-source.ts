@@ -77,8 +77,18 @@ async function openLegacy(
   bounds: LegacyBounds,
 ): Promise<SpreadsheetSource> {
   const maxFrameBytes = frameBytes + options.limits.maxCellBytes;
-  const startRun: StartRun = (runSignal) => new ReaderRun(input, maxFrameBytes, bounds, runSignal);
-  const run = startRun(signal);
+  const { readerSlots } = options.limits;
+  const startRun: StartRun = async (runSignal) => {
+    const giveBack = await readerSlots?.take(runSignal);
+    try {
+      const run = new ReaderRun(input, maxFrameBytes, bounds, runSignal);
+      return { run, end: () => run.stop().finally(giveBack) };
+    } catch (error) {
+      giveBack?.();
+      throw error;
+    }
+  };
+  const { run, end } = await startRun(signal);
   try {
     const sheets = await readSheets(run);
     const index = chooseSheet(sheets, sheet);
@@ -87,11 +97,12 @@ async function openLegacy(
     if (allSheets) await readOtherSheets(run, sheets, read, bounds.maxKeptBytes, signal);
     return new LegacySource({ startRun, sheets, read, options }, index);
   } finally {
-    await run.stop();
+    await end();
   }
 }
 
-type StartRun = (signal: AbortSignal) => ReaderRun;
+/** Starts the process as soon as there is a slot for it; `end` must be called. */
+type StartRun = (signal: AbortSignal) => Promise<{ run: ReaderRun; end: () => Promise<void> }>;
 
 interface SheetFormats extends Styles {
   is1904: boolean;
@@ -229,7 +240,7 @@ class LegacySource implements SpreadsheetSource {
   };
 
   async *#blocks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
-    const run = this.#shared.startRun(signal);
+    const { run, end } = await this.#shared.startRun(signal);
     try {
       await run.nextFrame();
       run.chooseSheet(this.#index);
@@ -240,7 +251,7 @@ class LegacySource implements SpreadsheetSource {
         yield content;
       }
     } finally {
-      await run.stop();
+      await end();
     }
   }
 }
