@@ -378,7 +378,7 @@ suite('wrong definitions', () => {
     ['a pseudo-type', { columns: [{ name: 'a', type: 'record' }] }, '/table/columns/0/type'],
     ['SQL as type', { columns: [{ name: 'a', type: 'text); DROP TABLE x; --' }] }, '/table/columns/0/type'],
     ['is_nullable as text', { columns: [{ ...a, is_nullable: 'yes' }] }, '/table/columns/0/is_nullable'],
-    ['a default that is no text', { columns: [{ ...a, default: 0 }] }, '/table/columns/0/default'],
+    ['a default that is no text', { columns: [{ ...a, default: [0] }] }, '/table/columns/0/default'],
     ['a default that does not fit', { columns: [{ ...a, default: 'many' }] }, '/table/columns/0/default'],
     ['a misspelled field', { columns: [{ ...a, nullable: false }] }, '/table/columns/0/nullable'],
     ['a misspelled constraint', { columns: [a], constraints: { uniq: [] } }, '/table/constraints/uniq'],
@@ -472,4 +472,41 @@ suite('schemas', () => {
     assertProblem(await service.post('/table/a?schema=nowhere', { table }), 404, 'schema-not-found');
     assertProblem(await service.get('/table/a?schema=nowhere'), 404, 'schema-not-found');
   });
+});
+
+test('a JSON number or boolean as a default is its text, with every digit', async () => {
+  const columns = [
+    '{"name":"n","type":"numeric","default":12345678901234567890.120}',
+    '{"name":"z","type":"integer","default":0}',
+    '{"name":"b","type":"boolean","default":false}',
+    '{"name":"t","type":"text","default":1.50}',
+  ];
+  const body = `{"table":{"columns":[${columns.join()}]}}`;
+  const headers = { 'content-type': 'application/json' };
+  const created = await service.request('POST', '/table/plain_defaults', { body, headers });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const loaded = await service.request('POST', '/table/plain_defaults_2/upload/json', { body, headers });
+  assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
+  for (const name of ['plain_defaults', 'plain_defaults_2']) {
+    await service.rows(`INSERT INTO ${name} DEFAULT VALUES`);
+    assert.deepEqual(await service.rows(`SELECT n::text, z, b, t FROM ${name}`), [
+      { n: '12345678901234567890.120', z: 0, b: false, t: '1.50' },
+    ]);
+  }
+});
+
+test('a JSON body in another charset than UTF-8 is refused, and not misread', async () => {
+  const body = '{"table":{"columns":[{"name":"a","type":"int"}]}}';
+  for (const charset of ['iso-8859-1', '"UTF-16"', 'latin1']) {
+    for (const path of ['/table/other_charset', '/table/other_charset/upload/json']) {
+      const headers = { 'content-type': `application/json; charset=${charset}` };
+      const answer = await service.request('POST', path, { body, headers });
+      const { detail } = assertProblem(answer, 415, 'unsupported-media-type');
+      assert.match(detail, /UTF-8/);
+    }
+  }
+  for (const [index, charset] of ['utf-8', '"UTF-8"', 'utf8'].entries()) {
+    const headers = { 'content-type': `application/json; charset=${charset}` };
+    assert.equal((await service.request('POST', `/table/charset_${index}`, { body, headers })).status, 201);
+  }
 });

@@ -4,6 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { JsonUploadScanner } from '../sources/json/json-upload-scanner.ts';
+import { parseDefinitionJson } from '../sources/json/parse-definition-json.ts';
 import { readBody } from './request-body.ts';
 
 export interface DefinitionLimits {
@@ -46,7 +47,7 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
     scanner.write(text);
     scanner.end();
   });
-  return scanner.table === undefined ? undefined : JSON.parse(scanner.table.toString());
+  return scanner.table === undefined ? undefined : parseDefinitionJson(scanner.table.toString());
 }
 
 function missingTable(): AppError {

@@ -141,6 +141,7 @@ function closeConnectionsAtTheEnd(app: FastifyInstance, { isReady, stopping }: H
 function acceptBodies(api: FastifyInstance, contentType: string): void {
   api.addContentTypeParser(contentType, async (_request: unknown, payload: unknown) => payload);
   api.addHook('preParsing', async (request) => {
+    refuseOtherCharset(request.headers['content-type']);
     const encoding = request.headers['content-encoding'];
     if (encoding === undefined || encoding === 'identity') return;
     // RFC 9110 section 12.5.3: a 415 for this reason names the encodings that would do.
@@ -148,6 +149,13 @@ function acceptBodies(api: FastifyInstance, contentType: string): void {
       headers: { 'accept-encoding': 'identity' },
     });
   });
+}
+
+/** JSON between systems is UTF-8 (RFC 8259 section 8.1), whatever the header says; another charset would be misread. */
+function refuseOtherCharset(contentType: string | undefined): void {
+  const charset = /^application\/json\b.*;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1];
+  if (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset)) return;
+  throw new AppError('unsupported-media-type', `Send the JSON in UTF-8, not in ${charset.slice(0, 40)}.`);
 }
 
 /** RFC 9112 section 3.2. */

@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
 import { type JsonLimits, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
+import { parseDefinitionJson } from '../../sources/json/parse-definition-json.ts';
 import { pushSlices } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
@@ -51,7 +52,7 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
     warnings: [],
     locate: (row, column, name) => scanner.locate(row, column, name),
     get definition() {
-      return scanner.table === undefined ? undefined : JSON.parse(scanner.table.toString());
+      return scanner.table === undefined ? undefined : parseDefinitionJson(scanner.table.toString());
     },
     async open() {
       for (;;) {
