@@ -1,14 +1,16 @@
 /**
- * `npm run bench -- create`, `npm run bench -- json [shape …]`, `npm run bench -- excel [small|large]`: side by side with psql and others, on one server, in turn, several rounds.
+ * `npm run bench -- create`, `npm run bench -- readers`, `npm run bench -- json [shape …]`, `npm run bench -- excel [small|large]`: side by side with psql and others, on one server, in turn, several rounds.
  */
 import { benchCreate } from './create.ts';
 import { benchExcel } from './excel.ts';
 import { benchJson } from './json.ts';
+import { benchReaders } from './readers.ts';
 
 const benches: Record<string, (words: string[]) => Promise<void>> = {
   create: benchCreate,
   excel: benchExcel,
   json: benchJson,
+  readers: benchReaders,
 };
 
 const [name = '', ...words] = process.argv.slice(2);

@@ -23,7 +23,7 @@ export const errorCatalogue = {
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'table-exists': { status: 409, title: 'The table exists' },
   'dependent-objects': { status: 409, title: 'Other objects depend on the table' },
-  'write-conflict': { status: 409, title: 'Another writer was faster' },
+  'write-conflict': { status: 409, title: 'Changed by a concurrent transaction' },
   'limit-exceeded': { status: 413, title: 'The upload is over a limit' },
   'unsupported-media-type': { status: 415, title: 'The content type is not accepted' },
   'invalid-parameter': { status: 422, title: 'A parameter is not valid' },

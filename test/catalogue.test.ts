@@ -128,6 +128,7 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
 
 /** Of warnings, not of problems. */
 const warnings = [
+  'dotted-name',
   'no-rows',
   'ignored-column',
   'added-column',

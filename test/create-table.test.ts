@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
+import { rawRequest } from './support/raw-http.ts';
 import { startTestService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -253,6 +254,43 @@ suite('names', () => {
     });
   }
 
+  for (const name of ['.', '..']) {
+    test(`"${name}" is refused, because no client could follow Location`, async () => {
+      // `fetch` would not send it.
+      const request = `POST /api/v1/table/${name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${await service.token()}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+      const { errors } = assertProblem(await rawRequest(service.url, request), 422, 'invalid-parameter');
+      assert.equal(errors[0]!.code, 'invalid-name');
+    });
+  }
+
+  test('a name like schema.table is warned of, or hinted at where there is no such table', async () => {
+    const table = { columns: [{ name: 'a', type: 'text' }] };
+    const made = await service.post('/table/sales.dotted', { table });
+    assert.equal(made.status, 201);
+    const detail =
+      'The dot is part of the name of this table, "public"."sales.dotted". To make "dotted" in the schema "sales", send the table name "dotted" and schema=sales.';
+    assert.deepEqual(made.body.warnings, [{ code: 'dotted-name', detail }]);
+    const loaded = await service.post('/table/sales.loaded/upload/json', { table, data: [{ a: 'x' }] });
+    assert.deepEqual(
+      loaded.body.load.warnings.map(({ code }: { code: string }) => code),
+      ['dotted-name'],
+    );
+    assert.equal(
+      (await service.post('/table/2026.dotted', { table })).body.warnings,
+      undefined,
+      'no such schema',
+    );
+    const token = await service.token({ schemas: ['public'] });
+    const narrow = await service.post('/table/sales.hidden', { table }, { token });
+    assert.equal(narrow.status, 201);
+    assert.equal(narrow.body.warnings, undefined, 'a schema that the token may not see');
+    const missing = assertProblem(await service.get('/table/sales.missing'), 404, 'table-not-found');
+    assert.match(
+      missing.detail,
+      /For "missing" in the schema "sales", send the table name "missing" and schema=sales\.$/,
+    );
+  });
+
   const faulty: [string, string, string][] = [
     ['a name of 64 bytes', `/table/${'x'.repeat(64)}`, 'table_name'],
     ['a name of 66 bytes in 33 characters', `/table/${encodeURIComponent('é'.repeat(33))}`, 'table_name'],
@@ -283,7 +321,20 @@ suite('a table that stands', () => {
   });
 
   test('is not created again', async () => {
-    assertProblem(await service.post('/table/standing', { table }), 409, 'table-exists');
+    const { detail } = assertProblem(await service.post('/table/standing', { table }), 409, 'table-exists');
+    assert.equal(
+      detail,
+      'Table "public"."standing" already exists. Send if_not_exists=true, or use another name.',
+    );
+    const loaded = assertProblem(
+      await service.post('/table/standing/upload/json', { data: [{ a: 1 }] }),
+      409,
+      'table-exists',
+    );
+    assert.equal(
+      loaded.detail,
+      'Table "public"."standing" already exists. Send if_exists=append, truncate or replace, or use another name.',
+    );
     assertProblem(await service.post('/table/standing?if_not_exists=false', { table }), 409, 'table-exists');
   });
 
@@ -323,11 +374,12 @@ suite('a table that stands', () => {
 
   test('a view of the name is in the way', async () => {
     await service.rows('CREATE VIEW standing_view AS SELECT 1 AS one');
-    assertProblem(
+    const { detail } = assertProblem(
       await service.post('/table/standing_view?if_not_exists=true', { table }),
       409,
       'table-exists',
     );
+    assert.match(detail, /^View "public"\."standing_view" already exists\. .*use another name\.$/);
     assertProblem(await service.get('/table/standing_view'), 404, 'table-not-found');
   });
 
@@ -456,6 +508,52 @@ suite('wrong definitions', () => {
       assert.match(detail, expected);
     });
   }
+});
+
+suite('what a single error says', () => {
+  const errorOf = async (table: unknown, options = {}) =>
+    assertProblem(await service.post('/table/nothing_made', { table }, options), 422, 'invalid-definition')
+      .detail;
+
+  test('has a subject', async () => {
+    assert.equal(
+      await errorOf({ columns: [{ name: 'a', type: 7 }] }),
+      'The value at /table/columns/0/type must be a string, not a number',
+    );
+    assert.equal(
+      await errorOf({ columns: [{ name: 'a', type: 'txt' }] }),
+      'At /table/columns/0/type: there is no type "txt". Did you mean "text"?',
+    );
+  });
+
+  test('of an empty body names only what the body can hold', async () => {
+    const answer = await service.request('POST', '/table/nothing_made', {
+      headers: { 'content-type': 'application/json' },
+      body: '',
+    });
+    assert.equal(
+      assertProblem(answer, 400, 'invalid-json').detail,
+      'The body is empty; expected an object that holds "table".',
+    );
+  });
+
+  test('suggests a referenced table of another schema or case, as far as the token may see it', async () => {
+    await service.rows(
+      'CREATE TABLE sales.regional_totals (a integer PRIMARY KEY); CREATE TABLE "Found_Here" (a integer PRIMARY KEY)',
+    );
+    const referring = (reference_table: string) => ({
+      columns: [{ name: 'a', type: 'integer' }],
+      constraints: { foreign_keys: [{ column: 'a', reference_table, reference_column: 'a' }] },
+    });
+    assert.match(await errorOf(referring('regional_totals')), /Did you mean "sales"\."regional_totals"\?$/);
+    assert.match(await errorOf(referring('found_here')), /Did you mean "public"\."Found_Here"\?$/);
+    assert.match(await errorOf(referring('Found_Hree')), /Did you mean "public"\."Found_Here"\?$/);
+    const token = await service.token({ schemas: ['public'] });
+    assert.match(
+      await errorOf(referring('regional_totals'), { token }),
+      /there is no table "public"\."regional_totals"\.$/,
+    );
+  });
 });
 
 suite('schemas', () => {

@@ -154,8 +154,9 @@ test('the defaults are answered as it is shown', async () => {
     if (answered.startsWith('refused: ')) {
       assert.equal(status, 422, place);
       // The list of functions is told once.
-      const end = body.detail.indexOf(' Only calls of these functions');
-      assert.equal(end === -1 ? body.detail : `${body.detail.slice(0, end)} …`, shown);
+      const { detail } = body.errors[0];
+      const end = detail.indexOf(' Only calls of these functions');
+      assert.equal(end === -1 ? detail : `${detail.slice(0, end)} …`, shown);
       assert.deepEqual([body.errors[0].code, body.error_count], ['invalid-default', 1]);
     } else {
       assert.equal(status, 201, `${place}: ${JSON.stringify(body)}`);

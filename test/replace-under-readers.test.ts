@@ -72,7 +72,8 @@ test('while a million rows replace others, readers see all the old or all the ne
   assert.equal((await replace('polled', 1, oldCount)).status, 201);
   const stop = new AbortController();
   const whole = 'SELECT count(*)::int AS rows, min(version) AS low, max(version) AS high FROM polled';
-  const lockTimeoutMs = 100;
+  // The load takes seconds, on any machine.
+  const lockTimeoutMs = 1000;
   const readers = [
     poll(whole, lockTimeoutMs, stop.signal),
     // As often as can be: this one stands in the way of the swap nearly always.
@@ -100,7 +101,7 @@ test('a reader that holds the table makes the replace wait, and nobody else', as
   const holder = await connect();
   await holder.query('BEGIN; SELECT * FROM held');
   const stop = new AbortController();
-  const polling = poll('SELECT max(version) AS version FROM held', 100, stop.signal);
+  const polling = poll('SELECT max(version) AS version FROM held', 700, stop.signal);
   let isAnswered = false;
   const replacing = replace('held', 2, 10).finally(() => {
     isAnswered = true;
@@ -121,7 +122,7 @@ test('a reader that holds the table for longer than the lock timeout: 503, and t
   const holder = await connect();
   await holder.query('BEGIN; SELECT * FROM kept');
   const stop = new AbortController();
-  const polling = poll('SELECT max(version) AS version FROM kept', 100, stop.signal);
+  const polling = poll('SELECT max(version) AS version FROM kept', 700, stop.signal);
   const startedAt = performance.now();
   const answer = await replace('kept', 2, 10);
   const elapsedMs = performance.now() - startedAt;

@@ -170,11 +170,15 @@ suite('the new table', () => {
       await service.rows(`GRANT SELECT ON ${name} TO PUBLIC`);
       await service.rows(`GRANT USAGE ON SEQUENCE ${name}_id_seq TO ${reader} WITH GRANT OPTION`);
       await service.rows(`ALTER TABLE ${name} SET (fillfactor = 70, toast.autovacuum_enabled = off)`);
+      await service.rows(`COMMENT ON SEQUENCE ${name}_id_seq IS 'the numbers'`);
       await service.rows(`ALTER TABLE ${name} OWNER TO ${owner}`);
+      await service.rows(`REVOKE DELETE, TRUNCATE ON ${name} FROM ${owner}`);
+      await service.rows(`REVOKE UPDATE ON SEQUENCE ${name}_id_seq FROM ${owner}`);
       const facts = `SELECT pg_get_userbyid(relowner) AS owner, relacl::text[] AS acl, obj_description(oid, 'pg_class') AS comment,
         (SELECT attacl::text[] FROM pg_attribute WHERE attrelid = c.oid AND attname = 'code') AS code_acl,
         col_description(oid, 2) AS code_comment, reloptions AS settings,
         (SELECT reloptions FROM pg_class t WHERE t.oid = c.reltoastrelid) AS toast_settings,
+        obj_description(pg_get_serial_sequence($1, 'id')::regclass, 'pg_class') AS sequence_comment,
         (SELECT relacl::text[] FROM pg_class s WHERE s.oid = pg_get_serial_sequence($1, 'id')::regclass) AS sequence_acl
         FROM pg_class c WHERE oid = $1::regclass`;
       const before = await service.rows(facts, [name]);
@@ -185,6 +189,12 @@ suite('the new table', () => {
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       assert.deepEqual(await service.rows(facts, [name]), before);
       assert.deepEqual(before[0]!.settings, ['fillfactor=70']);
+      assert.equal(before[0]!.sequence_comment, 'the numbers');
+      assert.doesNotMatch(
+        String(before[0]!.acl),
+        new RegExp(`${owner}=[a-zA-Z]*[dD]`),
+        'what the owner revoked from itself',
+      );
       assert.equal(before[0]!.owner, owner);
       assert.equal(before[0]!.comment, `it's "ours"`);
     } finally {
@@ -308,6 +318,44 @@ suite('what goes with the old table', () => {
     ]);
   });
 
+  test('is named: a sequence of a column that takes its numbers from elsewhere, or from nowhere', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (id serial, v text);
+      CREATE SEQUENCE ${name}_further OWNED BY ${name}.v; CREATE SEQUENCE ${name}_second OWNED BY ${name}.id`);
+    const table = { columns: columns(['id', 'serial'], ['v', 'text']) };
+    assert.deepEqual(await gone(name, { table, data: [{ v: 'c' }] }), [
+      `sequence ${name}_further`,
+      `sequence ${name}_second`,
+    ]);
+  });
+
+  test('is named: how a serial column numbered', async () => {
+    const name = nextTable();
+    await service.rows(
+      `CREATE TABLE ${name} (id serial, v text); ALTER SEQUENCE ${name}_id_seq INCREMENT BY 10 CYCLE`,
+    );
+    const table = { columns: columns(['id', 'serial'], ['v', 'text']) };
+    assert.deepEqual(await gone(name, { table, data: [{ v: 'c' }] }), [
+      'the numbering of column id: START 1 INCREMENT 10 MINVALUE 1 MAXVALUE 2147483647 CACHE 1 CYCLE',
+    ]);
+  });
+
+  test('is named: settings of the index of a constraint that stays', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (id integer PRIMARY KEY WITH (fillfactor = 50))`);
+    const table = {
+      columns: columns(['id', 'integer']),
+      constraints: { primary_key: { name: '', columns: ['id'] } },
+    };
+    assert.deepEqual(await gone(name, { table, data: [{ id: 1 }] }), [`the settings of index ${name}_pkey`]);
+  });
+
+  test('is named: the type that the table was made of', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TYPE ${name}_type AS (a bigint); CREATE TABLE ${name} OF ${name}_type`);
+    assert.deepEqual(await gone(name, { data: [{ a: 1 }] }), [`its row type ${name}_type`]);
+  });
+
   test('is named: columns, and what they were', async () => {
     const name = nextTable();
     await service.rows(`
@@ -425,6 +473,58 @@ suite('objects that depend on the old table', () => {
       assert.match(errors[0]!.value!, named);
       assert.deepEqual(await service.rows('SELECT $1::regclass::oid AS oid', [name]), before);
       assert.deepEqual(await service.rows(`SELECT id FROM ONLY ${name}`), [{ id: 1 }]);
+    });
+  }
+});
+
+suite('what only a superuser can give a table', () => {
+  const cases: [string, (name: string) => string[], RegExp][] = [
+    [
+      'a security label',
+      (name) => [
+        'SET allow_system_table_mods = on',
+        `INSERT INTO pg_seclabel VALUES ('${name}'::regclass, 'pg_class'::regclass, 2, 'masks', 'MASKED')`,
+      ],
+      /the security label of column code of table r\d+/,
+    ],
+    [
+      'a place in a subscription',
+      (name) => [
+        `CREATE SUBSCRIPTION ${name}_subscription CONNECTION 'dbname=nowhere' PUBLICATION p WITH (connect = false, slot_name = NONE, enabled = false)`,
+        'SET allow_system_table_mods = on',
+        `INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate)
+         SELECT oid, '${name}'::regclass, 'r' FROM pg_subscription WHERE subname = '${name}_subscription'`,
+      ],
+      /its place in subscription r\d+_subscription/,
+    ],
+    [
+      'a place in an extension',
+      (name) => [`ALTER EXTENSION plpgsql ADD TABLE ${name}`],
+      /its place in extension plpgsql/,
+    ],
+  ];
+  for (const [title, statements, named] of cases) {
+    test(`${title}: 409 that names it`, async () => {
+      const name = nextTable();
+      const table = { columns: columns(['id', 'integer'], ['code', 'text']) };
+      await service.post(`/table/${name}`, { table });
+      const admin = new pg.Client(service.database.adminUrl);
+      await admin.connect();
+      try {
+        for (const statement of statements(name)) await admin.query(statement);
+        const { errors } = assertProblem(
+          await replace(name, { table, data: [{ id: 2 }] }),
+          409,
+          'dependent-objects',
+        );
+        assert.equal(errors.length, 1);
+        assert.match(errors[0]!.value!, named);
+      } finally {
+        if (title === 'a place in an extension')
+          await admin.query(`ALTER EXTENSION plpgsql DROP TABLE ${name}`);
+        await admin.query(`DROP SUBSCRIPTION IF EXISTS ${name}_subscription`);
+        await admin.end();
+      }
     });
   }
 });
@@ -573,6 +673,72 @@ suite('readers and writers beside a replace', () => {
       assert.equal((await replace(name, { data: [{ a: 3 }] })).status, 201);
     });
   }
+
+  /** Holds the table, so that the replace has looked at it and waits for its lock when `change` is made. */
+  async function changeBeforeTheLock(name: string, body: unknown, change: string) {
+    const holder = await service.database.pool.connect();
+    try {
+      await holder.query(`BEGIN; LOCK TABLE ${name} IN ACCESS SHARE MODE`);
+      const replacing = replace(name, body);
+      const tries = `SELECT FROM pg_stat_activity WHERE query LIKE '%LOCK TABLE "public"."${name}" IN ACCESS EXCLUSIVE%' AND pid <> pg_backend_pid()`;
+      while ((await service.rows(tries)).length === 0) await sleep(5);
+      await service.rows(change);
+      await holder.query('COMMIT');
+      return await replacing;
+    } finally {
+      holder.release();
+    }
+  }
+
+  const changes: [string, (name: string) => string, RegExp][] = [
+    ['a view', (name) => `CREATE VIEW ${name}_late AS SELECT a FROM ${name}`, /view r\d+_late/],
+    [
+      'a function over its rows',
+      (name) => `CREATE FUNCTION ${name}_late(${name}) RETURNS integer LANGUAGE sql AS 'SELECT 1'`,
+      /function r\d+_late/,
+    ],
+    [
+      'a column of its row type',
+      (name) => `CREATE TABLE ${name}_late (whole ${name})`,
+      /column whole of table r\d+_late/,
+    ],
+    [
+      'a default over its sequence',
+      (name) => `CREATE TABLE ${name}_late (n integer DEFAULT nextval('${name}_id_seq'))`,
+      /default value for column n of table r\d+_late/,
+    ],
+  ];
+  const numbered = { columns: columns(['id', 'serial'], ['a', 'integer']) };
+  for (const [what, statement, named] of changes) {
+    test(`that make ${what} between the look at the table and its lock: 409 that names it`, async () => {
+      const name = nextTable();
+      await replace(name, { table: numbered, data: [{ a: 1 }] });
+      const answer = await changeBeforeTheLock(name, { table: numbered, data: [{ a: 2 }] }, statement(name));
+      const { errors } = assertProblem(answer, 409, 'dependent-objects');
+      assert.match(errors[0]!.value!, named);
+      assert.deepEqual(await service.rows(`SELECT a FROM ${name}`), [{ a: 1 }]);
+    });
+  }
+
+  test('that grant, comment or set options between the look at the table and its lock: all of it is carried over', async () => {
+    const name = nextTable();
+    await replace(name, { table: numbered, data: [{ a: 1 }] });
+    const answer = await changeBeforeTheLock(
+      name,
+      { table: numbered, data: [{ a: 2 }] },
+      `GRANT SELECT ON ${name} TO PUBLIC; GRANT UPDATE (a) ON ${name} TO PUBLIC; COMMENT ON SEQUENCE ${name}_id_seq IS 'late';
+       CREATE SEQUENCE ${name}_late OWNED BY ${name}.a`,
+    );
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const [facts] = await service.rows(
+      `SELECT has_table_privilege('public', '${name}', 'SELECT') AS reads, has_column_privilege('public', '${name}', 'a', 'UPDATE') AS updates,
+         obj_description('${name}_id_seq'::regclass, 'pg_class') AS comment`,
+    );
+    assert.deepEqual(facts, { reads: true, updates: true, comment: 'late' });
+    assert.deepEqual(answer.body.load.warnings, [
+      { code: 'lost-by-replace', detail: `Gone with the old table: sequence ${name}_late.` },
+    ]);
+  });
 
   test('two replaces at once both succeed, one after the other', async () => {
     const name = nextTable();

@@ -74,6 +74,7 @@ export async function admitTableRequest(
   const { grants, signal } = await admitRequest(request, reply, context, scope);
   const { table_name: name } = request.params as { table_name: string };
   refuseUnfitName('table_name', name);
+  refuseDotSegment(name);
   refuseUnfitName('schema', schema);
   Object.assign(factsOf(request), { schema, table: name });
   if (isSystemSchema(schema)) {
@@ -100,6 +101,16 @@ function refuseUnfitName(parameter: string, name: string): void {
   if (fault === undefined) return;
   const detail = `The name given as ${parameter} ${fault}.`;
   throw wrongParameter(parameter, detail, { code: 'invalid-name', value: name });
+}
+
+/**
+ * `.` and `..` in a path are steps (RFC 3986 section 5.2.4), however they are encoded (WHATWG URL, "double-dot URL path
+ * segment"): no client that follows these standards could ask for such a table again.
+ */
+function refuseDotSegment(name: string): void {
+  if (name !== '.' && name !== '..') return;
+  const detail = `A table cannot be named "${name}" here: in a URL this means a folder, so most clients could not address the table.`;
+  throw wrongParameter('table_name', detail, { code: 'invalid-name', value: name });
 }
 
 /** By hand: `AbortSignal.any` leaves its work to the garbage collector. */

@@ -6,9 +6,10 @@ import { AppError, wrongParameter } from '../errors.ts';
 import { inTransaction, type TransactionOptions } from '../postgres/transaction.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { compareWithStanding } from '../tables/compare-definition.ts';
-import { tableExists } from '../tables/create-table.ts';
+import { tableExists, uploadRemedies } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import { describeTable, isTable } from '../tables/describe-table.ts';
+import { explainDottedName } from '../tables/dotted-name.ts';
 import { findLoadTarget, type NeededRights } from '../tables/find-load-target.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
@@ -80,7 +81,9 @@ export async function loadTable(
     if (isThere && request.ifExists === 'replace') await refuseDependents(client, schema, name);
     return isThere;
   });
-  if (stands && request.ifExists === 'fail') throw tableExists(schema, name, { oid: 0, kind: 'r' });
+  if (stands && request.ifExists === 'fail') {
+    throw tableExists(schema, name, { oid: 0, kind: 'r' }, uploadRemedies);
+  }
   if (!stands) request.requireCreation();
   await input.open();
 
@@ -90,7 +93,7 @@ export async function loadTable(
   // An emptied table is locked until the end: not for as long as a client takes to send.
   if (request.ifExists === 'truncate' && !inferred) await input.keep(request.signal);
   const problems = new Problems();
-  return inTransaction(pool, { ...transaction, rollback: request.dryRun }, async (client) => {
+  return inTransaction(pool, { ...transaction, rollback: request.dryRun }, async (client, edges) => {
     const prepared = mayBeNew ? await prepare(client, context, request, input, inferred) : undefined;
     // Somebody else may have made the table meanwhile: that is what `append` and `truncate` are for.
     const isNew = prepared !== undefined && !(addsRows && isTable(prepared.standing?.kind ?? ''));
@@ -100,8 +103,12 @@ export async function loadTable(
       ? await openNewTable(
           client,
           prepared,
-          request.ifExists === 'replace',
-          transaction.lockTimeoutMs ?? 0,
+          {
+            mayReplace: request.ifExists === 'replace',
+            lockTimeoutMs: transaction.lockTimeoutMs ?? 0,
+            signal: request.signal,
+            extraFunctions: context.extraFunctions,
+          },
           problems,
         )
       : await openStanding(client, request, input, inferred, problems);
@@ -120,14 +127,17 @@ export async function loadTable(
     // An export that came out empty empties no table, and replaces none.
     if (brought === 0 && input.definition === undefined) throw nothingToLoad(input);
     if (brought > 0) matcher.refuseStrangers();
+    const dotted = isNew && (await explainDottedName(client, schema, name, request.admitSchema));
     const made = inferred === undefined ? [] : columnsMade(inferred, input, isNew, target);
+    const ended = await target.end?.(edges.endAtOnce);
     return {
       isNew,
-      table: await describeTable(client, schema, name, context.extraFunctions),
+      table: ended?.table ?? (await describeTable(client, schema, name, context.extraFunctions)),
       ...counts,
       warnings: [
         ...input.warnings,
         ...(isNew && addsRows ? [createdTable(schema, name)] : []),
+        ...(dotted ? [{ code: 'dotted-name', detail: dotted }] : []),
         ...(brought === 0 ? noRows(input) : []),
         ...ignoredColumns(matcher),
         ...(isNew && input.definition === undefined ? [] : made.map(addedColumn)),
@@ -135,6 +145,7 @@ export async function loadTable(
         ...suppressedRows(suppressed),
         ...ownNumbers(target, matcher),
         ...told,
+        ...(ended?.warnings ?? []),
       ],
     };
   });

@@ -1,4 +1,6 @@
+import type { TransactionEdges } from '../postgres/transaction.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
+import type { TableDescription } from '../tables/definition.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { ConflictKey } from '../tables/staging.ts';
 import type { LoadedRows } from './load-rows.ts';
@@ -27,4 +29,15 @@ export interface LoadTarget {
    * @throws AppError `invalid-data` with all problems of the upload; `dependent-objects`
    */
   finish: (rows: LoadedRows) => Promise<SourceWarning[]>;
+  /**
+   * Ends the transaction. Only for a target that has something to do together with the commit.
+   *
+   * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`
+   */
+  end?: (endAtOnce: TransactionEdges['endAtOnce']) => Promise<EndedLoad>;
+}
+
+export interface EndedLoad {
+  table: TableDescription;
+  warnings: SourceWarning[];
 }

@@ -2,41 +2,53 @@
  * A table that the upload makes: bare first, keys and references after the rows, and, for a replace, the swap.
  */
 import { randomBytes } from 'node:crypto';
-import type { ClientBase, DatabaseError } from 'pg';
+import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
-import { quoteQualified } from '../postgres/sql.ts';
+import { quoteQualified, type Statement } from '../postgres/sql.ts';
 import { isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
-import { isNameClash, tableExists } from '../tables/create-table.ts';
-import { addConstraints, continueNumbering, createBareTable } from '../tables/ddl.ts';
+import { findRelation } from '../tables/catalog.ts';
+import { isNameClash, nameConflict, tableExists, uploadRemedies } from '../tables/create-table.ts';
+import { addConstraints, continueNumbering, createBareTable, type Naming } from '../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import type { PreparedTable } from '../tables/prepared-table.ts';
+import { namesAside } from '../tables/object-names.ts';
+import type { PreparedTable, StandingObject } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
 
-/**
- * @param mayReplace a table that stands does not stop this: the new one is built aside and takes its place at the end
- * @throws AppError `table-exists`, `dependent-objects`
- */
+export interface NewTableOptions {
+  /** An existing table does not stop this: the new one is built aside and takes its place at the end. */
+  mayReplace: boolean;
+  lockTimeoutMs: number;
+  signal: AbortSignal;
+  extraFunctions: readonly string[];
+}
+
+/** @throws AppError `table-exists`, `dependent-objects` */
 export async function openNewTable(
   client: ClientBase,
   table: PreparedTable,
-  mayReplace: boolean,
-  lockTimeoutMs: number,
+  options: NewTableOptions,
   problems: Problems,
 ): Promise<LoadTarget> {
   const { schema, standing } = table;
-  const replaces = mayReplace && standing !== undefined && isTable(standing.kind);
-  if (standing && !replaces) throw tableExists(schema, table.name, standing);
-  const name = replaces ? `tablewright ${randomBytes(12).toString('hex')}` : table.name;
+  const replaces = options.mayReplace && standing !== undefined && isTable(standing.kind);
+  if (standing && !replaces) throw tableExists(schema, table.name, standing, uploadRemedies);
   if (replaces) await refuseDependents(client, schema, table.name);
-  await makeTable(client, table, name);
-  const columns = await readLoadColumns(client, schema, name);
-  const relation = quoteQualified(schema, name);
-  return {
+  const naming = replaces ? nameAside(table) : table;
+  await createNamed(
+    client,
+    table,
+    () => createBareTable(table, naming),
+    'bare',
+    () => refuseTakenTableName(client, table),
+  );
+  const columns = await readLoadColumns(client, schema, naming.name);
+  const relation = quoteQualified(schema, naming.name);
+  const target: LoadTarget = {
     relation,
     columns,
     added: [],
@@ -51,11 +63,11 @@ export async function openNewTable(
     finish: async (rows) => {
       if (rows.refusal) {
         await rows.explain(rows.refusal, undefined, async () => [
-          ...(await readRowRules(client, schema, name)),
+          ...(await readRowRules(client, schema, naming.name)),
           ...(await rulesOf(client, table)),
         ]);
       } else {
-        const refusal = await addKeys(client, table, name, replaces);
+        const refusal = await addKeys(client, table, naming);
         if (refusal) await rows.explain(refusal, undefined, () => rulesOf(client, table));
       }
       problems.throwIfAny();
@@ -63,43 +75,41 @@ export async function openNewTable(
         if (identity === 'none' || rows.places.sourceColumn(column) < 0) continue;
         await client.query(continueNumbering(relation, column));
       }
-      return replaces ? lostObjects(await swapTable(client, table, name, lockTimeoutMs)) : [];
+      return [];
     },
   };
+  if (!replaces) return target;
+  const { extraFunctions } = options;
+  target.end = async (endAtOnce) => {
+    const swapOptions = { ...options, endAtOnce };
+    const { description, lost } = await swapTable(
+      client,
+      { table, aside: naming, extraFunctions },
+      swapOptions,
+    );
+    return { table: description, warnings: lostObjects(lost) };
+  };
+  return target;
 }
 
-/** @throws AppError `table-exists` if another session makes something of the same name at the same moment */
-async function makeTable(client: ClientBase, table: PreparedTable, name: string): Promise<void> {
-  try {
-    await client.query(createBareTable(table, name));
-  } catch (error) {
-    if (!isNameClash(error)) throw error;
-    const isRace = error.code === uniqueViolation;
-    const detail = isRace
-      ? `Another session created "${name}" in the schema "${table.schema}" at the same moment; send the request again.`
-      : `Something in the schema "${table.schema}" has the name of the table or of one of its sequences: ${error.message}.`;
-    throw new AppError('table-exists', detail, { cause: error });
-  }
+function nameAside(table: PreparedTable): Naming {
+  const name = `tablewright ${randomBytes(12).toString('hex')}`;
+  return { name, names: namesAside(table.names, name) };
 }
-
-/** Of the names in PostgreSQL's catalogue. */
-const uniqueViolation = '23505';
 
 /** Adds keys and references; what PostgreSQL refuses is undone and answered. */
-async function addKeys(
-  client: ClientBase,
-  table: PreparedTable,
-  name: string,
-  replaces: boolean,
-): Promise<Error | undefined> {
-  const statement = addConstraints(table, name, replaces ? 'chosen' : 'as defined');
-  if (!statement) return undefined;
-  await client.query('SAVEPOINT "keys"');
+async function addKeys(client: ClientBase, table: PreparedTable, naming: Naming): Promise<Error | undefined> {
+  if (addConstraints(table, naming) === undefined) return undefined;
   try {
-    await client.query(statement);
+    await createNamed(
+      client,
+      table,
+      () => addConstraints(table, naming)!,
+      'keys',
+      async () => {},
+    );
     return undefined;
   } catch (error) {
-    if (isNameClash(error)) throw nameTaken(error);
     if (isUndefinedTable(error)) throw targetDropped(error);
     if (!isRefusalOfData(error)) throw error;
     await client.query('ROLLBACK TO SAVEPOINT "keys"');
@@ -107,16 +117,45 @@ async function addKeys(
   }
 }
 
-/** The table itself was made before: its name is not the one that clashes. */
-function nameTaken(error: DatabaseError): AppError {
-  const detail = `The name of a constraint is already used in the schema: ${error.message}. Use another name, or leave it empty to have one chosen.`;
-  return new AppError('invalid-definition', detail, { cause: error });
-}
-
 /** The definition was checked before. */
 function targetDropped(cause: Error): AppError {
   const detail = 'Another session dropped a table that a foreign key refers to; send the request again.';
   return new AppError('write-conflict', detail, { cause });
+}
+
+const maxNameTries = 3;
+
+/** Runs a statement that gives names, and again with others where a name turns out to be taken. The savepoint stays. */
+async function createNamed(
+  client: ClientBase,
+  table: PreparedTable,
+  toStatement: () => Statement,
+  savepoint: string,
+  onClash: () => Promise<void>,
+): Promise<void> {
+  await client.query(`SAVEPOINT "${savepoint}"`);
+  for (let tries = 1; ; tries++) {
+    try {
+      await client.query(toStatement());
+      return;
+    } catch (error) {
+      if (!isNameClash(error)) throw error;
+      await client.query(`ROLLBACK TO SAVEPOINT "${savepoint}"`);
+      await onClash();
+      table.names = await table.chooseNamesAgain(client);
+      if (tries === maxNameTries) throw nameConflict(error);
+    }
+  }
+}
+
+/** @throws AppError `table-exists` where somebody else has made the table meanwhile */
+async function refuseTakenTableName(
+  client: ClientBase,
+  { schema, name, standing }: PreparedTable,
+): Promise<void> {
+  const { rows } = await client.query<StandingObject>(findRelation(schema, name));
+  if (rows[0] !== undefined && standing === undefined)
+    throw tableExists(schema, name, rows[0], uploadRemedies);
 }
 
 const maxLostObjects = 100;

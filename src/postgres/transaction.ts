@@ -31,6 +31,11 @@ export interface TransactionEdges {
   begun: pg.QueryResult | undefined;
   /** Runs the last statements and ends the transaction with them; answers their results. */
   endWith(statements: Query[]): Promise<pg.QueryResult[]>;
+  /**
+   * Runs statements without values and ends the transaction, all in one message: between them nothing waits for this
+   * process. When one of them fails, those after it are not run and nothing has ended: roll back to a savepoint and go on.
+   */
+  endAtOnce(statements: string[]): Promise<void>;
 }
 
 /**
@@ -64,7 +69,17 @@ export async function inTransaction<T>(
     hasEnded = true;
     return results;
   };
-  const running = begin(client, options, first).then((begun) => work(client, { begun, endWith }));
+  const endAtOnce = async (statements: string[]) => {
+    isEnding = true;
+    try {
+      await endInOneMessage(client, statements, options.rollback ? 'ROLLBACK' : 'COMMIT');
+      hasEnded = true;
+    } finally {
+      isEnding = hasEnded;
+    }
+  };
+  const edges = (begun: pg.QueryResult | undefined) => ({ begun, endWith, endAtOnce });
+  const running = begin(client, options, first).then((begun) => work(client, edges(begun)));
   try {
     const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);
@@ -136,6 +151,21 @@ async function end(
   if (results.pop()!.command !== command)
     throw new Error('a statement of the transaction failed and its error was lost');
   return results;
+}
+
+async function endInOneMessage(
+  client: pg.PoolClient,
+  statements: string[],
+  command: 'COMMIT' | 'ROLLBACK',
+): Promise<void> {
+  const sent = client.query([...statements, command].join(';\n'));
+  const results = await sent.catch((error) => {
+    if (command === 'COMMIT' && !(error instanceof pg.DatabaseError)) throw unknownOutcome(error);
+    throw error;
+  });
+  const last = (results as unknown as pg.QueryResult[]).at(-1);
+  if (last?.command !== command)
+    throw new Error(`the transaction ended with ${last?.command}, not with ${command}`);
 }
 
 /** The connection broke between the COMMIT and its answer. */

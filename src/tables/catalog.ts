@@ -12,8 +12,8 @@ export interface LookUpRequest {
   functions: FunctionName[];
   sequences: RelationName[];
   targets: { schema: string; table: string }[];
-  /** Names wanted for indexes. */
-  indexNames: string[];
+  /** Names wanted for indexes and sequences. */
+  relations: string[];
 }
 
 export interface TypeRequest {
@@ -42,10 +42,11 @@ export interface LookUpResult {
   functions?: (CatalogFunction | null)[];
   sequences?: (CatalogSequence | null)[];
   targets?: (TargetTable | null)[];
-  indexNames?: (TakenName | null)[];
+  relations?: (TakenName | null)[];
 }
 
 export interface CatalogSequence {
+  oid: number;
   schema: string;
   name: string;
   kind: string;
@@ -68,10 +69,16 @@ export interface TargetTable {
   keys: number[][];
 }
 
+/** A relation of the schema that has a name which is wanted. */
 export interface TakenName {
   name: string;
-  /** The table whose index has the name; null for any other relation. */
+  oid: number;
+  /** `pg_class.relkind` */
+  kind: string;
+  /** The table whose index or sequence it is; null for any other relation. */
   owner: number | null;
+  /** Quoted where necessary, as SQL. */
+  ownerName: string | null;
 }
 
 /** An array in the narrow sense: not `int2vector` and its kind, which only look like one. */
@@ -120,6 +127,15 @@ const types = (order: string) => `
             to_regtype(item->>'alias')::oid) END AS oid
         FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 
+/** The relation of the name, with the table whose index or sequence it is. */
+const relationsNamed = (name: string, namespace: string) => `(
+  SELECT c.oid, c.relname, c.relkind, coalesce(
+    (SELECT i.indrelid FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid),
+    (SELECT d.refobjid FROM pg_catalog.pg_depend d
+     WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass
+       AND d.deptype IN ('a', 'i') AND c.relkind = 'S' LIMIT 1)) AS owner
+  FROM pg_catalog.pg_class c WHERE c.relname = ${name} AND c.relnamespace = ${namespace} OFFSET 0)`;
+
 /** What is looked up only where the request asks for some of it: a part that finds nothing costs as much as one that does. */
 const sections = {
   functions: `
@@ -133,7 +149,7 @@ const sections = {
 
   sequences: `
   SELECT json_agg((
-    SELECT json_build_object('schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
+    SELECT json_build_object('oid', c.oid::bigint, 'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
       'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND has_schema_privilege(n.oid, 'USAGE'))
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = x.item->>'name'
@@ -163,12 +179,12 @@ const sections = {
       AND c.relkind IN ('r', 'p', 'v', 'm', 'f')) ORDER BY x.position)
   FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
 
-  indexNames: `
+  relations: `
   SELECT json_agg((
-    SELECT json_build_object('name', c.relname, 'owner', (
-      SELECT i.indrelid::bigint FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid))
-    FROM pg_catalog.pg_class c WHERE c.relname = x.name AND c.relnamespace = (SELECT oid FROM here)))
-  FROM request, json_array_elements_text(r->'indexNames') AS x(name)`,
+    SELECT json_build_object('name', c.relname, 'oid', c.oid::bigint, 'kind', c.relkind, 'owner', c.owner::bigint,
+      'ownerName', c.owner::regclass::text)
+    FROM ${relationsNamed('x.name', '(SELECT oid FROM here)')} c))
+  FROM request, json_array_elements_text(r->'relations') AS x(name)`,
 };
 
 const sectionNames = Object.keys(sections) as (keyof typeof sections)[];
@@ -274,6 +290,38 @@ SELECT json_agg((
   ORDER BY p.position) AS comparable
 FROM json_array_elements($1::json) WITH ORDINALITY AS p(pair, position)`,
     values: [JSON.stringify(pairs)],
+  };
+}
+
+/** Which of the names relations of the schema have: rows of the shape `TakenName`. */
+export function findRelationNames(schema: string, names: string[]): Statement {
+  return {
+    text: `
+SELECT c.relname AS name, c.oid::bigint::float8 AS oid, c.relkind::text AS kind, c.owner::bigint::float8 AS owner,
+  c.owner::regclass::text AS "ownerName"
+FROM unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespaceOid('$1'))} c`,
+    values: [schema, names],
+  };
+}
+
+export interface SimilarTable {
+  schema: string;
+  table: string;
+}
+
+/**
+ * Tables that a name may have been meant for: of the same name but for case in any schema that the role may use, and all of
+ * the schema itself, up to 5,000. Rows of the shape `SimilarTable`.
+ */
+export function findSimilarTables(schema: string, table: string): Statement {
+  return {
+    text: `
+SELECT n.nspname AS schema, c.relname AS "table"
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND (lower(c.relname) = lower($2) OR n.nspname = $1)
+  AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' AND has_schema_privilege(n.oid, 'USAGE')
+ORDER BY lower(c.relname) <> lower($2), n.nspname <> $1, c.relname <> $2, n.nspname, c.relname LIMIT 5000`,
+    values: [schema, table],
   };
 }
 

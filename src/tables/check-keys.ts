@@ -1,10 +1,11 @@
 /** Whether the columns of keys can be compared, and whether foreign keys refer to something that they can refer to. */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
-import type { TargetTable } from './catalog.ts';
-import { compareTypes } from './catalog.ts';
+import type { SimilarTable, TargetTable } from './catalog.ts';
+import { compareTypes, findSimilarTables } from './catalog.ts';
 import type { ForeignKeyPair, TableDefinition } from './definition.ts';
-import { didYouMean, isSystemSchema } from './identifiers.ts';
+import { isAdmitted } from './dotted-name.ts';
+import { didYouMean, isSystemSchema, nearestNames } from './identifiers.ts';
 import type { PreparedColumn, PreparedForeignKey } from './prepared-table.ts';
 
 /** Columns of a primary key or a unique constraint need an order (a default btree operator class). */
@@ -49,20 +50,23 @@ export async function checkReferences(
   columns: PreparedColumn[],
   targets: { schema: string; table: string }[],
   found: (TargetTable | null)[],
+  admitSchema: (schema: string) => void,
   problems: Problem[],
 ): Promise<void> {
   const unlike: TypePair[] = [];
+  const unknown: UnknownTable[] = [];
   for (const key of keys) {
     if (key.table === '') continue;
     const index = targets.findIndex((target) => target.schema === key.schema && target.table === key.table);
     const target = key.isSelf
       ? ownTarget(definition, columns)
-      : checkedTarget(key, found[index] ?? null, problems);
+      : checkedTarget(key, found[index] ?? null, problems, unknown);
     if (target === undefined) continue;
     const hasColumns = checkTargetColumns(key, target, problems);
     if (hasColumns) checkTargetKey(key, target, problems);
     for (const pair of key.pairs) collectUnlike(key, pair, target, columns, unlike);
   }
+  await suggestTables(client, unknown, admitSchema);
   if (unlike.length === 0) return;
   const { rows } = await client.query<{ comparable: boolean[] }>(
     compareTypes(unlike.map((pair) => [pair.baseOid, pair.referenceBaseOid])),
@@ -89,6 +93,7 @@ function checkedTarget(
   key: PreparedForeignKey,
   table: TargetTable | null,
   problems: Problem[],
+  unknown: UnknownTable[],
 ): Target | undefined {
   const pointer = `${key.pairs[0]!.pointer}/reference_table`;
   const shown = `"${key.schema}"."${key.table}"`;
@@ -97,7 +102,11 @@ function checkedTarget(
     return undefined;
   };
   if (isSystemSchema(key.schema)) return refuse('unknown-reference', `${shown} belongs to PostgreSQL itself`);
-  if (table === null) return refuse('unknown-reference', `there is no table ${shown}`);
+  if (table === null) {
+    refuse('unknown-reference', `there is no table ${shown}.`);
+    unknown.push({ key, problem: problems.at(-1)! });
+    return undefined;
+  }
   if (table.kind !== 'r' && table.kind !== 'p') {
     return refuse('unknown-reference', `${shown} is not a table: only a table can be referred to`);
   }
@@ -113,6 +122,35 @@ function checkedTarget(
   }
   const names = new Map(table.columns.map((column) => [column.id, column.name]));
   return { columns: table.columns, keys: table.keys.map((ids) => ids.map((id) => names.get(id)!)) };
+}
+
+/** A table that a foreign key refers to and that does not exist. */
+interface UnknownTable {
+  key: PreparedForeignKey;
+  problem: Problem;
+}
+
+const maxSuggestions = 10;
+
+/** Adds to each problem the tables that may have been meant, as far as the caller may know of them. */
+async function suggestTables(
+  client: ClientBase,
+  unknown: UnknownTable[],
+  admitSchema: (schema: string) => void,
+): Promise<void> {
+  for (const { key, problem } of unknown.slice(0, maxSuggestions)) {
+    const { rows } = await client.query<SimilarTable>(findSimilarTables(key.schema, key.table));
+    const known = rows.filter(({ schema }) => isAdmitted(schema, admitSchema));
+    const named = known.filter(({ table }) => table.toLowerCase() === key.table.toLowerCase());
+    const near = nearestNames(
+      key.table,
+      known.filter(({ schema }) => schema === key.schema).map(({ table }) => table),
+    ).map((table) => ({ schema: key.schema, table }));
+    const meant = (named.length > 0 ? named : near).slice(0, 3);
+    if (meant.length === 0) continue;
+    const names = meant.map(({ schema, table }) => `"${schema}"."${table}"`);
+    problem.detail += ` Did you mean ${names.join(' or ')}?`;
+  }
 }
 
 function checkTargetColumns(key: PreparedForeignKey, target: Target, problems: Problem[]): boolean {

@@ -133,7 +133,7 @@ function compareKeys(
   const { primary_key: primaryKey, unique } = standing.constraints;
   const at = '/table/constraints/primary_key';
   if (prepared.primaryKey !== undefined && !sameList(prepared.primaryKey.columns, primaryKey.columns)) {
-    const columns = primaryKey.columns.map((column) => `"${column}"`).join(', ');
+    const columns = quoteNames(primaryKey.columns);
     tell(
       `${at}/columns`,
       columns === '' ? 'the table has no primary key' : `the primary key of the table is ${columns}`,
@@ -143,7 +143,8 @@ function compareKeys(
   } else if (strictness === 'same') compareName(prepared.primaryKey, primaryKey.name, tell);
   for (const key of prepared.unique) {
     const other = unique.find((candidate) => sameList(candidate.columns, key.columns));
-    if (other === undefined) tell(key.pointer, 'the table has no such unique constraint');
+    if (other === undefined)
+      tell(key.pointer, `the table has no unique constraint over ${quoteNames(key.columns)}`);
     else if (strictness === 'same') compareName(key, other.name, tell);
   }
   if (strictness === 'fits') return;
@@ -180,7 +181,7 @@ function compareForeignKeys(
   for (const [index, key] of wanted.entries()) {
     const { pointer } = key.pairs[0]!;
     const other = keys.find((candidate) => candidate.reference === references[index]);
-    if (other === undefined) tell(pointer, 'the table has no such foreign key');
+    if (other === undefined) tell(pointer, `the table has no foreign key from ${describeReference(key)}`);
     else if (strictness === 'same') compareName({ pointer, name: key.name, columns: [] }, other.name, tell);
   }
   if (strictness === 'fits') return;
@@ -200,6 +201,15 @@ function standingForeignKeys(standing: TableDescription): StandingForeignKey[] {
     const columns = pairs!.map((pair) => [pair.column, pair.reference_column]);
     return { name, reference: JSON.stringify([schema, table, columns]) };
   });
+}
+
+function describeReference({ schema, table, pairs }: PreparedForeignKey): string {
+  const own = quoteNames(pairs.map((pair) => pair.column));
+  return `${own} to ${quoteNames(pairs.map((pair) => pair.referenceColumn))} of "${schema}"."${table}"`;
+}
+
+function quoteNames(names: string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
 }
 
 function sameList(a: string[], b: string[]): boolean {

@@ -10,6 +10,7 @@ import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { describeTable, isTable, toDescription } from './describe-table.ts';
+import { explainDottedName } from './dotted-name.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { StandingObject } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
@@ -25,6 +26,8 @@ export interface CreateResult {
   table: TableDescription;
   /** Where the table that stood is not what the definition says; undefined where the table was created. */
   differences: string[] | undefined;
+  /** What to tell about a name that looks like `schema.table`. */
+  dottedName: string | undefined;
 }
 
 /**
@@ -46,9 +49,10 @@ export async function createTable(
     const { table, problems, admitSequences } = resolved;
     if (table.standing !== undefined || problems.length > 0) return createWithCare(client, resolved, options);
     admitSequences();
+    const dottedName = await explainName(client, options);
     const results = await endWith([creation(resolved), describeRelation(schema, name)]);
     const facts: TableFacts = results.at(-1)!.rows[0].found;
-    return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined };
+    return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined, dottedName };
   };
   try {
     return await inTransaction(pool, transaction, create, lookUpDefinition(draft.request));
@@ -96,40 +100,64 @@ async function createWithCare(
   if (standing !== undefined || problems.length > 0) await checkDefinition(client, resolved);
   standing ??= await tryCreate(client, resolved);
   if (standing === undefined) {
-    return { table: await describeTable(client, schema, name, extraFunctions), differences: undefined };
+    const description = await describeTable(client, schema, name, extraFunctions);
+    return { table: description, differences: undefined, dottedName: await explainName(client, options) };
   }
-  if (!ifNotExists || !isTable(standing.kind)) throw tableExists(schema, name, standing);
+  if (!ifNotExists || !isTable(standing.kind))
+    throw tableExists(schema, name, standing, 'if_not_exists=true');
   const description = await describeTable(client, schema, name, extraFunctions);
   const differences = await compareDefinition(client, table, description, 'same', extraFunctions);
-  return { table: description, differences: differences.map((difference) => difference.detail) };
+  return {
+    table: description,
+    differences: differences.map((difference) => difference.detail),
+    dottedName: undefined,
+  };
 }
 
-export function tableExists(schema: string, name: string, standing: StandingObject): AppError {
-  const kind = kinds[standing.kind] ?? 'An object';
-  const remedy = isTable(standing.kind) ? '' : ' No table can have its name, and it takes no rows.';
-  return new AppError('table-exists', `${kind} "${name}" stands in the schema "${schema}" already.${remedy}`);
+function explainName(
+  client: ClientBase,
+  { schema, name, admitSchema = () => {} }: CreateOptions,
+): Promise<string | undefined> {
+  return explainDottedName(client, schema, name, admitSchema);
 }
+
+/** @param remedies what to send where the existing table is wanted */
+export function tableExists(
+  schema: string,
+  name: string,
+  standing: StandingObject,
+  remedies: string,
+): AppError {
+  const what = `${kinds[standing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;
+  const remedy = isTable(standing.kind)
+    ? `Send ${remedies}, or use another name.`
+    : 'A table cannot have its name, and it takes no rows: use another name.';
+  return new AppError('table-exists', `${what} ${remedy}`);
+}
+
+/** For an upload. */
+export const uploadRemedies = 'if_exists=append, truncate or replace';
 
 /** `pg_class.relkind` */
 const kinds: Record<string, string> = {
-  r: 'A table',
-  p: 'A table',
-  v: 'A view',
-  m: 'A materialized view',
-  f: 'A foreign table',
-  S: 'A sequence',
-  i: 'An index',
-  I: 'An index',
-  c: 'A type',
-  type: 'A type',
+  r: 'Table',
+  p: 'Table',
+  v: 'View',
+  m: 'Materialized view',
+  f: 'Foreign table',
+  S: 'Sequence',
+  i: 'Index',
+  I: 'Index',
+  c: 'Type',
+  type: 'Type',
 };
 
-/** A name that PostgreSQL chose may be taken at the same moment by another creation, which then is committed. */
+/** A name that was free may be taken at the same moment by another creation, which then is committed. */
 const maxTries = 3;
 
 /** Tries modifiers and defaults, and creates the table: several statements in one. */
 function creation({ table, trials }: ResolvedDefinition): string {
-  const create = ddl.createWholeTable(table, table.name).text;
+  const create = ddl.createWholeTable(table);
   return trials.length === 0 ? create : `${trialBeforeCreation(trials).text};\n${create}`;
 }
 
@@ -142,8 +170,8 @@ async function tryCreate(
   resolved: ResolvedDefinition,
 ): Promise<StandingObject | undefined> {
   const { table } = resolved;
-  const statements = ['SAVEPOINT tablewright', creation(resolved), 'RELEASE SAVEPOINT tablewright'];
   for (let tries = 1; ; tries++) {
+    const statements = ['SAVEPOINT tablewright', creation(resolved), 'RELEASE SAVEPOINT tablewright'];
     try {
       await client.query(statements.join(';\n'));
       return undefined;
@@ -156,18 +184,17 @@ async function tryCreate(
       }
       const { rows } = await client.query<StandingObject>(findRelation(table.schema, table.name));
       if (rows[0] !== undefined) return rows[0];
-      if (tries === maxTries) {
-        if (isAboutName(error, table.name)) throw changedMeanwhile(table.schema, table.name, error);
-        const detail = 'The name of a constraint is taken in the schema; leave it empty to have one chosen.';
-        throw new AppError('invalid-definition', detail, { cause: error });
-      }
+      table.names = await table.chooseNamesAgain(client);
+      if (tries === maxTries) throw nameConflict(error);
     }
   }
 }
 
-/** Names are in quotes of the server's language; a race for the catalogue's row tells them in its detail. */
-function isAboutName({ message, detail = '' }: DatabaseError, name: string): boolean {
-  return [message, detail].some((text) => text.split(/[^\p{Alphabetic}\p{Number}_$-]+/u).includes(name));
+/** Several names in turn were free when they were chosen, and taken a moment later. */
+export function nameConflict(cause: unknown): AppError {
+  const detail =
+    'Other sessions created objects at the same moment, with names that this table needs. Send the request again.';
+  return new AppError('write-conflict', detail, { cause });
 }
 
 /** `duplicate_table`, `duplicate_object`, or a race for the row of PostgreSQL's own catalogue. */

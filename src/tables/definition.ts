@@ -12,8 +12,7 @@ const Name = (description: string, example: string) =>
 const ConstraintName = (example: string) =>
   Type.Optional(
     Type.Union([Type.String({ maxLength: 63 }), Type.Null()], {
-      description:
-        'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: PostgreSQL chooses one.',
+      description: 'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: one is chosen.',
       examples: [example],
     }),
   );
@@ -280,7 +279,7 @@ export interface ColumnDefinition {
 export interface KeyDefinition {
   /** JSON Pointer into the request. */
   pointer: string;
-  /** Undefined: PostgreSQL chooses. */
+  /** Undefined: one is chosen (object-names.ts). */
   name: string | undefined;
   columns: string[];
 }

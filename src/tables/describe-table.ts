@@ -15,6 +15,7 @@ import type { TableFacts } from './catalog.ts';
 import { describeRelation } from './catalog.ts';
 import { describeDefault } from './defaults.ts';
 import type { ColumnDescription, TableDescription } from './definition.ts';
+import { hintAtDottedName } from './dotted-name.ts';
 
 export { readLoadColumns } from './read-load-columns.ts';
 export type { TableDescription };
@@ -51,7 +52,7 @@ export async function describeFound(
   throw new AppError(
     'table-not-found',
     kind === undefined
-      ? `There is no table "${name}" in the schema "${schema}".`
+      ? `There is no table "${name}" in the schema "${schema}".${hintAtDottedName(name)}`
       : `"${name}" in the schema "${schema}" is ${kind}, not a table.`,
   );
 }

@@ -42,6 +42,12 @@ export async function checkDefinition(
   return table;
 }
 
+/** The detail of a problem stands beside its pointer; alone it needs a subject. */
+function withPlace({ pointer, detail }: Problem): string {
+  if (pointer === undefined) return detail;
+  return detail.startsWith('must ') ? `The value at ${pointer} ${detail}` : `At ${pointer}: ${detail}`;
+}
+
 const maxProblems = 100;
 
 /** Numbers in pointers count as numbers: the order in which the faults stand in the request. */
@@ -51,7 +57,9 @@ function throwIfAny(problems: Problem[]): void {
   if (problems.length === 0) return;
   problems.sort((a, b) => pointerOrder.compare(a.pointer ?? '', b.pointer ?? ''));
   const detail =
-    problems.length === 1 ? problems[0]!.detail : `${problems.length} faults were found; see "errors"`;
+    problems.length === 1
+      ? withPlace(problems[0]!)
+      : `The definition has ${problems.length} errors; see "errors".`;
   const isPermission = problems.every((problem) => problem.code === 'permission-denied');
   throw new AppError(isPermission ? 'permission-denied' : 'invalid-definition', detail, {
     errors: problems.slice(0, maxProblems),

@@ -1,6 +1,8 @@
 /** A definition that was checked against the database and that PostgreSQL will take. */
+import type { ClientBase } from 'pg';
 import type { CatalogType } from './column-types.ts';
 import type { ForeignKeyDefinition, KeyDefinition } from './definition.ts';
+import type { ObjectNames } from './object-names.ts';
 
 export interface PreparedTable {
   schema: string;
@@ -9,6 +11,14 @@ export interface PreparedTable {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
+  /** Of all its parts; free in the schema when it was looked. */
+  names: ObjectNames;
+  /**
+   * Names that are free now, after one of `names` turned out to be taken.
+   *
+   * @throws AppError `invalid-definition` where it is a name that the definition gives
+   */
+  chooseNamesAgain: (client: ClientBase) => Promise<ObjectNames>;
   /** What had the name in the schema when the lock on the name was taken: a table or anything else. */
   standing: StandingObject | undefined;
 }

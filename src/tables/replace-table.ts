@@ -4,9 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
+import { DatabaseError } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
+import { pipeline } from '../postgres/pipeline.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import { createWholeTable } from './ddl.ts';
+import { describeRelation, type TableFacts } from './catalog.ts';
+import { isNameClash, nameConflict } from './create-table.ts';
+import type { Naming } from './ddl.ts';
+import type { TableDescription } from './definition.ts';
+import { toDescription } from './describe-table.ts';
+import { type ObjectNames, relationNames } from './object-names.ts';
 import type { PreparedTable } from './prepared-table.ts';
 
 /** Whoever waits for an exclusive lock makes every later reader wait behind it: so each try is short. */
@@ -41,43 +48,162 @@ export async function refuseDependents(
   );
 }
 
+/** The table that will take the place of another one. */
+export interface Replacement {
+  table: PreparedTable;
+  /** How it is named until then. */
+  aside: Naming;
+  extraFunctions: readonly string[];
+}
+
+export interface SwapOptions {
+  /** For all tries together; 0: no limit. */
+  lockTimeoutMs: number;
+  signal: AbortSignal;
+  /** Runs statements and ends the transaction, in one message (`TransactionEdges`). */
+  endAtOnce: (statements: string[]) => Promise<void>;
+}
+
+export interface Swapped {
+  description: TableDescription;
+  /** What belonged to the old table and was dropped with it, in PostgreSQL's words. */
+  lost: string[];
+}
+
 /**
- * Puts the table made as `aside` in the place of the standing one.
+ * Puts the new table in the place of the existing one and ends the transaction.
  *
- * @returns what belonged to the old table and is gone with it, in PostgreSQL's words
- * @throws AppError `dependent-objects`, `database-busy` (the table stayed locked for `lockTimeoutMs`), `write-conflict`
- *   (it is there no more)
+ * Readers wait only while PostgreSQL runs one message: it locks the old table, checks that nothing about it has changed
+ * since it was looked at, drops it, renames the new one and commits. Everything else is done before.
+ *
+ * @throws AppError `dependent-objects`, `database-busy` (the table stayed locked), `write-conflict` (it was dropped or
+ *   renamed, or changed again and again)
  */
 export async function swapTable(
   client: ClientBase,
-  table: PreparedTable,
-  aside: string,
-  lockTimeoutMs: number,
-): Promise<string[]> {
+  replacement: Replacement,
+  options: SwapOptions,
+): Promise<Swapped> {
+  const lock = new LockTries(client, replacement.table, options);
+  for (let tries = 1; ; tries++) {
+    await client.query('SAVEPOINT "swap"');
+    try {
+      const { statements, swapped } = await planSwap(client, replacement);
+      await lock.run(statements);
+      return swapped;
+    } catch (error) {
+      if (errorCode(error) === undefinedTable) throw droppedMeanwhile(error);
+      if (isNameClash(error))
+        replacement.table.names = await namesAfterClash(client, replacement, error, tries);
+      else if (!isChange(error)) throw error;
+      else if (tries === maxTries) throw changedMeanwhile(error);
+      else await client.query('ROLLBACK TO SAVEPOINT "swap"');
+    }
+  }
+}
+
+/** How often the old table may change between the look at it and the lock. */
+const maxTries = 10;
+
+async function namesAfterClash(
+  client: ClientBase,
+  { table }: Replacement,
+  error: unknown,
+  tries: number,
+): Promise<ObjectNames> {
+  await client.query('ROLLBACK TO SAVEPOINT "swap"');
+  const names = await table.chooseNamesAgain(client);
+  if (tries === maxTries) throw nameConflict(error);
+  return names;
+}
+
+function droppedMeanwhile(cause: unknown): AppError {
+  const detail =
+    'The table was dropped or renamed while its replacement was loaded. Send the request again to make it anew.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+function changedMeanwhile(cause: unknown): AppError {
+  const detail = 'Other sessions kept changing the definition of the table. Send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+interface SwapPlan {
+  /** To be run under the lock, the check that the plan still holds first. */
+  statements: string[];
+  swapped: Swapped;
+}
+
+/** Looks at both tables and gives the new one what it has of the old one, as far as that needs no lock. */
+async function planSwap(client: ClientBase, replacement: Replacement): Promise<SwapPlan> {
+  const { table, aside } = replacement;
   const { schema, name } = table;
-  const standing = quoteQualified(schema, name);
-  const built = quoteQualified(schema, aside);
-  await lockExclusively(client, standing, lockTimeoutMs);
+  const old = quoteQualified(schema, name);
+  const built = quoteQualified(schema, aside.name);
+  // First: whatever changes from here on is noticed.
+  const { rows } = await client.query<{ fingerprint: string }>(`SELECT ${fingerprint(old)} AS fingerprint`);
   await refuseDependents(client, schema, name, built);
-  const inherited = await inheritance(client, standing, built);
-  const lost = await client.query<{ what: string }>(lostQuery, [standing, built]);
-
-  // PostgreSQL itself says how it would name everything of a fresh table: one is made, looked at and undone.
-  // It is not to take the sequences along that the new one goes on with.
-  await client.query([...inherited, 'SAVEPOINT "names"', `DROP TABLE ${standing}`].join(';\n'));
-  await client.query(createWholeTable(table, name));
-  const wanted = await readNames(client, standing);
-  await client.query('ROLLBACK TO SAVEPOINT "names"');
-  const given = await readNames(client, built);
-
-  await client.query(
-    [
-      `DROP TABLE ${standing}`,
+  const [inherited, lost, described] = await pipeline(client, [
+    { text: inheritanceQuery, values: [old, built] },
+    { text: lostQuery, values: [old, built] },
+    describeRelation(schema, aside.name),
+  ]);
+  const inheritance: Inheritance = inherited!.rows[0];
+  const statements = inheritanceStatements(inheritance, built);
+  if (statements.length > 0) await client.query(statements.join(';\n'));
+  return {
+    statements: [
+      `SELECT CAST(CASE ${fingerprint(old)} WHEN ${quoteLiteral(rows[0]!.fingerprint)} THEN '0' ELSE '${changed}' END AS integer)`,
+      // They are not to be dropped with the old table, because the new one goes on with them.
+      ...inheritance.sequences.map(
+        ({ sequence, column }) => `ALTER SEQUENCE ${sequence} OWNED BY ${built}.${quoteIdentifier(column)}`,
+      ),
+      `DROP TABLE ${old}`,
       `ALTER TABLE ${built} RENAME TO ${quoteIdentifier(name)}`,
-      ...renames(standing, schema, given, wanted),
-    ].join(';\n'),
+      ...renames(schema, aside.names, table.names),
+    ],
+    swapped: {
+      description: describeSwapped(described!.rows[0].found, replacement, inheritance),
+      lost: (lost!.rows as { what: string }[]).map(({ what }) => what),
+    },
+  };
+}
+
+/** The new table as it will be, from what it is before the swap. */
+function describeSwapped(
+  facts: TableFacts,
+  replacement: Replacement,
+  { sequences }: Inheritance,
+): TableDescription {
+  const { table, aside, extraFunctions } = replacement;
+  const { schema, name, names } = table;
+  const before = relationNames(aside.names);
+  const after = new Map(relationNames(names).map((name, index) => [before[index], name]));
+  const kept = new Set(sequences.map(({ column }) => column));
+  return toDescription(
+    schema,
+    name,
+    {
+      ...facts,
+      columns:
+        facts.columns?.map((column) =>
+          column.default && kept.has(column.name)
+            ? { ...column, default: { ...column.default, ownsSequence: true } }
+            : column,
+        ) ?? null,
+      constraints:
+        facts.constraints?.map((constraint) => {
+          const { reference } = constraint;
+          const isSelf = reference?.schema === schema && reference.table === aside.name;
+          return {
+            ...constraint,
+            name: after.get(constraint.name) ?? constraint.name,
+            reference: isSelf ? { ...reference, table: name } : reference,
+          };
+        }) ?? null,
+    },
+    extraFunctions,
   );
-  return lost.rows.map(({ what }) => what);
 }
 
 /**
@@ -98,44 +224,58 @@ export async function refuseReferences(client: ClientBase, schema: string, name:
   );
 }
 
-async function lockExclusively(client: ClientBase, relation: string, timeoutMs: number): Promise<void> {
-  const startedAt = performance.now();
-  const until = startedAt + timeoutMs;
-  const { rows } = await client.query<{ lock_timeout: string }>('SHOW lock_timeout');
-  let tryMs = lockTryMs;
-  let hasInsisted = false;
-  for (;;) {
-    await client.query(`SAVEPOINT "lock"; SET LOCAL lock_timeout = ${tryMs}`);
-    try {
-      await client.query(`LOCK TABLE ${relation} IN ACCESS EXCLUSIVE MODE`);
-      await client.query(`SET LOCAL lock_timeout = ${quoteLiteral(rows[0]!.lock_timeout)}`);
-      return;
-    } catch (error) {
-      await client.query('ROLLBACK TO SAVEPOINT "lock"; RELEASE SAVEPOINT "lock"');
-      const { code } = error as { code?: string };
-      if (code === undefinedTable) {
-        const detail =
-          'The table was dropped or renamed while its replacement was loaded. Send the request again to make it anew.';
-        throw new AppError('write-conflict', detail, { cause: error });
+/** Runs statements under the lock of a table that others use, and never makes them wait for long. */
+class LockTries {
+  private readonly client: ClientBase;
+  private readonly relation: string;
+  private readonly options: SwapOptions;
+  private readonly startedAt = performance.now();
+  private hasInsisted = false;
+
+  constructor(client: ClientBase, { schema, name }: PreparedTable, options: SwapOptions) {
+    this.client = client;
+    this.relation = quoteQualified(schema, name);
+    this.options = options;
+  }
+
+  /**
+   * Locks the table, runs the statements and ends the transaction.
+   *
+   * @throws AppError `database-busy`; the signal's reason; whatever a statement throws, and the savepoint "swap" stands
+   */
+  async run(statements: string[]): Promise<void> {
+    const { client, relation, options } = this;
+    let tryMs = lockTryMs;
+    for (;;) {
+      options.signal.throwIfAborted();
+      try {
+        await options.endAtOnce([
+          'SAVEPOINT "lock"',
+          `SET LOCAL lock_timeout = ${tryMs}`,
+          `LOCK TABLE ${relation} IN ACCESS EXCLUSIVE MODE`,
+          ...statements,
+        ]);
+        return;
+      } catch (error) {
+        if (errorCode(error) !== lockNotAvailable) throw error;
+        await client.query('ROLLBACK TO SAVEPOINT "lock"; RELEASE SAVEPOINT "lock"');
+        tryMs = await this.nextTryMs(error);
       }
-      if (code !== lockNotAvailable) throw error;
-      if (timeoutMs > 0 && performance.now() > until) {
-        throw new AppError(
-          'database-busy',
-          'The table to replace is in use and stayed locked. Try again later.',
-          {
-            headers: { 'retry-after': '10' },
-            cause: error,
-          },
-        );
-      }
+      await sleep(lockPauseMs, undefined, { signal: options.signal });
     }
-    tryMs = lockTryMs;
-    if (!hasInsisted && performance.now() > startedAt + patienceMs) {
-      tryMs += await maintenanceWaitMs(client, relation);
-      hasInsisted = tryMs > lockTryMs;
+  }
+
+  private async nextTryMs(error: unknown): Promise<number> {
+    const { lockTimeoutMs } = this.options;
+    const elapsedMs = performance.now() - this.startedAt;
+    if (lockTimeoutMs > 0 && elapsedMs > lockTimeoutMs) {
+      const detail = 'The table to replace is in use and stayed locked. Try again later.';
+      throw new AppError('database-busy', detail, { headers: { 'retry-after': '10' }, cause: error });
     }
-    await sleep(lockPauseMs);
+    if (this.hasInsisted || elapsedMs < patienceMs) return lockTryMs;
+    const waitMs = await maintenanceWaitMs(this.client, this.relation);
+    this.hasInsisted = waitMs > 0;
+    return lockTryMs + waitMs;
   }
 }
 
@@ -149,9 +289,9 @@ async function maintenanceWaitMs(client: ClientBase, relation: string): Promise<
 }
 
 /** The statements that give the new table what it has of the old one. */
-async function inheritance(client: ClientBase, standing: string, built: string): Promise<string[]> {
-  const { rows } = await client.query<Inheritance>(inheritanceQuery, [standing, built]);
-  const { owner, grants, revoked, settings, comment, columnComments, sequences } = rows[0]!;
+function inheritanceStatements(inheritance: Inheritance, built: string): string[] {
+  const { owner, grants, revoked, ownRights, settings, comment, columnComments, sequenceComments } =
+    inheritance;
   const statements: string[] = [];
   if (settings !== null) statements.push(`ALTER TABLE ${built} SET (${settings})`);
   for (const { grantee, sequence } of revoked) {
@@ -166,10 +306,13 @@ async function inheritance(client: ClientBase, standing: string, built: string):
   for (const { column, text } of columnComments) {
     statements.push(`COMMENT ON COLUMN ${built}.${quoteIdentifier(column)} IS ${quoteLiteral(text)}`);
   }
-  // Last: whoever gives a table away may no longer change it.
+  for (const { sequence, text } of sequenceComments) {
+    statements.push(`COMMENT ON SEQUENCE ${sequence} IS ${quoteLiteral(text)}`);
+  }
+  // Near the end: whoever gives a table away may no longer change it.
   if (owner !== null) statements.push(`ALTER TABLE ${built} OWNER TO ${quoteIdentifier(owner)}`);
-  for (const { sequence, column } of sequences) {
-    statements.push(`ALTER SEQUENCE ${sequence} OWNED BY ${built}.${quoteIdentifier(column)}`);
+  for (const { role, privilege, sequence } of ownRights) {
+    statements.push(`REVOKE ${privilege} ON ${grantTarget(built, sequence)} FROM ${quoteIdentifier(role)}`);
   }
   return statements;
 }
@@ -184,6 +327,10 @@ interface Inheritance {
   settings: string | null;
   comment: string | null;
   columnComments: { column: string; text: string }[];
+  /** Of identity columns. The sequence is quoted, under its name before the swap. */
+  sequenceComments: { sequence: string; text: string }[];
+  /** What the owner of the old table has revoked from itself. */
+  ownRights: { role: string; privilege: string; sequence: string | null }[];
   /** Those of the old table that a default of the new one uses: they would be dropped with that one. Quoted. */
   sequences: { sequence: string; column: string }[];
 }
@@ -206,38 +353,85 @@ function roleName(role: string | null): string {
   return role === null ? 'PUBLIC' : quoteIdentifier(role);
 }
 
-/** The names of a table's constraints and identity sequences, each under a key that says which one it is. */
-async function readNames(client: ClientBase, relation: string): Promise<Map<string, NamedObject>> {
-  const { rows } = await client.query<NamedObject & { key: string }>(namesQuery, [relation]);
-  return new Map(rows.map(({ key, kind, name }) => [key, { kind, name }]));
+/** Gives indexes, with their constraints, and sequences their names. */
+function renames(schema: string, before: ObjectNames, after: ObjectNames): string[] {
+  const sequences = new Set(before.sequences.values());
+  const finalNames = relationNames(after);
+  return relationNames(before).map((name, index) => {
+    const kind = sequences.has(name) ? 'SEQUENCE' : 'INDEX';
+    return `ALTER ${kind} ${quoteQualified(schema, name)} RENAME TO ${quoteIdentifier(finalNames[index]!)}`;
+  });
 }
 
-interface NamedObject {
-  kind: 'constraint' | 'sequence';
-  name: string;
+function errorCode(error: unknown): string | undefined {
+  return error instanceof DatabaseError ? error.code : undefined;
 }
 
-function renames(
-  relation: string,
-  schema: string,
-  given: Map<string, NamedObject>,
-  wanted: Map<string, NamedObject>,
-): string[] {
-  const statements: string[] = [];
-  for (const [key, { kind, name }] of given) {
-    const to = wanted.get(key)?.name;
-    if (to === undefined || to === name) continue;
-    statements.push(
-      kind === 'constraint'
-        ? `ALTER TABLE ${relation} RENAME CONSTRAINT ${quoteIdentifier(name)} TO ${quoteIdentifier(to)}`
-        : `ALTER SEQUENCE ${quoteQualified(schema, name)} RENAME TO ${quoteIdentifier(to)}`,
-    );
-  }
-  return statements;
+/** What the cast of the check says, and `invalid_text_representation`. */
+const changed = 'tablewright: the table changed';
+
+/** Whether the old table is no longer as it was looked at: by our check, or because PostgreSQL came upon the change itself. */
+function isChange(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  if (error.code === '22P02') return error.message.includes(changed);
+  return error.code === 'XX000' && cameUponChange.test(error.message);
 }
 
-// Views and foreign keys stop a DROP; triggers, rules, policies, partitions and publications would silently go with it, and a
-// new table without row-level security would show its rows to everybody who was granted the old one.
+/** Messages of PostgreSQL that it does not translate. */
+const cameUponChange = /^(tuple concurrently|cache lookup failed|could not open relation with OID)/;
+
+/**
+ * An expression whose value changes with everything that the plan of a swap depends on: the rows of the catalogue for the
+ * table, for what is dropped with it, and for what depends on either. VACUUM and ANALYZE change none of it.
+ */
+function fingerprint(relation: string): string {
+  const oid = `to_regclass(${quoteLiteral(relation)})`;
+  return `(
+WITH dropped AS MATERIALIZED (
+  SELECT oid, reltype FROM pg_class WHERE oid = ${oid}
+  UNION ALL
+  SELECT indexrelid, 0 FROM pg_index WHERE indrelid = ${oid}
+  UNION ALL
+  SELECT s.oid, 0 FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+  WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ${oid}
+    AND d.deptype IN ('a', 'i'))
+SELECT md5(string_agg(fact, ',' ORDER BY fact)) FROM (
+  SELECT concat_ws(' ', 'class', c.oid, c.xmin) AS fact FROM dropped JOIN pg_class c USING (oid)
+  UNION ALL
+  SELECT concat_ws(' ', 'toast', t.xmin) FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid WHERE c.oid = ${oid}
+  UNION ALL
+  SELECT concat_ws(' ', 'column', attnum, xmin) FROM pg_attribute WHERE attrelid = ${oid}
+  UNION ALL
+  SELECT concat_ws(' ', 'constraint', oid, xmin) FROM pg_constraint WHERE conrelid = ${oid}
+  UNION ALL
+  SELECT concat_ws(' ', 'index', indexrelid, xmin) FROM pg_index WHERE indrelid = ${oid}
+  UNION ALL
+  SELECT concat_ws(' ', 'sequence', q.seqrelid, q.xmin) FROM dropped JOIN pg_sequence q ON q.seqrelid = dropped.oid
+  UNION ALL
+  SELECT concat_ws(' ', 'depend', d.classid::oid, d.objid, d.objsubid, d.refobjid, d.refobjsubid, d.deptype)
+  FROM dropped JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = dropped.oid
+  UNION ALL
+  SELECT concat_ws(' ', 'type', d.classid::oid, d.objid, d.objsubid, d.refobjid, d.deptype)
+  FROM dropped JOIN pg_type t ON t.oid = dropped.reltype
+  JOIN pg_depend d ON d.refclassid = 'pg_type'::regclass AND d.refobjid IN (t.oid, t.typarray)
+  UNION ALL
+  SELECT concat_ws(' ', 'comment', d.objoid, d.objsubid, d.xmin)
+  FROM dropped JOIN pg_description d ON d.classoid = 'pg_class'::regclass AND d.objoid = dropped.oid
+  UNION ALL
+  SELECT concat_ws(' ', 'comment', d.objoid, d.xmin)
+  FROM pg_constraint k JOIN pg_description d ON d.classoid = 'pg_constraint'::regclass AND d.objoid = k.oid
+  WHERE k.conrelid = ${oid}
+  UNION ALL
+  SELECT concat_ws(' ', 'label', l.objsubid, l.provider) FROM pg_seclabel l
+  WHERE l.classoid = 'pg_class'::regclass AND l.objoid = ${oid}
+  UNION ALL
+  SELECT concat_ws(' ', 'subscription', srsubid) FROM pg_subscription_rel WHERE srrelid = ${oid}
+) facts)`;
+}
+
+// Views, foreign keys and extensions stop a DROP. Triggers, rules, policies, partitions, publications and subscriptions would
+// silently go with it. A new table without row-level security or security labels (which mask columns, for example) would show
+// its rows to everybody who was granted the old one.
 const dependents = `
 WITH target AS (
   SELECT c.oid, c.reltype, t.typarray, c.relkind, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
@@ -291,6 +485,15 @@ SELECT DISTINCT dependent FROM (
   SELECT 'its partitioning' FROM target WHERE relkind = 'p'
   UNION ALL
   SELECT 'its row-level security' FROM target WHERE relrowsecurity OR relforcerowsecurity
+  UNION ALL
+  SELECT format('the security label of %s', pg_describe_object('pg_class'::regclass, l.objoid, l.objsubid))
+  FROM pg_seclabel l WHERE l.classoid = 'pg_class'::regclass AND l.objoid IN (SELECT oid FROM dropped)
+  UNION ALL
+  SELECT 'its place in ' || pg_describe_object('pg_subscription'::regclass, r.srsubid, 0)
+  FROM pg_subscription_rel r JOIN target t ON r.srrelid = t.oid
+  UNION ALL
+  SELECT 'its place in ' || pg_describe_object(d.refclassid, d.refobjid, 0)
+  FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'
 ) found ORDER BY 1`;
 
 // SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE; whose they are is not shown to every role.
@@ -356,6 +559,20 @@ SELECT
    JOIN pg_description d ON d.objoid = old.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = o.attnum
    JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped
   ) AS "columnComments",
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('sequence', format('%s.%I', n.relnamespace::regnamespace, n.relname),
+     'text', d.description)), '[]')
+   FROM old_sequences o JOIN new_sequences n USING (column_name)
+   JOIN pg_description d ON d.objoid = o.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
+   WHERE n.dependency = 'i') AS "sequenceComments",
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('role', pg_get_userbyid(own.relowner), 'privilege', r.privilege_type,
+     'sequence', own.sequence)), '[]')
+   FROM (SELECT relowner, relacl, 'r'::"char" AS kind, NULL AS sequence FROM old
+         UNION ALL
+         SELECT o.relowner, o.relacl, 's', format('%s.%I', n.relnamespace::regnamespace, n.relname)
+         FROM old_sequences o JOIN new_sequences n USING (column_name) WHERE n.dependency = 'i') own,
+     aclexplode(acldefault(own.kind, own.relowner)) r
+   WHERE own.relacl IS NOT NULL AND r.grantee = own.relowner AND NOT EXISTS (
+     SELECT FROM aclexplode(own.relacl) a WHERE a.grantee = own.relowner AND a.privilege_type = r.privilege_type)) AS "ownRights",
   (SELECT coalesce(jsonb_agg(DISTINCT jsonb_build_object('sequence', format('%s.%I', s.relnamespace::regnamespace, s.relname),
      'column', n.attname)), '[]')
    FROM old_sequences s
@@ -421,11 +638,32 @@ SELECT what FROM (
     ('settings', o.attoptions IS NOT NULL)) AS setting (what, is_lost)
   WHERE setting.is_lost
   UNION ALL
+  SELECT 9, format('the %s of %s', setting.what, pg_describe_object('pg_class'::regclass, i.oid, 0))
+  FROM old JOIN pg_constraint c ON c.conrelid = old.oid AND c.contype IN ('p', 'u', 'x') JOIN pg_class i ON i.oid = c.conindid
+  CROSS JOIN LATERAL (VALUES ('settings', i.reloptions IS NOT NULL), ('tablespace', i.reltablespace <> 0)) AS setting (what, is_lost)
+  WHERE setting.is_lost AND EXISTS (
+    SELECT FROM pg_constraint n JOIN new ON n.conrelid = new.oid
+    WHERE n.contype = c.contype AND ${constraintText('n')} = ${constraintText('c')})
+  UNION ALL
+  SELECT 9, 'its row type ' || reloftype::regtype FROM old WHERE reloftype <> 0
+  UNION ALL
+  -- One that its column does not take numbers from; the others are lost with a default, or go on.
+  SELECT 9, pg_describe_object('pg_class'::regclass, s.oid, 0)
+  FROM (${ownedSequences('old')}) s
+  WHERE s.dependency = 'a' AND NOT EXISTS (
+    SELECT FROM pg_depend used JOIN pg_attrdef d ON d.oid = used.objid
+    LEFT JOIN pg_attribute o ON o.attrelid = d.adrelid AND o.attnum = d.adnum
+    WHERE used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass AND used.refobjid = s.oid
+      AND (d.adrelid = (SELECT oid FROM new) OR d.adrelid = (SELECT oid FROM old) AND o.attname = s.column_name))
+  UNION ALL
   SELECT 10, format('the numbering of column %I: START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s', column_name,
     os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, CASE WHEN os.seqcycle THEN ' CYCLE' END)
   FROM (${ownedSequences('old')}) o JOIN (${ownedSequences('new')}) n USING (column_name)
   JOIN pg_sequence os ON os.seqrelid = o.oid JOIN pg_sequence ns ON ns.seqrelid = n.oid
-  WHERE o.dependency = 'i' AND n.dependency = 'i' AND (os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, os.seqcycle)
+  WHERE (o.dependency = 'i' OR EXISTS (
+      SELECT FROM pg_depend used JOIN pg_attrdef d ON d.oid = used.objid JOIN old ON d.adrelid = old.oid
+      WHERE used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass AND used.refobjid = o.oid))
+    AND n.dependency = 'i' AND (os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, os.seqcycle)
     IS DISTINCT FROM (ns.seqstart, ns.seqincrement, ns.seqmin, ns.seqmax, ns.seqcache, ns.seqcycle)
   UNION ALL
   SELECT 11, 'the comment on ' || pg_describe_object(d.classoid, d.objoid, 0)
@@ -433,14 +671,3 @@ SELECT what FROM (
   WHERE (d.classoid = 'pg_constraint'::regclass AND d.objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = old.oid))
      OR (d.classoid = 'pg_class'::regclass AND d.objoid IN (SELECT indexrelid FROM pg_index WHERE indrelid = old.oid))
 ) lost ORDER BY place, what COLLATE "C"`;
-
-// Two constraints of one kind over the same columns are refused in a definition, so the key is unique.
-const namesQuery = `
-SELECT 'constraint' AS kind, c.conname AS name,
-  concat_ws(' ', c.contype, c.conkey::text, CASE WHEN c.confrelid = c.conrelid THEN 0 ELSE c.confrelid END, c.confkey::text) AS key
-FROM pg_constraint c WHERE c.conrelid = $1::regclass
-UNION ALL
-SELECT 'sequence', s.relname, 'sequence ' || d.refobjsubid
-FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
-WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
-  AND d.refobjid = $1::regclass AND d.deptype IN ('i', 'a')`;

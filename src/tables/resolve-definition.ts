@@ -13,6 +13,7 @@ import type {
   LookUpRequest,
   LookUpResult,
   RelationName,
+  TakenName,
   TypeRequest,
 } from './catalog.ts';
 import { findDomainBases, lookUpDefinition } from './catalog.ts';
@@ -24,9 +25,11 @@ import type { CatalogFunction, FunctionName, Mentions, Names, ParsedDefault } fr
 import { expressionSql, isBuiltIn, mentionsOf, parseDefault } from './defaults.ts';
 import type { TableDefinition } from './definition.ts';
 import { columnPointer } from './definition.ts';
+import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
 import { identifierFault, isSystemSchema, shorten } from './identifiers.ts';
+import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
 import { parseDefinition } from './parse-definition.ts';
-import type { PreparedColumn, PreparedTable } from './prepared-table.ts';
+import type { PreparedColumn, PreparedTable, StandingObject } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
 import type { ColumnTrial } from './try-columns.ts';
 import { explainUnknownTypes } from './type-faults.ts';
@@ -91,7 +94,9 @@ export function draftDefinition(options: PrepareOptions): DefinitionDraft {
   const columns = definition.columns.map((column, index) =>
     draftColumn(column, columnPointer(index), extraFunctions, problems),
   );
-  const request = requestOf(schema, name, definition, columns);
+  // A faulty definition is not made, and may have thousands of equal constraints.
+  const names = problems.length > 0 ? noNames : chooseNames(name, definition, () => true);
+  const request = requestOf(schema, name, definition, columns, names);
   return { schema, name, definition, columns, problems, request, admitSchema };
 }
 
@@ -114,17 +119,40 @@ export async function resolveDraft(
     .map((draft) => resolver.column(draft, keyColumns.includes(draft.column.name)))
     .filter((column) => column !== undefined);
   await explainUnknownTypes(client, resolver.unknownTypes);
-  checkTakenNames(definition, found, problems);
+  const standing = found.standing ?? undefined;
+  const isFreed = (taken: TakenName) => isFreedBy(standing, found, taken);
+  const known = byKey(request.relations, found.relations, (name) => name);
+  problems.push(...checkGivenNames({ schema, name, definition, isFreed }, known));
   checkKeyTypes(definition, columns, problems);
   const foreignKeys = definition.foreignKeys.map((key) => ({
     ...key,
     isSelf: key.schema === schema && key.table === name,
   }));
-  await checkReferences(client, foreignKeys, definition, columns, request.targets, found.targets, problems);
+  await checkReferences(
+    client,
+    foreignKeys,
+    definition,
+    columns,
+    request.targets,
+    found.targets,
+    draft.admitSchema,
+    problems,
+  );
   const { primaryKey, unique } = definition;
-  const standing = found.standing ?? undefined;
+  const named = { schema, name, definition, isFreed };
+  const names = problems.length > 0 ? noNames : await chooseFreeNames(client, named, known);
   return {
-    table: { schema, name, columns, primaryKey, unique, foreignKeys, standing },
+    table: {
+      schema,
+      name,
+      columns,
+      primaryKey,
+      unique,
+      foreignKeys,
+      names,
+      chooseNamesAgain: (client) => chooseNamesAgain(client, named),
+      standing,
+    },
     trials: resolver.trials,
     problems,
     admitSequences: () => {
@@ -200,6 +228,7 @@ function requestOf(
   table: string,
   definition: TableDefinition,
   drafts: ColumnDraft[],
+  names: ObjectNames,
 ): LookUpRequest {
   const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
   const keyColumns = new Set(keys.flatMap((key) => key.columns));
@@ -220,7 +249,7 @@ function requestOf(
     functions: distinct(mentions.functions.map(functionRequest)),
     sequences: distinct(mentions.sequences.map(parseRelationName).filter((name) => name !== undefined)),
     targets: distinct(targets),
-    indexNames: keys.flatMap((key) => key.name ?? []),
+    relations: distinct([...keys.flatMap((key) => key.name ?? []), ...relationNames(names)]),
   };
 }
 
@@ -248,8 +277,8 @@ function distinct<T>(values: T[]): T[] {
 
 /** A round trip where domains are among it. */
 async function complete(client: ClientBase, found: LookUpResult): Promise<Found> {
-  const { types, functions = [], sequences = [], targets = [], indexNames = [] } = found;
-  const result = { ...found, types: types ?? [], functions, sequences, targets, indexNames };
+  const { types, functions = [], sequences = [], targets = [], relations = [] } = found;
+  const result = { ...found, types: types ?? [], functions, sequences, targets, relations };
   await resolveDomains(client, result);
   return result;
 }
@@ -401,13 +430,16 @@ function byKey<Asked, Found>(
   return new Map(asked.map((entry, index) => [toKey(entry), found[index]!]));
 }
 
-/** An index shares its names with all relations of the schema. What the standing table owns may go with it. */
-function checkTakenNames(definition: TableDefinition, found: Found, problems: Problem[]): void {
-  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
-  for (const { name, pointer } of keys) {
-    const taken = found.indexNames.find((entry) => entry?.name === name);
-    if (!taken || (taken.owner !== null && taken.owner === found.standing?.oid)) continue;
-    const detail = `the name "${name}" is taken by another object of the schema; leave it empty to have one chosen`;
-    problems.push({ pointer: `${pointer}/name`, code: 'name-taken', detail, value: name! });
-  }
+/** A table that is replaced gives the names of its indexes and sequences free, unless the new table goes on with a sequence. */
+function isFreedBy(standing: StandingObject | undefined, found: Found, taken: TakenName): boolean {
+  if (standing === undefined || taken.owner !== standing.oid) return false;
+  return !found.sequences.some((sequence) => sequence?.oid === taken.oid);
 }
+
+const noNames: ObjectNames = {
+  primaryKey: undefined,
+  unique: [],
+  foreignKeys: [],
+  sequences: new Map(),
+  notNull: new Map(),
+};

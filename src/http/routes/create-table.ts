@@ -11,6 +11,7 @@ import { readDefinitionBody } from '../definition-body.ts';
 import { problemResponses, tableErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../table-request.ts';
+import { Warnings } from '../upload.ts';
 
 const Query = Type.Object({
   schema: schemaParameter,
@@ -23,7 +24,10 @@ const Query = Type.Object({
 
 const Body = Type.Object({ table: TableDefinitionSchema }, { title: 'TableDefinitionBody' });
 
-const Created = Type.Object({ table: TableDescriptionSchema }, { title: 'CreatedTable' });
+const Created = Type.Object(
+  { table: TableDescriptionSchema, warnings: Type.Optional(Warnings) },
+  { title: 'CreatedTable' },
+);
 
 const Found = Type.Object(
   {
@@ -123,9 +127,15 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         ifNotExists: query.if_not_exists,
         admitSchema: (other: string) => requireSchema(grants, other),
       };
-      const { table, differences } = await createTable(context.pool, transaction, options);
+      const { table, differences, dottedName } = await createTable(context.pool, transaction, options);
       if (differences) return { table, differences };
-      return reply.code(201).header('location', tableLocation({ schema, name })).send({ table });
+      return reply
+        .code(201)
+        .header('location', tableLocation({ schema, name }))
+        .send({
+          table,
+          ...(dottedName !== undefined && { warnings: [{ code: 'dotted-name', detail: dottedName }] }),
+        });
     },
   );
 }

@@ -296,7 +296,9 @@ export class JsonUploadScanner {
     if (this.#state === DOCUMENT) {
       return new AppError(
         'invalid-json',
-        'The body is empty; expected an object that holds "table", "data" or both.',
+        this.#takesRows
+          ? 'The body is empty; expected an object that holds "table", "data" or both.'
+          : 'The body is empty; expected an object that holds "table".',
       );
     }
     const isInToken = this.#state === IN_KEY || this.#state === IN_VALUE || this.#rows.isInToken;

@@ -1,0 +1,55 @@
+/** Names of tables that look like `schema.table`: here the dot is a character of the name. */
+import type { ClientBase } from 'pg';
+import { AppError } from '../errors.ts';
+
+/**
+ * What to tell whoever makes a table of such a name while there is a schema of the first part. One round trip for a name
+ * with a dot, none for any other.
+ *
+ * @param admitSchema throws where the caller may not know of the schema
+ */
+export async function explainDottedName(
+  client: ClientBase,
+  schema: string,
+  name: string,
+  admitSchema: (schema: string) => void,
+): Promise<string | undefined> {
+  const parts = splitName(name);
+  if (parts === undefined || !isAdmitted(parts.schema, admitSchema)) return undefined;
+  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [parts.schema]);
+  if (rowCount === 0) return undefined;
+  return `The dot is part of the name of this table, "${schema}"."${name}". To make "${parts.table}" in the schema "${parts.schema}", ${remedy(parts)}.`;
+}
+
+/** The end of an answer that there is no such table; empty for a name without a dot. */
+export function hintAtDottedName(name: string): string {
+  const parts = splitName(name);
+  return parts === undefined
+    ? ''
+    : ` A dot is part of a name. For "${parts.table}" in the schema "${parts.schema}", ${remedy(parts)}.`;
+}
+
+interface NameParts {
+  schema: string;
+  table: string;
+}
+
+function splitName(name: string): NameParts | undefined {
+  const dot = name.indexOf('.');
+  if (dot <= 0 || dot === name.length - 1) return undefined;
+  return { schema: name.slice(0, dot), table: name.slice(dot + 1) };
+}
+
+function remedy({ schema, table }: NameParts): string {
+  return `send the table name "${table}" and schema=${schema}`;
+}
+
+export function isAdmitted(schema: string, admitSchema: (schema: string) => void): boolean {
+  try {
+    admitSchema(schema);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}

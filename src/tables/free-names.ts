@@ -1,0 +1,104 @@
+/** Finds out which names of a definition are free in the schema, and chooses others where they are not. */
+import type { ClientBase } from 'pg';
+import type { Problem } from '../errors.ts';
+import { AppError } from '../errors.ts';
+import type { TakenName } from './catalog.ts';
+import { findRelationNames } from './catalog.ts';
+import type { TableDefinition } from './definition.ts';
+import { chooseNames, type NameSeries, type ObjectNames } from './object-names.ts';
+
+/** What the schema has under the names that were looked up; null: nothing. */
+export type KnownNames = Map<string, TakenName | null>;
+
+export interface NamedTable {
+  schema: string;
+  name: string;
+  definition: TableDefinition;
+  /** Whether the name will be free, because what has it will be dropped. */
+  isFreed: (taken: TakenName) => boolean;
+}
+
+/**
+ * Chooses names that are free. No round trip where `known` has every name that is needed.
+ *
+ * @param known what is known already; it grows
+ */
+export async function chooseFreeNames(
+  client: ClientBase,
+  { schema, name, definition, isFreed }: NamedTable,
+  known: KnownNames,
+): Promise<ObjectNames> {
+  for (;;) {
+    const unknown: string[] = [];
+    const isFree = (series: NameSeries, attempt: number) => {
+      const taken = known.get(series.name(attempt));
+      if (taken === undefined) unknown.push(...nextNames(series, attempt));
+      return taken === undefined || taken === null || isFreed(taken);
+    };
+    const names = chooseNames(name, definition, isFree);
+    if (unknown.length === 0) return names;
+    await lookUpNames(client, schema, unknown, known);
+  }
+}
+
+/**
+ * The same after a name turned out to be taken: by what another session has created meanwhile.
+ *
+ * @throws AppError `invalid-definition` where it is a name that the definition gives
+ */
+export async function chooseNamesAgain(client: ClientBase, table: NamedTable): Promise<ObjectNames> {
+  const known: KnownNames = new Map();
+  const given = namedKeys(table.definition).map((key) => key.name!);
+  await lookUpNames(client, table.schema, given, known);
+  const problems = checkGivenNames(table, known);
+  if (problems.length > 0)
+    throw new AppError('invalid-definition', problems[0]!.detail, { errors: problems });
+  return chooseFreeNames(client, table, known);
+}
+
+/** A problem for each primary key and unique constraint whose name another relation of the schema has. */
+export function checkGivenNames({ definition, isFreed }: NamedTable, known: KnownNames): Problem[] {
+  return namedKeys(definition).flatMap(({ name, pointer }): Problem[] => {
+    const taken = known.get(name!);
+    if (!taken || isFreed(taken)) return [];
+    const owner = taken.ownerName === null ? '' : ` of the table ${taken.ownerName}`;
+    const detail = `the name "${name}" is already used by ${kinds[taken.kind] ?? 'a relation'}${owner}; use another name or leave it empty`;
+    return [{ pointer: `${pointer}/name`, code: 'name-taken', detail, value: name! }];
+  });
+}
+
+/** `pg_class.relkind` */
+const kinds: Record<string, string> = {
+  r: 'a table',
+  p: 'a table',
+  v: 'a view',
+  m: 'a materialized view',
+  f: 'a foreign table',
+  S: 'a sequence',
+  i: 'an index',
+  I: 'an index',
+  c: 'a type',
+};
+
+function namedKeys({ primaryKey, unique }: TableDefinition) {
+  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique].filter(
+    (key) => key.name !== undefined,
+  );
+}
+
+/** So that a hundred taken names do not take a hundred round trips. */
+function nextNames(series: NameSeries, attempt: number): string[] {
+  return Array.from({ length: attempt + 1 }, (_, index) => series.name(attempt + index));
+}
+
+async function lookUpNames(
+  client: ClientBase,
+  schema: string,
+  names: string[],
+  known: KnownNames,
+): Promise<void> {
+  if (names.length === 0) return;
+  const { rows } = await client.query<TakenName>(findRelationNames(schema, names));
+  for (const name of names) known.set(name, null);
+  for (const row of rows) known.set(row.name, row);
+}
