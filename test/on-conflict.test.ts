@@ -341,3 +341,33 @@ test('on_conflict takes tables whose columns have the names that the service use
     ],
   );
 });
+
+const suppressed = [
+  { code: 'suppressed-rows', detail: 'A trigger or a rule of the table left out one row.' },
+];
+
+test('skip counts the rows that a trigger leaves out as suppressed, not as skipped', async () => {
+  await service.rows(`CREATE TABLE items (sku text PRIMARY KEY); INSERT INTO items VALUES ('taken');
+CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF new.sku = ''left out'' THEN RETURN NULL; END IF; RETURN new; END';
+CREATE TRIGGER leave_out BEFORE INSERT ON items FOR EACH ROW EXECUTE FUNCTION leave_out()`);
+  const data = ['taken', 'left out', 'new', 'new'].map((sku) => ({ sku }));
+  const answer = await load(data, 'if_exists=append&on_conflict=skip');
+  const { rows, skipped, warnings } = answer.body.load;
+  assert.deepEqual([rows, skipped, warnings], [1, 2, suppressed]);
+});
+
+for (const [action, skipped, updated] of [
+  ['skip', 1, 0],
+  ['update', 0, 1],
+]) {
+  test(`with on_conflict=${action} a row that a rule leaves out is suppressed`, async () => {
+    await service.rows(`CREATE TABLE items (sku text PRIMARY KEY); INSERT INTO items VALUES ('taken');
+CREATE RULE leave_out AS ON INSERT TO items WHERE new.sku = 'left out' DO INSTEAD NOTHING`);
+    const data = ['taken', 'left out', 'new'].map((sku) => ({ sku }));
+    const { load: counts } = (await load(data, `if_exists=append&on_conflict=${action}`)).body;
+    assert.deepEqual(
+      [counts.rows, counts.skipped, counts.updated, counts.warnings],
+      [1, skipped, updated, suppressed],
+    );
+  });
+}

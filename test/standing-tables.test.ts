@@ -282,7 +282,7 @@ suite('rules that only PostgreSQL can judge name the first row', () => {
     await assertRefused(await append(data), [{ row: 4, code: refused }]);
   });
 
-  test('a unique index over an expression or a part of the rows', async () => {
+  test('a unique index over an expression', async () => {
     await service.rows('CREATE TABLE t (a text); CREATE UNIQUE INDEX i ON t (lower(a)) WHERE a <> $$x$$');
     await assertRefused(await append(a('x', 'x', 'A', 'b', 'a')), [
       { row: 5, code: refused, detail: 'duplicate key value violates unique constraint "i"' },
@@ -334,6 +334,45 @@ suite('rules that only PostgreSQL can judge name the first row', () => {
     await assertRefused(answer, [{ pointer: '/data/2/b', row: 3, column: 'b', code: refused }]);
     assert.deepEqual(await service.rows("SELECT to_regclass('t') AS found"), [{ found: null }]);
   });
+});
+
+test('a unique index over a part of the rows names every row, its column and its value', async () => {
+  await service.rows(`CREATE TABLE t (n int, k int, is_open boolean DEFAULT true);
+    CREATE UNIQUE INDEX one_open ON t (k) WHERE is_open; INSERT INTO t VALUES (0, 9, true), (0, 8, false)`);
+  const row = (k: number, open: boolean) => ({ k, is_open: open });
+  const data = [row(1, true), row(1, true), row(1, false), row(9, true), row(8, true), row(9, false)];
+  const scope = 'must be unique among the rows where is_open';
+  for (const query of ['', '&on_conflict=fail']) {
+    await assertRefused(await append(data, query), [
+      { row: 2, column: 'k', value: '1', code: 'not-unique', detail: `${scope}: also in row 1` },
+      { row: 4, column: 'k', value: '9', code: 'not-unique', detail: `${scope}: the table already has it` },
+    ]);
+  }
+  await assertRefused(await append([{ k: 9 }]), [{ row: 1, column: 'k', value: '9', code: 'not-unique' }]);
+  const { errors } = assertProblem(await append(data, '&on_conflict=update'), 422, 'invalid-parameter');
+  assert.equal(errors[0]!.code, 'no-key');
+});
+
+test('a foreign key with MATCH FULL names every row with NULL in a part of it, beside the rows without a match', async () => {
+  await service.rows(`DROP TABLE IF EXISTS pairs CASCADE; CREATE TABLE pairs (a int, b int, PRIMARY KEY (a, b));
+    INSERT INTO pairs VALUES (1, 1);
+    CREATE TABLE t (n int PRIMARY KEY, a int, b int, FOREIGN KEY (a, b) REFERENCES pairs MATCH FULL)`);
+  const data = [
+    { n: 1, a: 1, b: null },
+    { n: 2, b: 1 },
+    { n: 3, a: 2, b: 2 },
+    { n: 4, a: 1, b: 1 },
+    { n: 5 },
+  ];
+  const half = 'needs a value in every column of the foreign key or in none, because it is MATCH FULL';
+  const noMatch = 'has no match in public.pairs (a, b)';
+  for (const query of ['', '&on_conflict=skip']) {
+    await assertRefused(await append(data, query), [
+      { row: 1, column: 'a, b', value: '1', code: 'no-such-reference', detail: half },
+      { row: 2, column: 'a, b', value: '1', code: 'no-such-reference', detail: half },
+      { row: 3, column: 'a, b', value: '2, 2', code: 'no-such-reference', detail: noMatch },
+    ]);
+  }
 });
 
 suite('values of types that PostgreSQL reads from text', () => {
@@ -664,7 +703,7 @@ test('a table that takes no column: PostgreSQL’s reason is told', async () => 
     'invalid-parameter',
   );
   assert.equal(detail, 'PostgreSQL adds no column to this table: cannot add column to a partition.');
-  assert.equal(errors[0]!.column, 'extra_columns');
+  assert.equal(errors[0]!.parameter, 'extra_columns');
   await service.rows('DROP TABLE whole');
 });
 

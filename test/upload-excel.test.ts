@@ -714,7 +714,7 @@ suite('problems in the cells', () => {
         column: 'id',
         value: '1',
         code: 'not-unique',
-        detail: 'must be unique: also in row 1',
+        detail: 'must be unique: also in Orders!A2',
       },
     ]);
   });

@@ -3,7 +3,7 @@
  * PostgreSQL computes, its defaults and triggers come only on the way.
  */
 import { type ClientBase, DatabaseError } from 'pg';
-import type { RowRule } from '../tables/row-constraints.ts';
+import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
 import type { SentRows, Violation } from '../tables/violations.ts';
 import { findViolations, type RowPlaces } from './find-violations.ts';
 import { type MoveOptions, type Shapes, tryRows } from './move-rows.ts';
@@ -59,6 +59,7 @@ async function isRefused(
 const refusals: Partial<Record<RowRule['kind'], string>> = {
   unique: '23505',
   'foreign key': '23503',
+  'half reference': '23503',
   check: '23514',
 };
 
@@ -67,7 +68,7 @@ function isToldBySent(rule: RowRule, load: StagedLoad, { sourceColumn }: RowPlac
   // What rows refer to may be numbers that PostgreSQL is to give.
   const referenced = rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
   if (shapesWithout(referenced, load, shapes).length > 0) return false;
-  return [...rule.columns, ...referenced].every((name) => {
+  return [...columnsRead(rule), ...referenced].every((name) => {
     const isGenerated = load.columns.some((column) => column.name === name && column.isGenerated);
     return !isGenerated && !(load.changesRows && sourceColumn(name) < 0);
   });

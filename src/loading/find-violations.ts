@@ -9,7 +9,7 @@ import { pipeline } from '../postgres/pipeline.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../postgres/sqlstate.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
-import type { RowRule } from '../tables/row-constraints.ts';
+import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
 import {
   findLargestKey,
   type LargestKey,
@@ -54,7 +54,7 @@ export async function findViolations(
     if (rows === 'refused') unread.push('');
     if (rows === 'unreadable') unread.push(rule.name);
     if (typeof rows === 'string') continue;
-    if (rows.length === 0 && sent.shapesWithout?.(rule.columns).length) unread.push(rule.name);
+    if (rows.length === 0 && sent.shapesWithout?.(columnsRead(rule)).length) unread.push(rule.name);
     let real = 0;
     for (const violation of rows) {
       if (isReal && !(await isReal(rule, violation))) continue;
@@ -98,7 +98,9 @@ export function refusedRow(error: Error, rowsBefore: number, places: RowPlaces):
   const firstRow = places.rowNumbers.rowOf(first);
   if (first === last || firstRow === undefined) return refusal(error, row, column, places);
   const problem = refusal(error, undefined, column, places);
-  return { ...problem, detail: `${problem.detail}: one of the rows ${firstRow} to ${row}` };
+  const from = places.locate(firstRow, -1, '').cell ?? firstRow;
+  const to = places.locate(row!, -1, '').cell ?? row;
+  return { ...problem, detail: `${problem.detail}: one of the rows ${from} to ${to}` };
 }
 
 /** The same for a row on its way from the staging table. */
@@ -223,6 +225,13 @@ function placeOf(
   };
 }
 
+/** A row in the caller's own terms: the cell of a spreadsheet, else the number of the data row. */
+function nameOfPlace(row: number | undefined, column: string | undefined, places: RowPlaces): string {
+  if (row === undefined) return 'a row whose number is not known';
+  const source = column === undefined ? -1 : places.sourceColumn(column);
+  return places.locate(row, source, column ?? '').cell ?? `row ${row}`;
+}
+
 function reasonOf(
   rule: RowRule,
   violation: Violation,
@@ -231,10 +240,12 @@ function reasonOf(
 ): Pick<Problem, 'code' | 'detail'> {
   switch (rule.kind) {
     case 'unique': {
-      const other = violation.other === null ? undefined : places.rowNumbers.rowOf(violation.other);
       const where =
-        violation.other === null ? 'the table already has it' : `also in row ${other ?? '(unknown)'}`;
-      return { code: 'not-unique', detail: `must be unique: ${where}` };
+        violation.other === null
+          ? 'the table already has it'
+          : `also in ${nameOfPlace(places.rowNumbers.rowOf(violation.other), rule.columns[0], places)}`;
+      const scope = rule.predicate ? ` among the rows where ${rule.predicate}` : '';
+      return { code: 'not-unique', detail: `must be unique${scope}: ${where}` };
     }
     case 'foreign key':
       return {
@@ -242,6 +253,11 @@ function reasonOf(
         detail: `has no match in ${rule.referencedSchema}.${rule.referencedTable} (${rule.referencedColumns.join(', ')})${
           rule.isSelf && areRowsMissing ? ', where rows with problems of their own do not count' : ''
         }`,
+      };
+    case 'half reference':
+      return {
+        code: 'no-such-reference',
+        detail: 'needs a value in every column of the foreign key or in none, because it is MATCH FULL',
       };
     case 'input':
       return { code: 'invalid-input', detail: `not a value that PostgreSQL reads as ${rule.type}` };

@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { findSequence } from '../tables/catalog.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import type { RowRule, UniqueRule } from '../tables/row-constraints.ts';
+import { columnsRead, type RowRule, type UniqueRule } from '../tables/row-constraints.ts';
 import type { ConflictRule } from '../tables/staging.ts';
 import type { RowPlaces } from './find-violations.ts';
 import { sourcesOf } from './move-rows.ts';
@@ -41,7 +41,7 @@ export async function generatedKey(
 ): Promise<Problem | undefined> {
   const rule = repeatedKey(error, rules);
   if (!rule) return undefined;
-  const lacking = lackingColumns(rule.columns, brought, load);
+  const lacking = lackingColumns(columnsRead(rule), brought, load);
   const isOfAnother = lacking.length === 0;
   if (isOfAnother && (load.changesRows || !unread.includes(rule.name))) return undefined;
   const candidates = isOfAnother ? rule.columns : lacking;

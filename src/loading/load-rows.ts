@@ -65,6 +65,8 @@ export interface LoadRowsOptions {
   keepRows: boolean;
   /** The table has triggers that may change rows before they are stored. */
   changesRows: boolean;
+  /** The table has rules (CREATE RULE) that may do something else than insert a row. */
+  hasRules: boolean;
   /** The table takes no COPY, as rules for single rows are in force for the role (row-level security). */
   takesNoCopy: boolean;
   conflict: ConflictOption | undefined;
@@ -273,12 +275,13 @@ async function loadStaged<Result>(
   }
 
   const conflict = options.conflict && conflictRule(options.conflict, columns, shapes, places.sourceColumn);
-  const move = { ...options, conflict };
+  const move = { ...options, conflict, countsExisting: options.changesRows || options.hasRules };
   const { refusal, ...moved } = await moveRows(client, move, shapes);
   // What a trigger keeps from being updated is counted among the updated ones, and not among the merged.
   const inserted = Math.max(moved.merged - moved.updated, 0);
   const surplus = { skip: 0, update: moved.surplus, none: 0 }[conflict?.action ?? 'none'];
-  const skipped = conflict?.action === 'skip' ? sink.loaded - inserted : 0;
+  const left = sink.loaded - inserted;
+  const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;
   const updated = Math.min(moved.updated, moved.merged) + surplus;
   return use({
     inserted,

@@ -290,7 +290,7 @@ function fill(
   matcher: ColumnMatcher,
   problems: Problems,
 ): Promise<Counts> {
-  const { relation, columns, isBare, keepRows, changesRows, takesNoCopy } = target;
+  const { relation, columns, isBare, keepRows, changesRows, hasRules, takesNoCopy } = target;
   const conflict = conflictOption(request, target);
   const { maxRows } = context.limits;
   const statementTimeoutMs = context.transaction.statementTimeoutMs ?? 0;
@@ -302,6 +302,7 @@ function fill(
     matcher,
     keepRows,
     changesRows,
+    hasRules,
     takesNoCopy,
     conflict,
     maxRows,

@@ -18,6 +18,8 @@ export interface LoadTarget {
   keepRows: boolean;
   /** The table has triggers that may change rows before they are stored. */
   changesRows: boolean;
+  /** The table has rules (CREATE RULE) that may do something else than insert a row. */
+  hasRules: boolean;
   /** Row-level security is in force for the role. */
   takesNoCopy: boolean;
   /** The primary key, then each unique constraint. */

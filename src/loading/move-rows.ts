@@ -16,6 +16,7 @@ import {
   builtInInputCheck,
   type ConflictKey,
   type ConflictRule,
+  countExistingKeys,
   countSurplusRows,
   countUpdatedRows,
   createOwnInputCheck,
@@ -92,6 +93,8 @@ export interface MoveOptions {
   conflict: ConflictRule | undefined;
   /** The table is empty, and its keys come after the rows. */
   isBare: boolean;
+  /** A trigger or a rule may leave out rows, which must be told from rows that are skipped. */
+  countsExisting?: boolean;
 }
 
 export interface MovedRows {
@@ -101,6 +104,8 @@ export interface MovedRows {
   updated: number;
   /** Rows that gave way to another one of the same upload. */
   surplus: number;
+  /** With `skip` and `countsExisting`: the rows whose key the table had, or another row of the same upload. */
+  skipped?: number | undefined;
   /** The table is then as it was before. */
   refusal: Refusal | undefined;
 }
@@ -130,6 +135,7 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   if (updates) await client.query(createUpdateCounter);
   await client.query('SAVEPOINT "rows"');
   let merged = 0;
+  let existing: number | undefined;
   const goBack = async (): Promise<void> => {
     await client.query('ROLLBACK TO SAVEPOINT "rows"');
     if (updates) await client.query(resetUpdateCounter);
@@ -137,7 +143,7 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   const attempt = (move: typeof moveInTurn): Promise<Refusal | undefined> =>
     retryAfterDeadlocks(goBack, () =>
       refusalOf(mayBeOfRow, async () => {
-        if (conflict) await prepareConflicts(client, options, conflict);
+        existing = conflict && (await prepareConflicts(client, options, conflict));
         merged = await move(client, options, shapes);
       }),
     );
@@ -153,26 +159,33 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
     const movedRow = rows[0]!.row ?? undefined;
     return { merged: 0, updated: 0, surplus: 0, refusal: { ...refused, movedRow } };
   }
+  const surplus = conflict ? await readCount(client, countSurplusRows) : 0;
   return {
     merged,
     updated: updates ? await readCount(client, countUpdatedRows) : 0,
-    surplus: conflict ? await readCount(client, countSurplusRows) : 0,
+    surplus,
+    skipped: existing === undefined ? undefined : existing + surplus,
     refusal: undefined,
   };
 }
 
-/** Sets the surplus rows apart, and locks rows that are to be updated where several statements will do it. */
+/**
+ * Sets the surplus rows apart, and locks rows that are to be updated where several statements will do it.
+ *
+ * @returns how many rows have a key that the table has, where that is to be counted
+ */
 async function prepareConflicts(
   client: ClientBase,
-  { relation, columns, isBare }: MoveOptions,
+  { relation, columns, isBare, countsExisting }: MoveOptions,
   conflict: ConflictRule,
-): Promise<void> {
+): Promise<number | undefined> {
   const inputCheck = await findInputCheck(client, columns);
   const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
   await client.query(findSurplusRows(staged, conflict));
   if (conflict.action === 'update' && !isBare && conflict.shapes.length > 1) {
     await client.query(lockExistingRows(relation, staged, conflict));
   }
+  return countsExisting ? readCount(client, countExistingKeys(relation, staged, conflict)) : undefined;
 }
 
 async function retryAfterDeadlocks<Result>(

@@ -55,6 +55,7 @@ export async function openNewTable(
     isBare: true,
     keepRows: columns.some(isDomain),
     changesRows: false,
+    hasRules: false,
     takesNoCopy: false,
     keys: [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique].map(({ columns }) => ({
       columns,
@@ -193,6 +194,7 @@ async function rulesOf(client: ClientBase, table: PreparedTable): Promise<RowRul
         name: key.name ?? '',
         columns: key.pairs.map((pair) => pair.column),
         isSelf: key.isSelf,
+        isFull: false,
         isHidden: hidden.has(quoteQualified(key.schema, key.table)),
         referencedSchema: key.schema,
         referencedTable: key.table,

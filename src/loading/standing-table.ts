@@ -43,7 +43,7 @@ export async function openStandingTable(
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
-  const { hasRowSecurity, hasRowTriggers, changesRows } = await readRowTreatment(client, relation);
+  const { hasRowSecurity, hasRowTriggers, changesRows, hasRules } = await readRowTreatment(client, relation);
   return {
     relation,
     columns: changesRows ? columns.map(leaveNotNullToPostgres) : columns,
@@ -51,6 +51,7 @@ export async function openStandingTable(
     isBare: false,
     keepRows: rules.length > 0 || hasRowTriggers,
     changesRows,
+    hasRules,
     takesNoCopy: hasRowSecurity,
     keys: keysOf(rules),
     finish: async (rows) => {
@@ -107,6 +108,8 @@ interface RowTreatment {
   hasRowTriggers: boolean;
   /** Triggers that run for each row before it is inserted. */
   changesRows: boolean;
+  /** Rules for INSERT or UPDATE. */
+  hasRules: boolean;
 }
 
 async function readRowTreatment(client: ClientBase, relation: string): Promise<RowTreatment> {
@@ -123,10 +126,12 @@ WITH triggers AS (
     AND NOT tgisinternal AND tgtype::int & 1 = 1
     AND tgenabled IN ('A', CASE current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
 SELECT row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
-  EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows"`;
+  EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
+  EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules"`;
 
 /** A key that is checked at the end of the transaction cannot decide between rows (documentation of INSERT). */
 function keysOf(rules: RowRule[]): ConflictKey[] {
-  const keys = rules.filter((rule) => rule.kind === 'unique').filter((key) => !key.isDeferrable);
+  const uniques = rules.filter((rule) => rule.kind === 'unique');
+  const keys = uniques.filter((key) => !key.isDeferrable && !key.predicate);
   return [...keys.filter((key) => key.isPrimary), ...keys.filter((key) => !key.isPrimary)];
 }

@@ -11,6 +11,10 @@ export interface UniqueRule {
   isPrimary: boolean;
   nullsNotDistinct: boolean;
   isDeferrable: boolean;
+  /** Of a partial index: the rows that it covers, as an expression; null or left out: all rows. */
+  predicate?: string | null;
+  /** The columns that the predicate reads. */
+  predicateColumns?: string[];
 }
 
 export interface ForeignKeyRule {
@@ -19,11 +23,20 @@ export interface ForeignKeyRule {
   columns: string[];
   /** It refers to the table itself. */
   isSelf: boolean;
+  /** MATCH FULL: either all columns are NULL or none. */
+  isFull: boolean;
   /** Row-level security hides rows of the table referred to from the role, and from no reference. */
   isHidden: boolean;
   referencedSchema: string;
   referencedTable: string;
   referencedColumns: string[];
+}
+
+/** Of a foreign key with MATCH FULL: no row may have NULL in some of the columns only. */
+export interface HalfReferenceRule {
+  kind: 'half reference';
+  name: string;
+  columns: string[];
 }
 
 export interface CheckRule {
@@ -47,7 +60,12 @@ export interface InputRule {
   inputCheck: string;
 }
 
-export type RowRule = UniqueRule | ForeignKeyRule | CheckRule | InputRule;
+export type RowRule = UniqueRule | ForeignKeyRule | HalfReferenceRule | CheckRule | InputRule;
+
+/** The columns that decide whether a row breaks the rule. */
+export function columnsRead(rule: RowRule): string[] {
+  return rule.kind === 'unique' ? [...rule.columns, ...(rule.predicateColumns ?? [])] : rule.columns;
+}
 
 /** In the order in which they were made: the rules of a table that stands, unique indexes (keys among them), foreign keys, checks and its domains' checks. */
 export async function readRowRules(client: ClientBase, schema: string, name: string): Promise<RowRule[]> {
@@ -59,7 +77,7 @@ export async function readRowRules(client: ClientBase, schema: string, name: str
 const isEnforced = (constraint: string) =>
   `coalesce((to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
 
-// An index over an expression or a part of the rows is left to PostgreSQL's own message.
+// An index over an expression is left to PostgreSQL's own message.
 const rowRules = `
 WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
 domains AS (
@@ -77,16 +95,21 @@ SELECT jsonb_build_object(
                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                 WHERE k.position <= i.indnkeyatts),
     'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
-    'isDeferrable', NOT i.indimmediate) AS rule, c.oid AS place
+    'isDeferrable', NOT i.indimmediate, 'predicate', pg_get_expr(i.indpred, i.indrelid),
+    'predicateColumns', (SELECT coalesce(jsonb_agg(a.attname), '[]') FROM pg_attribute a
+                         WHERE i.indpred IS NOT NULL AND a.attrelid = i.indrelid AND a.attnum > 0 AND EXISTS (
+                           SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))
+  ) AS rule, c.oid AS place
 FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
-WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
+WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS NULL
 UNION ALL
 SELECT jsonb_build_object(
     'kind', 'foreign key', 'name', f.conname,
     'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
                 FROM unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
-    'isSelf', f.confrelid = f.conrelid, 'isHidden', row_security_active(f.confrelid),
+    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', row_security_active(f.confrelid),
     'referencedSchema', n.nspname, 'referencedTable', r.relname,
     'referencedColumns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
                           FROM unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)

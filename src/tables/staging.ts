@@ -225,16 +225,32 @@ WHERE setval('${progress}', s.${rowNumber}) > 0 ${meetsOthers ? onConflict(confl
 export function lockExistingRows(
   relation: string,
   stagedRelation: string,
-  conflict: ConflictRule,
+  { key, shapes }: ConflictRule,
 ): Statement {
-  const { columns, nullsNotDistinct } = conflict.key;
-  const equals = nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
-  const pairs = columns.map(quoteIdentifier).map((name) => `t.${name} ${equals} s.${name}`);
   return {
     text: `SELECT count(*)::int FROM (
-SELECT FROM ${relation} t JOIN ${stagedRelation} s ON ${pairs.join(' AND ')} WHERE ${isOneOf('s', conflict.shapes)}
-ORDER BY ${columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
+SELECT FROM ${relation} t JOIN ${stagedRelation} s ON ${hasSameKey(key)} WHERE ${isOneOf('s', shapes)}
+ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
   };
+}
+
+/** Counts the staged rows whose key the table has. Rows that another row of the upload goes before are left out. */
+export function countExistingKeys(
+  relation: string,
+  stagedRelation: string,
+  { key, shapes }: ConflictRule,
+): Statement {
+  return {
+    text: `SELECT count(*)::int FROM ${stagedRelation} s WHERE ${isOneOf('s', shapes)}
+AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)
+AND EXISTS (SELECT FROM ${relation} t WHERE ${hasSameKey(key)})`,
+  };
+}
+
+function hasSameKey({ columns, nullsNotDistinct }: ConflictKey): string {
+  const equals = nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
+  const names = columns.map(quoteIdentifier);
+  return names.map((name) => `t.${name} ${equals} s.${name}`).join(' AND ');
 }
 
 /**

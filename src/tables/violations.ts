@@ -3,7 +3,15 @@
  * so that the order of `ctid` is the order in which its rows were sent: that is what gives each its ordinal.
  */
 import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
-import type { CheckRule, ForeignKeyRule, InputRule, RowRule, UniqueRule } from './row-constraints.ts';
+import {
+  type CheckRule,
+  columnsRead,
+  type ForeignKeyRule,
+  type HalfReferenceRule,
+  type InputRule,
+  type RowRule,
+  type UniqueRule,
+} from './row-constraints.ts';
 import {
   type ConflictKey,
   type ConflictRule,
@@ -57,6 +65,13 @@ export function violationQueries(sent: SentRows, rules: RowRule[], limit: number
         break;
       case 'foreign key':
         queries.push({ rule, statement: missingReferences(sent, rule, limit) });
+        if (rule.isFull) {
+          const half: HalfReferenceRule = { kind: 'half reference', name: rule.name, columns: rule.columns };
+          queries.push({ rule: half, statement: halfReferences(sent, half, limit) });
+        }
+        break;
+      case 'half reference':
+        queries.push({ rule, statement: halfReferences(sent, rule, limit) });
         break;
       case 'check':
         queries.push({ rule, statement: failedChecks(sent, rule, limit) });
@@ -130,16 +145,19 @@ function answer(alias: string, other: string, value: string): string {
 function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: number): Statement {
   const keys = rule.columns.map(quoteIdentifier).join(', ');
   const present = rule.nullsNotDistinct ? 'true' : allPresent('s', rule.columns);
+  const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
   return {
     text: `SELECT ${answer('k', `k.${first}::int`, shownValue('k', rule.columns))}
 FROM (SELECT s.*, first_value(s.${ordinal}) OVER (PARTITION BY ${keys} ORDER BY s.${ordinal}) AS ${first}
-      FROM ${numbered(sent, rule.columns)} s WHERE ${present}${isNotSkipped('s', sent)}) k
+      FROM ${numbered(sent, columnsRead(rule))} s WHERE ${present}${isCovered}${isNotSkipped('s', sent)}) k
 WHERE k.${ordinal} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
 function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: number): Statement {
   const { conflict } = sent;
+  // Names without a table mean the innermost one: first the existing row, then the row sent.
+  const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
   // The row that is updated may keep what it has.
   const isOther =
     conflict?.action === 'update'
@@ -147,8 +165,8 @@ function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: nu
       : '';
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
-FROM ${numbered(sent, rule.columns)} s
-WHERE EXISTS (SELECT FROM ${existing} t WHERE ${sameKey('t', 's', rule)}${isOther})${isNotSkipped('s', sent)}
+FROM ${numbered(sent, columnsRead(rule))} s
+WHERE EXISTS (SELECT FROM ${existing} t WHERE ${sameKey('t', 's', rule)}${isCovered}${isOther})${isCovered}${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
@@ -170,6 +188,14 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number):
 FROM ${numbered(sent, rule.columns)} s
 WHERE ${allPresent('s', rule.columns)} AND ${isMissing}${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
+  };
+}
+
+function halfReferences(sent: SentRows, rule: HalfReferenceRule, limit: number): Statement {
+  const isMissing = `num_nulls(${rule.columns.map((column) => `s.${quoteIdentifier(column)}`).join(', ')})`;
+  return {
+    text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent, rule.columns)} s
+WHERE ${isMissing} > 0 AND ${isMissing} < ${rule.columns.length}${isNotSkipped('s', sent)} ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
