@@ -33,7 +33,7 @@ export const errorCatalogue = {
   'unsupported-file': { status: 422, title: 'The file cannot be read as a spreadsheet' },
   'too-many-uploads': { status: 429, title: 'Too many uploads are under way' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },
-  'internal-error': { status: 500, title: 'Something broke on our side' },
+  'internal-error': { status: 500, title: 'The service failed' },
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },
   'database-busy': { status: 503, title: 'The table was locked or the statement took too long' },
   'storage-full': { status: 503, title: 'The service has no room left for the upload' },

@@ -227,9 +227,12 @@ export const LocatedProblem = Type.Object(
     ),
     value: Type.Optional(Type.String({ description: 'What was found, shortened.' })),
     code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: ['not-a-number'] }),
-    detail: Type.String({ description: 'The same in words, and the remedy where it is not plain.' }),
+    detail: Type.String({ description: 'The same in words, with the remedy unless it is obvious.' }),
   },
-  { title: 'Problem', description: 'One fault: where it is, what was found there, what is wrong with it.' },
+  {
+    title: 'Problem',
+    description: 'One problem: where it is, what was found there, and what is wrong with it.',
+  },
 );
 
 const ProblemDocument = Type.Object(
@@ -238,12 +241,14 @@ const ProblemDocument = Type.Object(
     title: Type.String({ description: 'The code in words.' }),
     status: Type.Integer({ description: 'The HTTP status.' }),
     detail: Type.String({ description: 'What happened here, and the remedy.' }),
-    instance: Type.String({ description: 'The request id, as it stands in the log.' }),
+    instance: Type.String({ description: 'The request id, which is also in the log.' }),
     code: Type.String({ enum: Object.keys(errorCatalogue), description: 'Stable.' }),
     errors: Type.Optional(
-      Type.Array(LocatedProblem, { maxItems: 100, description: 'The first 100 faults.' }),
+      Type.Array(LocatedProblem, { maxItems: 100, description: 'The first 100 problems.' }),
     ),
-    error_count: Type.Optional(Type.Integer({ description: 'All faults found, also those not listed.' })),
+    error_count: Type.Optional(
+      Type.Integer({ description: 'The number of all problems, including those not listed.' }),
+    ),
   },
   { title: 'ProblemDocument', description: 'An error (RFC 9457).' },
 );
@@ -271,8 +276,8 @@ function headersOf(status: number): object {
     headers: { [name]: { type: 'string', description } },
   });
   if (status === 401) return header('WWW-Authenticate', 'What is wrong with the token (RFC 6750).');
-  if (status === 429) return header('Retry-After', 'Seconds after which to try again.');
-  if (status === 503) return header('Retry-After', 'Seconds after which to try again, where that is known.');
+  if (status === 429) return header('Retry-After', 'Seconds after which to retry.');
+  if (status === 503) return header('Retry-After', 'Seconds after which to retry, if known.');
   return {};
 }
 

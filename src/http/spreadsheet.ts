@@ -34,7 +34,8 @@ export const spreadsheetParameters = {
   cell_errors: Type.String({
     enum: ['fail', 'null'],
     default: 'fail',
-    description: 'What error cells (`#N/A`) and formulas without a stored result are: a problem, or NULL.',
+    description:
+      'What error cells (`#N/A`) and formulas without a stored result become: `fail`: a problem; `null`: NULL.',
   }),
 };
 
@@ -46,7 +47,7 @@ export const filePart = Type.String({
   format: 'binary',
   contentMediaType: 'application/octet-stream',
   description:
-    'An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file, known by its content; its name does not matter.',
+    'An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file. It is recognized by its content; its name does not matter.',
 });
 
 export const spreadsheetErrors: ErrorCode[] = [

@@ -13,7 +13,8 @@ import { ClientGone } from './request-body.ts';
 
 export const TablePath = Type.Object({
   table_name: Type.String({
-    description: 'The name of the table: a PostgreSQL identifier of 1 to 63 bytes, taken to the letter.',
+    description:
+      'The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.',
     examples: ['orders'],
   }),
 });

@@ -19,24 +19,24 @@ export const uploadParameters = {
     enum: ['fail', 'append', 'truncate', 'replace'],
     default: 'fail',
     description:
-      'What to do with a table that is there. `fail`: 409. `append`: add the rows. `truncate`: empty it and load; its definition, grants and views stay. `replace`: the new table takes its place in one step at the end; owner, grants and comments are carried over.',
+      'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table takes its place in one step at the end; owner, grants and comments are carried over.',
   }),
   extra_columns: Type.String({
     enum: ['fail', 'ignore', 'add'],
     default: 'fail',
     description:
-      'What to do with columns of the data that the table lacks. `fail`: 422, all are named. `ignore`: leave them out. `add`: add them to the table, their types inferred.',
+      'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out. `add`: add them to the table with inferred types.',
   }),
   on_conflict: Type.String({
     enum: ['fail', 'skip', 'update'],
     default: 'fail',
     description:
-      'What to do with a row whose key (primary key, else the first unique constraint) another row has, in the table or earlier in the upload. `fail`: 422, both rows are named. `skip`: the first one stays. `update`: the row in the table gets what the later one brings, and what that does not bring stays; of rows of one upload the last wins, whole.',
+      'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key, or the first unique constraint if there is none. `fail`: 422 that names both rows. `skip`: the first row stays. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
   }),
   dry_run: Type.Boolean({
     default: false,
     description:
-      'true: everything is done and checked, then rolled back; the answer is what would have happened.',
+      'true: everything is done and checked, and then rolled back. The answer says what would have happened.',
   }),
 };
 
@@ -49,7 +49,7 @@ export const Warnings = Type.Array(
     detail: Type.String(),
     column: Type.Optional(Type.String()),
   }),
-  { description: 'What was decided without being told: named or renamed columns, columns left out.' },
+  { description: 'Choices that the service made for you: columns that it named, renamed or left out.' },
 );
 
 const Loaded = Type.Object(
@@ -58,10 +58,10 @@ const Loaded = Type.Object(
     load: Type.Object({
       rows: Type.Integer({ description: 'Rows loaded.' }),
       skipped: Type.Integer({
-        description: 'Rows left out because another has their key (`on_conflict=skip`).',
+        description: 'Rows left out because their key already exists (`on_conflict=skip`).',
       }),
       updated: Type.Integer({
-        description: 'Rows that changed the one with their key (`on_conflict=update`).',
+        description: 'Rows that updated the existing row with the same key (`on_conflict=update`).',
       }),
       format: Type.String({
         description: 'What the rows were read as: `json`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
@@ -85,7 +85,7 @@ const Loaded = Type.Object(
 
 export const uploadResponses = {
   200: {
-    description: 'The rows were added to a table that stood (or, with `dry_run`, nothing was changed).',
+    description: 'The rows were added to an existing table. With `dry_run`: nothing was changed.',
     content: { 'application/json': { schema: Loaded } },
   },
   201: {

@@ -5,7 +5,7 @@ const Name = (description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 63,
-    description: `${description} 1 to 63 bytes of UTF-8, taken to the letter.`,
+    description: `${description} 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.`,
     examples: [example],
   });
 

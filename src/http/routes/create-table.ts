@@ -18,7 +18,7 @@ const Query = Type.Object({
   if_not_exists: Type.Boolean({
     default: false,
     description:
-      'true: a table that is there is answered as it is (200), with its `differences` from the definition.',
+      'true: an existing table is left unchanged and described (200), with its `differences` from the definition.',
   }),
 });
 
@@ -33,7 +33,7 @@ const Found = Type.Object(
   {
     table: TableDescriptionSchema,
     differences: Type.Array(Type.String(), {
-      description: 'Where the table that is there differs from the definition.',
+      description: 'Where the existing table differs from the definition.',
     }),
   },
   { title: 'FoundTable' },
@@ -41,7 +41,7 @@ const Found = Type.Object(
 
 const descriptionWithExample = `Creates a table from a definition. Needs the scope \`table:create\`.
 
-A definition with all that it may hold:
+A definition with everything that it may contain:
 
 \`\`\`json
 {
@@ -86,7 +86,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         body: { content: { 'application/json': { schema: Body } } },
         response: {
           200: {
-            description: 'With `if_not_exists=true`: the table was there and is untouched.',
+            description: 'With `if_not_exists=true`: the table already existed and is unchanged.',
             content: { 'application/json': { schema: Found } },
           },
           201: {

@@ -25,7 +25,7 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         operationId: 'describeTable',
         tags: ['tables'],
         summary: 'Describe Table',
-        description: 'Answers the table as it stands. Needs the scope `table:read`.',
+        description: 'Returns the table as it is now. Needs the scope `table:read`.',
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,

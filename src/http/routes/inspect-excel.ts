@@ -41,7 +41,8 @@ const Inspected = Type.Object(
         definition: Type.Object(
           { columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) },
           {
-            description: 'As it would be inferred from all rows; it can be sent as `table`, changed or not.',
+            description:
+              'The definition that would be inferred from all rows. You can send it as `table`, changed or unchanged.',
           },
         ),
         rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Null()])), {
@@ -67,12 +68,15 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         tags: ['tables'],
         summary: 'Inspect Excel',
         description:
-          'Answers what a spreadsheet holds: its sheets, and of the chosen one the header, the inferred definition and the first rows. Nothing is written. Needs the scope `table:load`.',
+          'Returns what a spreadsheet contains: its sheets, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
         security: [{ bearer: [] }],
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: {
-          200: { description: 'What it holds.', content: { 'application/json': { schema: Inspected } } },
+          200: {
+            description: 'What the file contains.',
+            content: { 'application/json': { schema: Inspected } },
+          },
           ...problemResponses(...tokenErrors, ...spreadsheetErrors),
         },
       },

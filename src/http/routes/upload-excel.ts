@@ -44,7 +44,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         tags: ['tables'],
         summary: 'Upload Table From Excel',
         description:
-          'Loads the rows of one sheet into a table, all or nothing. Without a definition in `body` it is inferred from all rows. Scopes as for JSON.',
+          'Loads the rows of one sheet into a table, all or nothing. Without a definition in `body`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json.',
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,

@@ -21,7 +21,7 @@ const Body = Type.Object(
     data: Type.Optional(
       Type.Array(Type.Object({}, { additionalProperties: true }), {
         description:
-          'The rows. Keys are column names; a missing key takes the default of the column, null is NULL; numbers keep every digit.',
+          'The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit.',
       }),
     ),
   },
@@ -42,7 +42,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         tags: ['tables'],
         summary: 'Upload Table From Json',
         description:
-          'Loads rows into a table, all or nothing. Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` wherever the table has to be made.',
+          'Loads rows into a table, all or nothing. Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created.',
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,
