@@ -133,6 +133,7 @@ const warnings = [
   'ignored-column',
   'added-column',
   'mixed-column',
+  'repeated-keys',
   'suppressed-rows',
   'own-numbers',
   'blank-header',
