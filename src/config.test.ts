@@ -48,6 +48,7 @@ test('what is set is taken, an empty value counts as absent', () => {
     host: '::1',
     port: 0,
     corsOrigins: ['https://a.example', 'http://b.example:81'],
+    stopTimeoutMs: 5000,
   });
   assert.equal(config.logLevel, 'info');
   assert.equal(config.database.url, 'postgres://u@h/d');

@@ -4,6 +4,7 @@
  */
 
 import { isIP } from 'node:net';
+import { databaseUrlFault } from './database-url.ts';
 
 export interface Config {
   logLevel: string;
@@ -21,6 +22,8 @@ export interface HttpConfig {
   port: number;
   /** Origins of web pages that may call the service; `*`: every origin. */
   corsOrigins: string[];
+  /** How long running requests may take to end when the service stops. */
+  stopTimeoutMs: number;
 }
 
 export interface DatabaseConfig {
@@ -116,13 +119,15 @@ export const settings = {
     'https://app.example.com http://localhost:3000',
     (value) => value === '*' || value.split(/ +/).every(isOrigin),
   ),
+  STOP_TIMEOUT_MS: integer(5000, 0, DAY_MS),
   LOG_LEVEL: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   DATA_DIR: text('.tablewright', 'a path', '/var/lib/tablewright-data', (value) => !value.includes('\0')),
 
   DATABASE_URL: secret(
     'a PostgreSQL URL',
     'postgresql://user:password@localhost:5432/database',
-    isPostgresUrl,
+    // `databaseUrlFault` says more than one rule could.
+    () => true,
   ),
   DATABASE_POOL_SIZE: integer(20, 2, 1000),
   STATEMENT_TIMEOUT_MS: integer(600_000, 0, DAY_MS),
@@ -179,7 +184,12 @@ export function readConfig(environment: Environment): Config {
   const config: Config = {
     logLevel: read('LOG_LEVEL')!,
     dataDir: read('DATA_DIR')!,
-    http: { host: read('HOST')!, port: number('PORT'), corsOrigins: words(read('CORS_ORIGINS')) },
+    http: {
+      host: read('HOST')!,
+      port: number('PORT'),
+      corsOrigins: words(read('CORS_ORIGINS')),
+      stopTimeoutMs: number('STOP_TIMEOUT_MS'),
+    },
     database: {
       url: read('DATABASE_URL'),
       poolSize: number('DATABASE_POOL_SIZE'),
@@ -216,6 +226,8 @@ export function readConfig(environment: Environment): Config {
 
 function checkTogether(config: Config, environment: Environment, faults: string[]): void {
   const { database, limits } = config;
+  const urlFault = database.url && databaseUrlFault(database.url);
+  if (urlFault) faults.push(`DATABASE_URL ${urlFault}`);
   if (environment.DATABASE_URL?.trim() && !environment.TOKEN_SECRET?.trim()) {
     faults.push(
       `TOKEN_SECRET is needed where DATABASE_URL is set (only the embedded PostgreSQL comes with a generated one); for example ${settings.TOKEN_SECRET.example}`,
@@ -271,8 +283,4 @@ function isOrigin(value: string): boolean {
 
 function isHost(value: string): boolean {
   return isIP(value) !== 0 || /^(?!\d+(\.\d+)*$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value);
-}
-
-function isPostgresUrl(value: string): boolean {
-  return /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? '');
 }

@@ -11,6 +11,7 @@ import { UploadSlots } from './http/upload-slots.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import { loggedError } from './postgres/logged-error.ts';
 import { createPool } from './postgres/pool.ts';
+import { checkServerVersion } from './postgres/server-version.ts';
 import { ReaderSlots } from './sources/spreadsheet/legacy/reader-slots.ts';
 
 export interface Service {
@@ -19,12 +20,9 @@ export interface Service {
   banner: string;
   /** Settles, with what happened, when the embedded PostgreSQL ends by itself: nothing works any more then. */
   failed: Promise<string>;
-  /** Ends what is under way, rolled back, and releases everything. */
+  /** Lets running requests end for STOP_TIMEOUT_MS, rolls the rest back and releases everything. */
   stop(): Promise<void>;
 }
-
-/** Requests under way get this long to end by themselves when the service stops. */
-const stopGraceMs = 5_000;
 
 /** @throws Error with a message for the person who starts the service */
 export async function startService(config: Config): Promise<Service> {
@@ -47,7 +45,7 @@ export async function startService(config: Config): Promise<Service> {
       { config, pool, tokens, uploadSlots, readerSlots, isReady: () => isReady, stopping: stopping.signal },
       log,
     );
-    await pool.query('SELECT 1');
+    await checkServerVersion(pool);
     const url = await server.listen({ host: http.host, port: http.port });
     isReady = true;
     return {
@@ -56,9 +54,11 @@ export async function startService(config: Config): Promise<Service> {
       failed: failed.promise,
       stop: async () => {
         isReady = false;
-        const grace = setTimeout(() => stopping.abort(shuttingDown()), stopGraceMs);
+        const timer = setTimeout(() => stopping.abort(shuttingDown()), http.stopTimeoutMs);
+        // Until then it listens: a load balancer that asks for /readyz is told, and so are new requests.
+        await server.requestsEnded();
         await server.close();
-        clearTimeout(grace);
+        clearTimeout(timer);
         await pool.end();
         await embedded?.stop();
       },

@@ -7,24 +7,27 @@ import { ConfigError } from './config.ts';
 export function startFailure(error: unknown): string {
   if (!(error instanceof Error)) return `Tablewright cannot start: ${String(error)}`;
   const remedy = remedyOf(error);
-  if (remedy !== undefined) return `Tablewright cannot start: ${error.message}.\n${remedy}`;
+  if (remedy !== undefined)
+    return `Tablewright cannot start: ${error.message.replace(/\.$/, '')}.\n${remedy}`;
   const isPlain = error instanceof ConfigError || error.constructor === Error;
   return isPlain ? `Tablewright cannot start: ${error.message}` : (error.stack ?? error.message);
 }
 
+interface SystemFacts {
+  code?: string;
+  syscall?: string;
+  path?: string;
+}
+
 function remedyOf(error: Error): string | undefined {
-  const { code, syscall, path } = error as Error & { code?: string; syscall?: string; path?: string };
-  if (code === undefined) return undefined;
+  const { code = '', syscall, path } = error as Error & SystemFacts;
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
   if (syscall === 'listen') return listenRemedies[code] ?? 'Set HOST and PORT to where it can listen.';
-  // The database's own words: a SQLSTATE (PostgreSQL appendix A) or the socket's error on the way to it.
-  if (/^(28|3D|42501|53300|57P)/.test(code)) {
-    return 'Look at DATABASE_URL: its role, password and database, and whether the role may connect.';
-  }
-  if (syscall === 'connect' || syscall === 'getaddrinfo') {
-    return 'Look at DATABASE_URL: its host and port, and whether PostgreSQL runs there.';
-  }
-  if (path !== undefined)
+  const known = databaseRemedies.find(
+    ({ codes, message }) => codes.test(code) && message.test(error.message),
+  );
+  if (known !== undefined) return known.remedy;
+  if (code !== '' && path !== undefined)
     return `Set DATA_DIR to a folder that can be made and written; it leads to ${path} now.`;
   return undefined;
 }
@@ -35,3 +38,120 @@ const listenRemedies: Record<string, string> = {
   EADDRNOTAVAIL:
     'This machine has no such address. Set HOST to one of its own; 127.0.0.1 and 0.0.0.0 always work.',
 };
+
+interface DatabaseRemedy {
+  /** SQLSTATE (PostgreSQL appendix A), or the code of Node.js for sockets and TLS; empty: the driver's own errors. */
+  codes: RegExp;
+  message: RegExp;
+  remedy: string;
+}
+
+/** The first one that fits counts. */
+const databaseRemedies: DatabaseRemedy[] = [
+  // TLS.
+  {
+    codes: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)/,
+    message: /^/,
+    remedy:
+      'The certificate of the database server is signed by a private authority. Add sslrootcert=/path/to/authority.pem to DATABASE_URL, or name that file in NODE_EXTRA_CA_CERTS.',
+  },
+  {
+    codes: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    message: /^/,
+    remedy:
+      'The certificate of the database server is for another host name. Use that host name in DATABASE_URL, or sslmode=verify-ca together with sslrootcert, which does not check the name.',
+  },
+  {
+    codes: /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/,
+    message: /^/,
+    remedy: 'Renew the certificate of the database server, and check the clocks of both machines.',
+  },
+  {
+    codes: /^$/,
+    message: /does not support SSL|establishing an SSL connection/,
+    remedy:
+      'The database server has no TLS. Turn it on there, or write sslmode=disable in DATABASE_URL if the network is safe.',
+  },
+  {
+    codes: /^28000$/,
+    message: /pg_hba\.conf.*no encryption/,
+    remedy:
+      'The database server may want TLS: add sslmode=verify-full to DATABASE_URL, or let this host in with pg_hba.conf.',
+  },
+  {
+    codes: /^28000$/,
+    message: /pg_hba\.conf/,
+    remedy: 'Let this host, role and database in with pg_hba.conf on the database server.',
+  },
+  // The role and the database.
+  {
+    codes: /^28000$/,
+    message: /not permitted to log ?in/,
+    remedy: 'Run ALTER ROLE … LOGIN for the role of DATABASE_URL, or name another role there.',
+  },
+  {
+    codes: /^(28|08P01$)/,
+    message: /authentication|password|role/i,
+    remedy:
+      'Check the user and the password in DATABASE_URL. Special characters in them must be percent-encoded, such as @ as %40.',
+  },
+  {
+    codes: /^$/,
+    message: /password must be a (non-empty )?string/,
+    remedy:
+      'The database server wants a password. Write it in DATABASE_URL: postgresql://user:password@host:5432/database.',
+  },
+  {
+    codes: /^(3D000|08P01)$/,
+    message: /database/,
+    remedy: 'Create the database with CREATE DATABASE, or name another one at the end of DATABASE_URL.',
+  },
+  {
+    codes: /^42501$/,
+    message: /database/,
+    remedy: 'Run GRANT CONNECT ON DATABASE … TO … for the role of DATABASE_URL.',
+  },
+  {
+    codes: /^(53300|08P01)$/,
+    message: /connection|max_client_conn/,
+    remedy:
+      'All connections of the server, the role or the pooler are taken. Raise its limit or lower DATABASE_POOL_SIZE; each instance of the service may open that many.',
+  },
+  {
+    codes: /^08P01$/,
+    message: /unsupported startup parameter/,
+    remedy:
+      'A pooler such as PgBouncer refuses a parameter of DATABASE_URL. Remove the parameter from the URL and set it with ALTER ROLE or ALTER DATABASE instead.',
+  },
+  {
+    codes: /^57P/,
+    message: /^/,
+    remedy:
+      'The database server starts, stops or recovers. Start Tablewright again when it takes connections.',
+  },
+  // The way to the server.
+  {
+    codes: /^E(AI_AGAIN|NOTFOUND)$/,
+    message: /^getaddrinfo/,
+    remedy:
+      'DATABASE_URL names a host that does not exist. If its password has a character such as @, / or #, percent-encode that: @ as %40, / as %2F, # as %23.',
+  },
+  {
+    codes: /^(ECONNREFUSED|ENOENT)$/,
+    message: /^connect /,
+    remedy:
+      'Nothing listens there. Check the host and the port in DATABASE_URL, whether PostgreSQL runs, and its listen_addresses.',
+  },
+  {
+    codes: /^(E[A-Z]+)$/,
+    message: /^(connect|read) /,
+    remedy: 'Check the host and the port in DATABASE_URL, and the network and firewalls on the way.',
+  },
+  {
+    codes: /^$/,
+    message:
+      /connection timeout|timeout expired|timeout exceeded when trying to connect|Connection terminated unexpectedly/,
+    remedy:
+      'No PostgreSQL answers there. Check the host and the port in DATABASE_URL, and the network and firewalls on the way.',
+  },
+];

@@ -27,6 +27,7 @@ const layerOfRootFile: Record<string, string> = {
   banner: 'service',
   'dev-token': 'service',
   'start-failure': 'service',
+  'database-url': 'config',
 };
 
 test('every file of src belongs to a layer', () => {

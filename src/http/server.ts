@@ -38,7 +38,16 @@ const lingerMs = 3_000;
 
 const headersTimeoutMs = 20_000;
 
-export async function buildServer(context: HttpContext, log: FastifyBaseLogger): Promise<FastifyInstance> {
+export interface TableServer {
+  /** @returns the server's URL */
+  listen(place: { host: string; port: number }): Promise<string>;
+  /** Answers when no request is running, or as soon as `stopping` aborts. */
+  requestsEnded(): Promise<void>;
+  /** Takes no more connections, and answers when the running requests have ended. */
+  close(): Promise<void>;
+}
+
+export async function buildServer(context: HttpContext, log: FastifyBaseLogger): Promise<TableServer> {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -76,6 +85,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     refuseMissingHost(request);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
+  const requestsEnded = watchRequests(app, context.stopping);
   closeConnectionsAtTheEnd(app, context);
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof ClientGone) {
@@ -114,7 +124,27 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     inspectExcelRoute(api, context);
   });
   refuseOtherMethods(app, new Map(methodsByPath));
-  return app;
+  return { listen: (place) => app.listen(place), requestsEnded, close: () => app.close() };
+}
+
+/** Counts the running requests, because Node.js counts connections only, and some of those are idle. */
+function watchRequests(app: FastifyInstance, stopping: AbortSignal): () => Promise<void> {
+  let running = 0;
+  let onNone = (): void => {};
+  app.server.on('request', (_request, response) => {
+    running++;
+    response.once('close', () => {
+      running--;
+      if (running === 0) onNone();
+    });
+  });
+  return async () => {
+    if (running === 0 || stopping.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onNone = resolve;
+    stopping.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+  };
 }
 
 /** Whatever keeps a connection open must not keep the process alive when it is to end. */

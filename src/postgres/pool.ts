@@ -3,6 +3,7 @@
  */
 
 import pg from 'pg';
+import { toConnectionString } from '../database-url.ts';
 import type { Log } from './log.ts';
 
 export interface PoolOptions {
@@ -22,7 +23,7 @@ const idleTimeoutMs = 60_000;
  */
 export function createPool(options: PoolOptions, log: Log): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString: toConnectionString(options.url),
     max: options.poolSize,
     application_name: 'tablewright',
     connectionTimeoutMillis: connectTimeoutMs,

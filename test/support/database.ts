@@ -2,10 +2,13 @@
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { atPort } from './pooler.ts';
 
 export interface TestDatabase {
   /** For the role that the service connects as, owner of the database. */
   url: string;
+  /** For the service: the same, or by way of the pooler that the test run has (`TEST_POOLER`). */
+  serviceUrl: string;
   /** For a superuser, in the same database; undefined where the test server has none to offer. */
   adminUrl: string | undefined;
   pool: pg.Pool;
@@ -23,8 +26,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const pool = new pg.Pool({ connectionString: url });
   // Connections that end with the database are no failure of a test.
   pool.on('error', () => {});
+  const poolerPort = process.env.TEST_POOLER_PORT;
   return {
     url,
+    serviceUrl: poolerPort ? atPort(url, Number(poolerPort)) : url,
     adminUrl: admin ? inDatabase(admin, name) : undefined,
     pool,
     drop: async () => {

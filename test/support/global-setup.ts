@@ -1,6 +1,7 @@
 /**
  * One PostgreSQL for a whole test run: an embedded one in a throw-away folder, or the server that TEST_DATABASE_URL
- * (a role that may create databases and roles) and TEST_ADMIN_DATABASE_URL (a superuser) name.
+ * (a role that may create databases and roles) and TEST_ADMIN_DATABASE_URL (a superuser) name. With TEST_POOLER set to
+ * `session` or `transaction`, the services reach it by way of a PgBouncer in that mode.
  */
 
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -8,12 +9,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
+import { type Pooler, type PoolMode, startPooler } from './pooler.ts';
 
 let server: EmbeddedPostgres | undefined;
 let folder: string | undefined;
+let pooler: Pooler | undefined;
 
 export async function globalSetup(): Promise<void> {
-  if (process.env.TEST_DATABASE_URL) return;
+  if (!process.env.TEST_DATABASE_URL) await startServer();
+  const mode = process.env.TEST_POOLER as PoolMode | undefined;
+  if (!mode) return;
+  pooler = await startPooler(mode, process.env.TEST_DATABASE_URL!);
+  process.env.TEST_POOLER_PORT = String(pooler.port);
+}
+
+async function startServer(): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'tablewright-test-'));
   // Under root it is another user who runs PostgreSQL, and must be able to pass.
   await chmod(folder, 0o711);
@@ -28,6 +38,7 @@ export async function globalSetup(): Promise<void> {
 }
 
 export async function globalTeardown(): Promise<void> {
+  await pooler?.stop();
   await server?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 }

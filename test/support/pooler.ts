@@ -3,22 +3,32 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { geteuid } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUser } from '../../src/postgres/embedded/system-user.ts';
+import { freePort } from './free-port.ts';
 
 export type PoolMode = 'session' | 'transaction';
 
 export interface Pooler {
+  port: number;
   /** The same database, by way of the pooler. */
   urlOf(databaseUrl: string): string;
   stop(): Promise<void>;
 }
 
 const startTimeoutMs = 30_000;
+
+/** The same database, by way of the pooler that listens there. */
+export function atPort(databaseUrl: string, port: number): string {
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return url.href;
+}
 
 /** The path of the program; undefined: this machine has none. */
 export function findPgBouncer(): string | undefined {
@@ -77,12 +87,8 @@ export async function startPooler(
   const ended = once(child, 'close');
   await acceptsConnections(child, port);
   return {
-    urlOf: (databaseUrl) => {
-      const url = new URL(databaseUrl);
-      url.hostname = '127.0.0.1';
-      url.port = String(port);
-      return url.href;
-    },
+    port,
+    urlOf: (databaseUrl) => atPort(databaseUrl, port),
     stop: async () => {
       // SIGTERM ends it at once; SIGINT would wait for its clients.
       child.kill('SIGTERM');
@@ -110,14 +116,4 @@ async function acceptsConnections(child: ChildProcess, port: number): Promise<vo
   }
   child.kill('SIGKILL');
   throw new Error(`pgbouncer did not start: ${words}`);
-}
-
-async function freePort(): Promise<number> {
-  const server: Server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -85,7 +85,12 @@ export function testEnvironment(
   dataDir: string,
   environment: Record<string, string> = {},
 ): Record<string, string> {
-  const settings = { PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url, TOKEN_SECRET: secret };
+  const settings = {
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    DATABASE_URL: database.serviceUrl,
+    TOKEN_SECRET: secret,
+  };
   return { ...settings, DATA_DIR: dataDir, ...environment };
 }
 

@@ -1,0 +1,97 @@
+/**
+ * Runs the tests that PostgreSQL can make fail on the older versions of PostgreSQL, and by way of PgBouncer. Skips what this
+ * machine cannot have.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
+import { findPgBouncer } from '../support/pooler.ts';
+import { startThrowAwayServer } from '../support/throw-away-server.ts';
+import { findPrograms } from './find-programs.ts';
+
+/** One run takes about four minutes on two cores. */
+const timeoutMs = 1_200_000;
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** These tests do not depend on PostgreSQL's version or on how the service reaches it, and `npm test` runs them. */
+const independent = [
+  'auth',
+  'catalogue',
+  'demo',
+  'docs-spreadsheets',
+  'embedded',
+  'embedded-process',
+  'fuzz-workbooks',
+  'guards',
+  'hostile-workbooks',
+  'house',
+  'http-errors',
+  'inspect-excel',
+  'openapi',
+  'poolers',
+  'readme',
+  'token',
+  'upload-legacy',
+];
+
+/** They test one connection of their own, without the service, which a pooler does not change. */
+const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
+
+for (const version of [15, 16, 17]) {
+  test(`PostgreSQL ${version}`, { timeout: timeoutMs }, async (t) => {
+    let programs: Binaries;
+    try {
+      programs = await findPrograms(version);
+    } catch (error) {
+      t.skip((error as Error).message);
+      return;
+    }
+    const server = await startThrowAwayServer(programs);
+    try {
+      const environment = { TEST_DATABASE_URL: server.url, TEST_ADMIN_DATABASE_URL: server.adminUrl };
+      await runTests(t.name, environment, [...overHttp(), ...withoutService]);
+    } finally {
+      await server.stop();
+    }
+  });
+}
+
+for (const mode of ['session', 'transaction']) {
+  const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
+  test(`PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async (t) => {
+    await runTests(t.name, { TEST_POOLER: mode }, overHttp());
+  });
+}
+
+function overHttp(): string[] {
+  const files = globSync('test/*.test.ts', { cwd: root });
+  return files.filter((file) => !independent.includes(basename(file, '.test.ts')));
+}
+
+/** Runs the files by a test runner of their own, and prints what fails and the closing lines. */
+async function runTests(name: string, environment: Record<string, string>, files: string[]): Promise<void> {
+  // This one tells a test runner that it is part of another one.
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+  const child = spawn(
+    process.execPath,
+    ['--test', '--test-reporter=spec', '--test-global-setup=test/support/global-setup.ts', ...files],
+    { cwd: root, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const closed = once(child, 'close');
+  const stop = () => child.kill();
+  process.once('exit', stop);
+  let isTail = false;
+  for await (const line of createInterface({ input: child.stdout })) {
+    isTail ||= line.startsWith('✖ failing tests');
+    if (isTail || /^ℹ |✖/.test(line)) console.log(`${name}: ${line}`);
+  }
+  const [code] = await closed;
+  process.off('exit', stop);
+  if (code !== 0) throw new Error(`the tests failed on ${name}`);
+}

@@ -1,0 +1,280 @@
+/** A service that cannot start says in one sentence what to do; and what each sslmode accepts. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { readConfig } from '../src/config.ts';
+import { findBinaries } from '../src/postgres/embedded/binaries.ts';
+import { startService } from '../src/service.ts';
+import { startFailure } from '../src/start-failure.ts';
+import { freePort } from './support/free-port.ts';
+import { findPgBouncer, startPooler } from './support/pooler.ts';
+import { secret } from './support/service.ts';
+import { startThrowAwayServer, type ThrowAwayServer } from './support/throw-away-server.ts';
+
+const certificates = join(import.meta.dirname, 'support', 'certificates');
+const authority = join(certificates, 'ca.pem');
+const main = join(import.meta.dirname, '..', 'src', 'main.ts');
+
+let server: ThrowAwayServer;
+let admin: pg.Client;
+
+before(async () => {
+  server = await startThrowAwayServer(await findBinaries(), {
+    settings: {
+      ssl: 'on',
+      ssl_cert_file: 'server.pem',
+      ssl_key_file: 'server.key',
+      max_connections: 8,
+      superuser_reserved_connections: 2,
+    },
+    files: {
+      'server.pem': await readFile(join(certificates, 'server.pem')),
+      'server.key': await readFile(join(certificates, 'server.key')),
+    },
+    hostRules: `hostssl tls_only all 127.0.0.1/32 scram-sha-256
+hostnossl tls_only all 127.0.0.1/32 reject
+host closed all 127.0.0.1/32 reject
+host all all 127.0.0.1/32 scram-sha-256
+`,
+  });
+  admin = new pg.Client(server.adminUrl);
+  await admin.connect();
+  for (const name of ['tls_only', 'closed', 'revoked']) await admin.query(`CREATE DATABASE ${name}`);
+  await admin.query('REVOKE CONNECT ON DATABASE revoked FROM PUBLIC');
+  await admin.query(`CREATE ROLE no_login PASSWORD 'a password for tests'`);
+});
+
+after(async () => {
+  await admin.end();
+  await server.stop();
+});
+
+/** The server's URL with some parts changed. */
+function urlWith(change: (url: URL) => void): string {
+  const url = new URL(server.url);
+  change(url);
+  return url.href;
+}
+
+/** Over TLS, by the name that the certificate has or by another one. */
+function tlsUrl(mode: string, parameters: Record<string, string> = {}, host = 'localhost'): string {
+  return urlWith((url) => {
+    url.hostname = host;
+    url.searchParams.set('sslmode', mode);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  });
+}
+
+interface Outcome {
+  started: boolean;
+  /** Everything that the person who starts the service sees of a failure. */
+  errors: string;
+}
+
+/** Starts the service in this process; ends it where it does start. */
+async function start(databaseUrl: string): Promise<Outcome> {
+  let warnings = '';
+  const listen = (warning: Error) => {
+    warnings += `Warning: ${warning.message}`;
+  };
+  process.on('warning', listen);
+  try {
+    const service = await startService(readConfig(environmentWith(databaseUrl)));
+    await service.stop();
+    return { started: true, errors: warnings };
+  } catch (error) {
+    return { started: false, errors: startFailure(error) + warnings };
+  } finally {
+    // Warnings come in a later turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+  }
+}
+
+/** The same as a process of its own. */
+async function startProcess(databaseUrl: string, environment: Record<string, string>): Promise<Outcome> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablewright-start-'));
+  const child = spawn(process.execPath, [main], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...environmentWith(databaseUrl), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  let started = false;
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  child.stdout.on('data', (chunk) => {
+    if (!String(chunk).includes('Tablewright is up')) return;
+    started = true;
+    child.kill('SIGTERM');
+  });
+  await once(child, 'close');
+  await rm(folder, { recursive: true, force: true });
+  return { started, errors };
+}
+
+function environmentWith(databaseUrl: string): Record<string, string> {
+  return { PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: databaseUrl, TOKEN_SECRET: secret };
+}
+
+function assertRefused({ started, errors }: Outcome, remedy: RegExp): void {
+  assert.equal(started, false);
+  assert.match(errors, /^Tablewright cannot start: /);
+  assert.match(errors, remedy);
+  assert.doesNotMatch(errors, /\n +at |Warning/, 'neither a stack nor a warning of Node.js');
+  assert.ok(!errors.includes('a password for tests') && !errors.includes('a%20password'), errors);
+}
+
+const cases: [what: string, url: () => string | Promise<string>, remedy: RegExp][] = [
+  ['a wrong password', () => urlWith((url) => (url.password = 'wrong')), /Check the user and the password/],
+  [
+    'a role that does not exist',
+    () => urlWith((url) => (url.username = 'nobody')),
+    /Check the user and the password/,
+  ],
+  ['no password', () => urlWith((url) => (url.password = '')), /Write it in DATABASE_URL/],
+  ['a role that may not log in', () => urlWith((url) => (url.username = 'no_login')), /ALTER ROLE … LOGIN/],
+  ['a missing database', () => urlWith((url) => (url.pathname = '/missing')), /CREATE DATABASE/],
+  [
+    'a database that the role may not enter',
+    () => urlWith((url) => (url.pathname = '/revoked')),
+    /GRANT CONNECT ON DATABASE/,
+  ],
+  ['a database that pg_hba.conf closes', () => urlWith((url) => (url.pathname = '/closed')), /pg_hba\.conf/],
+  [
+    'a database that wants TLS',
+    () => urlWith((url) => (url.pathname = '/tls_only')),
+    /add sslmode=verify-full/,
+  ],
+  [
+    'a port that nobody listens on',
+    async () => {
+      const port = await freePort();
+      return urlWith((url) => (url.port = String(port)));
+    },
+    /Nothing listens there/,
+  ],
+  [
+    'a socket folder without a server',
+    () => 'postgresql://u:p@localhost/d?host=/nowhere',
+    /Nothing listens there/,
+  ],
+  [
+    'a host that does not exist',
+    () => urlWith((url) => (url.hostname = 'no-such-host.invalid')),
+    /names a host that does not exist/,
+  ],
+  [
+    'a slash in the password',
+    () => 'postgresql://u:p@ss/word@localhost/d',
+    /percent-encoded: write \/ as %2F/,
+  ],
+  ['a number sign in the password', () => 'postgresql://u:p#word@localhost/d', /# as %23/],
+  ['a question mark in the password', () => 'postgresql://u:p?word@localhost/d', /\? as %3F/],
+  ['several hosts', () => 'postgresql://u:p@one:5432,two:5432/d', /names more than one host; name one/],
+  [
+    'an sslmode that does not exist',
+    () => tlsUrl('verify_full'),
+    /has an sslmode that is not one of disable, allow/,
+  ],
+  [
+    'a certificate of a private authority',
+    () => tlsUrl('verify-full'),
+    /Add sslrootcert=.*NODE_EXTRA_CA_CERTS/,
+  ],
+  ['sslmode=require and a certificate of a private authority', () => tlsUrl('require'), /Add sslrootcert=/],
+  ['sslmode=prefer and a certificate of a private authority', () => tlsUrl('prefer'), /Add sslrootcert=/],
+  [
+    'sslmode=verify-ca and a certificate of a private authority',
+    () => tlsUrl('verify-ca'),
+    /Add sslrootcert=/,
+  ],
+  [
+    'a certificate for another host name',
+    () => tlsUrl('verify-full', { sslrootcert: authority }, '127.0.0.1'),
+    /is for another host name/,
+  ],
+  [
+    'sslmode=require and a certificate for another host name',
+    () => tlsUrl('require', { sslrootcert: authority }, '127.0.0.1'),
+    /is for another host name/,
+  ],
+];
+
+describe('a service does not start and says what to do, for', () => {
+  for (const [what, url, remedy] of cases) {
+    test(what, async () => assertRefused(await start(await url()), remedy));
+  }
+
+  test('a server without TLS', async () => {
+    const plain = process.env.TEST_DATABASE_URL!;
+    const url = new URL(plain);
+    url.searchParams.set('sslmode', 'require');
+    const client = new pg.Client(plain);
+    await client.connect();
+    const { rows } = await client.query('SHOW ssl');
+    await client.end();
+    if (rows[0].ssl === 'on') return;
+    assertRefused(await start(url.href), /has no TLS.*sslmode=disable/);
+  });
+
+  test('a server whose connections are all taken', async () => {
+    const taken: pg.Client[] = [];
+    const takeAll = async () => {
+      for (;;) {
+        const client = new pg.Client(server.url);
+        client.on('error', () => {});
+        await client.connect();
+        taken.push(client);
+      }
+    };
+    await assert.rejects(takeAll(), { code: '53300' });
+    assertRefused(await start(server.url), /lower DATABASE_POOL_SIZE/);
+    await Promise.all(taken.map((client) => client.end()));
+    // The server gives a connection's place back a moment later.
+    const others = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE usename = 'tablewright'`;
+    while ((await admin.query(others)).rows[0].n > 0) await sleep(10);
+  });
+
+  test('a parameter that PgBouncer refuses', {
+    skip: findPgBouncer() === undefined && 'this machine has no pgbouncer',
+  }, async () => {
+    const pooler = await startPooler('transaction', server.url);
+    const url = new URL(pooler.urlOf(server.url));
+    url.searchParams.set('options', '-c work_mem=64MB');
+    assertRefused(await start(url.href), /ALTER ROLE or ALTER DATABASE/);
+    await pooler.stop();
+  });
+});
+
+describe('a service starts with', () => {
+  const accepted: [string, () => string][] = [
+    ['sslmode=disable', () => tlsUrl('disable')],
+    ['sslmode=no-verify, whatever the certificate', () => tlsUrl('no-verify', {}, '127.0.0.1')],
+    ['sslmode=require and sslrootcert', () => tlsUrl('require', { sslrootcert: authority })],
+    ['sslmode=verify-full and sslrootcert', () => tlsUrl('verify-full', { sslrootcert: authority })],
+    [
+      'sslmode=verify-ca and sslrootcert, by another host name',
+      () => tlsUrl('verify-ca', { sslrootcert: authority }, '127.0.0.1'),
+    ],
+  ];
+  for (const [what, url] of accepted) {
+    test(what, async () => {
+      assert.deepEqual(await start(url()), { started: true, errors: '' });
+    });
+  }
+
+  test('sslmode=verify-full and NODE_EXTRA_CA_CERTS', async () => {
+    const url = tlsUrl('verify-full');
+    const outcome = await startProcess(url, { NODE_EXTRA_CA_CERTS: authority });
+    assert.deepEqual(outcome, { started: true, errors: '' });
+    assertRefused(await startProcess(url, {}), /Add sslrootcert=/);
+  });
+});
