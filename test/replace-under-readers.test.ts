@@ -9,7 +9,8 @@ import { startTestService, type TestAnswer, type TestService } from './support/s
 let service: TestService;
 
 before(async () => {
-  service = await startTestService({ LOCK_TIMEOUT_MS: '2000' });
+  // Longer than a reader waits: a replace that stood in the queue for the table would make the readers fail.
+  service = await startTestService({ LOCK_TIMEOUT_MS: '60000' });
 });
 after(() => service.stop());
 
@@ -22,7 +23,7 @@ const table = {
 };
 
 /** Replaces a table by `count` rows of this version, made while they are sent. */
-function replace(name: string, version: number, count: number): Promise<TestAnswer> {
+function replace(name: string, version: number, count: number, by = service): Promise<TestAnswer> {
   async function* body() {
     yield Buffer.from(`{"table":${JSON.stringify(table)},"data":[`);
     for (let n = 0; n < count; n += 1000) {
@@ -34,105 +35,125 @@ function replace(name: string, version: number, count: number): Promise<TestAnsw
     }
     yield Buffer.from(']}');
   }
-  return service.request('POST', `/table/${name}/upload/json?if_exists=replace`, {
+  return by.request('POST', `/table/${name}/upload/json?if_exists=replace`, {
     headers: { 'content-type': 'application/json' },
     body: ReadableStream.from(body()),
   });
 }
 
-async function connect(): Promise<pg.Client> {
-  const client = new pg.Client(service.database.url);
+async function connect(by = service): Promise<pg.Client> {
+  const client = new pg.Client(by.database.url);
   await client.connect();
   return client;
 }
 
-/** Polls the table, until told to stop, with a lock timeout: whoever waits longer for a lock fails. */
-async function poll(query: string, lockTimeoutMs: number, stop: AbortSignal) {
-  const reader = await connect();
-  const seen = new Map<string, number>();
-  let longestMs = 0;
-  try {
-    await reader.query(`SET lock_timeout = ${lockTimeoutMs}`);
-    while (!stop.aborted) {
-      const startedAt = performance.now();
-      const { rows } = await reader.query(query);
-      longestMs = Math.max(longestMs, performance.now() - startedAt);
-      const shown = JSON.stringify(rows[0]);
-      seen.set(shown, (seen.get(shown) ?? 0) + 1);
-    }
-  } finally {
-    await reader.end();
-  }
-  return { seen, longestMs };
+/** A reader fails if it waits longer for a lock: much longer than a swap takes, even on a busy machine. */
+const readerTimeoutMs = 15_000;
+
+interface Reader {
+  /** What it has read so far, and how often. */
+  seen: Map<string, number>;
+  longestMs: number;
+  stop(): Promise<void>;
 }
 
-test('while a million rows replace others, readers see all the old or all the new, and wait for no lock', async (context) => {
+/** Reads the table again and again, until it is stopped. */
+async function startReader(query: string, by = service): Promise<Reader> {
+  const client = await connect(by);
+  await client.query(`SET lock_timeout = ${readerTimeoutMs}`);
+  let isStopped = false;
+  const reader: Reader = {
+    seen: new Map(),
+    longestMs: 0,
+    stop: async () => {
+      isStopped = true;
+      await reading;
+      await client.end();
+    },
+  };
+  const reading = (async () => {
+    while (!isStopped) {
+      const startedAt = performance.now();
+      const { rows } = await client.query(query);
+      reader.longestMs = Math.max(reader.longestMs, performance.now() - startedAt);
+      const shown = JSON.stringify(rows[0]);
+      reader.seen.set(shown, (reader.seen.get(shown) ?? 0) + 1);
+    }
+  })();
+  // `stop` tells it.
+  reading.catch(() => {});
+  return reader;
+}
+
+// A reader that fails would be waited for.
+const timeout = 180_000;
+
+test('while a million rows replace others, readers go on seeing all the old, and then all the new', {
+  timeout,
+}, async (context) => {
   const oldCount = 200_000;
   const newCount = 1_000_000;
   assert.equal((await replace('polled', 1, oldCount)).status, 201);
-  const stop = new AbortController();
-  const whole = 'SELECT count(*)::int AS rows, min(version) AS low, max(version) AS high FROM polled';
-  // The load takes seconds, on any machine.
-  const lockTimeoutMs = 1000;
-  const readers = [
-    poll(whole, lockTimeoutMs, stop.signal),
-    // As often as can be: this one stands in the way of the swap nearly always.
-    poll('SELECT version FROM polled LIMIT 1', lockTimeoutMs, stop.signal),
-  ];
+  const counts = await startReader(
+    'SELECT count(*)::int AS rows, min(version) AS low, max(version) AS high FROM polled',
+  );
+  // As often as can be: this one stands in the way of the swap nearly always.
+  const versions = await startReader('SELECT version FROM polled LIMIT 1');
   const startedAt = performance.now();
   const answer = await replace('polled', 2, newCount);
   const seconds = (performance.now() - startedAt) / 1000;
-  await sleep(300);
-  stop.abort();
-  const [counts, versions] = await Promise.all(readers);
-
+  const oldReadings = versions.seen.get('{"version":1}') ?? 0;
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   assert.equal(answer.body.load.rows, newCount);
   const before = JSON.stringify({ rows: oldCount, low: 1, high: 1 });
   const after = JSON.stringify({ rows: newCount, low: 2, high: 2 });
-  assert.deepEqual([...counts!.seen.keys()], [before, after]);
+  while (!counts.seen.has(after)) await sleep(10);
+  await Promise.all([counts.stop(), versions.stop()]);
+  assert.deepEqual([...counts.seen.keys()], [before, after]);
+  assert.ok(oldReadings > 100, `${oldReadings} readings while the rows were loaded`);
   context.diagnostic(
-    `${seconds.toFixed(1)} s; ${counts!.seen.get(before)} readings of the old rows meanwhile, the longest reading of one row took ${Math.round(versions!.longestMs)} ms`,
+    `${seconds.toFixed(1)} s; ${oldReadings} readings of the old rows meanwhile, the longest reading of one row took ${Math.round(versions.longestMs)} ms`,
   );
 });
 
-test('a reader that holds the table makes the replace wait, and nobody else', async () => {
+test('a reader that holds the table makes the replace wait, and nobody else', { timeout }, async () => {
   assert.equal((await replace('held', 1, 10)).status, 201);
   const holder = await connect();
   await holder.query('BEGIN; SELECT * FROM held');
-  const stop = new AbortController();
-  const polling = poll('SELECT max(version) AS version FROM held', 700, stop.signal);
+  const reader = await startReader('SELECT max(version) AS version FROM held');
   let isAnswered = false;
   const replacing = replace('held', 2, 10).finally(() => {
     isAnswered = true;
   });
-  await sleep(1000);
+  const isWaiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'held'::regclass AND mode = 'AccessExclusiveLock'`;
+  while ((await service.rows(isWaiting)).length === 0) await sleep(1);
+  const readBefore = reader.seen.get('{"version":1}') ?? 0;
+  // A reader behind the replace in the queue would wait for the holder, too.
+  while (reader.seen.get('{"version":1}')! < readBefore + 20) await sleep(1);
   assert.equal(isAnswered, false);
   await holder.query('COMMIT');
   assert.equal((await replacing).status, 201);
-  stop.abort();
-  const { seen } = await polling;
-  assert.deepEqual([...seen.keys()].slice(0, 1), ['{"version":1}']);
-  assert.ok(seen.get('{"version":1}')! > 20, `${seen.get('{"version":1}')} readings in a second`);
+  await reader.stop();
+  assert.deepEqual([...reader.seen.keys()].slice(0, 1), ['{"version":1}']);
   await holder.end();
 });
 
 test('a reader that holds the table for longer than the lock timeout: 503, and the old rows stay', async () => {
-  assert.equal((await replace('kept', 1, 10)).status, 201);
-  const holder = await connect();
+  const hasty = await startTestService({ LOCK_TIMEOUT_MS: '2000' });
+  assert.equal((await replace('kept', 1, 10, hasty)).status, 201);
+  const holder = await connect(hasty);
   await holder.query('BEGIN; SELECT * FROM kept');
-  const stop = new AbortController();
-  const polling = poll('SELECT max(version) AS version FROM kept', 700, stop.signal);
+  const reader = await startReader('SELECT max(version) AS version FROM kept', hasty);
   const startedAt = performance.now();
-  const answer = await replace('kept', 2, 10);
+  const answer = await replace('kept', 2, 10, hasty);
   const elapsedMs = performance.now() - startedAt;
-  stop.abort();
-  await polling;
+  await reader.stop();
   await holder.end();
   assertProblem(answer, 503, 'database-busy');
   assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
   assert.ok(elapsedMs > 1900, `${elapsedMs} ms`);
-  assert.deepEqual(await service.rows('SELECT DISTINCT version FROM kept'), [{ version: 1 }]);
-  assert.deepEqual(await service.rows("SELECT relname FROM pg_class WHERE relname LIKE 'tablewright%'"), []);
-  assert.equal((await replace('kept', 3, 10)).status, 201);
+  assert.deepEqual(await hasty.rows('SELECT DISTINCT version FROM kept'), [{ version: 1 }]);
+  assert.deepEqual(await hasty.rows("SELECT relname FROM pg_class WHERE relname LIKE 'tablewright%'"), []);
+  assert.equal((await replace('kept', 3, 10, hasty)).status, 201);
+  await hasty.stop();
 });

@@ -587,15 +587,12 @@ suite('readers and writers beside a replace', () => {
     });
     assert.equal((await replace(name, generation(1))).status, 201);
     let isDone = false;
-    let longestMs = 0;
     const seen = new Set<string>();
     const reading = (async () => {
       while (!isDone) {
-        const startedAt = performance.now();
         const [row] = await service.rows(
           `SELECT count(*)::int AS rows, min(generation) AS low, max(generation) AS high FROM (SELECT generation FROM ${name} LIMIT 1000) t`,
         );
-        longestMs = Math.max(longestMs, performance.now() - startedAt);
         seen.add(JSON.stringify(row));
         await sleep(2);
       }
@@ -612,10 +609,9 @@ suite('readers and writers beside a replace', () => {
       [...seen].join(),
     );
     assert.ok(seen.has(possible[0]!), 'the old rows were seen meanwhile');
-    assert.ok(longestMs < 500, `a reader waited for ${longestMs} ms`);
   });
 
-  test('that hold the table make the replace wait, and give up in time, not each other', async () => {
+  test('that hold the table make the replace wait, and give up in time', async () => {
     const hasty = await startTestService({ LOCK_TIMEOUT_MS: '1000' });
     const replaceThere = (data: unknown[]) =>
       hasty.post('/table/held/upload/json?if_exists=replace', { data });
@@ -625,13 +621,7 @@ suite('readers and writers beside a replace', () => {
       await holder.query('BEGIN');
       await holder.query('SELECT * FROM held');
       const replacing = replaceThere([{ a: 2 }]);
-      await sleep(300);
-      const startedAt = performance.now();
-      await hasty.rows('SELECT * FROM held');
-      assert.ok(
-        performance.now() - startedAt < 250,
-        'a reader does not stand in the queue behind the replace',
-      );
+      // Readers meanwhile: replace-under-readers.test.ts.
       const answer = await replacing;
       assertProblem(answer, 503, 'database-busy');
       assert.ok(Number(answer.headers.get('retry-after')) > 0);
