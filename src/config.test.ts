@@ -18,7 +18,7 @@ function faultsOf(environment: Record<string, string>): string[] {
 
 test('nothing set: every default', () => {
   const config = readConfig({});
-  assert.deepEqual(config.http, { host: '127.0.0.1', port: 8080, corsOrigins: [] });
+  assert.deepEqual(config.http, { host: '127.0.0.1', port: 8080, corsOrigins: [], stopTimeoutMs: 5000 });
   assert.equal(config.database.url, undefined);
   assert.equal(config.database.poolSize, 20);
   assert.equal(config.dataDir, '.tablewright');
