@@ -30,12 +30,20 @@ async function install(name: string, version: number, folder: string): Promise<v
   await mkdir(folder, { recursive: true });
   const manifest = { private: true, allowScripts: { [name]: true } };
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
-  const range = `${name}@>=${version}.0.0-0 <${version + 1}.0.0-0`;
   try {
-    await run('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', '--no-package-lock', range], {
-      cwd: folder,
-      timeout: 300_000,
-    });
+    // All of its versions are pre-releases, which no range but an exact version takes.
+    const { stdout } = await run('npm', ['view', name, 'versions', '--json'], { timeout: 60_000 });
+    const versions: string[] = JSON.parse(stdout);
+    const newest = versions.findLast((candidate) => candidate.startsWith(`${version}.`));
+    if (newest === undefined) throw new Error('npm knows no such version');
+    await run(
+      'npm',
+      ['install', '--prefix', folder, '--no-audit', '--no-fund', '--no-package-lock', `${name}@${newest}`],
+      {
+        cwd: folder,
+        timeout: 300_000,
+      },
+    );
   } catch (error) {
     const { stderr = '' } = error as { stderr?: string };
     const reason = /^npm (?:error|ERR!) (?!code)(.+)$/m.exec(stderr)?.[1] ?? (error as Error).message;
