@@ -377,6 +377,26 @@ test('"char" takes one byte, and refuses what PostgreSQL would cut', async () =>
   ]);
 });
 
+test('an interval whose fields are those of infinity is out of range where the server has infinite intervals', async () => {
+  const [{ version }] = (await service.rows(
+    "SELECT current_setting('server_version_num')::int AS version",
+  )) as [{ version: number }];
+  const fields = [
+    '178956970 years 7 months 2147483647 days 2562047788:00:54.775807',
+    '-178956970 years -8 months -2147483648 days -2562047788:00:54.775808',
+  ];
+  if (version < 170000) return;
+  for (const type of ['interval', 'interval(6)']) {
+    assert.deepEqual(
+      await problems(type, ...fields),
+      fields.map((value, row) => ({ pointer: `/data/${row}/a`, value, code: 'out-of-range' })),
+    );
+  }
+  assert.deepEqual(await problems('interval[]', ['1 day', fields[1]]), [
+    { pointer: '/data/0/a/1', value: fields[1], code: 'out-of-range' },
+  ]);
+});
+
 test('repeated keys of nested objects: json keeps both, jsonb warns', async () => {
   const data = '[{"a":{"k":1,"k":2},"b":[{"x":{"k":1}}]},{"a":[{"c":{"k":1,"\\u006b":2}}],"b":{"k":1}}]';
   const send = (table: string, body: string) =>

@@ -190,7 +190,7 @@ export function encodeMoment(
       if (kind === cell.INTERVAL && (days !== 0 || microseconds < 0)) return OUT_OF_RANGE;
       return writeTime(out, encoder.code === codes.TIMETZ, microseconds, 0);
     case codes.INTERVAL:
-      return hasDate ? NOT_AN_INTERVAL : writeInterval(out, encoder.precision, 0, days, 0, microseconds);
+      return hasDate ? NOT_AN_INTERVAL : writeInterval(out, encoder, 0, days, 0, microseconds);
     case codes.TEXT:
     case codes.STAGED:
     case codes.STAGED_ARRAY:

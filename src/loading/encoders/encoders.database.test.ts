@@ -404,6 +404,17 @@ agree(['interval', 'interval(0)'], () => [
     ...list('-178956970 years -8 months|2147483647 days|2147483648 days'),
   ),
   ...strings(
+    ...list('178956970 years 7 months 2147483647 days 2562047788:00:54.775806'),
+    ...list('178956970 years 6 months 2147483647 days 2562047788:00:54.775807'),
+    ...list('-178956970 years -8 months -2147483648 days -2562047788:00:54.775807'),
+    ...list('-2562047788:00:54.775807|-2562047788:00:54.775809'),
+  ),
+  // All fields at their end mean infinity from PostgreSQL 17 on; test/values-as-postgresql.test.ts asks for the refusal.
+  ...refusedStrings(
+    '178956970 years 7 months 2147483647 days 2562047788:00:54.775807',
+    '-178956970 years -8 months -2147483648 days -2562047788:00:54.775808',
+  ),
+  ...strings(
     ...list('2562047788:00:54.775807|2562047788:00:54.775808|100000000 hours|9223372036854 s'),
     ...list('9223372036855 s|1 sec 1 ms|1.5 sec 1 ms'),
   ),

@@ -99,7 +99,7 @@ export function encodeInterval(
   if (isIso && (at !== start || stop !== end)) return NOT_AN_INTERVAL;
   const isRead = isIso ? readIso(bytes) : readVerbose(bytes);
   if (!isRead) return NOT_AN_INTERVAL;
-  return writeInterval(out, encoder.precision, sum.months, sum.days, sum.minutes, sum.microseconds);
+  return writeInterval(out, encoder, sum.months, sum.days, sum.minutes, sum.microseconds);
 }
 
 /** Every field at its end (`INTERVAL_NOEND` of timestamp.h). */
@@ -114,13 +114,14 @@ function writeInfinity(out: CopyBuffer, isNegative: boolean): number {
 /** Writes an interval as `interval_send` does; time is minutes · 60 s + microseconds. */
 export function writeInterval(
   out: CopyBuffer,
-  precision: number,
+  encoder: ColumnEncoder,
   months: number,
   days: number,
   minutes: number,
   microseconds: number,
 ): number {
   if (!isInt32(months) || !isInt32(days)) return OUT_OF_RANGE;
+  const { precision, takesInfinity } = encoder;
   out.ensure(20);
   out.int32(16);
   const total = minutes * MICROSECONDS_PER_MINUTE + microseconds;
@@ -133,11 +134,19 @@ export function writeInterval(
     const half = precision < 0 || precision > 5 ? 0n : 5n * 10n ** BigInt(5 - precision);
     const rounded = exact < 0n ? exact - half : exact + half;
     if (BigInt.asIntN(64, rounded) !== rounded) return OUT_OF_RANGE;
+    if (takesInfinity && isInfinity(months, days, exact)) return OUT_OF_RANGE;
     out.int64(Number(exact >> 32n), Number(exact & 0xffffffffn));
   }
   out.int32(days);
   out.int32(months);
   return 0;
+}
+
+/** Servers with infinite intervals read these fields as infinity, so they refuse the finite text that has them. */
+function isInfinity(months: number, days: number, microseconds: bigint): boolean {
+  if (months === 0x7fffffff && days === 0x7fffffff) return microseconds === 0x7fffffffffffffffn;
+  if (months === -0x80000000 && days === -0x80000000) return microseconds === -0x8000000000000000n;
+  return false;
 }
 
 function isInt32(value: number): boolean {
