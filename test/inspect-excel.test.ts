@@ -125,7 +125,8 @@ test('tells what a load would refuse or warn of', async () => {
     {
       code: 'mixed-column',
       column: 'n',
-      detail: 'The column "n" is text because of "n/a" in B3; what stands before it is bigint.',
+      detail:
+        'Column "n" became text because of "n/a" in B3; every value above it is a whole number (bigint).',
     },
   ]);
 });

@@ -54,7 +54,8 @@ suite('without a definition', () => {
     const mixed = {
       code: 'mixed-column',
       column: 'mixed',
-      detail: 'The column "mixed" is text because of "007" in D3; what stands before it is numeric.',
+      detail:
+        'Column "mixed" became text because of "007" in D3; every value above it is a number (numeric).',
     };
     assert.deepEqual(load, {
       rows: 3,
@@ -243,7 +244,7 @@ const refused: [title: string, text: string, query: string, status: number, code
   [
     ['a quote that is never closed', 'a,b\n1,"2\n3,4\n', '', 400, 'invalid-file', /record 2, column B/],
     ['a sheet', 'a\n1\n', '?sheet=Data', 422, 'invalid-parameter', /no sheets/],
-    ['NUL characters', 'a,b\n1\0,2\n', '', 422, 'unsupported-file', /kind that is known/],
+    ['NUL characters', 'a,b\n1\0,2\n', '', 422, 'unsupported-file', /not recognized/],
     [
       'a long cell',
       `a\n${'x'.repeat(2001)}\n`,

@@ -119,7 +119,8 @@ suite('a workbook without a definition', () => {
     const mixed = {
       code: 'mixed-column',
       column: 'mixed',
-      detail: 'The column "mixed" is text because of "x" in Orders!L3; what stands before it is bigint.',
+      detail:
+        'Column "mixed" became text because of "x" in Orders!L3; every value above it is a whole number (bigint).',
     };
     assert.deepEqual(load, {
       rows: 2,

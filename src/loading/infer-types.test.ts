@@ -380,16 +380,54 @@ describe('the columns of an inference', () => {
     assert.equal(inference.drain(), undefined);
   });
 
-  it('tells the first value that made text of a column, where it is in the midst of others', () => {
-    const misfitOf = (...cells: (Cell | undefined)[]) => infer(cells).misfit;
-    assert.deepEqual(misfitOf(number('1'), nil, number('2.5'), string('n/a'), string('x')), {
-      row: 4,
-      value: 'n/a',
-      before: 'numeric',
+  const oddityOf = (...cells: (Cell | undefined)[]) => infer(cells).oddity;
+  const many = (count: number, cell: Cell) => new Array<Cell>(count).fill(cell);
+
+  it('names the value that turned a column to text after values of another type', () => {
+    const expected = { first: { row: 4, value: 'n/a' }, type: 'numeric' };
+    assert.deepEqual(oddityOf(number('1'), nil, number('2.5'), string('n/a'), string('x')), expected);
+    assert.deepEqual(oddityOf(number('1'), nil, number('2.5'), string('n/a'), number('3')), expected);
+    const texts = many(100, string('x'));
+    assert.deepEqual(oddityOf(number('1'), ...texts), { first: { row: 2, value: 'x' }, type: 'bigint' });
+    assert.equal(oddityOf(number('1'), number('1e400')), undefined);
+  });
+
+  it('names and counts the odd values that come first if the other values have one type', () => {
+    const expected = { first: { row: 1, value: 'n/a' }, type: 'numeric', counts: { odd: 1, typed: 3 } };
+    assert.deepEqual(oddityOf(string('n/a'), number('1'), number('2.5'), nil, number('3')), expected);
+    assert.deepEqual(oddityOf(string('unit'), string('kg'), ...many(20, number('1'))), {
+      first: { row: 1, value: 'unit' },
+      type: 'bigint',
+      counts: { odd: 2, typed: 20 },
     });
-    assert.equal(misfitOf(string('n/a'), number('1')), undefined);
-    assert.equal(misfitOf(string('x'), string('y')), undefined);
-    assert.equal(misfitOf(number('1'), number('1e400')), undefined);
+    assert.deepEqual(oddityOf(nil, number('2024'), ...many(10, date)), {
+      first: { row: 2, value: '2024' },
+      type: 'date',
+      counts: { odd: 1, typed: 10 },
+    });
+    assert.deepEqual(oddityOf(date, string('x'), ...many(50, number('1')), yes, object('{}')), {
+      first: { row: 1, value: '2000-01-02' },
+      type: 'bigint',
+      counts: { odd: 4, typed: 50 },
+    });
+  });
+
+  it('counts more than twenty odd values as long as they are rare', () => {
+    const mostly = [...many(300, number('1')), string('x')];
+    const cells = [string('n/a'), ...new Array(30).fill(mostly).flat()] as Cell[];
+    assert.deepEqual(oddityOf(...cells)?.counts, { odd: 31, typed: 9000 });
+  });
+
+  it('tells nothing of a column whose odd values are not few', () => {
+    assert.equal(oddityOf(string('n/a'), number('1')), undefined);
+    assert.equal(oddityOf(string('n/a'), number('1'), number('2')), undefined);
+    assert.equal(oddityOf(string('x'), string('y'), ...many(19, number('1'))), undefined);
+    assert.equal(oddityOf(string('x'), string('y')), undefined);
+    assert.equal(oddityOf(string('x')), undefined);
+    // It is settled as text before the numbers come.
+    assert.equal(oddityOf(...many(20, string('x')), ...many(5000, number('1'))), undefined);
+    const half = [...many(30, number('1')), ...many(30, date)];
+    assert.equal(oddityOf(string('x'), ...half, ...many(5000, date)), undefined);
   });
 
   it('keeps what it knows as columns are added', () => {

@@ -26,78 +26,37 @@ import { textKind } from '../sources/text-kind.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { classifyNested } from './infer/nested-class.ts';
 import { ALWAYS_NUMERIC_BYTES, classifyNumber } from './infer/number-class.ts';
+import { type Oddity, OddValues, type Sighting } from './infer/odd-values.ts';
 import {
   BOOLEAN,
   DATE_CELL,
-  DATE_STRING,
-  DOUBLE_ONLY,
   EXACT,
   INTERVAL_CELL,
-  NESTED,
-  NESTED_AS_SENT,
+  MIXED,
   NOTHING,
   OTHER,
   TIME_CELL,
   TIMESTAMP_CELL,
-  TIMESTAMP_STRING,
-  TIMESTAMPTZ_STRING,
-  UUID_STRING,
-  WHOLE,
 } from './infer/seen.ts';
 import { classifyString } from './infer/string-class.ts';
+import { type InferredType, typeOf } from './infer/type-of.ts';
 import { shortenBytes } from './problems.ts';
 
-/** As PostgreSQL's `format_type` writes them. */
-export type InferredType =
-  | 'boolean'
-  | 'bigint'
-  | 'numeric'
-  | 'double precision'
-  | 'date'
-  | 'timestamp without time zone'
-  | 'timestamp with time zone'
-  | 'time without time zone'
-  | 'interval'
-  | 'uuid'
-  | 'jsonb'
-  | 'json'
-  | 'text';
-
-/**
- * The first type whose values cover all that was seen; no row covers it: `text`. So a column that is `text` stays
- * so whatever follows.
- */
-const lattice: readonly (readonly [covers: number, type: InferredType])[] = [
-  [BOOLEAN, 'boolean'],
-  [WHOLE, 'bigint'],
-  [WHOLE | EXACT, 'numeric'],
-  [DOUBLE_ONLY, 'double precision'],
-  [DATE_STRING | DATE_CELL, 'date'],
-  // A date string would come back with a time that was never sent; a date cell of a sheet is its midnight.
-  [TIMESTAMP_STRING | TIMESTAMP_CELL | DATE_CELL, 'timestamp without time zone'],
-  [TIMESTAMPTZ_STRING, 'timestamp with time zone'],
-  [TIME_CELL, 'time without time zone'],
-  [INTERVAL_CELL, 'interval'],
-  [UUID_STRING, 'uuid'],
-  [NESTED, 'jsonb'],
-  [NESTED | NESTED_AS_SENT, 'json'],
-];
+export type { InferredType } from './infer/type-of.ts';
 
 export interface InferredColumn {
   name: string;
   type: InferredType;
   /** The column's number in the sink. */
   column: number;
-  /** Of a column that turned out to be text: the value that no other type would have held. */
-  misfit?: Misfit;
+  /** Why a column is text although most of its values, or all before one, have another type. */
+  oddity?: Oddity;
 }
 
-interface Misfit {
-  row: number;
-  /** Shortened. */
-  value: string;
-  /** The type of the values before it. */
-  before: InferredType;
+interface FirstValue {
+  sighting: Sighting;
+  /** How many rows had begun. */
+  rowCount: number;
 }
 
 export interface InferenceLimits {
@@ -127,10 +86,15 @@ export class TypeInference implements CellSink {
   readonly #limits: InferenceLimits;
   readonly #onFault: InferenceFaultHandler;
   readonly #names: string[] = [];
-  /** Per column the union of the classes of seen.ts; `OTHER` alone once the type can only be `text`. */
+  /** Per column the union of the classes of seen.ts; `MIXED` or `OTHER` alone once the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
   readonly #places: number[] = [];
-  readonly #misfits: (Misfit | undefined)[] = [];
+  /** Per column its first value. */
+  readonly #firstValues: (FirstValue | undefined)[] = [];
+  /** Of columns that are text: the value that turned them to text after values of another type. */
+  readonly #turns: (Oddity | undefined)[] = [];
+  /** Of columns that are `MIXED`, or were. */
+  readonly #oddValues: (OddValues | undefined)[] = [];
   readonly #firstRows: number[] = [];
   #rowCount = 0;
   #row = 0;
@@ -147,8 +111,8 @@ export class TypeInference implements CellSink {
   /** In the order of the source: of their first appearance, or of the sheet. */
   columns(): InferredColumn[] {
     const columns = this.#names.map((name, column) => {
-      const misfit = this.#misfits[column];
-      return { name, type: typeOf(this.#seen[column]!), column, ...(misfit && { misfit }) };
+      const oddity = this.#oddValues[column]?.oddity ?? this.#turns[column];
+      return { name, type: typeOf(this.#seen[column]!), column, ...(oddity && { oddity }) };
     });
     return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
   }
@@ -191,8 +155,8 @@ export class TypeInference implements CellSink {
     // In a `numeric` column most numbers need no second look: 6 ns for a cell instead of 19.
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
-    if ((seen & found) === 0 && this.#widen(column, found)) {
-      this.#tellMisfit(column, seen, shortenBytes(bytes, start, end));
+    if ((seen & found) === 0 && this.#take(column, seen, found)) {
+      this.#show(column, seen, found, shortenBytes(bytes, start, end));
     }
   }
 
@@ -200,9 +164,9 @@ export class TypeInference implements CellSink {
     const seen = this.#seen[column]!;
     if (seen === OTHER) return;
     const found = classifyMoment(kind);
-    if ((seen & found) === 0 && this.#widen(column, found)) {
+    if ((seen & found) === 0 && this.#take(column, seen, found)) {
       const length = formatMoment(kind, days, microseconds);
-      this.#tellMisfit(column, seen, momentText.toString('latin1', 0, length));
+      this.#show(column, seen, found, momentText.toString('latin1', 0, length));
     }
   }
 
@@ -217,16 +181,48 @@ export class TypeInference implements CellSink {
     return undefined;
   }
 
-  /** @returns whether the column is text from now on; the cells that follow need not be looked at then */
-  #widen(column: number, found: number): boolean {
-    const union = this.#seen[column]! | found;
+  /**
+   * Takes a value of a class that is new to its column, or any value of a `MIXED` one.
+   *
+   * @returns whether `#show` must be told the value's text: at most a few times for each column
+   */
+  #take(column: number, seen: number, found: number): boolean {
+    if (seen === MIXED) return this.#count(column, found);
+    const union = seen | found;
     const isText = typeOf(union) === 'text';
-    this.#seen[column] = isText ? OTHER : union;
-    return isText;
+    this.#seen[column] = isText ? this.#afterTurn(column, seen) : union;
+    return isText || seen === NOTHING;
   }
 
-  #tellMisfit(column: number, seen: number, value: string): void {
-    if (seen !== NOTHING) this.#misfits[column] = { row: this.#row, value, before: typeOf(seen) };
+  /** A column whose first or second value turns it to text is counted; in any other, the value that turned it is the odd one. */
+  #afterTurn(column: number, seen: number): number {
+    if (seen === NOTHING) return MIXED;
+    return this.#rowCount - this.#firstValues[column]!.rowCount === 1 ? MIXED : OTHER;
+  }
+
+  /** @returns whether the value is the first of its group */
+  #count(column: number, found: number): boolean {
+    const oddValues = this.#oddValues[column]!;
+    const isFirst = oddValues.count(found);
+    if (oddValues.isText) this.#seen[column] = OTHER;
+    return isFirst;
+  }
+
+  /** @param seen what was seen before the value */
+  #show(column: number, seen: number, found: number, value: string): void {
+    const sighting = { row: this.#row, value };
+    if (seen === MIXED) {
+      this.#oddValues[column]!.show(found, sighting);
+      return;
+    }
+    const firstValue = this.#firstValues[column];
+    if (firstValue === undefined) this.#firstValues[column] = { sighting, rowCount: this.#rowCount };
+    else this.#turns[column] = { first: sighting, type: typeOf(seen) };
+    if (this.#seen[column] !== MIXED) return;
+    const oddValues = new OddValues();
+    this.#oddValues[column] = oddValues;
+    if (firstValue !== undefined && oddValues.count(seen)) oddValues.show(seen, firstValue.sighting);
+    if (oddValues.count(found)) oddValues.show(found, sighting);
   }
 
   #growTo(columns: number): void {
@@ -268,9 +264,4 @@ function classifyMoment(kind: number): number {
     default:
       throw new TypeError(`A moment of the kind ${kind}`);
   }
-}
-
-function typeOf(seen: number): InferredType {
-  if (seen === NOTHING) return 'text';
-  return lattice.find(([covers]) => (seen & ~covers) === 0)?.[1] ?? 'text';
 }

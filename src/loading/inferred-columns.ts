@@ -1,12 +1,13 @@
 /**
- * What a person should know of columns whose types were inferred: names that no table can have, and the value that made
- * text of a column.
+ * What a person should know of columns whose types were inferred: names that no table can have, and the odd values that
+ * turned a column to text.
  */
 import type { Problem } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
-import type { InferredColumn, TypeInference } from './infer-types.ts';
+import type { Oddity } from './infer/odd-values.ts';
+import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
 import { shortenValue } from './problems.ts';
 
 /** What names a column of the data is not always a name for one of a table. */
@@ -27,18 +28,37 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
   });
 }
 
-/** One for each column that is text because of a value in the midst of others. */
+/** One warning for each column that is text because of a few odd values. */
 export function mixedColumns(columns: InferredColumn[], locate: LocateCell): SourceWarning[] {
-  return columns.flatMap(({ name, column, misfit }): SourceWarning[] => {
-    if (misfit === undefined) return [];
-    const { row, value, before } = misfit;
+  return columns.flatMap(({ name, column, oddity }): SourceWarning[] => {
+    if (oddity === undefined) return [];
+    const { row, value } = oddity.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
-    return [
-      {
-        code: 'mixed-column',
-        column: name,
-        detail: `The column "${shortenValue(name)}" is text because of ${JSON.stringify(value)} in ${place}; what stands before it is ${before}.`,
-      },
-    ];
+    const detail = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.`;
+    return [{ code: 'mixed-column', column: name, detail }];
   });
 }
+
+function explainOddity({ type, counts }: Oddity, value: string, place: string): string {
+  const { one, many } = nouns[type];
+  if (counts === undefined) return `${value} in ${place}; every value above it is ${one} (${type})`;
+  const { odd, typed } = counts;
+  const values = odd === 1 ? `${value} in ${place}` : `${odd} values, the first is ${value} in ${place}`;
+  return `${values}; its ${typed} other values are ${many} (${type})`;
+}
+
+const nouns: Record<InferredType, { one: string; many: string }> = {
+  boolean: { one: 'true or false', many: 'true or false' },
+  bigint: { one: 'a whole number', many: 'whole numbers' },
+  numeric: { one: 'a number', many: 'numbers' },
+  'double precision': { one: 'a number', many: 'numbers' },
+  date: { one: 'a date', many: 'dates' },
+  'timestamp without time zone': { one: 'a date with a time', many: 'dates with a time' },
+  'timestamp with time zone': { one: 'a date with a time', many: 'dates with a time' },
+  'time without time zone': { one: 'a time', many: 'times' },
+  interval: { one: 'a duration', many: 'durations' },
+  uuid: { one: 'a UUID', many: 'UUIDs' },
+  jsonb: { one: 'an object or array', many: 'objects or arrays' },
+  json: { one: 'an object or array', many: 'objects or arrays' },
+  text: { one: 'a text', many: 'texts' },
+};

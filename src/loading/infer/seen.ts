@@ -27,3 +27,5 @@ export const TIME_CELL = 1 << 11;
 export const INTERVAL_CELL = 1 << 12;
 /** Only `text` gives it back: any other string, a number or nested value that no other type holds. */
 export const OTHER = 1 << 13;
+/** Alone, as a column's state: the column is text, and its values are counted to find out whether a few odd ones are the reason. */
+export const MIXED = 1 << 15;

@@ -494,7 +494,7 @@ test('other files are named', async () => {
     [Buffer.from('{\\rtf1 x}'), /RTF/],
     [Buffer.from('PAR1\x15\x04'), /Parquet/],
     [Buffer.from('SQLite format 3\0'), /SQLite/],
-    [Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2]), /no kind that is known/],
+    [Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2]), /not recognized/],
     ...[
       '{"data": []}',
       '[{"a": 1}]',

@@ -1,0 +1,99 @@
+/**
+ * Finds out whether a text column would have another type but for a few odd values. Example: `"n/a"` and then a thousand numbers.
+ *
+ * A column that turns to text after several values of another type needs no count: its odd value is the one that turned it. A column whose
+ * first or second value turns it to text is counted from there on. Two candidate types are kept, because the odd value may have a type,
+ * too: the year 2024 above a thousand dates. The counting ends when the column is clearly text.
+ */
+import { NOTHING, OTHER } from './seen.ts';
+import { type InferredType, typeOf } from './type-of.ts';
+
+/** From this many odd values on, a column is text unless the odd values are rare. */
+const MANY_ODD_VALUES = 20;
+/** More than one odd value is rare if there are this many times as many values of the other type. */
+const RARE = 10;
+/** There must be this many times as many values of the other type in any case, so that a small table of texts gives no warning. */
+const FEW = 3;
+
+export interface Sighting {
+  row: number;
+  /** Shortened. */
+  value: string;
+}
+
+/** Why a column is text although most of its values have one other type. */
+export interface Oddity {
+  /** The first odd value. */
+  first: Sighting;
+  /** The type of the other values. */
+  type: InferredType;
+  /** How many values are odd and how many have the other type; undefined: all values before the first odd one have the other type. */
+  counts?: { odd: number; typed: number };
+}
+
+/** Values that one type holds, or (with the class `OTHER`) values that no other type than text holds. */
+class Group {
+  union: number;
+  count = 0;
+  first: Sighting | undefined;
+
+  constructor(union: number) {
+    this.union = union;
+  }
+}
+
+/** Counts the values of one column. */
+export class OddValues {
+  readonly #candidates = [new Group(NOTHING), new Group(NOTHING)] as const;
+  readonly #others = new Group(OTHER);
+
+  /** Counts a value. @returns whether it is the first of its group; the caller must `show` that one */
+  count(found: number): boolean {
+    return this.#groupOf(found).count++ === 0;
+  }
+
+  show(found: number, sighting: Sighting): void {
+    this.#groupOf(found).first = sighting;
+  }
+
+  /** Whether the column is clearly text, so that counting can end. */
+  get isText(): boolean {
+    const typed = Math.max(this.#candidates[0].count, this.#candidates[1].count);
+    const odd = this.#total - typed;
+    return odd >= MANY_ODD_VALUES && odd * RARE > typed;
+  }
+
+  /** Undefined if the odd values are not few. */
+  get oddity(): Oddity | undefined {
+    const [one, two] = this.#candidates;
+    const winner = two.count > one.count ? two : one;
+    const odd = this.#total - winner.count;
+    const typed = winner.count;
+    if (odd === 0 || odd * FEW > typed || (odd > 1 && odd * RARE > typed)) return undefined;
+    const loser = winner === one ? two : one;
+    const first = earlier(loser.first, this.#others.first)!;
+    return { first, type: typeOf(winner.union), counts: { odd, typed } };
+  }
+
+  get #total(): number {
+    return this.#candidates[0].count + this.#candidates[1].count + this.#others.count;
+  }
+
+  #groupOf(found: number): Group {
+    if (found === OTHER) return this.#others;
+    const [one, two] = this.#candidates;
+    if ((one.union & found) !== 0) return one;
+    if ((two.union & found) !== 0) return two;
+    for (const group of this.#candidates) {
+      if (typeOf(group.union | found) === 'text') continue;
+      group.union |= found;
+      return group;
+    }
+    return this.#others;
+  }
+}
+
+function earlier(one: Sighting | undefined, two: Sighting | undefined): Sighting | undefined {
+  if (one === undefined || two === undefined) return one ?? two;
+  return one.row < two.row ? one : two;
+}

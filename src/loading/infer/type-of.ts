@@ -1,0 +1,63 @@
+/** Which type holds all values that inference has seen in a column. */
+import {
+  BOOLEAN,
+  DATE_CELL,
+  DATE_STRING,
+  DOUBLE_ONLY,
+  EXACT,
+  INTERVAL_CELL,
+  NESTED,
+  NESTED_AS_SENT,
+  NOTHING,
+  TIME_CELL,
+  TIMESTAMP_CELL,
+  TIMESTAMP_STRING,
+  TIMESTAMPTZ_STRING,
+  UUID_STRING,
+  WHOLE,
+} from './seen.ts';
+
+/** As PostgreSQL's `format_type` writes them. */
+export type InferredType =
+  | 'boolean'
+  | 'bigint'
+  | 'numeric'
+  | 'double precision'
+  | 'date'
+  | 'timestamp without time zone'
+  | 'timestamp with time zone'
+  | 'time without time zone'
+  | 'interval'
+  | 'uuid'
+  | 'jsonb'
+  | 'json'
+  | 'text';
+
+/**
+ * The first type whose values cover all that was seen; no row covers it: `text`. So a column that is `text` stays
+ * so whatever follows.
+ */
+const lattice: readonly { covers: number; type: InferredType }[] = [
+  { covers: BOOLEAN, type: 'boolean' },
+  { covers: WHOLE, type: 'bigint' },
+  { covers: WHOLE | EXACT, type: 'numeric' },
+  { covers: DOUBLE_ONLY, type: 'double precision' },
+  { covers: DATE_STRING | DATE_CELL, type: 'date' },
+  // A date string would come back with a time that was never sent; a date cell of a sheet is its midnight.
+  { covers: TIMESTAMP_STRING | TIMESTAMP_CELL | DATE_CELL, type: 'timestamp without time zone' },
+  { covers: TIMESTAMPTZ_STRING, type: 'timestamp with time zone' },
+  { covers: TIME_CELL, type: 'time without time zone' },
+  { covers: INTERVAL_CELL, type: 'interval' },
+  { covers: UUID_STRING, type: 'uuid' },
+  { covers: NESTED, type: 'jsonb' },
+  { covers: NESTED | NESTED_AS_SENT, type: 'json' },
+];
+
+/** @param seen the union of classes of seen.ts */
+export function typeOf(seen: number): InferredType {
+  if (seen === NOTHING) return 'text';
+  for (const { covers, type } of lattice) {
+    if ((seen & ~covers) === 0) return type;
+  }
+  return 'text';
+}
