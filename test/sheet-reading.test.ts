@@ -1,6 +1,7 @@
 /** What an upload says about the sheet that it read, and what it does with headers and cells that cannot be used as they are. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import * as library from '@e965/xlsx';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
@@ -191,4 +192,40 @@ test('a misspelt column of one letter is not guessed', async () => {
   const answer = await service.upload(path(name, '?if_exists=append'), sheetOf([[1], ['x']]));
   assert.equal(answer.body.errors[0].code, 'unknown-column');
   assert.doesNotMatch(answer.body.errors[0].detail, /Did you mean/);
+});
+
+const mergedSheet = (rows: unknown[][], merged: string): Buffer => {
+  const sheet = library.utils.aoa_to_sheet(rows);
+  sheet['!merges'] = [library.utils.decode_range(merged)];
+  return library.write(
+    { SheetNames: ['Data'], Sheets: { Data: sheet } },
+    { type: 'buffer', bookType: 'xlsx' },
+  );
+};
+
+test('values beneath merged cells take part neither in the types nor in the rows', async () => {
+  const rows = [
+    ['id', 'amount'],
+    [1, 10],
+    [2, 'beneath'],
+    [3, 30],
+  ];
+  const name = nextTable();
+  const answer = await service.upload(path(name), mergedSheet(rows, 'B2:B3'));
+  assert.equal(answer.status, 201);
+  assert.equal(answer.body.table.columns[1].type, 'bigint');
+  assert.deepEqual(await service.rows(`SELECT id::int, amount::int FROM "${name}" ORDER BY id`), [
+    { id: 1, amount: 10 },
+    { id: 2, amount: null },
+    { id: 3, amount: 30 },
+  ]);
+  const columns = [
+    { name: 'id', type: 'integer' },
+    { name: 'amount', type: 'integer', default: '7' },
+  ];
+  const defined = nextTable();
+  const second = await service.upload(path(defined), mergedSheet(rows, 'B2:B3'), { table: { columns } });
+  assert.equal(second.status, 201);
+  const withDefault = await service.rows(`SELECT amount FROM "${defined}" ORDER BY id`);
+  assert.deepEqual(withDefault, [{ amount: 10 }, { amount: 7 }, { amount: 30 }]);
 });

@@ -32,6 +32,7 @@ import {
 } from './cell-address.ts';
 import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
+import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
 import { TitleWatch } from './title-row.ts';
@@ -123,8 +124,15 @@ export class SheetRows {
   #blankRows = 0;
   #firstBlankRow = 0;
 
-  constructor(sink: CellSink, options: SheetRowsOptions) {
+  /** Undefined: the sheet has no merged areas. */
+  readonly #covered: CoveredCells | undefined;
+  /** Whether the row at hand may have a cell beneath a merged area. */
+  #mayBeCovered = false;
+
+  /** @param merged the areas whose covered cells have no value; undefined: the source leaves these cells out itself */
+  constructor(sink: CellSink, options: SheetRowsOptions, merged?: MergedAreas) {
     this.#sink = sink;
+    this.#covered = merged === undefined || merged.count === 0 ? undefined : new CoveredCells(merged);
     this.#options = options;
     this.#firstColumn = options.range.firstColumn - 1;
     this.#lastColumn = options.range.lastColumn - 1;
@@ -199,6 +207,7 @@ export class SheetRows {
 
   beginRow(row: number): void {
     const { range, headerRow } = this.#options;
+    if (this.#covered !== undefined) this.#mayBeCovered = this.#hasCovered(this.#covered, row);
     this.#row = row;
     this.#isRowBegun = false;
     this.#role = SKIPPED;
@@ -209,14 +218,24 @@ export class SheetRows {
     } else if (row > this.headerRow) {
       this.#role = DATA;
     } else if (headerRow === undefined || row === headerRow) {
-      throw new AppError(
-        'invalid-file',
-        `The rows of the sheet are out of order: row ${row} comes after row ${this.headerRow}. Open the workbook in a spreadsheet program and save it again.`,
-      );
+      throw rowsOutOfOrder(row, this.headerRow);
     }
   }
 
+  #hasCovered(covered: CoveredCells, row: number): boolean {
+    if (row < this.#row) throw rowsOutOfOrder(row, this.#row);
+    const found = covered.toRow(row);
+    if (found === OVERLAP) {
+      throw new AppError(
+        'invalid-file',
+        `The merged cells of the sheet overlap at row ${row}. Open the workbook in a spreadsheet program and save it again.`,
+      );
+    }
+    return found === SOME;
+  }
+
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
     if ((kind === STRING || kind === TEXT) && this.#role === DATA && isBlank(bytes, start, end)) {
       this.#takeBlank(column, kind, bytes, start, end);
       return;
@@ -251,6 +270,7 @@ export class SheetRows {
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
       if (this.#titleWatch.isOn) this.#titleWatch.value(false);
@@ -262,6 +282,7 @@ export class SheetRows {
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
     const sinkColumn = this.#take(column);
     const isCellError =
       fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
@@ -414,6 +435,13 @@ export class SheetRows {
     const remedy = 'Load a part of it with `range`, as in range=A:Z.';
     return limitExceeded('The sheet has too many columns', maxColumns, 'columns (MAX_COLUMNS)', remedy);
   }
+}
+
+function rowsOutOfOrder(row: number, last: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The rows of the sheet are out of order: row ${row} comes after row ${last}. Open the workbook in a spreadsheet program and save it again.`,
+  );
 }
 
 /** Whether a text has nothing but white space, the no-break and the ideographic space included. */

@@ -13,6 +13,7 @@ import {
   type CellObject,
   CFB,
   type ParsingOptions,
+  type Range,
   read,
   SSF,
   type WorkBook,
@@ -20,6 +21,7 @@ import {
 } from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { errorTexts, unknownErrorText } from '../error-texts.ts';
+import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
 import { decryptRecords } from './decrypt-records.ts';
@@ -163,6 +165,7 @@ async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
   if (rows === undefined) throw new Fault('broken');
   // Keys and not indices: rows that are not there cost nothing, whatever number a row claims to have.
   const rowIndices = Object.keys(rows).map(Number);
+  removeCovered(rows, rowIndices, sheet?.['!merges'] ?? []);
   const formatIndices = await sendFormats(rows, rowIndices, is1904);
   const writer = new blocks.BlockWriter();
   for (const rowIndex of rowIndices) {
@@ -178,6 +181,25 @@ async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
     if (writer.isFull) await send(blocks.CELLS, writer.take());
   }
   await send(blocks.CELLS, writer.take());
+}
+
+/** Of a merged area only the top-left cell has a value. */
+function removeCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]): void {
+  if (merges.length === 0) return;
+  const areas = new MergedAreas();
+  for (const { s: first, e: last } of merges) {
+    if (!areas.add(first.r + 1, first.c + 1, last.r + 1, last.c + 1)) throw new Fault('broken');
+  }
+  const covered = new CoveredCells(areas);
+  for (const rowIndex of rowIndices) {
+    const found = covered.toRow(rowIndex + 1);
+    if (found === OVERLAP) throw new Fault('broken');
+    if (found === NONE) continue;
+    const row = rows[rowIndex]!;
+    row.forEach((_, column) => {
+      if (covered.has(column + 1)) delete row[column];
+    });
+  }
 }
 
 async function sendFormats(

@@ -2,14 +2,16 @@
 
 import { AppError } from '../../../errors.ts';
 import { pauseForOthers } from '../../share-turns.ts';
+import { MergedAreas } from '../merged-areas.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { tooManyMergedAreas } from '../xlsx/merges-reader.ts';
 import { type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
 import { binaryPartSlices } from '../xlsx/part-slices.ts';
 import { SharedStrings } from '../xlsx/shared-strings.ts';
 import { maxSmallPartBytes } from '../xlsx/small-part.ts';
 import { maxStyles, type Styles, toStyles } from '../xlsx/styles.ts';
 import { addSheet, type FoundSheet, notAWorkbook, type WorkbookOutline } from '../xlsx/workbook.ts';
-import type { PackageFormat } from '../xlsx/xlsx-source.ts';
+import type { MergesReader, PackageFormat } from '../xlsx/xlsx-source.ts';
 import type { ZipContainer, ZipPart } from '../xlsx/zip-container.ts';
 import { BinaryRecords, NEED_MORE } from './binary-records.ts';
 import { BinarySheetScanner } from './binary-sheet-scanner.ts';
@@ -21,6 +23,7 @@ export const binaryFormat: PackageFormat = {
   slices: binaryPartSlices,
   createSheetScanner: (target, options) => new BinarySheetScanner(target, options),
   createStringsReader: (partName, limits) => new BinaryStringsReader(partName, limits),
+  createMergesReader: (partName) => new BinaryMergesReader(partName),
 };
 
 /** `hsState` of a sheet (2.5.142). */
@@ -128,5 +131,29 @@ class BinaryStringsReader {
   finish(): SharedStrings {
     if (this.#isComplete) return this.#strings;
     throw new AppError('invalid-file', `Part ${this.#partName} cannot be read: it ends too early.`);
+  }
+}
+
+class BinaryMergesReader implements MergesReader {
+  readonly areas = new MergedAreas();
+  readonly #records: BinaryRecords;
+
+  constructor(partName: string) {
+    const wanted = [types.MERGED_AREA, types.END_MERGED_AREAS, types.END_SHEET];
+    this.#records = new BinaryRecords(partName, wanted, { maxCellBytes: maxSmallTextBytes });
+  }
+
+  push(chunk: Buffer): boolean {
+    const records = this.#records;
+    records.feed(chunk);
+    for (;;) {
+      const type = records.next();
+      if (type === NEED_MORE) return true;
+      if (type !== types.MERGED_AREA) return false;
+      // First and last row, then first and last column, all from 0.
+      const [firstRow, lastRow] = [records.uint32(0) + 1, records.uint32(4) + 1];
+      const [firstColumn, lastColumn] = [records.uint32(8) + 1, records.uint32(12) + 1];
+      if (!this.areas.add(firstRow, firstColumn, lastRow, lastColumn)) throw tooManyMergedAreas();
+    }
   }
 }

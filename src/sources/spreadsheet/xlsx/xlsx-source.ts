@@ -6,10 +6,12 @@ import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { wholeSheet } from '../cell-address.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
+import type { MergedAreas } from '../merged-areas.ts';
 import { RowProbe } from '../row-probe.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import { XmlMergesReader } from './merges-reader.ts';
 import { partSlices } from './part-slices.ts';
 import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
 import { SheetScanner, type SheetScannerOptions } from './sheet-scanner.ts';
@@ -27,10 +29,21 @@ export interface PackageFormat {
   slices: typeof partSlices;
   createSheetScanner: (target: SheetRows, options: SheetScannerOptions) => RowScanner;
   createStringsReader: (partName: string, limits: SpreadsheetLimits) => StringsReader;
+  createMergesReader: (partName: string) => MergesReader;
 }
 
 type RowScanner = Pick<SheetScanner, 'feed' | 'scan' | 'finish'>;
 type StringsReader = Pick<SharedStringsReader, 'push' | 'finish'>;
+
+/** Finds the merged areas of a sheet. They follow the cells, so that they are not known when these are read. */
+export interface MergesReader {
+  /**
+   * @returns false where no more bytes are needed
+   * @throws AppError `limit-exceeded`, `invalid-file`
+   */
+  push(chunk: Buffer): boolean;
+  areas: MergedAreas;
+}
 
 const xmlFormat: PackageFormat = {
   name: 'xlsx',
@@ -38,6 +51,7 @@ const xmlFormat: PackageFormat = {
   slices: partSlices,
   createSheetScanner: (target, options) => new SheetScanner(target, options),
   createStringsReader: (partName, limits) => new SharedStringsReader(partName, limits),
+  createMergesReader: (partName) => new XmlMergesReader(partName),
 };
 
 /** Other sheets are looked into for rows: so many of them, and so far into each. */
@@ -86,6 +100,7 @@ class XlsxSource implements SpreadsheetSource {
   readonly #part: ZipPart;
   readonly #options: SheetRowsOptions;
   #rows: SheetRows | undefined;
+  #merged: MergedAreas | undefined;
 
   constructor(shared: Shared, wantedSheet: string | undefined, options: SheetRowsOptions) {
     this.sheets = shared.sheets;
@@ -103,7 +118,8 @@ class XlsxSource implements SpreadsheetSource {
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#shared.strings ??= await this.#readStrings(signal);
-    const rows = new SheetRows(sink, this.#options);
+    this.#merged ??= await this.#readMerges(signal);
+    const rows = new SheetRows(sink, this.#options, this.#merged);
     this.#rows = rows;
     const scanner = this.#scannerOf(this.#part, rows);
     for await (const slice of this.#shared.format.slices(this.#shared.container, this.#part, signal)) {
@@ -169,6 +185,15 @@ class XlsxSource implements SpreadsheetSource {
       limits: this.#options.limits,
       maxSharedBytes: Math.max(ratioFreeBytes, container.fileBytes * this.#options.limits.maxRatio),
     });
+  }
+
+  async #readMerges(signal: AbortSignal): Promise<MergedAreas> {
+    const { format, container } = this.#shared;
+    const reader = format.createMergesReader(this.#part.name);
+    for await (const slice of format.slices(container, this.#part, signal)) {
+      if (!reader.push(slice)) break;
+    }
+    return reader.areas;
   }
 
   async #readStrings(signal: AbortSignal): Promise<SharedStrings> {
