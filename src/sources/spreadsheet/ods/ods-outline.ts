@@ -85,22 +85,23 @@ export class OdsOutline {
         style: attributeText(xml, styleName),
         rows: 0,
       });
-    } else if (this.#depth > 4 && this.#sheets.at(-1)?.rows !== 2) {
-      this.#countRow();
     } else if (xml.isNamed(nullDateName)) {
       this.is1904 = attributeText(xml, dateValueName) === '1904-01-01';
+    } else if (this.#depth > 4) {
+      const sheet = this.#sheets.at(-1);
+      // Elements before the first table are settings of the document.
+      if (sheet !== undefined && sheet.rows < 2) this.#countRow(sheet);
     }
   }
 
   /** A row that stands for many counts as many. */
-  #countRow(): void {
+  #countRow(sheet: { rows: number }): void {
     const xml = this.#xml;
     if (xml.isNamed(rowName)) {
       this.#hasValue = false;
       this.#isRepeated = Number(attributeText(xml, repeatedName)) > 1;
     } else if (!this.#hasValue && xml.isNamed(cellName) && xml.attribute(valueTypeName) >= 0) {
       this.#hasValue = true;
-      const sheet = this.#sheets.at(-1)!;
       sheet.rows = Math.min(2, sheet.rows + (this.#isRepeated ? 2 : 1));
     }
   }
