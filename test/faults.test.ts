@@ -12,7 +12,7 @@ import { json } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type pg from 'pg';
+import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
@@ -111,7 +111,7 @@ async function assertNoTable(service: TestService, name: string): Promise<void> 
 suite('a statement that takes too long', () => {
   let service: TestService;
   before(async () => {
-    service = await startTestService({ STATEMENT_TIMEOUT_MS: '700' });
+    service = await startTestService({ STATEMENT_TIMEOUT_MS: '2000' });
     await service.rows(`
       CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
       CREATE FUNCTION dawdle_over(value int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN true; END $$`);
@@ -141,7 +141,7 @@ suite('a statement that takes too long', () => {
 
   test('the search for all that breaks a rule is given up: the first is told', async () => {
     await service.rows('CREATE TABLE checked (k int UNIQUE CHECK (k < 0 OR dawdle_over(k)))');
-    const data = [...rows.map(({ k }) => ({ k: -k - 1 })), { k: -1 }, { k: 1 }, { k: 2 }, { k: 3 }];
+    const data = [...rows.map(({ k }) => ({ k: -k - 1 })), { k: -1 }, ...rows];
     const answer = await service.post('/table/checked/upload/json?if_exists=append', { data });
     const { errors } = assertProblem(answer, 422, 'invalid-data');
     assert.deepEqual([errors[0]!.row, errors[0]!.code], [21, 'refused-by-postgresql']);
@@ -149,26 +149,30 @@ suite('a statement that takes too long', () => {
   });
 
   test('a key over the rows of a new table', async (t) => {
-    const hurried = await startTestService({ STATEMENT_TIMEOUT_MS: '200' });
-    t.after(() => hurried.stop());
-    const columns = [{ name: 'k', type: 'jsonb' }];
-    const keyed = { columns, constraints: { primary_key: { name: '', columns: ['k'] } } };
-    const upload = await openUpload(hurried, '/keyed/upload/json');
-    await upload.write(`{"table":${JSON.stringify(keyed)},"data":[{"k":0}`);
-    for (let part = 0; part < 150; part += 1) {
-      const keys = Array.from({ length: 1000 }, (_, n) => ((part * 1000 + n) * 7919) % 150_001);
-      await upload.write(keys.map((key) => `,{"k":{"one":[1,2,3,4,5],"two":{"three":"${key}"}}}`).join(''));
+    const { adminUrl } = service.database;
+    if (adminUrl === undefined) {
+      t.skip('only a superuser may create an event trigger');
+      return;
     }
-    upload.end();
-    assertPassing(await upload.answer(), 'database-busy');
-    await assertNoTable(hurried, 'keyed');
+    const admin = new pg.Client(adminUrl);
+    await admin.connect();
+    t.after(() => admin.end());
+    await admin.query(`
+      CREATE FUNCTION dawdle_over_alter() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); END $$;
+      CREATE EVENT TRIGGER slow_key ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION dawdle_over_alter()`);
+    const columns = [{ name: 'k', type: 'integer' }];
+    const keyed = { columns, constraints: { primary_key: { name: '', columns: ['k'] } } };
+    const answer = await service.post('/table/keyed/upload/json', { table: keyed, data: rows });
+    await admin.query('DROP EVENT TRIGGER slow_key');
+    assertPassing(answer, 'database-busy');
+    await assertNoTable(service, 'keyed');
   });
 
   test('but a client may take its time to send', async () => {
     const upload = await openUpload(service, '/patient/upload/json');
     await upload.write(streamed);
     for (let part = 0; part < 4; part += 1) {
-      await sleep(250);
+      await sleep(600);
       await upload.writeRows(1000);
     }
     upload.end();
@@ -366,11 +370,11 @@ suite('a client that stops sending', () => {
   ] as const) {
     test(`${title}: 408, and nothing is left`, async () => {
       const upload = await openUpload(service, path);
+      const startedAt = performance.now();
       await upload.write(begin);
       if (rows > 0) await upload.writeRows(rows);
-      const startedAt = performance.now();
       assert.match(assertProblem(await upload.answer(), 408, 'request-timeout').detail, /1 seconds/);
-      assert.ok(performance.now() - startedAt > 500);
+      assert.ok(performance.now() - startedAt > 950);
       await assertNoTable(service, 'idle');
       assert.deepEqual(await service.rows('SELECT * FROM kept'), []);
     });

@@ -38,7 +38,8 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
   let service: TestService;
 
   before(async () => {
-    service = await startTestService({}, async (database) => {
+    // A wait that a client's departure does not end would last longer than the test.
+    service = await startTestService({ LOCK_TIMEOUT_MS: '600000' }, async (database) => {
       for (const [name, value] of Object.entries(foreignSettings)) {
         await setForDatabase(database.url, name, value);
       }
@@ -206,10 +207,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     upload.catch(() => {});
     while ((await waiters()) !== 1) await sleep(20);
     caller.abort();
-    // With a lock timeout of 10 seconds, the wait would end by itself, but later.
-    const begun = performance.now();
     while ((await waiters()) !== 0) await sleep(20);
-    assert(performance.now() - begun < 8000);
     await locking.query('ROLLBACK');
     await locking.end();
     assert.deepEqual(await service.rows('SELECT * FROM locked'), []);

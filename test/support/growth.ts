@@ -1,0 +1,39 @@
+/** Asserts how work grows with its size, by the processor time of this thread: a busy machine does not change the result. */
+import assert from 'node:assert/strict';
+
+const factor = 8;
+/** Linear work takes 8 times as long for 8 times the size, quadratic work 64 times. */
+const mostGrowth = 24;
+/** Some kernels count processor time in steps of a few milliseconds. */
+const leastMs = 5;
+/** A garbage collection or another program on the same core may disturb a round, but not every one. */
+const rounds = 5;
+
+/**
+ * @param work runs synchronously; the size is a count that its time should be proportional to
+ * @param size large enough that quadratic work would take far more than a second for 8 times the size
+ */
+export function assertLinear(work: (size: number) => unknown, size: number): void {
+  let small = Infinity;
+  let large = Infinity;
+  for (let round = 0; round < rounds; round++) {
+    small = Math.min(
+      small,
+      threadMs(() => work(size)),
+    );
+    large = Math.min(
+      large,
+      threadMs(() => work(size * factor)),
+    );
+    if (large < Math.max(small, leastMs) * mostGrowth) return;
+  }
+  assert.fail(`size ${size} takes ${small} ms and ${factor} times that size ${large} ms`);
+}
+
+/** The processor time that this thread takes for the work, in milliseconds. */
+export function threadMs(work: () => unknown): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
