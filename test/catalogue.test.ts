@@ -143,6 +143,7 @@ const warnings = [
   'other-sheets',
   'blank-rows',
   'short-rows',
+  'uncalculated-formulas',
   'lost-by-replace',
   'table-created',
 ];

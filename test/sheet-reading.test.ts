@@ -5,7 +5,7 @@ import * as library from '@e965/xlsx';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
-import { buildWorkbook } from './support/xlsx-builder.ts';
+import { buildWorkbook, buildZip, workbookParts } from './support/xlsx-builder.ts';
 
 let service: TestService;
 
@@ -228,4 +228,51 @@ test('values beneath merged cells take part neither in the types nor in the rows
   assert.equal(second.status, 201);
   const withDefault = await service.rows(`SELECT amount FROM "${defined}" ORDER BY id`);
   assert.deepEqual(withDefault, [{ amount: 10 }, { amount: 7 }, { amount: 30 }]);
+});
+
+/** As XlsxWriter writes formulas: never calculated. */
+const uncalculated = (rows: CellSpec[][], calcPr: string): Buffer => {
+  const parts = workbookParts({ sheets: [{ name: 'Data', xml: sheetXml(rows) }] });
+  const workbook = String(parts['xl/workbook.xml']).replace('</workbook>', `${calcPr}</workbook>`);
+  const entries = Object.entries({ ...parts, 'xl/workbook.xml': workbook });
+  return buildZip(entries.map(([name, data]) => ({ name, data })));
+};
+const formula = (result: string, attributes = ''): CellSpec => ({
+  attributes,
+  content: `<f>B1 &amp; C1</f><v>${result}</v>`,
+});
+const formulaRows: CellSpec[][] = [
+  ['id', 'total', 'share', 'rest', 'zero'],
+  [1, formula('0'), formula('0'), { attributes: '', content: '<f/><v> 0 </v>' }, 0],
+  [2, formula('0'), formula('0.5'), null, 0],
+  [3, formula('0'), formula('0'), 7, 0],
+];
+
+test('columns whose formulas were never calculated are a warning, if the workbook asks to be calculated', async () => {
+  const file = uncalculated(formulaRows, '<calcPr calcId="124519" fullCalcOnLoad="1"/>');
+  const answer = await service.upload(path(nextTable()), file);
+  assert.equal(answer.status, 201);
+  assert.deepEqual(warningsOf(answer, 'uncalculated-formulas'), [
+    'All formulas in the columns "total", "rest" have the result 0, and the workbook was probably never calculated. Open it in a spreadsheet program, save it and send it again.',
+  ]);
+  const one = await service.upload(path(nextTable(), '?range=A:B'), file);
+  assert.match(warningsOf(one, 'uncalculated-formulas')[0]!, /^All formulas in the column "total" have /);
+  for (const calcPr of ['', '<calcPr calcId="191029"/>', '<calcPr fullCalcOnLoad="0"/>']) {
+    const calculated = await service.upload(path(nextTable()), uncalculated(formulaRows, calcPr));
+    assert.deepEqual(warningsOf(calculated, 'uncalculated-formulas'), []);
+  }
+});
+
+test('a column of formulas with a text, a boolean or another number as a result is no warning', async () => {
+  const rows: CellSpec[][] = [
+    ['text', 'flag', 'number'],
+    [formula('0', 't="str"'), formula('0', 't="b"'), formula('0')],
+    [formula('0', 't="str"'), formula('0', 't="b"'), formula('1E1')],
+  ];
+  const answer = await service.upload(
+    path(nextTable()),
+    uncalculated(rows, '<calcPr fullCalcOnLoad="true"/>'),
+  );
+  assert.equal(answer.status, 201);
+  assert.deepEqual(warningsOf(answer, 'uncalculated-formulas'), []);
 });

@@ -14,7 +14,7 @@ test('repeated headers get the next free number, and a warning each', () => {
       ['repeated-header', '__proto___2'],
     ],
   );
-  assert.match(names.warnings[0]!.detail, /over column C/);
+  assert.match(names.warnings[0]!.detail, /column C was named/);
 });
 
 test('a blank header over data is named by its column', () => {

@@ -48,7 +48,7 @@ export function nameColumns(
     const unique = freeName(name, taken, nextSuffix);
     warnings.push({
       code: 'repeated-header',
-      detail: `The header ${JSON.stringify(name)} stands again over column ${column}, which is named ${JSON.stringify(unique)}.`,
+      detail: `The header ${JSON.stringify(name)} occurs twice; column ${column} was named ${JSON.stringify(unique)}.`,
       column: unique,
     });
     return unique;

@@ -76,6 +76,10 @@ const DATA = 2;
 
 const unnamed = -1;
 
+/** What a column's formulas have as results. */
+const ALL_ZERO = 1;
+const HAS_RESULT = 2;
+
 /** As many header cells with a problem are told. */
 const maxHeaderFaults = 100;
 
@@ -117,6 +121,8 @@ export class SheetRows {
   /** The sheet's last row that has a value below the header. */
   #lastDataRow = 0;
   #headerFaults: { sheetColumn: number; fault: number; value: string }[] = [];
+  /** By column of the sink: `ALL_ZERO`, `HAS_RESULT` or 0, which means no formula. */
+  #formulas = new Uint8Array(64);
   readonly #titleWatch: TitleWatch;
   #blankCells: BlankCell[] = [];
   #blankBytes = 0;
@@ -146,6 +152,8 @@ export class SheetRows {
     const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
     if (title !== undefined) warnings.push(title);
     if (this.#blankRows > 0) warnings.push(this.#blankRowsLeftOut());
+    const uncalculated = this.columnNames.filter((_, column) => this.#formulas[column] === ALL_ZERO);
+    if (uncalculated.length > 0) warnings.push(uncalculatedFormulas(uncalculated));
     if (this.#rowCount > 0) return warnings;
     return [...warnings, { code: 'no-rows', detail: this.#describeNothing(source) }];
   }
@@ -305,6 +313,20 @@ export class SheetRows {
     this.#headerFaults.push({ sheetColumn: column + 1, fault, value });
   }
 
+  /** The cell that came last is the result of a formula. Called only if the results may be missing. */
+  formula(column: number, isZero: boolean): void {
+    if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return;
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
+    const sinkColumn = this.#sinkColumns[column - this.#firstColumn] ?? unnamed;
+    if (sinkColumn === unnamed) return;
+    if (sinkColumn >= this.#formulas.length) {
+      const larger = new Uint8Array(2 * sinkColumn);
+      larger.set(this.#formulas);
+      this.#formulas = larger;
+    }
+    this.#formulas[sinkColumn]! |= isZero ? ALL_ZERO : HAS_RESULT;
+  }
+
   endRow(): void {
     if (this.#isRowBegun) {
       this.#sink.endRow();
@@ -435,6 +457,22 @@ export class SheetRows {
     const remedy = 'Load a part of it with `range`, as in range=A:Z.';
     return limitExceeded('The sheet has too many columns', maxColumns, 'columns (MAX_COLUMNS)', remedy);
   }
+}
+
+const maxNamesListed = 20;
+
+/** Programs that write workbooks without calculating them give every formula the result 0. */
+function uncalculatedFormulas(columns: string[]): SourceWarning {
+  const names = columns.slice(0, maxNamesListed).map(quote).join(', ');
+  const more = columns.length > maxNamesListed ? ` and ${columns.length - maxNamesListed} more` : '';
+  const subject =
+    columns.length === 1
+      ? `All formulas in the column ${names} have`
+      : `All formulas in the columns ${names}${more} have`;
+  return {
+    code: 'uncalculated-formulas',
+    detail: `${subject} the result 0, and the workbook was probably never calculated. Open it in a spreadsheet program, save it and send it again.`,
+  };
 }
 
 function rowsOutOfOrder(row: number, last: number): AppError {

@@ -47,7 +47,8 @@ async function readOutline(container: ZipContainer, part: ZipPart): Promise<Work
     }
   });
   if (!isWorkbook) throw notAWorkbook('an Office file of another kind');
-  return { sheets, is1904 };
+  // No program is known that writes formulas into an .xlsb without their results.
+  return { sheets, is1904, calculatesOnLoad: false };
 }
 
 /** As `readStyles` of .xlsx: the formats for cells, and not those that named styles have. */

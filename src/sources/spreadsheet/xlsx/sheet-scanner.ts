@@ -106,6 +106,8 @@ export interface SheetScannerOptions {
   styles: Styles;
   strings: SharedStrings;
   is1904: boolean;
+  /** Called after each cell of a formula that has a result. @param column from 0 */
+  onFormula?: ((column: number, isZero: boolean) => void) | undefined;
   limits: SpreadsheetLimits;
   /** What the shared strings may come to in all, each time that a cell names one. */
   maxSharedBytes: number;
@@ -117,6 +119,7 @@ export class SheetScanner {
   readonly #xml: XmlTokens;
   readonly #values: CellValues;
   readonly #target: SheetTarget;
+  readonly #onFormula: SheetScannerOptions['onFormula'];
   readonly #useFastPath: boolean;
   readonly #maxCellBytes: number;
   readonly #maxRowBytes: number;
@@ -161,6 +164,7 @@ export class SheetScanner {
     this.#values = new CellValues(target, options.styles, options.strings, options.is1904);
     this.#xml = new XmlTokens(options.partName);
     this.#text = new TextCollector(options.limits.maxCellBytes);
+    this.#onFormula = options.onFormula;
     this.#useFastPath = options.useFastPath ?? true;
     this.#maxCellBytes = options.limits.maxCellBytes;
     this.#maxRowBytes = rowCells * options.limits.maxCellBytes;
@@ -407,6 +411,7 @@ export class SheetScanner {
     }
     if (start < end) {
       this.#value(this.#column, type, this.#style, text.bytes, start, end);
+      if (this.#hasFormula) this.#onFormula?.(this.#column - 1, isZero(type, text.bytes, start, end));
     } else if (this.#hasFormula && !(type === TEXT_RESULT && this.#hasValue)) {
       this.#begin();
       this.#target.fault(this.#column - 1, kinds.FORMULA_WITHOUT_VALUE, text.bytes, 0, 0);
@@ -580,9 +585,11 @@ export class SheetScanner {
   #fastContent(from: number, column: number, style: number, type: number): boolean {
     const { bytes } = this.#xml;
     let p = from;
+    let isFormula = false;
     if (bytes[p] === LT && bytes[p + 1] === LOWER_F) {
       p = skipFormula(bytes, p);
       if (p < 0) return false;
+      isFormula = true;
     }
     if (type === INLINE) return this.#fastInline(p, column);
     if (bytes[p] !== LT || bytes[p + 1] !== LOWER_V || bytes[p + 2] !== GT) return false;
@@ -622,6 +629,7 @@ export class SheetScanner {
       this.#begin();
       this.#values.checkedNumber(column - 1, style, check, bytes, start, p);
     }
+    if (isFormula) this.#onFormula?.(column - 1, isZero(type, bytes, start, p));
     return true;
   }
 
@@ -645,6 +653,10 @@ export class SheetScanner {
     this.#value(column, INLINE, 0, bytes, start, p);
     return true;
   }
+}
+
+function isZero(type: number, bytes: Buffer, start: number, end: number): boolean {
+  return type === NUMBER && end - start === 1 && bytes[start] === 0x30;
 }
 
 /** `</c>` */

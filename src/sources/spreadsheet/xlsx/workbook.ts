@@ -21,6 +21,8 @@ export interface Workbook {
   sheets: WorkbookSheet[];
   /** Serials count from 1904-01-01 (old Macintosh workbooks). */
   is1904: boolean;
+  /** The workbook asks to be calculated when it is opened, so that the results in it may be no results. */
+  calculatesOnLoad: boolean;
   styles: Styles;
   sharedStrings: ZipPart | undefined;
 }
@@ -44,6 +46,7 @@ export interface WorkbookParts {
 export interface WorkbookOutline {
   sheets: FoundSheet[];
   is1904: boolean;
+  calculatesOnLoad: boolean;
 }
 
 /** @throws AppError `unsupported-file` where the part is something else, `invalid-file` */
@@ -68,6 +71,7 @@ export async function readWorkbook(
   return {
     sheets,
     is1904: found.is1904,
+    calculatesOnLoad: found.calculatesOnLoad,
     styles: styles === undefined ? withoutStyles : await readStyles(container, styles),
     sharedStrings: byType('sharedStrings'),
   };
@@ -142,12 +146,15 @@ export interface FoundSheet {
 async function readSheets(container: ZipContainer, part: ZipPart): Promise<WorkbookOutline> {
   const sheets: FoundSheet[] = [];
   let is1904 = false;
+  let calculatesOnLoad = false;
   await readSmallPart(container, part, (tag, path) => {
     if (!path.includes('/') && (path !== 'workbook' || !mainNamespaces.includes(tag.uri))) {
       throw notAWorkbook('an Office file of another kind');
     }
     if (path === 'workbook/workbookPr') {
-      is1904 = ['1', 'true', 'on'].includes(attributeOf(tag, 'date1904') ?? '');
+      is1904 = isOn(attributeOf(tag, 'date1904'));
+    } else if (path === 'workbook/calcPr') {
+      calculatesOnLoad = isOn(attributeOf(tag, 'fullCalcOnLoad'));
     } else if (path === 'workbook/sheets/sheet') {
       addSheet(sheets, {
         name: attributeOf(tag, 'name') ?? '',
@@ -156,7 +163,11 @@ async function readSheets(container: ZipContainer, part: ZipPart): Promise<Workb
       });
     }
   });
-  return { sheets, is1904 };
+  return { sheets, is1904, calculatesOnLoad };
+}
+
+function isOn(value: string | undefined): boolean {
+  return value === '1' || value === 'true' || value === 'on';
 }
 
 function toSheet(

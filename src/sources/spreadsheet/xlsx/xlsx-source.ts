@@ -182,6 +182,7 @@ class XlsxSource implements SpreadsheetSource {
       styles: workbook.styles,
       strings: strings!,
       is1904: workbook.is1904,
+      onFormula: workbook.calculatesOnLoad ? (column, isZero) => rows.formula(column, isZero) : undefined,
       limits: this.#options.limits,
       maxSharedBytes: Math.max(ratioFreeBytes, container.fileBytes * this.#options.limits.maxRatio),
     });
