@@ -219,6 +219,64 @@ suite('an upload with a definition', () => {
   });
 });
 
+suite('a body that programs write in place of JSON', () => {
+  for (const [word, remedy] of Object.entries({
+    NaN: 'null',
+    nan: 'null',
+    Infinity: 'null',
+    '-Infinity': 'null',
+    undefined: 'null',
+    None: 'null',
+    True: 'true',
+    FALSE: 'false',
+  })) {
+    test(`${word} is refused, and the answer says to send ${remedy}`, async () => {
+      for (const [text, place] of [
+        [`{"data": [{"a": 1}, {"a": ${word}}]}`, 'row 2'],
+        [`{"data": [{"a": 1}, {"a": [1, ${word}, 2]}]}`, 'row 2'],
+      ] as const) {
+        const { detail } = assertProblem(await uploadText('wrong', text), 400, 'invalid-json');
+        assert.match(detail, /^Byte \d+ /);
+        assert.ok(detail.endsWith(`(${place}): ${word} is not JSON; send ${remedy}.`), detail);
+      }
+    });
+  }
+
+  test('other words are refused by their first wrong byte', async () => {
+    for (const word of ['Nano', 'nul', 'truth', 'x', '-x', 'None1']) {
+      const answer = await uploadText('wrong', `{"data": [{"a": ${word}}]}`);
+      assert.match(assertProblem(answer, 400, 'invalid-json').detail, /: expected .*, found .*\.$/);
+    }
+    const key = await uploadText('wrong', '{"data": [{None: 1}]}');
+    assert.match(
+      assertProblem(key, 400, 'invalid-json').detail,
+      /expected a key in quotes or "}", found "N"/,
+    );
+  });
+
+  test('UTF-16 is refused by its name, with and without a byte order mark', async () => {
+    const texts = ['{"data": [{"a": 1}]}', '[{"a": 1}]', '\n {"table": {}}'];
+    const bodies = texts
+      .flatMap((text) => [text, `\ufeff${text}`])
+      .map((text) => Buffer.from(text, 'utf16le'));
+    for (const body of [...bodies, ...bodies.map((body) => Buffer.from(body).swap16())]) {
+      for (const path of ['/table/wrong/upload/json', '/table/wrong']) {
+        const answer = await service.request('POST', path, {
+          body,
+          headers: { 'content-type': 'application/json' },
+        });
+        const { detail } = assertProblem(answer, 400, 'invalid-json');
+        assert.equal(detail, 'The body is UTF-16; send UTF-8.');
+      }
+    }
+    const binary = await service.request('POST', '/table/wrong/upload/json', {
+      body: Buffer.from([0, 0, 0, 1]),
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.match(assertProblem(binary, 400, 'invalid-json').detail, /^Byte 0: expected a value, found 0x00/);
+  });
+});
+
 suite('values', () => {
   test('keep every digit', async () => {
     const name = nextTable();

@@ -6,7 +6,10 @@ import { AppError } from '../../errors.ts';
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../cell-kind.ts';
 import { cutsEvery, scanInChunks } from './collecting-sink.ts';
 
-/** What the scanner says, which must not depend on where the chunks end. */
+/**
+ * What the scanner says. It must not depend on where the chunks end, except for two remedies: UTF-16 and a word such as NaN
+ * are named only if one chunk holds all that shows them.
+ */
 function verdict(body: Buffer): string {
   const all = [body.length + 1, 1, 2, 3, 7].map((size) => {
     try {
@@ -17,7 +20,12 @@ function verdict(body: Buffer): string {
       return `${error.code}: ${error.detail}`;
     }
   });
-  for (const other of all) assert.equal(other, all[0], body.toString('latin1').slice(0, 200));
+  const withoutWord = (said: string) =>
+    said.replace(/: (expected .*|\S+ is not JSON; send .*|Byte 0: not UTF-8.*|The body is UTF-16.*)$/s, '');
+  for (const other of all) {
+    const isSame = other === all[0] || withoutWord(other) === withoutWord(all[0]);
+    assert.ok(isSame, `${body.toString('latin1').slice(0, 200)}\n${all[0]}\n${other}`);
+  }
   return all[0];
 }
 

@@ -6,7 +6,7 @@
 import { AppError } from '../../errors.ts';
 import type { CellSink, LocateCell } from '../cell-sink.ts';
 import { GrowableBytes } from './growable-bytes.ts';
-import { JsonFault, type Limit, LimitFault, showByte } from './json-fault.ts';
+import { foreignWordAt, JsonFault, type Limit, LimitFault, showByte } from './json-fault.ts';
 import { JsonRowScanner, KEY_LIMIT } from './json-row-scanner.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
 import { locateInData, pointerTo } from './locate-in-data.ts';
@@ -52,6 +52,7 @@ function unknownMember(member: string, takesRows: boolean): string {
   return member === 'data' ? `${known} Send rows to upload/json, or in the file.` : known;
 }
 
+const UTF_16 = 'The body is UTF-16; send UTF-8.';
 const WRONG_DEFINITION = 'The body must be an object that holds "table".';
 const WRONG_DOCUMENT = 'The body must be an object that holds "table", "data" or both.';
 const BARE_ARRAY = 'The body is an array. Put the rows inside "data": {"data": [{…}, …]}.';
@@ -268,15 +269,29 @@ export class JsonUploadScanner {
       return new AppError('limit-exceeded', place + error.message);
     }
     if (!(error instanceof JsonFault)) return error;
+    if (this.#isUtf16(error.position, chunk)) return new AppError('invalid-json', UTF_16);
     const places = [this.#lineOf(chunk, error.position), this.#isInRow() ? `row ${this.rowCount}` : ''];
     const place = places.filter((known) => known !== '').join('; ');
-    const what = error.showsByte
-      ? `expected ${error.message}, found ${showByte(chunk[error.position])}`
-      : error.message;
+    const what =
+      foreignWordAt(error, chunk) ??
+      (error.showsByte
+        ? `expected ${error.message}, found ${showByte(chunk[error.position])}`
+        : error.message);
     return new AppError(
       'invalid-json',
       `Byte ${this.#origin + error.position}${place && ` (${place})`}: ${what}.${this.#otherFormat()}`,
     );
+  }
+
+  /** Whether the body begins with a byte order mark of UTF-16, or has NUL at every other byte. */
+  #isUtf16(position: number, chunk: Buffer): boolean {
+    const offset = this.#origin + position;
+    const byte = chunk[position];
+    const next = chunk[position + 1];
+    if (offset === 1) return byte === 0x00 && next !== 0x00;
+    if (offset !== 0) return false;
+    if (byte === 0x00) return next !== undefined && next !== 0x00 && chunk[position + 2] === 0x00;
+    return (byte === 0xff && next === 0xfe) || (byte === 0xfe && next === 0xff);
   }
 
   /** Of a body of several lines, as people write it, where the chunk has its beginning: no lines are counted for it. */
