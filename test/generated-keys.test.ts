@@ -204,3 +204,17 @@ test('a sent key that equals a number generated in the same upload is a problem 
   assert.deepEqual([column, value, code], ['id', '3', 'not-unique']);
   assert.match(detail!, /sequence of "id" is behind: advance it with setval\(\)/);
 });
+
+test('a key that a trigger repeats in another table is not told as one of the table', async () => {
+  await service.rows(`CREATE TABLE items (id serial PRIMARY KEY, v text); CREATE TABLE journal (id integer PRIMARY KEY);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN INSERT INTO journal VALUES (1); RETURN NULL; END$$;
+CREATE TRIGGER n AFTER INSERT ON items FOR EACH ROW EXECUTE FUNCTION note()`);
+  for (const query of ['', 'on_conflict=skip']) {
+    const { errors } = assertProblem(await load([{ v: 'a' }, { v: 'b' }], query), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ code }) => code),
+      ['refused-by-postgresql'],
+    );
+    assert.match(errors[0].detail, /journal_pkey/);
+  }
+});

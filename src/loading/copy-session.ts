@@ -144,7 +144,7 @@ export class CopySession implements RowOutput {
     await this.#beforeCopy?.(columns);
     this.#columns = columns;
     const { rowCount: taken } = await this.#client.query(
-      `INSERT INTO ${this.#relation} SELECT FROM generate_series(1, $1)`,
+      `INSERT INTO ${this.#relation} SELECT FROM pg_catalog.generate_series(1, $1)`,
       [rowCount],
     );
     this.rowsTaken += taken ?? 0;

@@ -4,6 +4,7 @@
  */
 import { type ClientBase, DatabaseError } from 'pg';
 import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
+import { indexRows } from '../tables/staging.ts';
 import type { SentRows, Violation } from '../tables/violations.ts';
 import { findViolations, type RowPlaces } from './find-violations.ts';
 import { type MoveOptions, type Shapes, tryRows } from './move-rows.ts';
@@ -35,6 +36,7 @@ export async function findInStaged(
   const isReal = load.changesRows
     ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load, shapes, places)
     : undefined;
+  if (isReal) await client.query(indexRows(load.conflict !== undefined));
   const unread = await findViolations(client, staged, told, places, problems, isReal);
   return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
 }

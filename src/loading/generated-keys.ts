@@ -4,7 +4,8 @@
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
-import { findSequence } from '../tables/catalog.ts';
+import { quoteQualified } from '../postgres/sql.ts';
+import { findSequence, isTableOrPartition } from '../tables/catalog.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { columnsRead, type RowRule, type UniqueRule } from '../tables/row-constraints.ts';
 import type { ConflictRule } from '../tables/staging.ts';
@@ -40,7 +41,7 @@ export async function generatedKey(
   places: RowPlaces,
 ): Promise<Problem | undefined> {
   const rule = repeatedKey(error, rules);
-  if (!rule) return undefined;
+  if (!rule || !(await isOfTable(client, error, load.relation))) return undefined;
   const lacking = lackingColumns(columnsRead(rule), brought, load);
   const isOfAnother = lacking.length === 0;
   if (isOfAnother && (load.changesRows || !unread.includes(rule.name))) return undefined;
@@ -67,6 +68,13 @@ function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
   const keys = rules.filter((rule) => rule.kind === 'unique').filter((rule) => !rule.isDeferrable);
   const named = keys.find(({ name }) => name === constraint);
   return named ?? keys.find((key) => unquoted(key.columns.join(', ')) === unquoted(columns));
+}
+
+/** A trigger may write to another table, with a key of the same columns. */
+async function isOfTable(client: ClientBase, error: Error, relation: string): Promise<boolean> {
+  const { schema, table } = error as { schema?: string; table?: string };
+  if (schema === undefined || table === undefined) return false;
+  return (await client.query(isTableOrPartition(relation, quoteQualified(schema, table)))).rows[0].answer;
 }
 
 /** "Key (a, b)=(1, 2) already exists.", in the server's language. */

@@ -377,10 +377,10 @@ function conflictRule(
 ): ConflictRule {
   const isBrought = (key: ConflictKey) =>
     key.columns.flatMap((name) => sourcesOf(name, columns)).every((name) => sourceColumn(name) >= 0);
-  const { columns: names, nullsNotDistinct } = keys.find(isBrought) ?? keys[0]!;
+  const { columns: names, equals, nullsNotDistinct } = keys.find(isBrought) ?? keys[0]!;
   // The staged rows have no value in a generated column: NULL there means nothing.
   const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
-  const key = { columns: names, nullsNotDistinct: nullsNotDistinct && !isComputed };
+  const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
   return { action, key, shapes: shapesWithKey(key, columns, shapes) };
 }
 

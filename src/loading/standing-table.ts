@@ -91,7 +91,7 @@ const takesNoColumn = new Set(['42809', '42804']);
 /** Tables that inherit from this one keep their rows, as they take none of those that are added; partitions are the table. */
 async function truncateStatement(client: ClientBase, relation: string): Promise<string> {
   const { rows } = await client.query<{ relkind: string }>(
-    'SELECT relkind FROM pg_class WHERE oid = to_regclass($1)',
+    'SELECT relkind FROM pg_class WHERE oid = pg_catalog.to_regclass($1)',
     [relation],
   );
   return `TRUNCATE ${rows[0]?.relkind === 'p' ? '' : 'ONLY'} ${relation}`;
@@ -124,8 +124,8 @@ WITH triggers AS (
   SELECT tgtype::int AS type FROM pg_catalog.pg_trigger
   WHERE (tgrelid = $1::regclass OR tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::regclass)))
     AND NOT tgisinternal AND tgtype::int & 1 = 1
-    AND tgenabled IN ('A', CASE current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
-SELECT row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
+    AND tgenabled IN ('A', CASE pg_catalog.current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
+SELECT pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
   EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules"`;
 

@@ -106,26 +106,26 @@ const namespaceOid = (name: string) =>
 // that, and cheap enough in its eyes not to be compiled (`jit_above_cost`).
 
 const types = (order: string) => `
-  SELECT json_agg((
-    SELECT json_build_object(
+  SELECT pg_catalog.json_agg((
+    SELECT pg_catalog.json_build_object(
       'oid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
       'schema', (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = t.typnamespace), 'name', t.typname,
       'kind', CASE WHEN w.is_array AND t.typtype <> 'p' THEN 'b' ELSE t.typtype END,
       'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
       'category', CASE WHEN w.is_array THEN 'A' ELSE t.typcategory END,
-      'display', format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
+      'display', pg_catalog.format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
       'isOrdered', ${order},
-      'mayUse', has_type_privilege(t.oid, 'USAGE') AND has_schema_privilege(t.typnamespace, 'USAGE'))
+      'mayUse', has_type_privilege(t.oid, 'USAGE') AND pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE'))
     FROM pg_catalog.pg_type t
     WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
   FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
-          CASE WHEN item->>'spelling' IS NOT NULL THEN to_regtype(item->>'spelling')::oid
+          CASE WHEN item->>'spelling' IS NOT NULL THEN pg_catalog.to_regtype(item->>'spelling')::oid
           ELSE coalesce(
             (SELECT y.oid FROM pg_catalog.pg_type y WHERE y.typname = item->>'name' AND CASE
                WHEN item->>'schema' IS NULL THEN pg_type_is_visible(y.oid)
                ELSE y.typnamespace = ${namespaceOid("item->>'schema'")} END),
-            to_regtype(item->>'alias')::oid) END AS oid
-        FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
+            pg_catalog.to_regtype(item->>'alias')::oid) END AS oid
+        FROM request, pg_catalog.json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 
 /** The relation of the name, with the table whose index or sequence it is. */
 const relationsNamed = (name: string, namespace: string) => `(
@@ -139,49 +139,49 @@ const relationsNamed = (name: string, namespace: string) => `(
 /** What is looked up only where the request asks for some of it: a part that finds nothing costs as much as one that does. */
 const sections = {
   functions: `
-  SELECT json_agg((
-    SELECT json_build_object('schema', n.nspname, 'name', p.proname)
+  SELECT pg_catalog.json_agg((
+    SELECT pg_catalog.json_build_object('schema', n.nspname, 'name', p.proname)
     FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
     WHERE p.proname = x.item->>'name' AND p.prokind = 'f' AND NOT p.proretset
       AND CASE WHEN x.item->>'schema' IS NULL THEN pg_function_is_visible(p.oid) ELSE n.nspname = x.item->>'schema' END
     ORDER BY p.oid LIMIT 1) ORDER BY x.position)
-  FROM request, json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`,
+  FROM request, pg_catalog.json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`,
 
   sequences: `
-  SELECT json_agg((
-    SELECT json_build_object('oid', c.oid::bigint, 'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
-      'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND has_schema_privilege(n.oid, 'USAGE'))
+  SELECT pg_catalog.json_agg((
+    SELECT pg_catalog.json_build_object('oid', c.oid::bigint, 'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
+      'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = x.item->>'name'
       AND CASE WHEN x.item->>'schema' IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = x.item->>'schema' END)
     ORDER BY x.position)
-  FROM request, json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`,
+  FROM request, pg_catalog.json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`,
 
   targets: `
-  SELECT json_agg((
-    SELECT json_build_object(
+  SELECT pg_catalog.json_agg((
+    SELECT pg_catalog.json_build_object(
       'kind', c.relkind, 'persistence', c.relpersistence,
       'columns', (
-        SELECT coalesce(json_agg(json_build_object(
+        SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
           'id', a.attnum, 'name', a.attname, 'baseOid', a.atttypid::bigint,
           'isDomain', (SELECT t.typtype = 'd' FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid),
-          'type', format_type(a.atttypid, a.atttypmod),
+          'type', pg_catalog.format_type(a.atttypid, a.atttypmod),
           'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES')
-            AND has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
+            AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
         FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
       'keys', (
-        SELECT coalesce(json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
+        SELECT coalesce(pg_catalog.json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
         FROM pg_catalog.pg_index i
         WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
           AND i.indpred IS NULL AND i.indexprs IS NULL))
     FROM pg_catalog.pg_class c
     WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
       AND c.relkind IN ('r', 'p', 'v', 'm', 'f')) ORDER BY x.position)
-  FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
+  FROM request, pg_catalog.json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
 
   relations: `
-  SELECT json_agg((
-    SELECT json_build_object('name', c.relname, 'oid', c.oid::bigint, 'kind', c.relkind, 'owner', c.owner::bigint,
+  SELECT pg_catalog.json_agg((
+    SELECT pg_catalog.json_build_object('name', c.relname, 'oid', c.oid::bigint, 'kind', c.relkind, 'owner', c.owner::bigint,
       'ownerName', c.owner::regclass::text)
     FROM ${relationsNamed('x.name', '(SELECT oid FROM here)')} c))
   FROM request, json_array_elements_text(r->'relations') AS x(name)`,
@@ -204,12 +204,12 @@ export function lookUpDefinition(request: LookUpRequest): Statement {
     text: `
 WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
-SELECT json_build_object(
-  'schema', (SELECT json_build_object('mayCreate', has_schema_privilege(oid, 'CREATE'), 'role', current_user) FROM here),
+SELECT pg_catalog.json_build_object(
+  'schema', (SELECT pg_catalog.json_build_object('mayCreate', pg_catalog.has_schema_privilege(oid, 'CREATE'), 'role', current_user) FROM here),
   'standing', coalesce(
-    (SELECT json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
+    (SELECT pg_catalog.json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
      FROM request, here, pg_catalog.pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),
-    (SELECT json_build_object('oid', t.oid::bigint, 'kind', 'type')
+    (SELECT pg_catalog.json_build_object('oid', t.oid::bigint, 'kind', 'type')
      FROM request, here, pg_catalog.pg_type t
      WHERE t.typnamespace = here.oid AND t.typname = r->>'table' AND t.typcategory <> 'A')),
   'types', (${types(needsOrder ? order : 'true')})${parts.join('')}
@@ -233,7 +233,7 @@ WITH RECURSIVE chain AS (
   UNION ALL
   SELECT chain.domain, next.typbasetype
   FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
-SELECT coalesce(json_object_agg(chain.domain::bigint, json_build_object(
+SELECT coalesce(pg_catalog.json_object_agg(chain.domain::bigint, pg_catalog.json_build_object(
   'baseOid', b.oid::bigint, 'category', b.typcategory, 'isOrdered', ${isOrderedOrArray('b')})), '{}') AS bases
 FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'`,
     values: [oids],
@@ -255,8 +255,8 @@ export function lockTableName(schema: string, table: string): Statement {
 export function listTypeNames(): Statement {
   return {
     text: `
-SELECT coalesce(json_agg(DISTINCT name), '[]') AS names FROM (
-  SELECT format_type(t.oid, NULL) AS name, t.oid
+SELECT coalesce(pg_catalog.json_agg(DISTINCT name), '[]') AS names FROM (
+  SELECT pg_catalog.format_type(t.oid, NULL) AS name, t.oid
   FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
   WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
   UNION ALL
@@ -275,8 +275,8 @@ SELECT coalesce(json_agg(DISTINCT name), '[]') AS names FROM (
 export function compareTypes(pairs: [number, number][]): Statement {
   return {
     text: `
-SELECT json_agg((
-  SELECT coalesce(bool_or(
+SELECT pg_catalog.json_agg((
+  SELECT coalesce(pg_catalog.bool_or(
     o.opcintype = (p.pair->>0)::oid
     OR EXISTS (SELECT FROM pg_catalog.pg_amop a
       WHERE a.amopfamily = o.opcfamily AND a.amopstrategy = 3
@@ -288,7 +288,7 @@ SELECT json_agg((
     SELECT FROM pg_catalog.pg_cast k
     WHERE k.castsource = (p.pair->>1)::oid AND k.casttarget = o.opcintype AND k.castmethod = 'b' AND k.castcontext = 'i')))
   ORDER BY p.position) AS comparable
-FROM json_array_elements($1::json) WITH ORDINALITY AS p(pair, position)`,
+FROM pg_catalog.json_array_elements($1::json) WITH ORDINALITY AS p(pair, position)`,
     values: [JSON.stringify(pairs)],
   };
 }
@@ -299,7 +299,7 @@ export function findRelationNames(schema: string, names: string[]): Statement {
     text: `
 SELECT c.relname AS name, c.oid::bigint::float8 AS oid, c.relkind::text AS kind, c.owner::bigint::float8 AS owner,
   c.owner::regclass::text AS "ownerName"
-FROM unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespaceOid('$1'))} c`,
+FROM pg_catalog.unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespaceOid('$1'))} c`,
     values: [schema, names],
   };
 }
@@ -319,7 +319,7 @@ export function findSimilarTables(schema: string, table: string): Statement {
 SELECT n.nspname AS schema, c.relname AS "table"
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND (lower(c.relname) = lower($2) OR n.nspname = $1)
-  AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' AND has_schema_privilege(n.oid, 'USAGE')
+  AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 ORDER BY lower(c.relname) <> lower($2), n.nspname <> $1, c.relname <> $2, n.nspname, c.relname LIMIT 5000`,
     values: [schema, table],
   };
@@ -344,12 +344,12 @@ export function findTarget(schema: string, name: string, privileges: string[]): 
   return {
     text: `
 SELECT c.relkind::text AS kind, current_user::text AS role, current_database()::text AS database,
-  has_schema_privilege(n.oid, 'USAGE') AS "usesSchema", has_schema_privilege(n.oid, 'CREATE') AS "createsInSchema",
-  pg_has_role(c.relowner, 'USAGE') AS owns,
-  has_database_privilege(current_database(), 'TEMPORARY') AS "makesTemporary",
-  ARRAY(SELECT p FROM unnest($3::text[]) p
-    WHERE NOT has_table_privilege(c.oid, p)
-      AND NOT CASE WHEN p <> 'TRUNCATE' THEN has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
+  pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS "usesSchema", pg_catalog.has_schema_privilege(n.oid, 'CREATE') AS "createsInSchema",
+  pg_catalog.pg_has_role(c.relowner, 'USAGE') AS owns,
+  pg_catalog.has_database_privilege(current_database(), 'TEMPORARY') AS "makesTemporary",
+  ARRAY(SELECT p FROM pg_catalog.unnest($3::text[]) p
+    WHERE NOT pg_catalog.has_table_privilege(c.oid, p)
+      AND NOT CASE WHEN p <> 'TRUNCATE' THEN pg_catalog.has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'S'`,
     values: [schema, name, privileges],
@@ -401,15 +401,15 @@ export function describeRelation(schema: string, name: string): Statement {
   return {
     preparedName: 'tablewright describe',
     text: `
-SELECT json_build_object(
+SELECT pg_catalog.json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind,
   'columns', (
-    SELECT json_agg(json_build_object(
-      'id', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
+    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+      'id', a.attnum, 'name', a.attname, 'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
       'identity', a.attidentity, 'generated', a.attgenerated,
       'default', CASE WHEN a.atthasdef THEN (
-        SELECT json_build_object(
-          'expression', pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
+        SELECT pg_catalog.json_build_object(
+          'expression', pg_catalog.pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
           'category', t.typcategory,
           'takesFractions', t.typoutput IN (
             'numeric_out'::regproc, 'float4out'::regproc, 'float8out'::regproc, 'cash_out'::regproc),
@@ -425,29 +425,29 @@ SELECT json_build_object(
     FROM pg_catalog.pg_attribute a
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
   'constraints', (
-    SELECT json_agg(json_build_object(
+    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
       'name', k.conname, 'kind', k.contype,
       'definition', CASE WHEN k.condeferrable OR NOT k.convalidated OR k.contype NOT IN ('p', 'u', 'f')
         OR k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a' OR k.confmatchtype <> 's')
         OR (SELECT i.indisexclusion OR k.contype <> 'f' AND (i.indnatts > i.indnkeyatts OR i.indnullsnotdistinct)
             FROM pg_catalog.pg_index i WHERE i.indexrelid = k.conindid)
-        THEN pg_get_constraintdef(k.oid) END,
+        THEN pg_catalog.pg_get_constraintdef(k.oid) END,
       'columns', k.conkey,
       'reference', CASE WHEN k.contype = 'f' THEN (
-        SELECT json_build_object(
+        SELECT pg_catalog.json_build_object(
           'schema', (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = f.relnamespace),
           'table', f.relname,
           'columns', (
-            SELECT json_agg((
+            SELECT pg_catalog.json_agg((
               SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = f.oid AND a.attnum = member.attnum)
               ORDER BY member.position)
-            FROM unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)))
+            FROM pg_catalog.unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)))
         FROM pg_catalog.pg_class f WHERE f.oid = k.confrelid) END)
       ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
     FROM pg_catalog.pg_constraint k
     WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x'))) AS found
 FROM pg_catalog.pg_class c
-WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()
+WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_catalog.pg_my_temp_schema()
     ELSE (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1) END`,
     values: [schema, name],
   };
@@ -517,39 +517,39 @@ reached AS (
     SELECT t.typelem, reached.typmod WHERE ${isArray('t')}
   ) AS next ON true)
 SELECT
-  (SELECT json_agg(json_strip_nulls(json_build_object(
-    'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', format_type(atttypid, -1),
-    'collation', (SELECT format('%I.%I', n.nspname, l.collname)
+  (SELECT pg_catalog.json_agg(pg_catalog.json_strip_nulls(pg_catalog.json_build_object(
+    'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', pg_catalog.format_type(atttypid, -1),
+    'collation', (SELECT pg_catalog.format('%I.%I', n.nspname, l.collname)
       FROM pg_catalog.pg_type t, pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace n ON n.oid = l.collnamespace
       WHERE t.oid = atttypid AND l.oid = attcollation AND l.oid <> t.typcollation),
     'typeOid', atttypid::bigint, 'typmod', atttypmod,
     'hasDefault', attidentity <> '' OR attgenerated = '' AND (adbin IS NOT NULL
       OR (SELECT t.typdefault IS NOT NULL FROM pg_catalog.pg_type t WHERE t.oid = atttypid)),
     -- A default names no column, so that no relation need be given: see describeRelation.
-    'defaultExpression', CASE WHEN attidentity = '' AND attgenerated = '' THEN pg_get_expr(coalesce(adbin,
+    'defaultExpression', CASE WHEN attidentity = '' AND attgenerated = '' THEN pg_catalog.pg_get_expr(coalesce(adbin,
       (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = atttypid)), 0) END,
     'isGenerated', attgenerated <> '',
     'generatedFrom', CASE WHEN attgenerated <> '' THEN (
-      SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_catalog.pg_attribute source
+      SELECT pg_catalog.json_agg(source.attname ORDER BY source.attnum) FROM pg_catalog.pg_attribute source
       WHERE source.attrelid = attributes.attrelid AND source.attnum <> attributes.attnum AND EXISTS (
         SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attrdef f ON f.oid = d.objid
         WHERE f.adrelid = attributes.attrelid AND f.adnum = attributes.attnum AND d.classid = 'pg_catalog.pg_attrdef'::regclass
           AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = f.adrelid AND d.refobjsubid = source.attnum)) END,
     'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END)) ORDER BY attnum)
    FROM attributes) AS columns,
-  (SELECT json_agg(json_build_object(
-    'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', format_type(t.oid, reached.typmod),
-    'bareName', format_type(t.oid, -1), 'send', t.typsend,
+  (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+    'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', pg_catalog.format_type(t.oid, reached.typmod),
+    'bareName', pg_catalog.format_type(t.oid, -1), 'send', t.typsend,
     'kind', CASE WHEN t.typtype = 'd' THEN 'domain' WHEN t.typtype = 'e' THEN 'enum'
       WHEN ${isArray('t')} THEN 'array' WHEN t.typtype = 'b' THEN 'base' ELSE 'other' END,
-    'hasInfinity', t.oid = 1186 AND current_setting('server_version_num')::int >= 170000,
+    'hasInfinity', t.oid = 1186 AND pg_catalog.current_setting('server_version_num')::int >= 170000,
     'category', t.typcategory, 'delimiter', t.typdelim, 'input', (
-      SELECT json_build_object('name', format('%I.%I', n.nspname, p.proname), 'argumentCount', p.pronargs,
+      SELECT pg_catalog.json_build_object('name', pg_catalog.format('%I.%I', n.nspname, p.proname), 'argumentCount', p.pronargs,
         'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
       FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
       WHERE p.oid = t.typinput AND p.prorettype = t.oid),
     'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
-    'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)))
+    'labels', (SELECT pg_catalog.json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)))
    FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid) AS types
 FROM relation`,
     values: [schema, name],
@@ -558,5 +558,14 @@ FROM relation`,
 
 /** The sequence that belongs to a column; null: it has none. @param relation quoted */
 export function findSequence(relation: string, column: string): Statement {
-  return { text: 'SELECT pg_get_serial_sequence($1, $2) AS sequence', values: [relation, column] };
+  return { text: 'SELECT pg_catalog.pg_get_serial_sequence($1, $2) AS sequence', values: [relation, column] };
+}
+
+/** One row `answer`: whether a table is another one or a partition of it. Both are quoted. */
+export function isTableOrPartition(relation: string, other: string): Statement {
+  return {
+    text: `SELECT pg_catalog.to_regclass($2) = $1::regclass OR EXISTS (
+  SELECT FROM pg_catalog.pg_partition_tree($1::regclass) WHERE relid = pg_catalog.to_regclass($2)) AS answer`,
+    values: [relation, other],
+  };
 }

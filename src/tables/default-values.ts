@@ -95,8 +95,8 @@ async function sqlstateOf(client: ClientBase, query: string): Promise<string | u
 }
 
 const defaultQueries = `
-SELECT a.attnum AS id, format('SELECT CAST((%s) AS %s)',
-  pg_get_expr(coalesce(d.adbin, t.typdefaultbin), 0), format_type(a.atttypid, a.atttypmod)) AS query
+SELECT a.attnum AS id, pg_catalog.format('SELECT CAST((%s) AS %s)',
+  pg_catalog.pg_get_expr(coalesce(d.adbin, t.typdefaultbin), 0), pg_catalog.format_type(a.atttypid, a.atttypmod)) AS query
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum

@@ -8,6 +8,8 @@ export interface UniqueRule {
   kind: 'unique';
   name: string;
   columns: string[];
+  /** See `equal`. */
+  equals?: string[];
   isPrimary: boolean;
   nullsNotDistinct: boolean;
   isDeferrable: boolean;
@@ -30,6 +32,8 @@ export interface ForeignKeyRule {
   referencedSchema: string;
   referencedTable: string;
   referencedColumns: string[];
+  /** See `equal`: of a column referred to and its own. */
+  equals?: string[];
 }
 
 /** Of a foreign key with MATCH FULL: no row may have NULL in some of the columns only. */
@@ -75,11 +79,16 @@ export async function readRowRules(client: ClientBase, schema: string, name: str
 
 // The columns that came with PostgreSQL 18 are read by way of JSON, because older ones lack them.
 const isEnforced = (constraint: string) =>
-  `coalesce((to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
+  `coalesce((pg_catalog.to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
+
+/** An operator by its schema: one of an extension may be in a schema that is not in the search path. */
+const operatorName = (operator: string) =>
+  `(SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
+                 WHERE o.oid = ${operator})`;
 
 // An index over an expression is left to PostgreSQL's own message.
 const rowRules = `
-WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
+WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
 domains AS (
   SELECT a.attname AS column_name, a.atttypid AS oid
   FROM pg_attribute a JOIN target ON a.attrelid = target.oid JOIN pg_type t ON t.oid = a.atttypid
@@ -88,15 +97,21 @@ domains AS (
   SELECT d.column_name, t.typbasetype FROM domains d JOIN pg_type t ON t.oid = d.oid
   JOIN pg_type base ON base.oid = t.typbasetype WHERE base.typtype = 'd'
 )
-SELECT jsonb_build_object(
+SELECT pg_catalog.jsonb_build_object(
     'kind', 'unique', 'name', c.relname,
-    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
-                FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
+    'columns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
+                FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                 WHERE k.position <= i.indnkeyatts),
+    -- 3: equality, of a B-tree, which alone can be unique.
+    'equals', (SELECT pg_catalog.jsonb_agg(${operatorName('m.amopopr')} ORDER BY k.position)
+               FROM pg_catalog.unnest(i.indclass::oid[]) WITH ORDINALITY AS k(class, position)
+               JOIN pg_opclass p ON p.oid = k.class
+               JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
+                 AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
     'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
-    'isDeferrable', NOT i.indimmediate, 'predicate', pg_get_expr(i.indpred, i.indrelid),
-    'predicateColumns', (SELECT coalesce(jsonb_agg(a.attname), '[]') FROM pg_attribute a
+    'isDeferrable', NOT i.indimmediate, 'predicate', pg_catalog.pg_get_expr(i.indpred, i.indrelid),
+    'predicateColumns', (SELECT coalesce(pg_catalog.jsonb_agg(a.attname), '[]') FROM pg_attribute a
                          WHERE i.indpred IS NOT NULL AND a.attrelid = i.indrelid AND a.attnum > 0 AND EXISTS (
                            SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
                              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))
@@ -104,29 +119,31 @@ SELECT jsonb_build_object(
 FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS NULL
 UNION ALL
-SELECT jsonb_build_object(
+SELECT pg_catalog.jsonb_build_object(
     'kind', 'foreign key', 'name', f.conname,
-    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
-                FROM unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
+    'columns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
+                FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
-    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', row_security_active(f.confrelid),
+    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', pg_catalog.row_security_active(f.confrelid),
     'referencedSchema', n.nspname, 'referencedTable', r.relname,
-    'referencedColumns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
-                          FROM unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
-                          JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum)), f.oid
+    'referencedColumns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
+                          FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
+                          JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum),
+    'equals', (SELECT pg_catalog.jsonb_agg(${operatorName('k.operator')} ORDER BY k.position)
+               FROM pg_catalog.unnest(f.conpfeqop) WITH ORDINALITY AS k(operator, position))), f.oid
 FROM pg_constraint f JOIN target ON f.conrelid = target.oid
 JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)
+WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((pg_catalog.to_jsonb(f)->>'conperiod')::boolean, false)
 UNION ALL
-SELECT jsonb_build_object(
+SELECT pg_catalog.jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'isDomain', false,
-    'columns', coalesce((SELECT jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
+    'columns', coalesce((SELECT pg_catalog.jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
                 WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
-    'expression', pg_get_expr(k.conbin, k.conrelid)), k.oid
+    'expression', pg_catalog.pg_get_expr(k.conbin, k.conrelid)), k.oid
 FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')}
 UNION ALL
-SELECT jsonb_build_object(
+SELECT pg_catalog.jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'isDomain', true,
-    'columns', jsonb_build_array(d.column_name), 'expression', pg_get_expr(k.conbin, 0)), k.oid
+    'columns', pg_catalog.jsonb_build_array(d.column_name), 'expression', pg_catalog.pg_get_expr(k.conbin, 0)), k.oid
 FROM domains d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c'
 ORDER BY place`;

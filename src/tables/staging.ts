@@ -40,8 +40,19 @@ export interface ConflictRule {
 
 export interface ConflictKey {
   columns: string[];
+  /** See `equal`. */
+  equals?: string[] | undefined;
   /** NULL is a value like others (NULLS NOT DISTINCT). */
   nullsNotDistinct: boolean;
+}
+
+/**
+ * The condition that two columns are equal as the table's own index or reference compares them.
+ *
+ * @param equals the operators of the key's columns, qualified; left out for a table that is being made
+ */
+export function equal(left: string, right: string, equals: string[] | undefined, index: number): string {
+  return `${left} ${equals?.[index] ?? '='} ${right}`;
 }
 
 /** @param isText the columns that are staged as text, for their type has no binary encoder */
@@ -88,6 +99,12 @@ export function findSurplusRows(staged: string, { action, key, shapes }: Conflic
 SELECT ctid AS row_id, row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${rowNumber} ${order}) AS place
 FROM ${staged} s WHERE ${present}) placed WHERE place > 1`,
   };
+}
+
+/** Makes looking for single rows cheap, where many are looked for one by one. @param hasSurplus `findSurplusRows` was run */
+export function indexRows(hasSurplus: boolean): Statement {
+  const ofSurplus = hasSurplus ? `; CREATE INDEX ON ${surplusTable} (row_id)` : '';
+  return { text: `CREATE INDEX ON ${stagingTable} (${rowNumber})${ofSurplus}` };
 }
 
 /** A condition on rows of the staging table: they have one of the shapes. */
@@ -139,14 +156,14 @@ export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
 export const ownInputCheck = 'pg_temp."tablewright input is valid"';
 
 export const findBuiltInInputCheck: Statement = {
-  text: `SELECT to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`,
+  text: `SELECT pg_catalog.to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`,
 };
 
 export const createOwnInputCheck: Statement = {
   text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value text, type text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   -- A cast would cut bits that are too many.
-  EXECUTE 'SELECT v FROM json_to_record(json_build_object(''v'', $1)) AS r(v ' || type || ')' USING value;
+  EXECUTE 'SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object(''v'', $1)) AS r(v ' || type || ')' USING value;
   RETURN true;
 EXCEPTION WHEN OTHERS THEN
   RETURN false;
@@ -211,13 +228,13 @@ export function mergeShape(
     text: `INSERT INTO ${relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE
 SELECT ${columns.map(stagedValue).join(', ')} FROM (
 SELECT * FROM ${stagingTable} s WHERE s.${shapeColumn} = ${shape}${isKept}${isInRange} ORDER BY ${order} OFFSET 0) s
-WHERE setval('${progress}', s.${rowNumber}) > 0 ${meetsOthers ? onConflict(conflict, columns, tableColumns) : ''}`,
+WHERE pg_catalog.setval('${progress}', s.${rowNumber}) > 0 ${meetsOthers ? onConflict(conflict, columns, tableColumns) : ''}`,
   };
 }
 
 /**
  * Locks the rows that the staged rows will update, in the order of the key. Without it two uploads that each move several
- * shapes could hold a row that the other one needs next.
+ * shapes could hold a row that the other one needs next. Rows with NULL in the key are left out.
  *
  * @param relation quoted
  * @param stagedRelation the staging table, or `typedStagingTable`
@@ -229,7 +246,7 @@ export function lockExistingRows(
 ): Statement {
   return {
     text: `SELECT count(*)::int FROM (
-SELECT FROM ${relation} t JOIN ${stagedRelation} s ON ${hasSameKey(key)} WHERE ${isOneOf('s', shapes)}
+SELECT FROM ${relation} t JOIN ${stagedRelation} s ON ${sameKey(key)} WHERE ${isOneOf('s', shapes)}
 ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
   };
 }
@@ -240,17 +257,23 @@ export function countExistingKeys(
   stagedRelation: string,
   { key, shapes }: ConflictRule,
 ): Statement {
+  const kept = `${isOneOf('s', shapes)} AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)`;
+  const names = key.columns.map(quoteIdentifier);
+  const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
+  const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
+  // No key is there twice among these rows.
+  const ofNulls = `SELECT count(*) FROM (SELECT ${list('s')} FROM ${stagedRelation} s WHERE ${kept} AND ${hasNull('s')}
+INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
   return {
-    text: `SELECT count(*)::int FROM ${stagedRelation} s WHERE ${isOneOf('s', shapes)}
-AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)
-AND EXISTS (SELECT FROM ${relation} t WHERE ${hasSameKey(key)})`,
+    text: `SELECT ((SELECT count(*) FROM ${stagedRelation} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
+${key.nullsNotDistinct ? `+ (${ofNulls})` : ''})::int AS count`,
   };
 }
 
-function hasSameKey({ columns, nullsNotDistinct }: ConflictKey): string {
-  const equals = nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
+/** Never true of NULL: PostgreSQL would have to compare each row with each. */
+function sameKey({ columns, equals }: ConflictKey): string {
   const names = columns.map(quoteIdentifier);
-  return names.map((name) => `t.${name} ${equals} s.${name}`).join(' AND ');
+  return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
 }
 
 /**
@@ -265,7 +288,7 @@ export function movedRows(relation: string, order: readonly number[], hasSurplus
   const isMoved = hasSurplus ? `NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)` : 'true';
   return `(SELECT s.row_id AS ctid, s.${shapeColumn}, t.* FROM (
 SELECT s.ctid AS row_id, s.${shapeColumn}, CASE WHEN ${isMoved} THEN row_number() OVER (
-PARTITION BY ${isMoved} ORDER BY array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeColumn}), s.${rowNumber}) END AS ${place}
+PARTITION BY ${isMoved} ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeColumn}), s.${rowNumber}) END AS ${place}
 FROM ${stagingTable} s) s
 LEFT JOIN (SELECT row_number() OVER (ORDER BY t.ctid) AS ${place}, t.* FROM ${relation} t) t ON t.${place} = s.${place})`;
 }
@@ -300,5 +323,5 @@ function onConflict(
     if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
   }
   if (action === 'skip' || assigned.length === 0) return `${target} DO NOTHING`;
-  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE nextval('${updateCounter}') > 0`;
+  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') > 0`;
 }

@@ -15,6 +15,7 @@ import {
 import {
   type ConflictKey,
   type ConflictRule,
+  equal,
   isOneOf,
   shapeColumn,
   surplusTable,
@@ -92,7 +93,9 @@ export interface LargestKey {
 
 /** The row with the largest key. */
 export function findLargestKey(relation: string, rule: UniqueRule): Statement {
-  const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
+  const sizes = rule.columns.map(
+    (column) => `coalesce(pg_catalog.pg_column_size(s.${quoteIdentifier(column)}), 0)`,
+  );
   return {
     text: `SELECT s.${ordinal}::int AS ordinal, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
 FROM ${numbered({ relation })} s ORDER BY size DESC LIMIT 1`,
@@ -123,19 +126,32 @@ WHERE ${conditions.join(' AND ')})`;
 /** Of these rows PostgreSQL looks at the key alone. */
 function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
   if (!existing || conflict?.action !== 'skip') return '';
-  return ` AND NOT (${isOneOf(alias, conflict.shapes)} AND EXISTS (SELECT FROM ${existing.quoted} o WHERE ${sameKey('o', alias, conflict.key)}))`;
+  const { key, shapes } = conflict;
+  return ` AND NOT (${isOneOf(alias, shapes)} AND ${existsWithKey(existing.quoted, alias, key)})`;
 }
 
-function sameKey(left: string, right: string, { columns, nullsNotDistinct }: ConflictKey): string {
-  const equals = nullsNotDistinct ? 'IS NOT DISTINCT FROM' : '=';
-  return columns
-    .map((column) => `${left}.${quoteIdentifier(column)} ${equals} ${right}.${quoteIdentifier(column)}`)
-    .join(' AND ');
+/** A row of the table has the key. @param more a further condition on that row, which is `t` */
+function existsWithKey(table: string, alias: string, key: ConflictKey, more = ''): string {
+  const exists = (condition: string) => `EXISTS (SELECT FROM ${table} t WHERE ${condition}${more})`;
+  const equals = exists(sameKey('t', alias, { ...key, nullsNotDistinct: false }));
+  if (!key.nullsNotDistinct) return equals;
+  // An index serves only the equality: rows without NULL must not wait for the other comparison.
+  const isPresent = allPresent(alias, key.columns);
+  return `(${isPresent} AND ${equals} OR NOT (${isPresent}) AND ${exists(sameKey('t', alias, key))})`;
+}
+
+function sameKey(left: string, right: string, { columns, equals, nullsNotDistinct }: ConflictKey): string {
+  const pairs = columns.map(quoteIdentifier).map((name, index) => {
+    const [one, other] = [`${left}.${name}`, `${right}.${name}`];
+    const isEqual = equal(one, other, equals, index);
+    return nullsNotDistinct ? `(${isEqual} OR ${one} IS NULL AND ${other} IS NULL)` : isEqual;
+  });
+  return pairs.join(' AND ');
 }
 
 function shownValue(alias: string, columns: string[]): string {
   const texts = columns.map((column) => `${alias}.${quoteIdentifier(column)}::text`);
-  return `left(concat_ws(', ', ${texts.join(', ')}), 200)`;
+  return `pg_catalog.left(pg_catalog.concat_ws(', ', ${texts.join(', ')}), 200)`;
 }
 
 function answer(alias: string, other: string, value: string): string {
@@ -166,15 +182,16 @@ function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: nu
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, columnsRead(rule))} s
-WHERE EXISTS (SELECT FROM ${existing} t WHERE ${sameKey('t', 's', rule)}${isCovered}${isOther})${isCovered}${isNotSkipped('s', sent)}
+WHERE ${existsWithKey(existing, 's', rule, `${isCovered}${isOther}`)}${isCovered}${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
 function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number): Statement {
-  const same = rule.columns.map(
-    (column, index) => `r.${quoteIdentifier(rule.referencedColumns[index]!)} = s.${quoteIdentifier(column)}`,
-  );
+  const same = rule.columns.map((column, index) => {
+    const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
+    return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
+  });
   const isIn = (referenced: string): string =>
     `EXISTS (SELECT FROM ${referenced} r WHERE ${same.join(' AND ')})`;
   // A table that is made has, until the end, another name, or none of the rows.
