@@ -155,6 +155,28 @@ test('types that are none, with the name that was meant', async () => {
   }
 });
 
+test('a type of another database or language is refused with the type to send', async () => {
+  const remedies: Record<string, RegExp> = {
+    "enum('a','b')": /Send "text", or create an enum type/,
+    'int(11)': /Send "int" without parentheses\.$/,
+    'BIGINT(20)': /Send "bigint" without parentheses\.$/,
+    'tinyint(1)': /Send "boolean", or "smallint" for numbers\.$/,
+    'int unsigned': /without "unsigned"/,
+    'int auto_increment': /Send "serial" or "bigserial"\.$/,
+    'varchar(max)': /Send "text"\.$/,
+    'nvarchar(MAX)': /Send "text"\.$/,
+    'varbinary(max)': /Send "bytea"\.$/,
+    'varchar2(50)': /Send "varchar\(50\)"\.$/,
+    'timestamp with timezone': /Send "timestamp with time zone"\.$/,
+    'timestamp(3) without timezone': /Send "timestamp\(3\) without time zone"\.$/,
+    'array<string>': /Send "string\[\]"\.$/,
+    'List[int]': /Send "int\[\]"\.$/,
+  };
+  for (const [type, remedy] of Object.entries(remedies)) {
+    assert.match(await detailOf({ columns: [{ name: 'c', type }] }), remedy, type);
+  }
+});
+
 test('a default does what the rule says', async () => {
   assert.equal(await defaultOf('text', 'user'), "'user'::text");
   assert.equal(await defaultOf('text', 'order'), "'order'::text");

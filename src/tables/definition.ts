@@ -139,9 +139,9 @@ const ColumnSchema = Type.Object(
       }),
     ),
     default: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description: defaultDescription,
-        examples: ['now()', '0', 'pending', null],
+      Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()], {
+        description: `${defaultDescription} A number or boolean is taken by its JSON text.`,
+        examples: ['now()', '0', 'pending', 1.5, true, null],
       }),
     ),
     ...answerOnly,

@@ -32,7 +32,7 @@ import { parseDefinition } from './parse-definition.ts';
 import type { PreparedColumn, PreparedTable, StandingObject } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
 import type { ColumnTrial } from './try-columns.ts';
-import { explainUnknownTypes } from './type-faults.ts';
+import { explainUnknownTypes, remedyOfType } from './type-faults.ts';
 
 export interface PrepareOptions {
   schema: string;
@@ -197,7 +197,10 @@ function draftColumn(
   const type = column.type === '' ? undefined : parseTypeName(serial ?? column.type);
   if (type === undefined && column.type !== '') {
     const value = shorten(column.type);
-    const detail = `"${value}" is not the name of a type: write one as PostgreSQL does, such as text, varchar(20) or integer[]`;
+    const remedy = remedyOfType(value);
+    const detail = remedy
+      ? `"${value}" is not the name of a type.${remedy}`
+      : `"${value}" is not the name of a type: write one as PostgreSQL does, such as text, varchar(20) or integer[]`;
     problems.push({ pointer: `${pointer}/type`, code: 'unknown-type', detail, value });
   }
   if (column.identityAlways && serial === undefined && column.type !== '') {

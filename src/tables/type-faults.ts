@@ -15,15 +15,48 @@ const modifierRules: [RegExp, string][] = [
   [/^(time|interval)/, 'the precision must be 0 to 6'],
 ];
 
+/** Names of types in MySQL, SQL Server, Oracle and programming languages, and what to send in their place. */
+const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
+  [
+    /^(enum|set)\s*\(/,
+    () => 'Send "text", or create an enum type in the database (CREATE TYPE … AS ENUM) and send its name.',
+  ],
+  [/\bunsigned\b/, () => 'Send a type without "unsigned"; bigint holds every unsigned integer of 4 bytes.'],
+  [/\b(auto_increment|identity)\b/, () => 'Send "serial" or "bigserial".'],
+  [/^tinyint\s*\(\s*1\s*\)$/, () => 'Send "boolean", or "smallint" for numbers.'],
+  [/^tinyint\s*\(/, () => 'Send "smallint".'],
+  [/^((?:small|medium|big)?int|integer)\s*\(/, ([, name]) => `Send "${name}" without parentheses.`],
+  [/^n?(var)?char(acter varying|2)?\s*\(\s*max\s*\)$/, () => 'Send "text".'],
+  [/^n?varchar2(\s*\(\s*\d+)?/, ([, length]) => `Send "varchar${length === undefined ? '' : `${length})`}".`],
+  [/^(var)?binary\s*\(/, () => 'Send "bytea".'],
+  [
+    /^(timestamp|time)(\s*\(\d\))? (with|without) timezone$/,
+    ([, name, precision = '', zoned]) => `Send "${name}${precision} ${zoned} time zone".`,
+  ],
+  [/^(?:array|list)\s*[<[(]\s*([^<>[\]()]+?)\s*[>\])]$/, ([, element]) => `Send "${element}[]".`],
+];
+
+/** Says what to send in place of a type's name from elsewhere: " Send …"; '' if the name is not known. */
+export function remedyOfType(text: string): string {
+  const name = text.trim().replace(/\s+/g, ' ').toLowerCase();
+  for (const [pattern, remedy] of foreignTypes) {
+    const match = pattern.exec(name);
+    if (match !== null) return ` ${remedy(match)}`;
+  }
+  return '';
+}
+
 /** The problem of a type that refuses what stands in its parentheses. */
 export function explainModifiers(column: { pointer: string; typeName: TypeName; typeText: string }): Problem {
   const { spelling, name, alias } = column.typeName;
   const rule = modifierRules.find(([pattern]) => pattern.test(spelling ?? alias ?? name ?? ''))?.[1];
   const value = shorten(column.typeText);
+  const remedy = remedyOfType(column.typeText);
+  const reason = rule ?? 'the type does not take this in parentheses';
   return {
     pointer: `${column.pointer}/type`,
     code: 'invalid-type-modifier',
-    detail: `"${value}": ${rule ?? 'the type does not take this in parentheses'}`,
+    detail: `"${value}": ${reason}${remedy && `.${remedy}`}`,
     value,
   };
 }
@@ -34,6 +67,11 @@ export async function explainUnknownTypes(client: ClientBase, problems: Problem[
   const { rows } = await client.query<{ names: string[] }>(listTypeNames());
   const names = [...friendlyTypeNames, ...rows[0]!.names];
   for (const [before, problem] of problems.entries()) {
+    const remedy = remedyOfType(problem.value!);
+    if (remedy !== '') {
+      problem.detail += remedy;
+      continue;
+    }
     const wanted = problem.value!.replace(/[\s([].*$/s, '');
     // The right name in a schema that the search path does not hold.
     const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
