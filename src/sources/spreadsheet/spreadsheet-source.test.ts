@@ -517,6 +517,16 @@ test('other files are named', async () => {
   for (const [bytes, detail] of files) await assert.rejects(open(bytes), fails('unsupported-file', detail));
 });
 
+test('a Numbers document is refused by its name', async () => {
+  for (const part of ['Index/Document.iwa', 'Index.zip']) {
+    const file = buildZip([{ name: part, data: 'x' }]);
+    await assert.rejects(
+      open(file),
+      fails('unsupported-file', /^The file is a Numbers document \(\.numbers\)/),
+    );
+  }
+});
+
 test('text that begins as a file of another kind might is text', async () => {
   for (const header of ['PAR1,PAR2', 'BZh,x', 'Rar!,x']) {
     const { columns } = await read(Buffer.from(`${header}\n1,2\n`));

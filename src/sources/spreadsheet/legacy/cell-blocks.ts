@@ -44,7 +44,16 @@ export interface ReportedFormats {
 }
 
 /** `broken`: anything that the library cannot make sense of. */
-export type ReaderFault = 'encrypted' | 'word-document' | 'presentation' | 'no-workbook' | 'broken';
+export type ReaderFault =
+  | 'encrypted'
+  | 'word-document'
+  | 'presentation'
+  | 'no-workbook'
+  | 'too-many-cells'
+  | 'broken';
+
+/** More cells do not fit into the memory of the process, even if all of them are whole numbers. */
+export const maxCells = 1_750_000;
 
 /** A block is sent once it is this long. */
 const blockBytes = 64 * 1024;

@@ -295,6 +295,57 @@ test('bounds of the process: time, memory in all, memory of the heap', async () 
   }
 });
 
+/** Puts records before the end of the workbook's last sheet. */
+function withRecords(bytes: Buffer, records: Buffer): Buffer {
+  const container = library.CFB.read(bytes, { type: 'buffer' });
+  const stream = library.CFB.find(container, '/Workbook').content as Buffer;
+  const endOfSheet = stream.lastIndexOf(Buffer.from([0x0a, 0, 0, 0]));
+  const content = Buffer.concat([stream.subarray(0, endOfSheet), records, stream.subarray(endOfSheet)]);
+  library.CFB.utils.cfb_add(container, '/Workbook', content);
+  return Buffer.from(library.CFB.write(container, { type: 'buffer' }) as Buffer);
+}
+
+/** A MulRk record (MS-XLS 2.4.175): whole numbers in a row, all 0. */
+function wholeNumbers(row: number, count: number): Buffer {
+  const record = Buffer.alloc(4 + 6 + 6 * count);
+  record.writeUInt16LE(0xbd, 0);
+  record.writeUInt16LE(record.length - 4, 2);
+  record.writeUInt16LE(row, 4);
+  for (let cell = 0; cell < count; cell++) record.writeUInt16LE(15, 8 + 6 * cell);
+  record.writeUInt16LE(count - 1, record.length - 2);
+  return record;
+}
+
+test('an .xls with more cells than the memory holds is refused before it is read', async () => {
+  const small = write([['a', 'b', 'c']], 'biff8');
+  const { rows } = await pass(await open(withRecords(small, wholeNumbers(1, 3))));
+  assert.deepEqual({ ...rows[0]!.cells }, { a: 'number 0', b: 'number 0', c: 'number 0' });
+  const many = Buffer.concat(Array.from({ length: 7001 }, (_, row) => wholeNumbers(row + 1, 250)));
+  const opening = openSpreadsheet(memoryFile(withRecords(small, many)), plainOptions, {
+    ...limits,
+    maxLegacyFileBytes: 50_000_000,
+  });
+  await assert.rejects(opening, fails('limit-exceeded', /too many cells.* 1,750,000 cells/));
+});
+
+test('an .xls whose texts or sheet names are other bytes is broken', async () => {
+  const withNul = write([['a'], ['w@@x']], 'biff8');
+  const at = withNul.indexOf(Buffer.from('w@@x', 'utf16le')) >= 0 ? 2 : 1;
+  const text = Buffer.from('w@@x', at === 2 ? 'utf16le' : 'latin1');
+  const start = withNul.indexOf(text);
+  assert.ok(start >= 0);
+  withNul.fill(0, start + at, start + 3 * at);
+  await assert.rejects(async () => pass(await open(withNul)), fails('invalid-file', /broken/));
+  const names = write([['a'], [1]], 'biff8', {
+    SheetNames: ['S@S'],
+    Sheets: { 'S@S': sheetOf([['a'], [1]]) },
+  });
+  const wide = names.includes(Buffer.from('S@S', 'utf16le'));
+  const name = names.indexOf(Buffer.from('S@S', wide ? 'utf16le' : 'latin1'));
+  names[name + (wide ? 2 : 1)] = 0x02;
+  await assert.rejects(open(names), fails('invalid-file', /name of a sheet has control characters/));
+});
+
 test('a signal ends the opening, a pass and the process', async () => {
   const rows = Array.from({ length: 10_000 }, (_, index): Value[] => [index, `text ${index}`]);
   const bytes = write([['a', 'b'], ...rows], 'biff8');

@@ -17,6 +17,7 @@ import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spr
 import { CellValues } from '../xlsx/cell-values.ts';
 import { SharedStrings } from '../xlsx/shared-strings.ts';
 import type { Styles } from '../xlsx/styles.ts';
+import { refuseControlCharacters } from '../xlsx/workbook.ts';
 import * as blocks from './cell-blocks.ts';
 import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
 
@@ -110,6 +111,7 @@ interface SheetFormats extends Styles {
 
 async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
   const reported = await readJson<blocks.ReportedSheet[]>(run, blocks.SHEETS);
+  for (const { name } of reported) refuseControlCharacters(name);
   const visibilities = ['visible', 'hidden', 'veryHidden'] as const;
   return reported.map((sheet) => ({
     name: sheet.name,

@@ -24,6 +24,7 @@ import { errorTexts, unknownErrorText } from '../error-texts.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
+import { countCells } from './count-cells.ts';
 import { decryptRecords } from './decrypt-records.ts';
 
 /** Exported, but missing in the library's types. */
@@ -119,7 +120,11 @@ function readCompoundFile(file: Buffer): WorkBook {
   const container = CFB.read(file, { type: 'buffer' });
   const has = (stream: string): boolean => CFB.find(container, stream) !== null;
   if (has('EncryptedPackage')) throw new Fault('encrypted');
-  for (const name of ['/Workbook', '/Book']) decryptStream(CFB.find(container, name));
+  for (const name of ['/Workbook', '/Book']) {
+    const entry = CFB.find(container, name);
+    decryptStream(entry);
+    if (entry !== null && countCells(entry.content) > blocks.maxCells) throw new Fault('too-many-cells');
+  }
   if (!has('/Workbook') && !has('/Book')) {
     if (has('WordDocument')) throw new Fault('word-document');
     if (has('PowerPoint Document')) throw new Fault('presentation');
@@ -242,6 +247,8 @@ function writeCell(
   if (type === 'n' && typeof value === 'number') {
     writer.number(column, formatIndices.get((cell.z ?? 'General') as string) ?? 0, value);
   } else if (type === 's' && value !== undefined) {
+    // No program writes one: the library has taken other bytes for a text.
+    if (String(value).includes('\0')) throw new Fault('broken');
     writer.text(column, blocks.STRING_CELL, String(value));
   } else if (type === 'b') {
     writer.flag(column, value ? blocks.TRUE_CELL : blocks.FALSE_CELL);

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { encrypted } from '../xlsx/zip-container.ts';
-import { FAILED, frameHeadBytes, type ReaderFault } from './cell-blocks.ts';
+import { FAILED, frameHeadBytes, maxCells, type ReaderFault } from './cell-blocks.ts';
 
 /** A file as the process takes it: once, from its start. */
 export interface ReaderInput {
@@ -200,6 +200,8 @@ export class ReaderRun {
         return notAWorkbook('a PowerPoint presentation');
       case 'no-workbook':
         return notAWorkbook('an Office file of another kind');
+      case 'too-many-cells':
+        return limitExceeded(`The workbook has too many cells. ${remedy}`, maxCells, 'cells');
       default:
         return this.#brokenError(new Error(this.#errorText));
     }

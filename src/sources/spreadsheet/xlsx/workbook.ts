@@ -83,6 +83,7 @@ export async function readWorkbook(
  * @throws AppError `unsupported-file` where the package is something else, `invalid-file`
  */
 export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart> {
+  if (isNumbers(container)) throw notAWorkbook('a Numbers document (.numbers)');
   const relationships = await readRelationships(container, '');
   for (const related of relationships.values()) {
     if (related.type !== 'officeDocument') continue;
@@ -99,6 +100,11 @@ export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart
     'unsupported-file',
     'The file is a zip file of another kind, not an Excel workbook. Where a workbook is in it, unpack it and send that.',
   );
+}
+
+/** Newer documents have their parts in the zip file, older ones in another zip file within it. */
+function isNumbers(container: ZipContainer): boolean {
+  return container.find('Index/Document.iwa') !== undefined || container.find('Index.zip') !== undefined;
 }
 
 /** Named by the part's extension and folder, which is enough to tell the person what the file is. */
@@ -131,11 +137,25 @@ function refuseRepeatedParts(sheets: WorkbookSheet[]): void {
 export function addSheet(sheets: FoundSheet[], sheet: FoundSheet): void {
   if (sheets.length === maxSheets)
     throw limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');
+  refuseControlCharacters(sheet.name);
   if (sheet.name.length > maxSheetNameLength) {
     throw limitExceeded('The name of a sheet is too long', maxSheetNameLength, 'characters');
   }
   sheets.push(sheet);
 }
+
+/** A name that no program writes: something else was taken for the name of a sheet. */
+export function refuseControlCharacters(sheetName: string): void {
+  if (!controlCharacter.test(sheetName)) return;
+  throw new AppError(
+    'invalid-file',
+    'The workbook is broken: the name of a sheet has control characters. Open it in a spreadsheet program and save it as .xlsx.',
+  );
+}
+
+/** Characters that XML 1.0 does not have. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controlCharacter = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
 export interface FoundSheet {
   name: string;
