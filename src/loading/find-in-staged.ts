@@ -4,10 +4,10 @@
  */
 import { type ClientBase, DatabaseError } from 'pg';
 import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
-import { indexRows } from '../tables/staging.ts';
+import { analyzeStagingTable, indexRows } from '../tables/staging.ts';
 import type { SentRows, Violation } from '../tables/violations.ts';
 import { findViolations, type RowPlaces } from './find-violations.ts';
-import { type MoveOptions, type Shapes, tryRows } from './move-rows.ts';
+import { type MoveOptions, type Shapes, stagedNames, tryRows } from './move-rows.ts';
 import type { Problems } from './problems.ts';
 
 export interface StagedLoad extends MoveOptions {
@@ -32,6 +32,11 @@ export async function findInStaged(
   shapes: Shapes,
 ): Promise<string[]> {
   const told = rules.filter((rule) => isToldBySent(rule, load, places, shapes));
+  const readNames = told.flatMap((rule) => [
+    ...columnsRead(rule),
+    ...(rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : []),
+  ]);
+  await client.query(analyzeStagingTable(stagedNames(readNames, load.columns)));
   const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load, shapes) };
   const isReal = load.changesRows
     ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load, shapes, places)

@@ -15,7 +15,6 @@ import {
   type ConflictKey,
   type ConflictRule,
   createStagingTable,
-  findSurplusRows,
   maxStagedColumns,
   movedRows,
   rowNumberColumn,
@@ -50,6 +49,7 @@ import {
   moveRows,
   type Refusal,
   Shapes,
+  setSurplusApart,
   shapesWithKey,
   sourcesOf,
 } from './move-rows.ts';
@@ -303,7 +303,7 @@ async function loadStaged<Result>(
         const inputCheck = await makeInputCheck(client, columns);
         const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
         // Those that were set apart for the move were undone with it.
-        if (conflict) await client.query(findSurplusRows(staged, conflict));
+        if (conflict) await setSurplusApart(client, staged, conflict);
         const findRow = async (column: number) =>
           (await findRefusedRow(client, move, shapes, refusal)) ?? findRowWithout(client, shapes, column);
         const failed = { relation, columns, brought: shapes.common(), error };

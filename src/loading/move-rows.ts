@@ -13,6 +13,8 @@ import {
 } from '../postgres/sqlstate.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import {
+  analyzeStagingTable,
+  analyzeSurplusTable,
   builtInInputCheck,
   type ConflictKey,
   type ConflictRule,
@@ -133,6 +135,7 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
   const { conflict, isBare } = options;
   const updates = conflict?.action === 'update' && !isBare;
   if (updates) await client.query(createUpdateCounter);
+  if (conflict) await client.query(analyzeStagingTable(stagedNames(conflict.key.columns, options.columns)));
   await client.query('SAVEPOINT "rows"');
   let merged = 0;
   let existing: number | undefined;
@@ -181,11 +184,26 @@ async function prepareConflicts(
 ): Promise<number | undefined> {
   const inputCheck = await findInputCheck(client, columns);
   const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
-  await client.query(findSurplusRows(staged, conflict));
+  await setSurplusApart(client, staged, conflict);
   if (conflict.action === 'update' && !isBare && conflict.shapes.length > 1) {
     await client.query(lockExistingRows(relation, staged, conflict));
   }
   return countsExisting ? readCount(client, countExistingKeys(relation, staged, conflict)) : undefined;
+}
+
+/** @param staged the staging table, or `typedStagingTable` */
+export async function setSurplusApart(
+  client: ClientBase,
+  staged: string,
+  conflict: ConflictRule,
+): Promise<void> {
+  await client.query(findSurplusRows(staged, conflict));
+  await client.query(analyzeSurplusTable);
+}
+
+/** Those of the names that the staging table has: a rule may read columns that no row brings. */
+export function stagedNames(names: readonly string[], columns: LoadColumn[]): string[] {
+  return names.filter((name) => columns.some((column) => column.name === name));
 }
 
 async function retryAfterDeadlocks<Result>(

@@ -112,6 +112,20 @@ export function isOneOf(alias: string, shapes: readonly number[]): string {
   return shapes.length === 0 ? 'false' : `${alias}.${shapeColumn} IN (${shapes.join(', ')})`;
 }
 
+/**
+ * Lets PostgreSQL count the staged rows. Autovacuum never looks at temporary tables, and without statistics PostgreSQL
+ * assumes that a shape has 0.5 % of the rows: it then joins large tables row by row.
+ *
+ * @param columns the columns that the next statements read
+ */
+export function analyzeStagingTable(columns: readonly string[]): Statement {
+  const names = [...new Set(columns)].map((name) => `, ${quoteIdentifier(name)}`).join('');
+  return { text: `ANALYZE ${stagingTable} (${shapeColumn}, ${rowNumber}${names})` };
+}
+
+/** The same for the rows that `findSurplusRows` set apart. */
+export const analyzeSurplusTable: Statement = { text: `ANALYZE ${surplusTable}` };
+
 /** How many rows `findSurplusRows` set apart. */
 export const countSurplusRows: Statement = { text: `SELECT count(*)::int FROM ${surplusTable}` };
 

@@ -119,8 +119,10 @@ function numbered({ relation, conflict, shapesWithout }: SentRows, judged: strin
     ...(without.length > 0 ? [`${shapeColumn} NOT IN (${without.join(', ')})`] : []),
   ];
   if (conditions.length === 0) return `(SELECT ${number}, * FROM ${relation} sent)`;
+  // OFFSET keeps PostgreSQL from looking for surplus rows last: after a search that it expects to find one row, it would
+  // read the whole surplus table for each row that is found.
   return `(SELECT * FROM (SELECT ${number}, ctid AS ${place}, * FROM ${relation} sent) placed
-WHERE ${conditions.join(' AND ')})`;
+WHERE ${conditions.join(' AND ')} OFFSET 0)`;
 }
 
 /** Of these rows PostgreSQL looks at the key alone. */
@@ -192,18 +194,19 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number):
     const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
     return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
   });
-  const isIn = (referenced: string): string =>
-    `EXISTS (SELECT FROM ${referenced} r WHERE ${same.join(' AND ')})`;
   // A table that is made has, until the end, another name, or none of the rows.
   const places = [
     ...(rule.isSelf ? [numbered(sent)] : []),
     ...(rule.isSelf && !sent.existing ? [] : [quoteQualified(rule.referencedSchema, rule.referencedTable)]),
   ];
-  const isMissing = places.map((place) => `NOT ${isIn(place)}`).join(' AND ');
+  // The two places are searched as one. PostgreSQL expects that only one row has no match in the first place. With two
+  // searches it would read the whole second place for each row that has none.
+  const referenced = rule.referencedColumns.map(quoteIdentifier).join(', ');
+  const all = places.map((place) => `SELECT ${referenced} FROM ${place} place`).join(' UNION ALL ');
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, rule.columns)} s
-WHERE ${allPresent('s', rule.columns)} AND ${isMissing}${isNotSkipped('s', sent)}
+WHERE ${allPresent('s', rule.columns)} AND NOT EXISTS (SELECT FROM (${all}) r WHERE ${same.join(' AND ')})${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }

@@ -11,6 +11,9 @@ import { type ServiceClient, serviceClient, testEnvironment } from './service.ts
 /** One that hangs must not take the tests with it. */
 const endTimeoutMs = 30_000;
 
+/** Linux counts processor time for programs in hundredths of a second (USER_HZ). */
+const msPerTick = 10;
+
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
 export interface ChildService extends ServiceClient {
@@ -22,6 +25,8 @@ export interface ChildService extends ServiceClient {
   /** The most memory that it has held so far, or since `resetPeakMemory`; undefined where the platform does not tell. */
   peakMemoryBytes(): number | undefined;
   resetPeakMemory(): void;
+  /** The processor time that the process has used so far; undefined if the platform does not tell. */
+  processorMs(): number | undefined;
 }
 
 export async function startChildService(
@@ -70,6 +75,13 @@ export async function startChildService(
     resetPeakMemory: () => {
       // proc(5): 5 sets the peak resident set size to the current one.
       if (process.platform === 'linux') writeFileSync(`/proc/${child.pid}/clear_refs`, '5');
+    },
+    processorMs: () => {
+      if (process.platform !== 'linux') return undefined;
+      const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
+      // proc(5): utime and stime are the fields 14 and 15. The name, field 2, stands in parentheses and may contain spaces.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return (Number(fields[11]) + Number(fields[12])) * msPerTick;
     },
   };
 }
