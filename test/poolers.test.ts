@@ -2,6 +2,7 @@
  * Runs the service behind PgBouncer, in both pool modes, on a database whose own settings give texts another meaning.
  */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -172,6 +173,37 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
         counts,
         names.map(() => (round === 0 ? [200, 2, 0] : [200, 1, 1])),
       );
+    }
+  });
+
+  test('a role that another program set in the sessions does not count', async () => {
+    const role = `left_over_${randomBytes(4).toString('hex')}`;
+    const programs = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const program = new pg.Client(pooler.urlOf(service.database.url));
+        await program.connect();
+        return program;
+      }),
+    );
+    const inEachSession = async (statement: string) => {
+      for (const program of programs) await program.query('BEGIN READ WRITE');
+      for (const program of programs) await program.query(statement);
+      for (const program of programs) await program.query('COMMIT');
+    };
+    const { adminUrl, url } = service.database;
+    const admin = new pg.Client(adminUrl ?? url);
+    await admin.connect();
+    const user = decodeURIComponent(new URL(url).username);
+    await admin.query(`BEGIN READ WRITE; CREATE ROLE ${role}; GRANT ${role} TO "${user}"; COMMIT`);
+    try {
+      await inEachSession(`SET ROLE ${role}`);
+      const table = { columns: [{ name: 'n', type: 'integer' }] };
+      const created = await service.post(`/table/${role}`, { table });
+      assert.equal(created.status, 201, JSON.stringify(created.body));
+    } finally {
+      await inEachSession('RESET ROLE');
+      await admin.query(`BEGIN READ WRITE; DROP ROLE ${role}; COMMIT`);
+      for (const client of [admin, ...programs]) await client.end();
     }
   });
 

@@ -34,6 +34,8 @@ const fixedSettings: Record<string, string> = {
   row_security: 'on',
   // The administrator's value holds, but not one that another program left in a session that a pooler shares.
   search_path: 'DEFAULT',
+  // As whom results are read and written: neither may this be left over.
+  role: 'DEFAULT',
   // The transaction waits while a client sends its body. BODY_IDLE_TIMEOUT_MS and MIN_BODY_BYTES_PER_SECOND limit this.
   idle_in_transaction_session_timeout: '0',
   // Our statements are short; compiling one takes longer than running it.
