@@ -1,5 +1,6 @@
 /** Problems that PostgreSQL finds name the data row, however many pages lie between the rows (docs/decisions/0005). */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { startTestService, type TestService } from './support/service.ts';
 
@@ -48,6 +49,29 @@ test('in a table that the upload makes', async () => {
   const { status, body } = await service.post('/table/made/upload/json', { table, data: rowsWithProblems() });
   assert.equal(status, 422);
   assert.deepEqual(named(body), expected);
+});
+
+test('in a table that the upload makes by way of staged rows, short ones among long ones', async () => {
+  const count = 3000;
+  const data: Record<string, unknown>[] = Array.from({ length: count }, (_, index) => {
+    const noise = createHash('sha512').update(`${index}`).digest('hex').repeat(16);
+    return {
+      id: index + 1,
+      filler: noise.slice(0, [1900, 300, 20][Number(`0x${noise[0]}`) % 3]),
+      words: 'a',
+    };
+  });
+  for (let row = 2000; row < count; row += 100) data[row]!.id = row - 999;
+  const columns = [...table.columns, { name: 'words', type: 'tsvector' }];
+  const staged = { ...table, columns };
+  const { body } = await service.post('/table/staged/upload/json', { table: staged, data });
+  assert.deepEqual(
+    named(body),
+    Array.from({ length: 10 }, (_, index) => [
+      2001 + 100 * index,
+      `must be unique: also in row ${1001 + 100 * index}`,
+    ]),
+  );
 });
 
 test('in a table with rows and free space between them', async () => {

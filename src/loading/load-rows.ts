@@ -296,7 +296,9 @@ async function loadStaged<Result>(
         const rules = await readRules();
         if (!refusal) {
           // The table is new: its keys were refused, and its rows are in it.
-          const moved = movedRows(relation, inMovingOrder({ conflict }, shapes), conflict !== undefined);
+          const brought = shapes.common().map((position) => columns[position]!);
+          const order = inMovingOrder({ conflict }, shapes);
+          const moved = movedRows(relation, brought, isStagedAsText, order, conflict !== undefined);
           return findInMoved(client, error, { relation: moved, conflict }, rules, places, problems);
         }
         const before = problems.count;

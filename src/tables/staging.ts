@@ -227,23 +227,25 @@ export function mergeShape(
   range?: { from: number; to: number },
 ): Statement {
   const names = columns.map((column) => quoteIdentifier(column.name));
-  const stagedValue = (column: LoadColumn) => {
-    const value = `s.${quoteIdentifier(column.name)}`;
-    return isText(column) ? readAsType(value, column) : value;
-  };
+  const read = (column: LoadColumn) => stagedValue(column, isText);
   const isKept = conflict ? ` AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)` : '';
   const isInRange = range ? ` AND s.${rowNumber} >= ${range.from} AND s.${rowNumber} < ${range.to}` : '';
   const meetsOthers = conflict !== undefined && hasKey;
   // Uploads that lock rows in the order of the key wait for each other, and never in a circle.
   const keyColumns = meetsOthers ? staged(conflict.key, columns) : [];
-  const order = [...keyColumns.map(stagedValue), `s.${rowNumber}`].join(', ');
+  const order = [...keyColumns.map(read), `s.${rowNumber}`].join(', ');
   // OFFSET keeps PostgreSQL from merging the two queries: the condition must see the rows one by one, in their order.
   return {
     text: `INSERT INTO ${relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE
-SELECT ${columns.map(stagedValue).join(', ')} FROM (
+SELECT ${columns.map(read).join(', ')} FROM (
 SELECT * FROM ${stagingTable} s WHERE s.${shapeColumn} = ${shape}${isKept}${isInRange} ORDER BY ${order} OFFSET 0) s
 WHERE pg_catalog.setval('${progress}', s.${rowNumber}) > 0 ${meetsOthers ? onConflict(conflict, columns, tableColumns) : ''}`,
   };
+}
+
+function stagedValue(column: LoadColumn, isText: (column: LoadColumn) => boolean): string {
+  const value = `s.${quoteIdentifier(column.name)}`;
+  return isText(column) ? readAsType(value, column) : value;
 }
 
 /**
@@ -291,20 +293,37 @@ function sameKey({ columns, equals }: ConflictKey): string {
 }
 
 /**
- * The rows as they were moved into an empty table, with what PostgreSQL filled in, in the order of the staging table.
+ * The rows as they were moved into an empty table, with what PostgreSQL filled in, in the order of the staging table. Rows are
+ * paired by what they brought, as INSERT puts a row that does not fit into the last page where there is room; only
+ * among equal ones does the order in the table count.
  *
  * @param relation quoted
+ * @param brought the columns that every row has
  * @param order the shapes in the order in which they were moved
  * @param hasSurplus `findSurplusRows` set rows apart, which have no values here
  */
-export function movedRows(relation: string, order: readonly number[], hasSurplus: boolean): string {
+export function movedRows(
+  relation: string,
+  brought: LoadColumn[],
+  isText: (column: LoadColumn) => boolean,
+  order: readonly number[],
+  hasSurplus: boolean,
+): string {
   const place = quoteIdentifier(`tablewright moved ${unlike}`);
+  const content = quoteIdentifier(`tablewright content ${unlike}`);
+  const stored = brought.map(({ name }) => `t.${quoteIdentifier(name)}`);
   const isMoved = hasSurplus ? `NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)` : 'true';
   return `(SELECT s.row_id AS ctid, s.${shapeColumn}, t.* FROM (
-SELECT s.ctid AS row_id, s.${shapeColumn}, CASE WHEN ${isMoved} THEN row_number() OVER (
-PARTITION BY ${isMoved} ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeColumn}), s.${rowNumber}) END AS ${place}
-FROM ${stagingTable} s) s
-LEFT JOIN (SELECT row_number() OVER (ORDER BY t.ctid) AS ${place}, t.* FROM ${relation} t) t ON t.${place} = s.${place})`;
+SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
+  ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeColumn}), s.${rowNumber}) AS place
+FROM (SELECT s.ctid AS row_id, s.${shapeColumn}, s.${rowNumber}, ${isMoved} AS is_moved,
+  ${contentOf(brought.map((column) => stagedValue(column, isText)))} AS content FROM ${stagingTable} s) s) s
+LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${contentOf(stored)} ORDER BY t.ctid) AS ${place},
+  ${contentOf(stored)} AS ${content}, t.* FROM ${relation} t) t ON s.is_moved AND t.${place} = s.place AND t.${content} = s.content)`;
+}
+
+function contentOf(values: string[]): string {
+  return `ROW(${values.join(', ')})::text`;
 }
 
 /** The key's columns that are staged, in the key's order: the same order for every upload. */
