@@ -9,6 +9,7 @@ import { createTableWithin } from '../src/tables/create-table.ts';
 import { describeTable, readLoadColumns } from '../src/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { rolledBack } from './support/rolled-back.ts';
+import { until } from './support/until.ts';
 
 let database: TestDatabase;
 
@@ -759,8 +760,10 @@ test('whoever creates the table without our lock is seen, too', async () => {
 });
 
 async function waitUntilBlocked(): Promise<void> {
-  for (;;) {
-    const { rows } = await database.pool.query('SELECT FROM pg_locks WHERE NOT granted');
-    if (rows.length > 0) return;
-  }
+  await until('a session that waits for a lock', async () => {
+    const { rows } = await database.pool.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  });
 }
