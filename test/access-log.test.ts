@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { beginUpload, rawRequest } from './support/raw-http.ts';
+import { until } from './support/until.ts';
 
 const workbook = readFileSync(join(import.meta.dirname, '..', 'examples', 'orders.xlsx'));
 
@@ -31,18 +31,17 @@ interface Line {
 
 /** The lines of a request, once there is one: it is written after the answer. */
 async function linesOf(fits: (line: Line) => boolean): Promise<Line[]> {
-  const deadline = performance.now() + 60_000;
-  for (;;) {
-    assert(performance.now() < deadline, 'the line was not written');
-    const lines = service
+  let lines: Line[] = [];
+  await until('the line in the log', () => {
+    lines = service
       .output()
       .split('\n')
       .filter((line) => line.startsWith('{') && line.endsWith('}'))
       .map((line) => JSON.parse(line) as Line)
       .filter(fits);
-    if (lines.length > 0) return lines;
-    await sleep(20);
-  }
+    return lines.length > 0;
+  });
+  return lines;
 }
 
 async function lineOf(answer: { headers: Headers }): Promise<Omit<Line, 'ms' | 'time'>> {

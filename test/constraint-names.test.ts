@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 let service: TestService;
 let admin: pg.Client;
@@ -302,7 +303,7 @@ suite('a given name that another relation has', () => {
       async function* body() {
         yield Buffer.from(`{"table":${JSON.stringify(table)},"data":[{"a":1}`);
         // Once the upload has begun to make its table.
-        while ((await pending()) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+        await until('the upload to make its table', async () => (await pending()) > 0);
         await service.rows(`CREATE TABLE ${schema}.taken ()`);
         yield Buffer.from(']}');
       }
@@ -328,7 +329,7 @@ suite('a given name that another relation has', () => {
     await service.rows('CREATE TABLE replaced.t (b text)');
     async function* body() {
       yield Buffer.from(`{"table":${JSON.stringify(unnamed)},"data":[{"a":1}`);
-      while ((await pending()) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      await until('the upload to make its table', async () => (await pending()) > 0);
       await service.rows('CREATE TABLE replaced.t_a_key ()');
       yield Buffer.from(']}');
     }

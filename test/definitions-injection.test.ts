@@ -1,6 +1,6 @@
 /**
  * Hostile text in every field of a definition: the asked-for table appears, to the letter, or nothing does. The
- * catalogue is the witness, and the clock.
+ * catalogue is the witness, and the time limit of a statement: a sleep that is injected exceeds it.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -18,19 +18,19 @@ const statements = [
   'CREATE ROLE intruder SUPERUSER',
   'COMMIT',
   'ROLLBACK',
-  'SELECT pg_sleep(60)',
+  'SELECT pg_sleep(3600)',
   "COPY victim FROM PROGRAM 'sleep 60'",
   "COPY victim TO '/tmp/intruder'",
-  'DO $x$ BEGIN PERFORM pg_sleep(60); END $x$',
+  'DO $x$ BEGIN PERFORM pg_sleep(3600); END $x$',
   'SET ROLE postgres',
   'LISTEN intruder',
   'INSERT INTO victim VALUES (666)',
 ];
 
 const calls = [
-  'pg_sleep(60)',
+  'pg_sleep(3600)',
   "pg_sleep_for('1 minute')",
-  'pg_catalog.pg_sleep(60)',
+  'pg_catalog.pg_sleep(3600)',
   '"pg_sleep"(60)',
   "pg_read_file('/etc/passwd')",
   "pg_read_binary_file('/etc/passwd')",
@@ -47,22 +47,22 @@ const calls = [
   'public.now()',
   "setval('numbers', 666)",
   "nextval('numbers; drop table victim')",
-  "nextval('pg_sleep(60)')",
+  "nextval('pg_sleep(3600)')",
   "nextval((SELECT 'numbers'))",
-  'now(pg_sleep(60))',
-  'timezone(pg_sleep(60)::text, now())',
+  'now(pg_sleep(3600))',
+  'timezone(pg_sleep(3600)::text, now())',
   "to_char(now(), (SELECT string_agg(a::text, '') FROM victim))",
   "to_char(now(), 'x'); DROP TABLE victim",
-  'now() + pg_sleep(60)',
+  'now() + pg_sleep(3600)',
   "now()::text || pg_read_file('/etc/passwd')",
-  'random(pg_sleep(60))',
+  'random(pg_sleep(3600))',
   "jsonb_build_object('a', pg_read_file('/etc/passwd'))",
   'json_build_array((select 1))',
-  "'x'::regproc(pg_sleep(60))",
+  "'x'::regproc(pg_sleep(3600))",
   "'pg_sleep'::regproc",
   '\'x\'::text COLLATE "C"',
   "'x'::text || intrude()",
-  "'x'::varchar(pg_sleep(60))",
+  "'x'::varchar(pg_sleep(3600))",
   "'x'::varchar((select 1))",
   "'1'::int4; DROP TABLE victim",
   "'{1}'::int[intrude()]",
@@ -70,11 +70,11 @@ const calls = [
   "U&'\\0027; DROP TABLE victim; --'",
   '$$x$$',
   '$$; DROP TABLE victim; --$$',
-  'CASE WHEN true THEN pg_sleep(60) END',
-  '(SELECT pg_sleep(60))',
-  'ARRAY[pg_sleep(60)]',
-  'CAST(pg_sleep(60) AS text)',
-  'CURRENT_TIMESTAMP(pg_sleep(60))',
+  'CASE WHEN true THEN pg_sleep(3600) END',
+  '(SELECT pg_sleep(3600))',
+  'ARRAY[pg_sleep(3600)]',
+  'CAST(pg_sleep(3600) AS text)',
+  'CURRENT_TIMESTAMP(pg_sleep(3600))',
   'CURRENT_USER; DROP TABLE victim',
   'intrude',
   '#{intrude()}',
@@ -269,9 +269,7 @@ for (const [field, ask] of Object.entries(fields)) {
     let created = 0;
     for (const text of hostile) {
       const request = ask(text);
-      const started = performance.now();
       if (await tryOne(request)) created++;
-      assert.ok(performance.now() - started < 20_000, `slow: ${text.slice(0, 100)}`);
     }
     if (['table_name', 'column name', 'default of a text', 'constraint name'].includes(field))
       assert.ok(created > 100);
@@ -281,6 +279,7 @@ for (const [field, ask] of Object.entries(fields)) {
 
 async function tryOne(request: Asked): Promise<boolean> {
   return rolledBack(database.pool, async (client) => {
+    await client.query("SET LOCAL statement_timeout = '60s'");
     const before = await transactionOf(client);
     let result: Awaited<ReturnType<typeof createTableWithin>> | undefined;
     try {
@@ -292,6 +291,7 @@ async function tryOne(request: Asked): Promise<boolean> {
       );
       assert.ok(JSON.stringify({ detail: error.detail, errors: error.errors }).isWellFormed());
       assert.doesNotMatch(error.detail, /intruded|root:/);
+      assert.notEqual(error.code, 'database-busy');
     }
     assert.equal(await transactionOf(client), before, 'the transaction was ended from inside');
     if (result === undefined) assert.deepEqual(await objects(client), baseline);

@@ -87,7 +87,9 @@ async function isRunning(pid: number): Promise<boolean> {
 
 test('data, secrets and address stay across starts; nothing is left running', async () => {
   const dataDir = join(folder, 'plain');
+  const firstBegun = performance.now();
   const first = await start('plain');
+  const firstStartMs = performance.now() - firstBegun;
   await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS a');
   const pid = await postmasterPid(dataDir);
   await first.stop();
@@ -100,8 +102,8 @@ test('data, secrets and address stay across starts; nothing is left running', as
   assert.equal(second.url, first.url);
   assert.deepEqual(await query(second.url, 'SELECT a FROM kept'), [{ a: 1 }]);
   await second.stop();
-  // 60 ms on an idle machine.
-  assert(startMs < 1000, `${startMs} ms`);
+  // The first start makes a cluster and a database, which takes about twenty times as long as the second.
+  assert(startMs < firstStartMs / 2, `${startMs} ms, and the first start ${firstStartMs} ms`);
 });
 
 test('the service’s role owns its database, makes schemas and roles, and is no superuser', async () => {

@@ -16,6 +16,7 @@ import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 const table = {
   columns: [
@@ -81,17 +82,9 @@ function assertPassing(answer: TestAnswer, code: 'database-busy' | 'database-una
   return detail;
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + 20_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < giveUpAt, 'waited too long');
-    await sleep(10);
-  }
-}
-
 /** No connection of the service is in the middle of anything. */
 async function assertIdle(service: TestService): Promise<void> {
-  await until(async () => {
+  await until('the connections to be idle', async () => {
     const busy = await service.rows(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright' AND state <> 'idle'`,
     );
@@ -332,7 +325,7 @@ suite('a backend that is ended', () => {
     await holder.query('BEGIN; LOCK TABLE gate');
     const answer = service.post('/table/behind/upload/json', { table: foreign, data: [{ a: 1 }] });
     const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright' AND wait_event_type = 'Lock'`;
-    await until(async () => (await service.rows(waiting)).length > 0);
+    await until('a session that waits', async () => (await service.rows(waiting)).length > 0);
     await service.rows(`SELECT pg_terminate_backend(pid) FROM (${waiting}) waiting`);
     assertPassing(await answer, 'database-unavailable');
     await holder.query('ROLLBACK');

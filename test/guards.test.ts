@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestService, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 let service: TestService;
 before(async () => {
@@ -68,8 +69,11 @@ test('a sender that is slow keeps no reader of the table waiting that it empties
     headers: { 'content-type': 'application/json' },
     body,
   });
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  await service.rows("BEGIN; SET LOCAL lock_timeout = '100ms'; SELECT count(*) FROM slow; COMMIT");
+  const isUploading = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'tablewright' AND state <> 'idle'`;
+  await until('the upload to begin', async () => (await service.rows(isUploading)).length > 0);
+  // Fails at once where somebody holds the table.
+  await service.rows('BEGIN; LOCK TABLE slow IN ACCESS SHARE MODE NOWAIT; COMMIT');
   finish();
   assert.equal((await sending).status, 200);
   assert.deepEqual(await service.rows('SELECT a FROM slow ORDER BY a'), [{ a: 1 }, { a: 2 }]);

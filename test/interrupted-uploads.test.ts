@@ -12,6 +12,7 @@ import {
   type TestAnswer,
   type TestService,
 } from './support/service.ts';
+import { until } from './support/until.ts';
 
 let service: TestService;
 
@@ -89,14 +90,6 @@ async function activity(): Promise<{ pid: number; query: string }[]> {
     `SELECT pid, query FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright' AND state <> 'idle'`,
   );
   return rows as { pid: number; query: string }[];
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + 10_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < giveUpAt, `waited too long for ${what}`);
-    await sleep(10);
-  }
 }
 
 async function assertNothingLeft(name: string): Promise<void> {
@@ -219,7 +212,7 @@ suite('a connection to PostgreSQL that ends in the middle', () => {
     await service.rows(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright'",
     );
-    await sleep(100);
+    await until('the connections to end', async () => (await activity()).length === 0);
     socket.write(Buffer.concat([chunk(`${lastRow}]}`), Buffer.from('0\r\n\r\n')]));
     assertProblem(await answer, 503, 'database-unavailable');
     await assertNothingLeft(name);
@@ -267,7 +260,10 @@ suite('a service that ends in the middle', () => {
     const answers = [quickSocket, slowSocket, silentSocket].map(answerOf);
     const ended = child.end('SIGTERM');
     let readiness = await child.get('/readyz');
-    for (; readiness.status === 200; readiness = await child.get('/readyz')) await sleep(10);
+    await until('the service to be stopping', async () => {
+      readiness = await child.get('/readyz');
+      return readiness.status !== 200;
+    });
     assertProblem(readiness, 503, 'shutting-down');
     assert.equal((await child.get('/healthz')).status, 200);
     assertProblem(await child.post(`/table/${nextTable()}`, { table }), 503, 'shutting-down');

@@ -10,6 +10,7 @@ import pg from 'pg';
 import { findPgBouncer, type Pooler, type PoolMode, startPooler } from './support/pooler.ts';
 import { beginUpload, chunk } from './support/raw-http.ts';
 import { startTestService, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
 
@@ -223,7 +224,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     assert.match(String(answer), /^HTTP\/1\.1 200 /);
   });
 
-  test('a client that goes away ends its waiting statement', { timeout: 60_000 }, async () => {
+  test('a client that goes away ends its waiting statement', async () => {
     await service.post('/table/locked', { table: { columns: [{ name: 'n', type: 'integer' }] } });
     const locking = new pg.Client(service.database.url);
     await locking.connect();
@@ -237,9 +238,9 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
       { signal: caller.signal },
     );
     upload.catch(() => {});
-    while ((await waiters()) !== 1) await sleep(20);
+    await until('the upload to wait for the lock', async () => (await waiters()) === 1);
     caller.abort();
-    while ((await waiters()) !== 0) await sleep(20);
+    await until('the wait to end', async () => (await waiters()) === 0);
     await locking.query('ROLLBACK');
     await locking.end();
     assert.deepEqual(await service.rows('SELECT * FROM locked'), []);

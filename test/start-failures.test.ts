@@ -6,7 +6,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
 import { findBinaries } from '../src/postgres/embedded/binaries.ts';
@@ -16,6 +15,7 @@ import { freePort } from './support/free-port.ts';
 import { findPgBouncer, startPooler } from './support/pooler.ts';
 import { secret } from './support/service.ts';
 import { startThrowAwayServer, type ThrowAwayServer } from './support/throw-away-server.ts';
+import { until } from './support/until.ts';
 
 const certificates = join(import.meta.dirname, 'support', 'certificates');
 const authority = join(certificates, 'ca.pem');
@@ -240,7 +240,7 @@ describe('a service does not start and says what to do, for', () => {
     await Promise.all(taken.map((client) => client.end()));
     // The server gives a connection's place back a moment later.
     const others = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE usename = 'tablewright'`;
-    while ((await admin.query(others)).rows[0].n > 0) await sleep(10);
+    await until('the connections to end', async () => (await admin.query(others)).rows[0].n === 0);
   });
 
   test('a parameter that PgBouncer refuses', {

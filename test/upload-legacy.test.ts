@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as library from '@e965/xlsx';
 import { assertProblem, places } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 let service: TestService;
 
@@ -280,15 +280,11 @@ for (const path of ['/table/left/upload/excel', '/api/v1/inspect/excel']) {
     const form = new FormData();
     form.append('file', new Blob([new Uint8Array(write([['a'], [1]], 'biff8'))]), 'a.xls');
     const answer = service.request('POST', path, { body: form, signal: gone.signal });
-    const giveUpAt = performance.now() + 10_000;
-    const until = async (holds: () => boolean, what: string) => {
-      for (; !holds(); await sleep(1)) assert.ok(performance.now() < giveUpAt, `waited too long for ${what}`);
-    };
-    await until(() => readerPids().length === 1, 'the reader to start');
+    await until('the reader to start', () => readerPids().length === 1);
     // As one that is long at work.
     process.kill(readerPids()[0]!, 'SIGSTOP');
     gone.abort();
     await assert.rejects(answer);
-    await until(() => readerPids().length === 0, 'the reader to end');
+    await until('the reader to end', () => readerPids().length === 0);
   });
 }

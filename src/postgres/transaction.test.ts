@@ -3,6 +3,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { until } from '../../test/support/until.ts';
 import { AppError } from '../errors.ts';
 import { copyFrom } from './copy.ts';
 import { createPool } from './pool.ts';
@@ -33,14 +34,6 @@ afterEach(async () => {
   });
   await pool.query('TRUNCATE t');
 });
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + 20_000;
-  while (!(await holds())) {
-    assert(performance.now() < giveUpAt, `waited too long for ${what}`);
-    await sleep(5);
-  }
-}
 
 /** Waits until a connection of the pool waits for that: `PgSleep`, `advisory`. */
 async function untilWaitsFor(event: string): Promise<void> {

@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { after, before, mock, suite, test } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { CellSink } from './cell-sink.ts';
 import { pauseBetweenSlices } from './share-turns.ts';
 
 const greedy = { drain: () => undefined } as CellSink;
 
+/** A clock that only work moves: a machine that pauses this process does not change the result. */
+let now = 0;
+before(() => mock.method(performance, 'now', () => now));
+after(() => mock.restoreAll());
+
 function work(milliseconds: number): void {
-  for (const until = performance.now() + milliseconds; performance.now() < until; );
+  now += milliseconds;
 }
 
 async function pushFor(milliseconds: number, sliceMs: number): Promise<void> {
-  for (const until = performance.now() + milliseconds; performance.now() < until; ) {
+  for (const until = now + milliseconds; now < until; ) {
     work(sliceMs);
     await pauseBetweenSlices(greedy);
   }

@@ -10,30 +10,24 @@ const leastMs = 5;
 const rounds = 5;
 
 /**
- * @param work runs synchronously; the size is a count that its time should be proportional to
+ * @param work the size is a count that its time should be proportional to
  * @param size large enough that quadratic work would take far more than a second for 8 times the size
  */
-export function assertLinear(work: (size: number) => unknown, size: number): void {
+export async function assertLinear(work: (size: number) => unknown, size: number): Promise<void> {
   let small = Infinity;
   let large = Infinity;
   for (let round = 0; round < rounds; round++) {
-    small = Math.min(
-      small,
-      threadMs(() => work(size)),
-    );
-    large = Math.min(
-      large,
-      threadMs(() => work(size * factor)),
-    );
+    small = Math.min(small, await threadMs(work, size));
+    large = Math.min(large, await threadMs(work, size * factor));
     if (large < Math.max(small, leastMs) * mostGrowth) return;
   }
   assert.fail(`size ${size} takes ${small} ms and ${factor} times that size ${large} ms`);
 }
 
 /** The processor time that this thread takes for the work, in milliseconds. */
-export function threadMs(work: () => unknown): number {
+async function threadMs(work: (size: number) => unknown, size: number): Promise<number> {
   const before = process.threadCpuUsage();
-  work();
+  await work(size);
   const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1000;
 }

@@ -1,21 +1,27 @@
 /**
  * A client that asks for the same thing again and again, in a process of its own: what it measures is the service, and not
- * a test that is busy with sending. Run by itself it is that process: `steady-client.ts <url> <token> <pause in ms>`.
+ * a test that is busy with sending. Run by itself it is that process: `steady-client.ts <url> <token> <pause in ms> <pid>`.
  */
 import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface SteadyClient {
   /** Settles when the first request was answered: what only a new process is slow at is done then. */
   ready: Promise<void>;
-  /** Ends it, and answers how long each request took that ended after `since` (`Date.now()`), in milliseconds, the shortest first. */
+  /**
+   * Ends it. Returns for each request that ended after `since` (`Date.now()`) how long the service's event loop worked between
+   * the request and its answer, in milliseconds, the shortest first. This is processor time, because what other programs take
+   * from the machine is not the service's doing. Where the platform does not tell it, it is elapsed time.
+   */
   stop(since: number): Promise<number[]>;
 }
 
 /** Asks until it is stopped; `stop` fails where an answer was not 200. */
-export function startSteadyClient(url: URL, token: string, pauseMs: number): SteadyClient {
-  const child = spawn(process.execPath, [import.meta.filename, url.href, token, String(pauseMs)], {
+export function startSteadyClient(url: URL, token: string, pauseMs: number, pid: number): SteadyClient {
+  const parameters = [url.href, token, String(pauseMs), String(pid)];
+  const child = spawn(process.execPath, [import.meta.filename, ...parameters], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -44,18 +50,25 @@ function succeeded(report: Report): Request[] {
   return report;
 }
 
-async function askUntilStopped(url: string, token: string, pauseMs: number): Promise<Request[]> {
+/** The processor time of a process's main thread. */
+function mainThreadMs(pid: number): number {
+  const path = `/proc/${pid}/schedstat`;
+  if (!existsSync(path)) return performance.now();
+  return Number(readFileSync(path, 'utf8').split(' ')[0]) / 1e6;
+}
+
+async function askUntilStopped(url: string, token: string, pauseMs: number, pid: number): Promise<Request[]> {
   let isStopped = false;
   process.stdin.resume().once('end', () => {
     isStopped = true;
   });
   const requests: Request[] = [];
   while (!isStopped) {
-    const startedAt = performance.now();
+    const startedAt = mainThreadMs(pid);
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     const body = await answer.text();
     if (answer.status !== 200) throw new Error(`${answer.status} ${body}`);
-    requests.push({ endedAt: Date.now(), tookMs: performance.now() - startedAt });
+    requests.push({ endedAt: Date.now(), tookMs: mainThreadMs(pid) - startedAt });
     if (requests.length === 1) report([]);
     await sleep(pauseMs);
   }
@@ -67,6 +80,10 @@ function report(report: Report): void {
 }
 
 if (import.meta.main) {
-  const [url, token, pauseMs] = process.argv.slice(2) as [string, string, string];
-  report(await askUntilStopped(url, token, Number(pauseMs)).catch((error) => ({ failed: String(error) })));
+  const [url, token, pauseMs, pid] = process.argv.slice(2) as [string, string, string, string];
+  report(
+    await askUntilStopped(url, token, Number(pauseMs), Number(pid)).catch((error) => ({
+      failed: String(error),
+    })),
+  );
 }

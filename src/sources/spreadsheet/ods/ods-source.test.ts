@@ -594,17 +594,23 @@ test('a few bytes that stand for billions of cells end early, and others get the
       row(text('x', 'table:number-columns-repeated="40"'), 'table:number-rows-repeated="1000000"'),
   );
   const source = await open(buildOds({ body: many }));
+  // In processor time of this thread: other programs may interrupt it.
   let longestMs = 0;
-  let last = performance.now();
+  const begun = process.threadCpuUsage();
+  const threadMs = () => {
+    const { user, system } = process.threadCpuUsage(begun);
+    return (user + system) / 1000;
+  };
+  let last = threadMs();
   const watch = setInterval(() => {
-    longestMs = Math.max(longestMs, performance.now() - last);
-    last = performance.now();
+    longestMs = Math.max(longestMs, threadMs() - last);
+    last = threadMs();
   }, 1);
   const nothing = () => {};
   const sink = { ...recordRows(), column: nothing, beginRow: nothing, cell: nothing, endRow: nothing };
   await assert.rejects(source.read(sink, never), fails('limit-exceeded', /20,000,000 cells/));
   clearInterval(watch);
-  longestMs = Math.max(longestMs, performance.now() - last);
+  longestMs = Math.max(longestMs, threadMs() - last);
   assert.ok(longestMs < 200, `${longestMs} ms`);
   const wide = table(row(text('x', 'table:number-columns-repeated="16384"')));
   await assert.rejects(read({ body: wide }), fails('limit-exceeded', /50 columns/));

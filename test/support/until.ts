@@ -1,0 +1,15 @@
+/** Waits for a state instead of a time: a test that does so is right on a machine of any speed. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Far longer than any state takes to come about on a busy machine. */
+const deadlineMs = 60_000;
+
+/** @param what completes "waited too long for …" */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + deadlineMs;
+  while (!(await holds())) {
+    assert.ok(performance.now() < giveUpAt, `waited too long for ${what}`);
+    await sleep(5);
+  }
+}
