@@ -99,17 +99,17 @@ suite('eight uploads at once', () => {
 suite('more uploads than MAX_UPLOADS', () => {
   let service: TestService;
   before(async () => {
-    service = await startTestService({ MAX_UPLOADS: '2', BODY_IDLE_TIMEOUT_MS: '1000' });
+    service = await startTestService({ MAX_UPLOADS: '2' });
     await service.rows('CREATE TABLE kept (a int PRIMARY KEY); INSERT INTO kept VALUES (1)');
   });
   after(() => service.stop());
 
-  /** An upload that has begun and stands still. */
-  async function hold() {
-    const request = httpRequest(`${service.url}/api/v1/table/held/upload/json?dry_run=true`, {
+  /** An upload that has begun and sends nothing more. */
+  async function hold(by = service) {
+    const request = httpRequest(`${by.url}/api/v1/table/held/upload/json?dry_run=true`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${await service.token()}`,
+        authorization: `Bearer ${await by.token()}`,
         'content-type': 'application/json',
         expect: '100-continue',
       },
@@ -119,16 +119,16 @@ suite('more uploads than MAX_UPLOADS', () => {
     await once(request, 'continue');
     request.write('{"data":[{"a":1}');
     // A request that is let in later and answered: this one has its place by then.
-    await service.get('/table/kept');
+    await by.get('/table/kept');
     return request;
   }
 
-  const post = () => service.post('/table/new/upload/json?dry_run=true', { data: [{ a: 1 }] });
+  const post = (by = service) => by.post('/table/new/upload/json?dry_run=true', { data: [{ a: 1 }] });
 
   /** The places are all free again: as many uploads as there are can be under way. */
-  async function assertFree(): Promise<void> {
+  async function assertFree(by = service): Promise<void> {
     await until('all places to be given back', async () => {
-      const answers = await Promise.all([post(), post()]);
+      const answers = await Promise.all([post(by), post(by)]);
       return answers.every(({ status }) => status === 200);
     });
   }
@@ -166,7 +166,6 @@ suite('more uploads than MAX_UPLOADS', () => {
 
   for (const [title, leave] of [
     ['that break the connection', (request: Awaited<ReturnType<typeof hold>>) => request.destroy()],
-    ['that stop sending', () => {}],
     ['that are no JSON', (request: Awaited<ReturnType<typeof hold>>) => request.end('?')],
   ] as const) {
     test(`uploads ${title} give their place back`, async () => {
@@ -177,6 +176,14 @@ suite('more uploads than MAX_UPLOADS', () => {
       for (const request of held) request.destroy();
     });
   }
+
+  test('uploads that stop sending give their place back', async (t) => {
+    const impatient = await startTestService({ MAX_UPLOADS: '2', BODY_IDLE_TIMEOUT_MS: '1000' });
+    t.after(() => impatient.stop());
+    const held = [await hold(impatient), await hold(impatient)];
+    await assertFree(impatient);
+    for (const request of held) request.destroy();
+  });
 
   test('uploads that are refused give their place back', async () => {
     for (let round = 0; round < 5; round += 1) {

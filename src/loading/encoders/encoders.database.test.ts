@@ -14,6 +14,7 @@ import {
 } from './differential.ts';
 
 let client: pg.Client;
+let version: number;
 
 before(async () => {
   const url = process.env.TEST_DATABASE_URL;
@@ -21,6 +22,7 @@ before(async () => {
   client = new pg.Client(url);
   await client.connect();
   await prepareComparison(client);
+  version = await serverVersion(client);
 });
 
 after(() => client?.end());
@@ -34,6 +36,23 @@ function agree(types: string[], samples: () => Sample[]): void {
       assert.ok(stored > 0, 'no value was accepted by both');
     });
   }
+}
+
+/** PostgreSQL 15 and 16 overflow without an error when they round these to seconds. */
+function endsOfIntervals(): Sample[] {
+  return [
+    ...strings(
+      ...list('178956970 years 7 months 2147483647 days 2562047788:00:54.775806'),
+      ...list('178956970 years 6 months 2147483647 days 2562047788:00:54.775807'),
+      ...list('-178956970 years -8 months -2147483648 days -2562047788:00:54.775807'),
+      ...list('-2562047788:00:54.775807|-2562047788:00:54.775809'),
+    ),
+    // All fields at their end mean infinity from PostgreSQL 17 on; test/values-as-postgresql.test.ts asks for the refusal.
+    ...refusedStrings(
+      '178956970 years 7 months 2147483647 days 2562047788:00:54.775807',
+      '-178956970 years -8 months -2147483648 days -2562047788:00:54.775808',
+    ),
+  ];
 }
 
 /** The values, which the bars part. */
@@ -225,7 +244,7 @@ agree(['"char"'], () => [
 ]);
 
 test('"char" takes every byte in the form in which PostgreSQL shows it', async () => {
-  if ((await serverVersion(client)) < 16) return;
+  if (version < 16) return;
   const { differences, stored } = await compareWithServer(
     client,
     '"char"',
@@ -403,17 +422,7 @@ agree(['interval', 'interval(0)'], () => [
     ...list('178000000 years|178956970 years 7 months|178956970 years 8 months'),
     ...list('-178956970 years -8 months|2147483647 days|2147483648 days'),
   ),
-  ...strings(
-    ...list('178956970 years 7 months 2147483647 days 2562047788:00:54.775806'),
-    ...list('178956970 years 6 months 2147483647 days 2562047788:00:54.775807'),
-    ...list('-178956970 years -8 months -2147483648 days -2562047788:00:54.775807'),
-    ...list('-2562047788:00:54.775807|-2562047788:00:54.775809'),
-  ),
-  // All fields at their end mean infinity from PostgreSQL 17 on; test/values-as-postgresql.test.ts asks for the refusal.
-  ...refusedStrings(
-    '178956970 years 7 months 2147483647 days 2562047788:00:54.775807',
-    '-178956970 years -8 months -2147483648 days -2562047788:00:54.775808',
-  ),
+  ...(version < 17 ? [] : endsOfIntervals()),
   ...strings(
     ...list('2562047788:00:54.775807|2562047788:00:54.775808|100000000 hours|9223372036854 s'),
     ...list('9223372036855 s|1 sec 1 ms|1.5 sec 1 ms'),
