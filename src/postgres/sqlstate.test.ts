@@ -172,3 +172,9 @@ test('a refusal of data is one of its content', () => {
   assert(!isRefusalOfData(postgresError('57014')));
   assert(!isRefusalOfData(new Error('x')));
 });
+
+test('a standby takes no changes', () => {
+  const refused = postgresError('0A000', { routine: 'call_bool_check_hook' });
+  assert.equal(codeOf(refused), 'database-unavailable');
+  assert.equal(codeOf(postgresError('0A000')), 'invalid-parameter');
+});

@@ -21,6 +21,11 @@ const unreachable: Rule = {
   detail: 'The database cannot be reached; try again later.',
 };
 
+const takesNoChanges: Rule = {
+  code: 'database-unavailable',
+  detail: 'The database takes no changes at present.',
+};
+
 const refusedValue: Rule = {
   code: 'invalid-data',
   detail: (error) => `PostgreSQL refuses a value${inColumn(error)}.`,
@@ -62,7 +67,7 @@ export const sqlstateRules: Record<string, Rule> = {
   '53100': { code: 'database-unavailable', detail: 'The database has no disk space left.' },
   '53300': { code: 'database-unavailable', detail: 'The database has no connection left; try again later.' },
   '57P': unreachable,
-  '25006': { code: 'database-unavailable', detail: 'The database takes no changes at present.' },
+  '25006': takesNoChanges,
 
   '55P03': {
     code: 'database-busy',
@@ -240,6 +245,7 @@ function ruleFor(error: pg.DatabaseError): Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
   if (isCatalogueRace(error)) return changedMeanwhile;
+  if (isOfStandby(error)) return takesNoChanges;
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   // XX is a fault, raised or not.
   if (isOfFunction(error) && !code.startsWith('XX')) {
@@ -263,6 +269,11 @@ function isCatalogueRace(error: pg.DatabaseError): boolean {
   if (isRaised(error)) return false;
   if (error.code === '23505') return error.schema === 'pg_catalog';
   return error.code === 'XX000' && raceMessages.test(error.message);
+}
+
+/** BEGIN READ WRITE on a standby: feature_not_supported, and not read_only_sql_transaction as of other statements. */
+function isOfStandby({ code, routine }: pg.DatabaseError): boolean {
+  return code === '0A000' && routine === 'call_bool_check_hook';
 }
 
 /** Whoever raises them: try again, or ask for a privilege. */
