@@ -49,7 +49,10 @@ export const Warnings = Type.Array(
     detail: Type.String(),
     column: Type.Optional(Type.String()),
   }),
-  { description: 'Choices that the service made for you: columns that it named, renamed or left out.' },
+  {
+    description:
+      'Choices that the service made for you: columns that it named, renamed or left out, and parts of values that a type does not hold.',
+  },
 );
 
 const Loaded = Type.Object(

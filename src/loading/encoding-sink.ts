@@ -11,14 +11,16 @@
  */
 import { ARRAY, NULL, NUMBER, ROUNDED_NUMBER, SERIAL_OUT_OF_RANGE, STRING } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
+import { CellLosses } from './cell-losses.ts';
 import { describeCellProblem, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, NOT_NULL } from './cell-problems.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { faultyElement, faultyElementPath } from './encoders/array-shape.ts';
 import { type ColumnEncoder, isArrayEncoder } from './encoders/column-encoder.ts';
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
-import { repeatedKeys } from './encoders/json.ts';
+import { losses } from './encoders/losses.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import * as codes from './encoders/type-codes.ts';
 import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
@@ -66,13 +68,12 @@ const maxRefusedRows = 100_000;
 export class EncodingSink implements CellSink {
   /** Rows encoded and handed on. */
   loaded = 0;
-  /** The columns of jsonb that lost values of repeated keys: the first such row, and how many there are. */
-  readonly repeatedKeys = new Map<string, { row: number; count: number }>();
   /** Which data row each loaded row is, in the order in which they were handed on. */
   readonly rowNumbers = new RowNumbers();
 
   readonly #options: EncodingOptions;
   readonly #problems: Problems;
+  readonly #losses: CellLosses;
   readonly #sendsRowNumbers: boolean;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
@@ -98,8 +99,6 @@ export class EncodingSink implements CellSink {
   #positionOf: Int32Array;
 
   #row = 0;
-  /** `repeatedKeys.count` at the beginning of the row. */
-  #repeatedKeys = 0;
   #stamp = 0;
   #isInRow = false;
   #rowStart = 0;
@@ -112,6 +111,7 @@ export class EncodingSink implements CellSink {
     const { targets } = options;
     this.#options = options;
     this.#problems = options.problems;
+    this.#losses = new CellLosses(targets.length);
     this.#sendsRowNumbers = options.sendsRowNumbers;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
@@ -147,7 +147,6 @@ export class EncodingSink implements CellSink {
 
   beginRow(row: number): void {
     this.#row = row;
-    this.#repeatedKeys = repeatedKeys.count;
     this.#stamp += 1;
     this.#next = 0;
     // The shape before the first row has no columns, and nothing of it is ever handed on.
@@ -174,6 +173,7 @@ export class EncodingSink implements CellSink {
         : encodeCell(out, this.#encoders[target]!, kind, bytes, start, end);
     if (problem !== 0)
       this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end, kind);
+    if (losses.ofCell !== 0) this.#noteLosses(target);
     this.#fieldEnd[target] = out.position;
   }
 
@@ -191,6 +191,7 @@ export class EncodingSink implements CellSink {
       const length = formatMoment(kind, days, microseconds);
       this.#refuseCell(column, target, problem, momentText, 0, length, kind);
     }
+    if (losses.ofCell !== 0) this.#noteLosses(target);
     this.#fieldEnd[target] = out.position;
   }
 
@@ -216,7 +217,6 @@ export class EncodingSink implements CellSink {
 
   endRow(): void {
     this.#isInRow = false;
-    if (this.#repeatedKeys !== repeatedKeys.count) this.#noteRepeatedKeys();
     if (this.#isOrdered && !this.#isRefused) this.#skipTo(this.#shape.columns.length);
     if (this.#isOrdered && !this.#isRefused && this.#shape.unseenRequired.length === 0) {
       this.#shape.rowNumbers.add(this.#row);
@@ -233,15 +233,15 @@ export class EncodingSink implements CellSink {
     this.#countRow();
   }
 
-  #noteRepeatedKeys(): void {
-    for (const [target, encoder] of this.#encoders.entries()) {
-      const count = encoder.repeatedKeys + (encoder.element?.repeatedKeys ?? 0);
-      if (count === 0) continue;
-      const { name } = this.#options.targets[target]!.column;
-      const known = this.repeatedKeys.get(name);
-      if (known) known.count = count;
-      else this.repeatedKeys.set(name, { row: this.#row, count });
-    }
+  /** One warning for each column and each kind of loss: parts of values that the column's type does not hold. */
+  lossWarnings(): SourceWarning[] {
+    const columns = this.#options.targets.map(({ column }) => column);
+    return this.#losses.warnings(columns, this.#options.locate, (target) => this.#sourceOf[target]!);
+  }
+
+  #noteLosses(target: number): void {
+    this.#losses.note(target, this.#row, losses.ofCell);
+    losses.ofCell = 0;
   }
 
   drain(): Promise<void> | undefined {

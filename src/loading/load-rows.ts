@@ -7,6 +7,7 @@
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { RowRule } from '../tables/row-constraints.ts';
@@ -93,8 +94,8 @@ export interface LoadedRows {
   skipped: number;
   /** Left out by a trigger of the table. */
   suppressed: number;
-  /** The columns of jsonb that lost values of repeated keys: the first such row, and how many there are. */
-  repeatedKeys: ReadonlyMap<string, { row: number; count: number }>;
+  /** What a person should know of the rows that were loaded. */
+  warnings: SourceWarning[];
   places: RowPlaces;
   /** PostgreSQL's refusal of a row; nothing but `explain` can be done then. */
   refusal: Error | undefined;
@@ -174,7 +175,7 @@ async function loadStraight<Result>(
       updated: 0,
       skipped: 0,
       suppressed: sink.loaded - inserted,
-      repeatedKeys: sink.repeatedKeys,
+      warnings: sink.lossWarnings(),
       places,
       refusal: refusal?.error,
       explain: async (error, existing, readRules) => {
@@ -288,7 +289,7 @@ async function loadStaged<Result>(
     updated,
     skipped,
     suppressed: sink.loaded - inserted - updated - skipped,
-    repeatedKeys: sink.repeatedKeys,
+    warnings: sink.lossWarnings(),
     places,
     refusal: refusal?.error,
     explain: (error, existing, readRules) =>

@@ -313,8 +313,7 @@ function fill(
   return loadRows(client, input, problems, options, async (rows) => {
     const told = await target.finish(rows);
     const { inserted, skipped, updated, suppressed } = rows;
-    const lost = [...rows.repeatedKeys].map(([column, { row, count }]) => repeatedKeys(column, row, count));
-    return { rows: inserted, skipped, updated, suppressed, told: [...told, ...lost] };
+    return { rows: inserted, skipped, updated, suppressed, told: [...told, ...rows.warnings] };
   });
 }
 
@@ -385,15 +384,6 @@ function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWarning[]
     column: name,
     detail: `The rows set "${name}" themselves and its sequence was not advanced, so generated values may collide later. Advance it with setval().`,
   }));
-}
-
-function repeatedKeys(column: string, row: number, count: number): SourceWarning {
-  const values = count === 1 ? 'one value' : `${count} values`;
-  return {
-    code: 'repeated-keys',
-    column,
-    detail: `In ${values} of "${column}" an object names a key twice (first in row ${row}); jsonb kept only the last value of the key. A column of the type json keeps both.`,
-  };
 }
 
 function suppressedRows(count: number): SourceWarning[] {

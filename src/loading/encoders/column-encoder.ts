@@ -27,8 +27,6 @@ export interface ColumnEncoder {
   readonly delimiter: number;
   /** interval: the server has infinite ones. */
   readonly takesInfinity: boolean;
-  /** jsonb: how many values so far named a key twice. */
-  repeatedKeys: number;
 }
 
 /**
@@ -139,7 +137,6 @@ function encoder(fields: Fields): ColumnEncoder {
     readsText: fields.readsText ?? false,
     delimiter: fields.delimiter ?? COMMA,
     takesInfinity: fields.takesInfinity ?? false,
-    repeatedKeys: 0,
   };
 }
 

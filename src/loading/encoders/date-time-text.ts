@@ -26,6 +26,9 @@ export const found = {
   microseconds: 0.5,
   /** East of Greenwich. */
   zoneSeconds: 0,
+  hasZone: false,
+  /** The fraction of the second has digits beyond microseconds that are not 0. */
+  isRounded: false,
 };
 
 export const READ = 0;
@@ -55,7 +58,11 @@ let stop = 0;
 /** Reads bytes[start, end) into `found`; answers `READ`, `UNREADABLE` or `NO_SUCH_VALUE`. */
 export function readDateTime(bytes: Buffer, start: number, end: number): number {
   const plainEnd = readPlain(bytes, start, end);
-  if (plainEnd === end || (plainEnd === end - 1 && bytes[plainEnd] === UTC)) return READ;
+  if (plainEnd === end) return READ;
+  if (plainEnd === end - 1 && bytes[plainEnd] === UTC) {
+    found.hasZone = true;
+    return READ;
+  }
   if (plainEnd !== NOT_PLAIN) {
     // The common form stands first; what follows is a fraction, a zone, or makes it another form after all.
     at = plainEnd;
@@ -133,6 +140,8 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
   found.days = daysFromCivil(year, month, day);
   found.microseconds = microseconds;
   found.zoneSeconds = 0;
+  found.hasZone = false;
+  found.isRounded = false;
   return plainEnd;
 }
 
@@ -148,6 +157,8 @@ function readAnyForm(bytes: Buffer, start: number, end: number): number {
   found.days = 0;
   found.microseconds = 0;
   found.zoneSeconds = 0;
+  found.hasZone = false;
+  found.isRounded = false;
 
   const digits = countDigits(bytes);
   if (digits === 0) return readWord(bytes);
@@ -302,6 +313,7 @@ function readFraction(bytes: Buffer): number {
 
 /** The arithmetic of `ParseFraction`: a double of the fraction, times a million, ties to even. */
 function roundFraction(bytes: Buffer, pointAt: number): number {
+  for (let digit = pointAt + 7; digit < at; digit++) if (bytes[digit] !== ZERO) found.isRounded = true;
   const exact = Number(bytes.toString('latin1', pointAt, at)) * 1_000_000;
   const floor = Math.floor(exact);
   if (exact - floor !== 0.5) return Math.round(exact);
@@ -328,6 +340,7 @@ function readZone(bytes: Buffer): number {
   if (sign !== PLUS && sign !== MINUS) {
     const length = lettersOfUtc(bytes);
     if (length === 0) at = before;
+    else found.hasZone = true;
     at += length;
     return READ;
   }
@@ -353,6 +366,7 @@ function readZone(bytes: Buffer): number {
   if (hours < 0 || minutes < 0 || seconds < 0) return UNREADABLE;
   if (hours > MOST_ZONE_HOURS || minutes > 59 || seconds > 59) return NO_SUCH_VALUE;
   found.zoneSeconds = (hours * 3600 + minutes * 60 + seconds) * (sign === MINUS ? -1 : 1);
+  found.hasZone = true;
   return READ;
 }
 

@@ -2,7 +2,7 @@
  * date, time, timetz, timestamp and timestamptz from text. What is read: see date-time-text.ts.
  *
  * As PostgreSQL does it: a type takes of the text what it holds (a date drops the time, a time the date, a timestamp
- * the offset; but no time is read from a date and a time with T between). Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
+ * the offset; but no time is read from a date and a time with T between). What it drops is noted in `losses`. Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
  */
 import { STRING } from '../../sources/cell-kind.ts';
 import {
@@ -15,6 +15,7 @@ import {
 } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { found, NO_SUCH_VALUE, readDateTime } from './date-time-text.ts';
+import { DATE_LEFT_OUT, FRACTION_ROUNDED, losses, OFFSET_LEFT_OUT, TIME_LEFT_OUT } from './losses.ts';
 
 /** 4714-11-24 BC and the day after 5874897-12-31: the limits of date (datatype/timestamp.h). */
 const FIRST_DAY = -2_451_545;
@@ -33,6 +34,8 @@ export function encodeDate(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   if (found.infinity !== 0) return writeDate(out, found.infinity > 0 ? MOST_INT32 : LEAST_INT32);
   if (!found.hasDate) return NOT_A_DATE;
   if (found.days < FIRST_DAY || found.days >= DAY_AFTER_LAST_DATE) return OUT_OF_RANGE;
+  if (found.microseconds !== 0) losses.ofCell |= TIME_LEFT_OUT;
+  else if (found.zoneSeconds !== 0) losses.ofCell |= OFFSET_LEFT_OUT;
   return writeDate(out, found.days);
 }
 
@@ -55,6 +58,8 @@ export function encodeTimestamp(
     return 0;
   }
   if (!found.hasDate) return NOT_A_TIMESTAMP;
+  if (!withZone && found.hasZone) losses.ofCell |= OFFSET_LEFT_OUT;
+  if (found.isRounded) losses.ofCell |= FRACTION_ROUNDED;
   const microseconds = withZone ? found.microseconds - found.zoneSeconds * 1_000_000 : found.microseconds;
   return writeTimestamp(out, found.days, microseconds);
 }
@@ -71,6 +76,9 @@ export function encodeTime(
   const outcome = readDateTime(bytes, start, end);
   if (outcome !== 0) return outcome === NO_SUCH_VALUE ? NO_SUCH_TIME : NOT_A_TIME;
   if (!found.hasTime || found.hasT) return NOT_A_TIME;
+  if (found.hasDate) losses.ofCell |= DATE_LEFT_OUT;
+  if (!withZone && found.hasZone) losses.ofCell |= OFFSET_LEFT_OUT;
+  if (found.isRounded) losses.ofCell |= FRACTION_ROUNDED;
   return writeTime(out, withZone, found.microseconds, found.zoneSeconds);
 }
 

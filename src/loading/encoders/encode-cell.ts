@@ -22,6 +22,7 @@ import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
 import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
 import { isJsonSpace } from './json-text.ts';
+import { DATE_LEFT_OUT, losses, TIME_LEFT_OUT } from './losses.ts';
 import { formatMoment, momentText } from './moment-text.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
@@ -180,7 +181,9 @@ export function encodeMoment(
   const hasDate = kind === cell.DATE || kind === cell.TIMESTAMP;
   switch (encoder.code) {
     case codes.DATE:
-      return hasDate ? writeDate(out, days) : NOT_A_DATE;
+      if (!hasDate) return NOT_A_DATE;
+      if (microseconds !== 0) losses.ofCell |= TIME_LEFT_OUT;
+      return writeDate(out, days);
     case codes.TIMESTAMP:
     case codes.TIMESTAMPTZ:
       return hasDate ? writeTimestamp(out, days, microseconds) : NOT_A_TIMESTAMP;
@@ -188,6 +191,7 @@ export function encodeMoment(
     case codes.TIMETZ:
       if (kind === cell.DATE) return NOT_A_TIME;
       if (kind === cell.INTERVAL && (days !== 0 || microseconds < 0)) return OUT_OF_RANGE;
+      if (kind === cell.TIMESTAMP) losses.ofCell |= DATE_LEFT_OUT;
       return writeTime(out, encoder.code === codes.TIMETZ, microseconds, 0);
     case codes.INTERVAL:
       return hasDate ? NOT_AN_INTERVAL : writeInterval(out, encoder, 0, days, 0, microseconds);

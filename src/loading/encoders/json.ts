@@ -12,6 +12,7 @@ import { isDigit } from './characters.ts';
 import { type ColumnEncoder, columnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { codeUnit } from './json-text.ts';
+import { KEYS_REPEATED, losses } from './losses.ts';
 import { encodeNumeric } from './numeric.ts';
 import * as codes from './type-codes.ts';
 
@@ -22,9 +23,6 @@ const FALSE_TEXT = Buffer.from('false');
 
 /** `jsonb_send`'s format begins with its version. */
 const JSONB_VERSION = 1;
-
-/** How many values for jsonb columns, of all uploads so far, named a key twice. */
-export const repeatedKeys = { count: 0 };
 
 export function encodeJson(
   out: CopyBuffer,
@@ -54,10 +52,7 @@ export function encodeJson(
     case OBJECT:
     case ARRAY:
       if (isJsonb && !fitsJsonb(out, bytes, start, end)) return NOT_FOR_JSONB;
-      if (isJsonb && kind !== NUMBER && findRepeatedKey(bytes, start, end)) {
-        repeatedKeys.count++;
-        encoder.repeatedKeys++;
-      }
+      if (isJsonb && kind !== NUMBER && findRepeatedKey(bytes, start, end)) losses.ofCell |= KEYS_REPEATED;
       out.ensure(end - start);
       out.appendRange(bytes, start, end);
       break;
