@@ -10,6 +10,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const neededMajor = 24;
 
+const parentCheckMs = 1000;
+
 const parameters = process.argv.slice(2);
 const isRecent = Number.parseInt(process.versions.node, 10) >= neededMajor;
 const runtime = isRecent ? process.execPath : findInstalledRuntime();
@@ -38,6 +40,7 @@ function findInstalledRuntime() {
 /** Runs the file in this process. It sees the arguments as if it had been started directly. */
 async function runHere(file) {
   process.argv.splice(1, 2, file);
+  whenNpmEnds(() => process.kill(process.pid, 'SIGTERM'));
   try {
     await import(pathToFileURL(file).href);
   } catch (error) {
@@ -47,14 +50,32 @@ async function runHere(file) {
   }
 }
 
-/** Ends as the child ends, and hands on the signals that stop a process. */
+/** Ends as the child ends, and passes on the signals that stop a process. */
 function runAsChild(program) {
   const child = spawn(program, parameters, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  whenNpmEnds(() => child.kill('SIGTERM'));
   child.on('error', (error) => fail(`${program} cannot be started: ${error.message}`));
   child.on('exit', (code) => {
     process.exitCode = code ?? 1;
   });
+}
+
+/**
+ * Calls `stop` once after the parent process has ended, if the parent is npm or the shell of an npm script: npm passes a signal
+ * to its shell only, and some shells end without passing it on. Without npm, the parent may end first: a shell that started
+ * this process in the background.
+ */
+function whenNpmEnds(stop) {
+  const isScriptOfNpm = process.env.npm_lifecycle_script?.includes(`scripts/run.mjs ${parameters[0]}`);
+  if (!isScriptOfNpm) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop();
+  }, parentCheckMs);
+  timer.unref();
 }
 
 function fail(sentence) {

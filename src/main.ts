@@ -54,10 +54,11 @@ async function start(): Promise<void> {
   });
 }
 
-function stop(): void {
+function stop(signal: NodeJS.Signals): void {
   if (stoppingSinceMs !== undefined) {
-    // One Ctrl-C under npm arrives twice: from the terminal, and passed on by npm.
-    if (performance.now() - stoppingSinceMs > sameSignalMs) process.exit(1);
+    // One Ctrl-C under npm arrives twice, from the terminal and from npm. Then scripts/run.mjs sends SIGTERM, because npm has
+    // ended. Only a second Ctrl-C ends the process at once.
+    if (signal === 'SIGINT' && performance.now() - stoppingSinceMs > sameSignalMs) process.exit(1);
     return;
   }
   stoppingSinceMs = performance.now();

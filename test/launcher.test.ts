@@ -1,11 +1,13 @@
 /** `scripts/run.mjs`, which every npm script starts with, and the runtime that npm installs for it. */
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startFailure } from '../src/start-failure.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -84,6 +86,76 @@ test('a signal that stops the launcher reaches the runtime that it started', asy
   const [code] = await once(child, 'exit');
   assert.equal(code, 7);
 });
+
+for (const shell of ['dash', 'bash'].filter((name) => findProgram(name) !== undefined)) {
+  test(`SIGTERM to npm start stops the service where npm runs scripts with ${shell}`, async () => {
+    const { npm, service } = await startWithNpm(findProgram(shell)!);
+    npm.kill('SIGTERM');
+    await waitForEnd(service);
+  });
+}
+
+test('a service that a shell started in the background outlives the shell, also within a script of npm', async () => {
+  const file = await script('background.ts', waiting);
+  const command = `"${process.execPath}" "${launcher}" "${file}" & read line`;
+  const shell = spawn('sh', ['-c', command], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, npm_lifecycle_event: 'start', npm_lifecycle_script: 'sh -c other.sh' },
+  });
+  const pid = Number(await firstLine(shell));
+  shell.stdin.end('\n');
+  await once(shell, 'exit');
+  await sleep(2500);
+  process.kill(pid, 'SIGTERM');
+  await waitForEnd(pid);
+});
+
+/** Prints its process id when it is ready, and waits for SIGTERM. */
+const waiting =
+  "process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); console.log(process.pid);";
+
+function findProgram(name: string): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.map((path) => join(path, name)).find((path) => existsSync(path));
+}
+
+/** Runs `npm start`, on an embedded PostgreSQL of its own. */
+async function startWithNpm(shell: string): Promise<{ npm: ChildProcess; service: number }> {
+  const dataDir = join(folder, `data-${basename(shell)}`);
+  const npm = spawn('npm', ['start', `--script-shell=${shell}`], {
+    cwd: root,
+    env: { ...process.env, NODE_OPTIONS: '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  for await (const chunk of npm.stdout.iterator({ destroyOnReturn: false })) {
+    output += chunk;
+    if (output.includes('Ctrl-C')) break;
+  }
+  npm.stdout.resume();
+  return { npm, service: Number(await readFile(join(dataDir, 'pid'), 'utf8')) };
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  const [chunk] = await once(child.stdout!, 'data');
+  return String(chunk);
+}
+
+async function waitForEnd(pid: number): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (isRunning(pid)) {
+    assert(Date.now() < deadline, `process ${pid} still runs`);
+    await sleep(50);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 test('where packages are not installed, the launcher ends with one sentence that names "npm ci"', async () => {
   const file = await script('without-packages.ts', "import 'fastify';");
