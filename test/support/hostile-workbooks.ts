@@ -699,7 +699,7 @@ export const harmlessWorkbooks: HarmlessWorkbook[] = [
     build: () =>
       withParts({
         [sheetPart]: worksheet(
-          `<dimension ref="A1:XFD1048576"/><sheetFormatPr outlineLevelRow="255"/><cols><col min="1" max="16384" width="9" style="1"/>${'<col min="1" max="4294967295" width="1e300"/>'.repeat(100)}</cols><sheetData>${headerRow}<row r="2" spans="1:4294967295"><c r="A2"><v>1</v></c></row><row r="1048576" spans="1:16384" s="1" customFormat="1"/></sheetData><mergeCells count="4294967295"><mergeCell ref="A1:XFD1048576"/></mergeCells>`,
+          `<dimension ref="A1:XFD1048576"/><sheetFormatPr outlineLevelRow="255"/><cols><col min="1" max="16384" width="9" style="1"/>${'<col min="1" max="4294967295" width="1e300"/>'.repeat(100)}</cols><sheetData>${headerRow}<row r="2" spans="1:4294967295"><c r="A2"><v>1</v></c></row><row r="1048576" spans="1:16384" s="1" customFormat="1"/></sheetData><mergeCells count="4294967295"><mergeCell ref="B2:XFD1048576"/></mergeCells>`,
         ),
       }),
     rows: 1,

@@ -250,7 +250,9 @@ export class SheetRows {
     }
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
-      if (this.#titleWatch.isOn) this.#titleWatch.value(isText(kind, bytes, start, end));
+      if (this.#titleWatch.isOn) {
+        this.#titleWatch.value(isText(kind, bytes, start, end) ? shortText(bytes, start, end) : undefined);
+      }
       this.#put(sinkColumn, kind, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
       this.#headerTexts[column - this.#firstColumn] = headerText(kind, bytes, start, end);
@@ -281,7 +283,7 @@ export class SheetRows {
     if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
-      if (this.#titleWatch.isOn) this.#titleWatch.value(false);
+      if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
       if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, this.#emptyBytes, 0, 0);
       else this.#sink.moment(sinkColumn, kind, days, microseconds);
     } else if (this.#isHeaderCell(column)) {
@@ -295,7 +297,7 @@ export class SheetRows {
     const isCellError =
       fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
     if (sinkColumn >= 0) {
-      if (this.#titleWatch.isOn) this.#titleWatch.value(false);
+      if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
       if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
       else if (isCellError && this.#cellErrorsAreNull) this.#sink.cell(sinkColumn, NULL, bytes, 0, 0);
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);

@@ -297,6 +297,20 @@ test('a title above the header is told, with the row that looks like the header'
   assert.deepEqual(await warnings([['Quarterly report'], ...data], { headerRow: 1 }), []);
 });
 
+test('no row is suggested as the header if it has a text twice or is one of several header rows', async () => {
+  const hints = async (rows: (string | number | undefined)[][]) =>
+    (await read(workbookOf(rows))).source.warnings
+      .filter(({ code }) => code === 'header-row')
+      .map(({ detail }) => /header_row=\d+/.exec(detail)?.[0]);
+  const numbers = [1, 2, 3, 4];
+  assert.deepEqual(await hints([['Report'], ['Week 1', 'Week 2', 'Week 1', 'Week 2'], numbers]), []);
+  const severalRows = [['Report'], ['Cost', 'Before', 'Price'], ['per', 'tax', 'at', 'end']];
+  assert.deepEqual(await hints([...severalRows, numbers]), ['header_row=3']);
+  assert.deepEqual(await hints([...severalRows.slice(0, 2), ['per', 'tax', 'tax', 'end'], numbers]), []);
+  const texts = [['Report'], ['city', 'country'], ['Oslo', 'Norway'], ['Lima', 'Peru']];
+  assert.deepEqual(await hints(texts), ['header_row=2']);
+});
+
 test('the source says what was read', async () => {
   const rows = [['Title'], [], [undefined, 'a', 'b'], [undefined, 1, 2], [undefined, 3], [' ']];
   const { source } = await read(workbookOf(rows), { headerRow: 3 });

@@ -1,6 +1,8 @@
 /**
- * Tells whether the row that was taken for the header is a title above the real one: it has few cells, the rows below it
- * have many, and one of these is all text.
+ * Finds out whether the row that was taken for the header is a title above the real header.
+ *
+ * A title has few cells and the rows below it have many. The real header has texts only, and no text twice. If the row below
+ * it has texts only and more of them, the header has several rows, and none of them is suggested: a wrong hint is worse than none.
  */
 
 import type { SourceWarning } from '../row-source.ts';
@@ -11,6 +13,9 @@ const watchedRows = 20;
 interface WatchedRow {
   row: number;
   cells: number;
+  /** Every cell is a text. */
+  isText: boolean;
+  /** How many texts the row has that differ from each other. */
   texts: number;
 }
 
@@ -19,23 +24,32 @@ export class TitleWatch {
   isOn: boolean;
   readonly #rows: WatchedRow[] = [];
   #cells = 0;
-  #texts = 0;
+  #textCells = 0;
+  readonly #texts = new Set<string>();
 
   /** @param isOn false: the caller said which row is the header */
   constructor(isOn: boolean) {
     this.isOn = isOn;
   }
 
-  /** A cell of the data row at hand. */
-  value(isText: boolean): void {
+  /** Takes a cell of the data row at hand. @param text undefined: the cell has another value */
+  value(text: string | undefined): void {
     this.#cells++;
-    if (isText) this.#texts++;
+    if (text === undefined) return;
+    this.#textCells++;
+    this.#texts.add(text);
   }
 
   endRow(row: number): void {
-    this.#rows.push({ row, cells: this.#cells, texts: this.#texts });
+    this.#rows.push({
+      row,
+      cells: this.#cells,
+      isText: this.#textCells === this.#cells,
+      texts: this.#texts.size,
+    });
     this.#cells = 0;
-    this.#texts = 0;
+    this.#textCells = 0;
+    this.#texts.clear();
     if (this.#rows.length === watchedRows) this.isOn = false;
   }
 
@@ -44,7 +58,12 @@ export class TitleWatch {
     const width = Math.max(0, ...this.#rows.map(({ cells }) => cells));
     if (headerCells * 2 > width) return undefined;
     const header = this.#rows.find(
-      ({ cells, texts }) => cells === texts && cells > headerCells && cells >= 2 && cells * 3 >= width * 2,
+      ({ cells, texts }, index) =>
+        cells === texts &&
+        cells > headerCells &&
+        cells >= 2 &&
+        cells * 3 >= width * 2 &&
+        !hasMoreTexts(this.#rows[index + 1], cells),
     );
     if (header === undefined) return undefined;
     const has = headerCells === 1 ? 'only one cell with a value' : `only ${headerCells} cells with a value`;
@@ -53,4 +72,8 @@ export class TitleWatch {
       detail: `Row ${headerRow} was read as the header, and it has ${has}. Row ${header.row} looks like the header: send header_row=${header.row}.`,
     };
   }
+}
+
+function hasMoreTexts(row: WatchedRow | undefined, cells: number): boolean {
+  return row?.isText === true && row.cells > cells;
 }
