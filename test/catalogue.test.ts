@@ -134,6 +134,7 @@ const warnings = [
   'added-column',
   'mixed-column',
   'repeated-keys',
+  'key-not-brought',
   'time-left-out',
   'date-left-out',
   'offset-left-out',

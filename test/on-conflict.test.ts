@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
-import { startTestService, type TestService } from './support/service.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sheetOf } from './support/workbook.ts';
 
 let service: TestService;
 before(async () => {
@@ -371,3 +372,89 @@ CREATE RULE leave_out AS ON INSERT TO items WHERE new.sku = 'left out' DO INSTEA
     );
   });
 }
+
+/** The warnings of an upload without those about identity columns. */
+const keyWarnings = (answer: TestAnswer): { code: string; detail: string }[] =>
+  answer.body.load.warnings.filter(({ code }: { code: string }) => code === 'key-not-brought');
+
+test('rows that bring no key are inserted with a warning, and the answer says which key was used', async () => {
+  const name = 'keyless';
+  const table = {
+    columns: [
+      { name: 'id', type: 'serial' },
+      { name: 'email', type: 'text' },
+      { name: 'note', type: 'text' },
+    ],
+    constraints: {
+      primary_key: { name: '', columns: ['id'] },
+      unique: [{ name: '', columns: ['email'] }],
+    },
+  };
+  const path = `/table/${name}/upload/json?if_exists=append`;
+  await service.post(path, { table, data: [{ id: 100, email: 'ann@example.com' }] });
+  const none = await service.post(`${path}&on_conflict=update`, { data: [{ note: 'a' }, { note: 'b' }] });
+  assert.equal(none.status, 200, JSON.stringify(none.body));
+  assert.deepEqual(none.body.load.conflict_key, []);
+  assert.deepEqual(keyWarnings(none), [
+    {
+      code: 'key-not-brought',
+      detail:
+        '2 rows bring no complete key ("id"), so on_conflict=update does not apply, and PostgreSQL inserts such rows each time that they are sent. The first is row 1. Send a value for "id" in every row, or add a unique constraint to columns that every row brings.',
+    },
+  ]);
+  const byEmail = await service.post(`${path}&on_conflict=skip`, {
+    data: [{ email: 'ann@example.com' }, { email: null, note: 'c' }, { note: 'd' }],
+  });
+  assert.equal(byEmail.status, 200, JSON.stringify(byEmail.body));
+  assert.deepEqual([byEmail.body.load.rows, byEmail.body.load.skipped], [2, 1]);
+  assert.deepEqual(byEmail.body.load.conflict_key, ['email']);
+  assert.match(
+    keyWarnings(byEmail)[0]!.detail,
+    /^2 rows bring no complete key \("email"\).* The first is row 2\./,
+  );
+  const complete = await service.post(`${path}&on_conflict=update`, {
+    data: [{ id: 100, email: 'ann@example.org' }],
+  });
+  assert.deepEqual(complete.body.load.conflict_key, ['id']);
+  assert.deepEqual(keyWarnings(complete), []);
+  const failing = await service.post(path, { data: [{ id: 200 }] });
+  assert.equal('conflict_key' in failing.body.load, false);
+});
+
+test('a row of a sheet without a value in the key is named by its row of the sheet', async () => {
+  await service.rows('CREATE TABLE keyless_sheet (a int, b int, note text, UNIQUE (a, b))');
+  const rows = [['a', 'b', 'note'], [1, 1, 'x'], [], [2, null, 'y']];
+  const answer = await service.upload(
+    '/table/keyless_sheet/upload/excel?if_exists=append&on_conflict=update',
+    sheetOf(rows, 'Data'),
+  );
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual(answer.body.load.conflict_key, ['a', 'b']);
+  assert.equal(
+    keyWarnings(answer)[0]!.detail,
+    'One row brings no complete key ("a", "b"), so on_conflict=update does not apply, and PostgreSQL inserts such rows each time that they are sent. It is Data!4:4. Send values for all of "a", "b" in every row, or add a unique constraint to columns that every row brings.',
+  );
+});
+
+test('no-key says what to send for a table that the upload makes', async () => {
+  const refusal = async (query: string, body: object): Promise<string> => {
+    const answer = await service.post(`/table/newq/upload/json?on_conflict=update${query}`, body);
+    assertProblem(answer, 422, 'invalid-parameter');
+    assert.equal(answer.body.errors[0].code, 'no-key');
+    return answer.body.errors[0].detail;
+  };
+  const needs = 'on_conflict=update needs a primary key or a unique constraint';
+  assert.equal(
+    await refusal('&if_exists=append', { data: [{ a: 1 }] }),
+    `${needs}. There is no table "newq" yet, and the rows alone give it no key. Send \`table\` with \`constraints.primary_key\`.`,
+  );
+  assert.equal(
+    await refusal('', { table: { columns: [{ name: 'a', type: 'int' }] }, data: [{ a: 1 }] }),
+    `${needs}, and the definition has none. Add \`constraints.primary_key\` to \`table\`.`,
+  );
+  await service.rows('CREATE TABLE newq (a int)');
+  assert.equal(
+    await refusal('&if_exists=replace', { data: [{ a: 1 }] }),
+    `${needs}. A new table replaces "newq", and the rows alone give it no key. Send \`table\` with \`constraints.primary_key\`.`,
+  );
+});

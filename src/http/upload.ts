@@ -31,7 +31,7 @@ export const uploadParameters = {
     enum: ['fail', 'skip', 'update'],
     default: 'fail',
     description:
-      'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key, or the first unique constraint if there is none. `fail`: 422 that names both rows. `skip`: the first row stays. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
+      'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key if the data brings every column of it, else the first unique constraint of which the data brings every column. A row that brings no value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row stays. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
   }),
   dry_run: Type.Boolean({
     default: false,
@@ -66,6 +66,12 @@ const Loaded = Type.Object(
       updated: Type.Integer({
         description: 'Rows that updated the existing row with the same key (`on_conflict=update`).',
       }),
+      conflict_key: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            'The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data brings no key.',
+        }),
+      ),
       format: Type.String({
         description: 'What the rows were read as: `json`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
       }),
@@ -163,6 +169,7 @@ export async function answerUpload(
       rows: loaded.rows,
       skipped: loaded.skipped,
       updated: loaded.updated,
+      ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
       ...readingOf(input),
       warnings: loaded.warnings,
       duration_ms: Math.round(performance.now() - startedAt),

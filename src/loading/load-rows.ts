@@ -15,6 +15,7 @@ import {
   beginShape,
   type ConflictKey,
   type ConflictRule,
+  countRowsWithout,
   createStagingTable,
   maxStagedColumns,
   movedRows,
@@ -54,7 +55,7 @@ import {
   shapesWithKey,
   sourcesOf,
 } from './move-rows.ts';
-import { headerProblems, type Problems } from './problems.ts';
+import { headerProblems, type Problems, shortenValue } from './problems.ts';
 import { isStagedAsText, targetColumns } from './target-columns.ts';
 
 export interface LoadRowsOptions {
@@ -94,6 +95,8 @@ export interface LoadedRows {
   skipped: number;
   /** Left out by a trigger of the table. */
   suppressed: number;
+  /** The columns of the key by which rows were compared; none: the data brings no key; undefined: without `on_conflict`. */
+  conflictKey?: string[];
   /** What a person should know of the rows that were loaded. */
   warnings: SourceWarning[];
   places: RowPlaces;
@@ -284,12 +287,18 @@ async function loadStaged<Result>(
   const left = sink.loaded - inserted;
   const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;
   const updated = Math.min(moved.updated, moved.merged) + surplus;
+  const keyless = conflict && !refusal ? await findKeylessRows(client, move, conflict, shapes) : undefined;
+  const isKeyBrought = conflict?.key.columns.every((name) => isBrought(name, columns, places.sourceColumn));
   return use({
+    ...(conflict && { conflictKey: isKeyBrought ? conflict.key.columns : [] }),
     inserted,
     updated,
     skipped,
     suppressed: sink.loaded - inserted - updated - skipped,
-    warnings: sink.lossWarnings(),
+    warnings: [
+      ...(keyless ? [keyNotBrought(conflict!, columns, keyless, places)] : []),
+      ...sink.lossWarnings(),
+    ],
     places,
     refusal: refusal?.error,
     explain: (error, existing, readRules) =>
@@ -378,13 +387,59 @@ function conflictRule(
   shapes: Shapes,
   sourceColumn: (name: string) => number,
 ): ConflictRule {
-  const isBrought = (key: ConflictKey) =>
-    key.columns.flatMap((name) => sourcesOf(name, columns)).every((name) => sourceColumn(name) >= 0);
-  const { columns: names, equals, nullsNotDistinct } = keys.find(isBrought) ?? keys[0]!;
+  const found = keys.find((key) => key.columns.every((name) => isBrought(name, columns, sourceColumn)));
+  const { columns: names, equals, nullsNotDistinct } = found ?? keys[0]!;
   // The staged rows have no value in a generated column: NULL there means nothing.
   const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
   const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
   return { action, key, shapes: shapesWithKey(key, columns, shapes) };
+}
+
+/** Whether the data has a column of a key, or what PostgreSQL computes it from. */
+function isBrought(name: string, columns: LoadColumn[], sourceColumn: (name: string) => number): boolean {
+  return sourcesOf(name, columns).every((source) => sourceColumn(source) >= 0);
+}
+
+/** Rows that bring no value for a column of the key, to which `on_conflict` does not apply. */
+interface KeylessRows {
+  count: number;
+  /** The first data row. */
+  row: number;
+}
+
+/** One more scan of the staged rows, where some of them may have no key. */
+async function findKeylessRows(
+  client: ClientBase,
+  { columns, changesRows }: Pick<LoadRowsOptions, 'columns' | 'changesRows'>,
+  { key, shapes: withKey }: ConflictRule,
+  shapes: Shapes,
+): Promise<KeylessRows | undefined> {
+  const mayBeNull = columns.filter(
+    ({ name, isNullable, isGenerated }) => isNullable && !isGenerated && key.columns.includes(name),
+  );
+  // A trigger may fill the key in before PostgreSQL compares it.
+  const names = key.nullsNotDistinct || changesRows ? [] : mayBeNull.map(({ name }) => name);
+  if (withKey.length === shapes.all.length && names.length === 0) return undefined;
+  const { rows } = await client.query<KeylessRows>(countRowsWithout(withKey, names));
+  return rows[0]!.count > 0 ? rows[0] : undefined;
+}
+
+function keyNotBrought(
+  { action, key }: ConflictRule,
+  columns: LoadColumn[],
+  { count, row }: KeylessRows,
+  { locate }: RowPlaces,
+): SourceWarning {
+  const list = (names: string[]) => names.map((name) => `"${shortenValue(name)}"`).join(', ');
+  const needed = [...new Set(key.columns.flatMap((name) => sourcesOf(name, columns)))];
+  const place = locate(row, -1, '').cell ?? `row ${row}`;
+  const rows = count === 1 ? 'One row brings' : `${count} rows bring`;
+  const first = count === 1 ? `It is ${place}` : `The first is ${place}`;
+  const value = needed.length === 1 ? 'a value for' : 'values for all of';
+  return {
+    code: 'key-not-brought',
+    detail: `${rows} no complete key (${list(key.columns)}), so on_conflict=${action} does not apply, and PostgreSQL inserts such rows each time that they are sent. ${first}. Send ${value} ${list(needed)} in every row, or add a unique constraint to columns that every row brings.`,
+  };
 }
 
 /** Whether PostgreSQL refused a row by a rule that could not be looked at; one whose name it chose is among them. */

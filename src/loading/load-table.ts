@@ -59,6 +59,8 @@ export interface LoadResult {
   rows: number;
   skipped: number;
   updated: number;
+  /** See `LoadedRows.conflictKey`. */
+  conflictKey?: string[];
   warnings: SourceWarning[];
 }
 
@@ -277,6 +279,7 @@ interface Counts {
   skipped: number;
   updated: number;
   suppressed: number;
+  conflictKey?: string[];
   told: SourceWarning[];
 }
 
@@ -291,7 +294,7 @@ function fill(
   problems: Problems,
 ): Promise<Counts> {
   const { relation, columns, isBare, keepRows, changesRows, hasRules, takesNoCopy } = target;
-  const conflict = conflictOption(request, target);
+  const conflict = conflictOption(request, target, input.definition !== undefined);
   const { maxRows } = context.limits;
   const statementTimeoutMs = context.transaction.statementTimeoutMs ?? 0;
   const { signal } = request;
@@ -312,17 +315,40 @@ function fill(
   };
   return loadRows(client, input, problems, options, async (rows) => {
     const told = await target.finish(rows);
-    const { inserted, skipped, updated, suppressed } = rows;
-    return { rows: inserted, skipped, updated, suppressed, told: [...told, ...rows.warnings] };
+    const { inserted, skipped, updated, suppressed, conflictKey } = rows;
+    return {
+      rows: inserted,
+      skipped,
+      updated,
+      suppressed,
+      ...(conflictKey && { conflictKey }),
+      told: [...told, ...rows.warnings],
+    };
   });
 }
 
 /** @throws AppError `invalid-parameter` where there is no key that rows could have in common */
-function conflictOption({ onConflict }: LoadRequest, { keys }: LoadTarget): ConflictOption | undefined {
+function conflictOption(
+  { onConflict, name }: LoadRequest,
+  { keys, isBare, end }: LoadTarget,
+  hasDefinition: boolean,
+): ConflictOption | undefined {
   if (onConflict === 'fail') return undefined;
   if (keys.length > 0) return { action: onConflict, keys };
-  const detail = `on_conflict=${onConflict} needs a primary key or a unique constraint, and the table has none. Add a primary key to it in PostgreSQL, or load the table again with if_exists=replace and a definition that has a primary_key.`;
-  throw wrongParameter('on_conflict', detail, { code: 'no-key' });
+  const needs = `on_conflict=${onConflict} needs a primary key or a unique constraint`;
+  const refusal = (detail: string) => wrongParameter('on_conflict', detail, { code: 'no-key' });
+  if (!isBare) {
+    throw refusal(
+      `${needs}, and the table has none. Add a primary key to it in PostgreSQL, or load the table again with if_exists=replace and a definition that has a primary_key.`,
+    );
+  }
+  if (hasDefinition) {
+    throw refusal(`${needs}, and the definition has none. Add \`constraints.primary_key\` to \`table\`.`);
+  }
+  const state = end ? 'A new table replaces' : 'There is no table';
+  throw refusal(
+    `${needs}. ${state} "${name}"${end ? '' : ' yet'}, and the rows alone give it no key. Send \`table\` with \`constraints.primary_key\`.`,
+  );
 }
 
 /** A definition sent along with rows for a table that stands must agree with it. */

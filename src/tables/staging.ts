@@ -29,7 +29,7 @@ export const maxStagedColumns = 1598;
 /** What happens to a row whose key another row has already. */
 export interface ConflictRule {
   action: 'skip' | 'update';
-  /** The primary key, else the first unique constraint. */
+  /** The first key of the table of which the data brings every column. */
   key: ConflictKey;
   /**
    * The shapes whose rows bring every column of the key. Only these rows take part: a key that PostgreSQL generates says
@@ -142,6 +142,17 @@ export const lastRowNumber: Statement = {
 export function shapeOfRow(number: number): Statement {
   const text = `SELECT ${shapeColumn} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
   return { text, values: [number] };
+}
+
+/** How many rows have none of the shapes or NULL in one of the columns, and the lowest of their data rows' numbers. */
+export function countRowsWithout(shapes: readonly number[], columns: string[]): Statement {
+  const isWithout = [
+    `NOT ${isOneOf('s', shapes)}`,
+    ...columns.map((name) => `${quoteIdentifier(name)} IS NULL`),
+  ];
+  return {
+    text: `SELECT count(*)::int AS count, min(${rowNumber}) AS row FROM ${stagingTable} s WHERE ${isWithout.join(' OR ')}`,
+  };
 }
 
 /** The lowest data row's number among the rows of the shapes. */
