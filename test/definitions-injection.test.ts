@@ -264,15 +264,18 @@ function withForeignKey(part: object) {
   return { columns: [plain], constraints: { foreign_keys: [key] } };
 }
 
-for (const [field, ask] of Object.entries(fields)) {
-  test(`${hostile.length} hostile texts as ${field}`, async () => {
+/** These are tried with every text, the others with every third, so that each text is tried in several of them. */
+const mostExposed = ['table_name', 'column name', 'default of a text', 'constraint name'];
+
+for (const [index, [field, ask]] of Object.entries(fields).entries()) {
+  const isExposed = mostExposed.includes(field);
+  const texts = isExposed ? hostile : hostile.filter((_, at) => at % 3 === index % 3);
+  test(`${texts.length} hostile texts as ${field}`, async () => {
     let created = 0;
-    for (const text of hostile) {
-      const request = ask(text);
-      if (await tryOne(request)) created++;
+    for (const text of texts) {
+      if (await tryOne(ask(text))) created++;
     }
-    if (['table_name', 'column name', 'default of a text', 'constraint name'].includes(field))
-      assert.ok(created > 100);
+    if (isExposed) assert.ok(created > 100);
     assert.deepEqual(await rolledBack(database.pool, objects), baseline);
   });
 }

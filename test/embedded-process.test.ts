@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { childEnvironment } from './support/child-environment.ts';
 
 /** The process as a person starts it: what it prints, how it ends. */
 
@@ -28,7 +29,7 @@ function run(environment: Record<string, string> = {}): ChildProcess {
   const settings = { PORT: '0', DATA_DIR: 'data', LOG_LEVEL: 'silent', ...environment };
   return spawn(process.execPath, [main], {
     cwd: folder,
-    env: { PATH: process.env.PATH, ...settings },
+    env: { ...childEnvironment(), ...settings },
     stdio: 'pipe',
   });
 }

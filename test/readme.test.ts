@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { shownJson } from '../scripts/demo/shown.ts';
 import { settings } from '../src/config.ts';
 import { errorCatalogue } from '../src/errors.ts';
+import { childEnvironment } from './support/child-environment.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { sendByFetch, sendExample, shellExamples } from './support/shell-examples.ts';
 
@@ -34,7 +35,7 @@ async function printedToken(): Promise<string> {
   assert(command !== undefined);
   const { stdout } = await promisify(execFile)('sh', ['-c', command], {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TOKEN_SECRET: secret },
+    env: { ...childEnvironment(), HOME: process.env.HOME, TOKEN_SECRET: secret },
   });
   return stdout.trim();
 }

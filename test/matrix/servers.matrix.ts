@@ -14,29 +14,40 @@ import { findPgBouncer } from '../support/pooler.ts';
 import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
 
-/** One run takes about four minutes on two cores. */
-const timeoutMs = 1_200_000;
+/** One run takes about two minutes on two cores. */
+const timeoutMs = 900_000;
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** These tests do not depend on PostgreSQL's version or on how the service reaches it, and `npm test` runs them. */
+/** These tests do not depend on PostgreSQL's version or on how the service reaches it, or take long. `npm test` runs them. */
 const independent = [
+  'access-log',
   'auth',
   'catalogue',
+  'concurrent-uploads',
+  'cors',
+  'definitions-injection',
   'demo',
   'docs-spreadsheets',
   'embedded',
   'embedded-process',
   'fuzz-workbooks',
   'guards',
+  'guides',
   'hostile-workbooks',
   'house',
   'http-errors',
   'inspect-excel',
+  'large-uploads',
+  'launcher',
+  'many-problems',
   'openapi',
   'poolers',
   'readme',
+  'sheet-reading',
+  'start-failures',
   'token',
+  'upload-csv',
   'upload-legacy',
 ];
 
@@ -80,7 +91,13 @@ async function runTests(name: string, environment: Record<string, string>, files
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
   const child = spawn(
     process.execPath,
-    ['--test', '--test-reporter=spec', '--test-global-setup=test/support/global-setup.ts', ...files],
+    [
+      '--test',
+      '--test-concurrency=3',
+      '--test-reporter=spec',
+      '--test-global-setup=test/support/global-setup.ts',
+      ...files,
+    ],
     { cwd: root, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const closed = once(child, 'close');

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { childEnvironment } from './child-environment.ts';
 import type { TestDatabase } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
 
@@ -37,7 +38,7 @@ export async function startChildService(
   const child = spawn(process.execPath, [main], {
     cwd: folder,
     env: {
-      PATH: process.env.PATH,
+      ...childEnvironment(),
       ...testEnvironment(database, folder, { LOG_LEVEL: 'info', ...environment }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -277,7 +277,7 @@ test('mutated texts end in an answer', async () => {
     return Math.floor((state / 2 ** 32) * below);
   };
   const seen = new Map<string, number>();
-  for (let run = 0; run < 6000; run++) {
+  for (let run = 0; run < 2000; run++) {
     let mutant = Buffer.from(originals[random(originals.length)]!);
     if (random(4) === 0) mutant = mutant.subarray(random(mutant.length));
     for (let changes = 1 + random(4); changes > 0 && mutant.length > 0; changes--) {
