@@ -129,6 +129,7 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
 /** Of warnings, not of problems. */
 const warnings = [
   'dotted-name',
+  'text-default',
   'no-rows',
   'ignored-column',
   'added-column',

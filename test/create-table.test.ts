@@ -263,6 +263,44 @@ suite('names', () => {
     });
   }
 
+  test('a default of a text column that looks like SQL but is text is warned of, and one in quotes is not', async () => {
+    const suspicious = [
+      'NULL',
+      'gen_random_uid()',
+      'nw()',
+      'CURENT_USER',
+      "lower('X')",
+      'ARRAY[]::text[]',
+      "now() + '1 day'",
+      'CURRENT_DATE + 1',
+      '(SELECT 1)',
+      "'a' || 'b'",
+      '0::text',
+    ];
+    const plain = ['user', 'order', 'Unknown (yet)', 'now', "O'Brien", "'nw()'", 'now()', 'CURRENT_USER', ''];
+    const columns = [...suspicious, ...plain].map((value, i) => ({
+      name: `c${i}`,
+      type: 'text',
+      default: value,
+    }));
+    const made = await service.post('/table/text_defaults', { table: { columns } });
+    assert.equal(made.status, 201);
+    assert.deepEqual(
+      made.body.warnings.map(({ code, column }: { code: string; column: string }) => `${code} ${column}`),
+      suspicious.map((_, i) => `text-default c${i}`),
+    );
+    assert.match(
+      made.body.warnings[3].detail,
+      /^The default looks like SQL but is stored as the text CURENT_USER\. Did you mean CURRENT_USER\? If the text is meant, send it in quotes: 'CURENT_USER'\.$/,
+    );
+    const table = { columns: [{ name: 'a', type: 'varchar(20)', default: 'nw()' }] };
+    const body = { table, data: [{ a: 'x' }] };
+    const loaded = await service.post('/table/text_defaults_loaded/upload/json', body);
+    assert.equal(loaded.body.load.warnings[0].code, 'text-default');
+    const again = await service.post('/table/text_defaults_loaded/upload/json?if_exists=append', body);
+    assert.deepEqual(again.body.load.warnings, [], 'the table exists');
+  });
+
   test('a name like schema.table is warned of, or hinted at where there is no such table', async () => {
     const table = { columns: [{ name: 'a', type: 'text' }] };
     const made = await service.post('/table/sales.dotted', { table });

@@ -172,7 +172,7 @@ test('what is answered for a default means the same when it is sent', async () =
     if (answered.startsWith('refused: ')) continue;
     const columns = [{ name: 'c', type, default: text }];
     const first = await service.post(`/table/once${index}`, { table: { columns } });
-    const again = await service.post(`/table/again${index}`, first.body);
+    const again = await service.post(`/table/again${index}`, { table: first.body.table });
     assert.equal(again.status, 201, `${text}: ${JSON.stringify(again.body)}`);
     assert.deepEqual(again.body.table.columns, first.body.table.columns);
   }
@@ -251,11 +251,12 @@ test('every code that a definition can get is there', () => {
     [],
   );
   const ofRows = [...codesOf('invalid-data'), 'dependent-object'];
+  const warnings = ['dotted-name', 'text-default'];
   const ofDefinitions = new Set(
     globSync('src/tables/*.ts', { cwd: root })
       .filter((file) => !file.endsWith('.test.ts'))
       .flatMap((file) => [...read(file).matchAll(codeOfProblem)].map((match) => match[1]!))
-      .filter((code) => !ofRows.includes(code) && !(code in errorCatalogue)),
+      .filter((code) => !ofRows.includes(code) && !(code in errorCatalogue) && !warnings.includes(code)),
   );
   assert.ok(ofDefinitions.size > 15);
   assert.deepEqual(

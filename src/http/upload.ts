@@ -51,7 +51,7 @@ export const Warnings = Type.Array(
   }),
   {
     description:
-      'Choices that the service made for you: columns that it named, renamed or left out, and parts of values that a type does not hold.',
+      'Choices that the service made for you: columns that it named, renamed or left out, parts of values that a type does not hold, defaults that it took as text.',
   },
 );
 

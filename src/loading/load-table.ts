@@ -140,6 +140,7 @@ export async function loadTable(
         ...input.warnings,
         ...(isNew && addsRows ? [createdTable(schema, name)] : []),
         ...(dotted ? [{ code: 'dotted-name', detail: dotted }] : []),
+        ...(isNew ? prepared.warnings : []),
         ...(brought === 0 ? noRows(input) : []),
         ...ignoredColumns(matcher),
         ...(isNew && input.definition === undefined ? [] : made.map(addedColumn)),

@@ -12,7 +12,7 @@ import type { TableDescription } from './definition.ts';
 import { describeTable, isTable, toDescription } from './describe-table.ts';
 import { explainDottedName } from './dotted-name.ts';
 import { checkDefinition } from './prepare-table.ts';
-import type { StandingObject } from './prepared-table.ts';
+import type { PreparedTable, StandingObject } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
 import { draftDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
 import { trialBeforeCreation } from './try-columns.ts';
@@ -22,12 +22,18 @@ export interface CreateOptions extends PrepareOptions {
   ifNotExists: boolean;
 }
 
+export interface TableWarning {
+  code: string;
+  detail: string;
+  column?: string;
+}
+
 export interface CreateResult {
   table: TableDescription;
   /** Where the table that stood is not what the definition says; undefined where the table was created. */
   differences: string[] | undefined;
-  /** What to tell about a name that looks like `schema.table`. */
-  dottedName: string | undefined;
+  /** Empty where the table was not created. */
+  warnings: TableWarning[];
 }
 
 /**
@@ -49,10 +55,10 @@ export async function createTable(
     const { table, problems, admitSequences } = resolved;
     if (table.standing !== undefined || problems.length > 0) return createWithCare(client, resolved, options);
     admitSequences();
-    const dottedName = await explainName(client, options);
+    const warnings = await warningsOf(client, table, options);
     const results = await endWith([creation(resolved), describeRelation(schema, name)]);
     const facts: TableFacts = results.at(-1)!.rows[0].found;
-    return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined, dottedName };
+    return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined, warnings };
   };
   try {
     return await inTransaction(pool, transaction, create, lookUpDefinition(draft.request));
@@ -101,7 +107,7 @@ async function createWithCare(
   standing ??= await tryCreate(client, resolved);
   if (standing === undefined) {
     const description = await describeTable(client, schema, name, extraFunctions);
-    return { table: description, differences: undefined, dottedName: await explainName(client, options) };
+    return { table: description, differences: undefined, warnings: await warningsOf(client, table, options) };
   }
   if (!ifNotExists || !isTable(standing.kind))
     throw tableExists(schema, name, standing, 'if_not_exists=true');
@@ -110,15 +116,17 @@ async function createWithCare(
   return {
     table: description,
     differences: differences.map((difference) => difference.detail),
-    dottedName: undefined,
+    warnings: [],
   };
 }
 
-function explainName(
+async function warningsOf(
   client: ClientBase,
+  table: PreparedTable,
   { schema, name, admitSchema = () => {} }: CreateOptions,
-): Promise<string | undefined> {
-  return explainDottedName(client, schema, name, admitSchema);
+): Promise<TableWarning[]> {
+  const detail = await explainDottedName(client, schema, name, admitSchema);
+  return [...(detail === undefined ? [] : [{ code: 'dotted-name', detail }]), ...table.warnings];
 }
 
 /** @param remedies what to send where the existing table is wanted */

@@ -51,6 +51,9 @@ const keywords: Record<string, boolean> = {
   session_user: false,
 };
 
+/** As they are written in messages. */
+export const valueKeywords = Object.keys(keywords).map((keyword) => keyword.toUpperCase());
+
 /** Calls in calls; PostgreSQL's own limit is its stack. */
 const maxDepth = 8;
 

@@ -63,7 +63,7 @@ export function shorten(text: string): string {
 }
 
 /** Levenshtein's distance with neighbours swapped as one edit; anything above `limit` is `limit + 1`. */
-function editDistance(a: string, b: string, limit: number): number {
+export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

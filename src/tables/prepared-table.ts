@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg';
 import type { CatalogType } from './column-types.ts';
 import type { ForeignKeyDefinition, KeyDefinition } from './definition.ts';
 import type { ObjectNames } from './object-names.ts';
+import type { DefinitionWarning } from './text-defaults.ts';
 
 export interface PreparedTable {
   schema: string;
@@ -21,6 +22,8 @@ export interface PreparedTable {
   chooseNamesAgain: (client: ClientBase) => Promise<ObjectNames>;
   /** What had the name in the schema when the lock on the name was taken: a table or anything else. */
   standing: StandingObject | undefined;
+  /** For the answer, if a table is made of the definition. */
+  warnings: DefinitionWarning[];
 }
 
 export interface StandingObject {

@@ -31,6 +31,7 @@ import { chooseNames, type ObjectNames, relationNames } from './object-names.ts'
 import { parseDefinition } from './parse-definition.ts';
 import type { PreparedColumn, PreparedTable, StandingObject } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
+import { type DefinitionWarning, warnOfTextDefault } from './text-defaults.ts';
 import type { ColumnTrial } from './try-columns.ts';
 import { explainUnknownTypes, remedyOfType } from './type-faults.ts';
 
@@ -152,6 +153,7 @@ export async function resolveDraft(
       names,
       chooseNamesAgain: (client) => chooseNamesAgain(client, named),
       standing,
+      warnings: resolver.warnings,
     },
     trials: resolver.trials,
     problems,
@@ -309,6 +311,7 @@ async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
 /** Turns drafts into columns with what was looked up, and tells what was not found. */
 class Resolver implements Names {
   readonly trials: ColumnTrial[] = [];
+  readonly warnings: DefinitionWarning[] = [];
   /** Problems to be explained further, with the names of types there are. */
   readonly unknownTypes: Problem[] = [];
   private readonly types: Map<string, CatalogType | null>;
@@ -346,6 +349,8 @@ class Resolver implements Names {
     if (draft.default !== undefined && defaultIsKnown) {
       trial.default = this.defaultTrial(draft.default, column.default!);
       prepared.defaultSql = trial.default.sql;
+      const warning = warnOfTextDefault(column.name, column.default!, draft.default, type.category);
+      if (warning !== undefined) this.warnings.push(warning);
     }
     if (trial.default !== undefined || draft.type!.modifiers !== '') this.trials.push(trial);
     return prepared;

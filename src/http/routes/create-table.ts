@@ -127,15 +127,12 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
         ifNotExists: query.if_not_exists,
         admitSchema: (other: string) => requireSchema(grants, other),
       };
-      const { table, differences, dottedName } = await createTable(context.pool, transaction, options);
+      const { table, differences, warnings } = await createTable(context.pool, transaction, options);
       if (differences) return { table, differences };
       return reply
         .code(201)
         .header('location', tableLocation({ schema, name }))
-        .send({
-          table,
-          ...(dottedName !== undefined && { warnings: [{ code: 'dotted-name', detail: dottedName }] }),
-        });
+        .send({ table, ...(warnings.length > 0 && { warnings }) });
     },
   );
 }
