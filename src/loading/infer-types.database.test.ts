@@ -121,9 +121,9 @@ it('takes every value and gives it back', { timeout: 120_000 }, async () => {
       });
       for (const [row, text] of texts.entries()) assertSame(type, rows[row][0], text);
     }),
-    { numRuns: 3000 },
+    { numRuns: 1500 },
   );
-  for (const type of inferredFromJson) assert.ok((types.get(type) ?? 0) > 10, `${type} was hardly met`);
+  for (const type of inferredFromJson) assert.ok((types.get(type) ?? 0) > 3, `${type} was hardly met`);
 });
 
 const inferredFromJson: InferredType[] = [
