@@ -12,7 +12,7 @@ test('mutated XML ends in rows or in a refusal', async () => {
   const seeds = await readSeeds();
   const random = randomNumbers(20);
   const outcomes = new Map<string, number>();
-  for (let run = 0; run < 2000; run++) {
+  for (let run = 0; run < 800; run++) {
     const bytes = mutant(seeds[random(seeds.length)]!, random);
     const before = process.cpuUsage();
     const outcome = await outcomeOf(bytes);
@@ -22,5 +22,5 @@ test('mutated XML ends in rows or in a refusal', async () => {
   }
   // The mutants reach the scanners, and some of them are harmless.
   const told = JSON.stringify([...outcomes]);
-  assert.ok(outcomes.get('read')! > 400 && outcomes.get('invalid-file')! > 400, told);
+  assert.ok(outcomes.get('read')! > 160 && outcomes.get('invalid-file')! > 160, told);
 });

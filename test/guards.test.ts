@@ -65,13 +65,17 @@ test('a sender that is slow keeps no reader of the table waiting that it empties
       };
     },
   });
+  const [{ now }] = (await service.rows('SELECT clock_timestamp()::text AS now')) as [{ now: string }];
   const sending = service.request('POST', '/table/slow/upload/json?if_exists=truncate', {
     headers: { 'content-type': 'application/json' },
     body,
   });
-  const isUploading = `SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'tablewright' AND state <> 'idle'`;
-  await until('the upload to begin', async () => (await service.rows(isUploading)).length > 0);
+  const hasBegun = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'tablewright' AND query_start > $1`;
+  await until(
+    'the upload to look at the table',
+    async () => (await service.rows(hasBegun, [now])).length > 0,
+  );
   // Fails at once where somebody holds the table.
   await service.rows('BEGIN; LOCK TABLE slow IN ACCESS SHARE MODE NOWAIT; COMMIT');
   finish();
