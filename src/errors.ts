@@ -63,12 +63,22 @@ export interface Problem {
   detail: string;
 }
 
+/** What a person should know of a request beside its problems: an entry of `warnings`. */
+export interface Warning {
+  /** Stable, kebab-case. */
+  code: string;
+  detail: string;
+  column?: string;
+}
+
 export interface AppErrorOptions {
   /** The faults, at most 100 of them. */
-  errors?: Problem[];
+  errors?: Problem[] | undefined;
   /** All faults found; default: the length of `errors`. */
   errorCount?: number;
   headers?: Record<string, string>;
+  /** What was found before the request was refused. */
+  warnings?: Warning[] | undefined;
   /** What really happened; it is logged and never answered. */
   cause?: unknown;
 }
@@ -80,6 +90,7 @@ export class AppError extends Error {
   readonly errors: Problem[] | undefined;
   readonly errorCount: number;
   readonly headers: Record<string, string>;
+  readonly warnings: Warning[];
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
@@ -89,6 +100,19 @@ export class AppError extends Error {
     this.errors = options.errors;
     this.errorCount = options.errorCount ?? options.errors?.length ?? 0;
     this.headers = options.headers ?? {};
+    this.warnings = options.warnings ?? [];
+  }
+
+  /** The same failure with another text or with warnings. */
+  with({
+    detail = this.detail,
+    warnings = this.warnings,
+  }: {
+    detail?: string;
+    warnings?: Warning[];
+  }): AppError {
+    const { errors, errorCount, headers } = this;
+    return new AppError(this.code, detail, { errors, errorCount, headers, warnings, cause: this });
   }
 
   get status(): number {

@@ -150,6 +150,8 @@ const warnings = [
   'blank-rows',
   'short-rows',
   'uncalculated-formulas',
+  'cell-errors-as-null',
+  'merged-cells',
   'lost-by-replace',
   'table-created',
 ];

@@ -276,3 +276,106 @@ test('a column of formulas with a text, a boolean or another number as a result 
   assert.equal(answer.status, 201);
   assert.deepEqual(warningsOf(answer, 'uncalculated-formulas'), []);
 });
+
+test('a refused upload has the warnings of its sheet, the header that was misread first', async () => {
+  const name = nextTable();
+  await service.rows(`CREATE TABLE ${name} (id int, name text, city text)`);
+  const rows = [['Members'], [], ['id', 'name', 'city'], [1, 'Ann', 'Bonn'], [2, 'Bob', 'Ulm']];
+  const file = buildWorkbook({
+    sheets: [
+      { name: 'Data', xml: sheetXml(rows) },
+      { name: 'More', xml: sheetXml(orders) },
+    ],
+  });
+  const answer = await service.upload(path(name, '?if_exists=append'), file);
+  const { errors, warnings } = assertProblem(answer, 422, 'invalid-data');
+  assert.ok(errors.every(({ code }) => code === 'unknown-column'));
+  assert.deepEqual(
+    warnings.map(({ code, column }) => [code, column]),
+    [
+      ['header-row', undefined],
+      ['other-sheets', undefined],
+      ['blank-header', 'column_B'],
+      ['blank-header', 'column_C'],
+    ],
+  );
+  assert.match(warnings[0]!.detail, /Row 3 looks like the header: send header_row=3/);
+  const fixed = await service.upload(path(name, '?if_exists=append&header_row=3&sheet=1'), file);
+  assert.deepEqual(fixed.body.load.warnings, []);
+  const plain = await service.upload(path(name, '?if_exists=append'), sheetOf([['nam'], ['x']]));
+  assert.equal('warnings' in plain.body, false);
+});
+
+test('warnings about columns are in the order of the columns', async () => {
+  const rows = [
+    ['a', null, null, 'a', null],
+    [1, null, null, 1, 'x'],
+    [1, null, 2, 1, 'x'],
+    [1, 3, 2, 1, 'x'],
+  ];
+  const answer = await service.upload(path(nextTable()), sheetOf(rows));
+  assert.deepEqual(
+    answer.body.load.warnings.map(({ column }: { column: string }) => column),
+    ['column_B', 'column_C', 'a_2', 'column_E'],
+  );
+});
+
+test('an inspection without a sheet names the other sheets that have rows', async () => {
+  const file = withCover([['Regional sales 2026'], ['by the sales team']]);
+  const answer = await inspect(file);
+  assert.deepEqual(answer.body.sheet.warnings, [
+    {
+      code: 'other-sheets',
+      detail:
+        'Sheet "Cover" was read, because it is the first visible one. Another sheet has rows too: "Orders". Choose a sheet with `sheet`.',
+    },
+  ]);
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(file)]), 'a.xlsx');
+  const chosen = await service.request('POST', '/api/v1/inspect/excel?sheet=Cover', { body: form });
+  assert.deepEqual(chosen.body.sheet.warnings, []);
+});
+
+test('cells that became NULL by cell_errors=null are a warning for each column', async () => {
+  const rows: CellSpec[][] = [
+    ['a', 'b'],
+    [1, errorCell],
+    [errorCell, 2],
+    [3, errorCell],
+  ];
+  const answer = await service.upload(path(nextTable(), '?cell_errors=null'), sheetOf(rows, 'Data'));
+  assert.deepEqual(answer.body.load.warnings, [
+    {
+      code: 'cell-errors-as-null',
+      column: 'a',
+      detail:
+        'The cell Data!A3 of the column "a" has no valid value and was read as NULL (cell_errors=null).',
+    },
+    {
+      code: 'cell-errors-as-null',
+      column: 'b',
+      detail:
+        '2 cells of the column "b" have no valid value and were read as NULL (cell_errors=null). The first is Data!B2.',
+    },
+  ]);
+});
+
+test('values beneath merged cells are a warning with their count and the first area', async () => {
+  const rows = [
+    ['id', 'amount', 'note'],
+    [1, 10, 'x'],
+    [2, 'beneath', 'y'],
+    [3, 30, 'z'],
+  ];
+  const answer = await service.upload(path(nextTable()), mergedSheet(rows, 'B2:C3'));
+  assert.deepEqual(answer.body.load.warnings, [
+    {
+      code: 'merged-cells',
+      detail:
+        '3 values beneath merged cells were left out. The first is in Data!C2, in the merged cells B2:C3. Only the top-left cell of merged cells has a value; to load the others, unmerge them.',
+    },
+  ]);
+  const empty = [['id', 'amount'], [1, 10], [2], [3, 30]];
+  const silent = await service.upload(path(nextTable()), mergedSheet(empty, 'B2:B3'));
+  assert.deepEqual(silent.body.load.warnings, []);
+});

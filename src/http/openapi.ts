@@ -235,6 +235,17 @@ export const LocatedProblem = Type.Object(
   },
 );
 
+const Warning = Type.Object({
+  code: Type.String({ description: 'Stable, kebab-case.', examples: ['ignored-column'] }),
+  detail: Type.String(),
+  column: Type.Optional(Type.String()),
+});
+
+export const Warnings = Type.Array(Warning, {
+  description:
+    'Choices that the service made for you: columns that it named, renamed or left out, parts of values that a type does not hold, defaults that it took as text.',
+});
+
 const ProblemDocument = Type.Object(
   {
     type: Type.String({ format: 'uri-reference', description: 'Where the code is explained.' }),
@@ -248,6 +259,9 @@ const ProblemDocument = Type.Object(
     ),
     error_count: Type.Optional(
       Type.Integer({ description: 'The number of all problems, including those not listed.' }),
+    ),
+    warnings: Type.Optional(
+      Type.Array(Warning, { description: 'Of a refused upload: its warnings, if there are any.' }),
     ),
   },
   { title: 'ProblemDocument', description: 'An error (RFC 9457).' },

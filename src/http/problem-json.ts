@@ -5,7 +5,7 @@
  * and never shown.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, errorCatalogue, type Problem } from '../errors.ts';
+import { AppError, errorCatalogue, type Problem, type Warning } from '../errors.ts';
 import { toAppError } from '../postgres/sqlstate.ts';
 import { factsOf } from './access-log.ts';
 
@@ -18,6 +18,7 @@ export interface ProblemDocument {
   code: string;
   errors?: Problem[];
   error_count?: number;
+  warnings?: Warning[];
 }
 
 export const problemContentType = 'application/problem+json';
@@ -33,6 +34,7 @@ export function problemDocument(error: AppError, requestId: string): ProblemDocu
     instance: `urn:uuid:${requestId}`,
     code: error.code,
     ...(error.errors && { errors: error.errors, error_count: error.errorCount }),
+    ...(error.warnings.length > 0 && { warnings: error.warnings }),
   };
 }
 

@@ -35,7 +35,7 @@ export const spreadsheetParameters = {
     enum: ['fail', 'null'],
     default: 'fail',
     description:
-      'What error cells (`#N/A`) and formulas without a stored result become: `fail`: a problem; `null`: NULL.',
+      'What error cells (`#N/A`), formulas without a stored result and date-formatted numbers outside of the calendar become. `fail`: a problem. `null`: NULL, with a warning for each column.',
   }),
 };
 

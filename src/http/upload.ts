@@ -3,14 +3,14 @@
  */
 import type { FastifyReply } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
 import { type IfExists, loadTable, type OnConflict } from '../loading/load-table.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
-import { tableErrors } from './openapi.ts';
+import { tableErrors, Warnings } from './openapi.ts';
 import { schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
 
 export const uploadParameters = {
@@ -42,18 +42,6 @@ export const uploadParameters = {
 
 const uploadQuery = Type.Object(uploadParameters);
 export type UploadQuery = Static<typeof uploadQuery>;
-
-export const Warnings = Type.Array(
-  Type.Object({
-    code: Type.String({ description: 'Stable, kebab-case.', examples: ['ignored-column'] }),
-    detail: Type.String(),
-    column: Type.Optional(Type.String()),
-  }),
-  {
-    description:
-      'Choices that the service made for you: columns that it named, renamed or left out, parts of values that a type does not hold, defaults that it took as text.',
-  },
-);
 
 const Loaded = Type.Object(
   {
@@ -179,6 +167,10 @@ export async function answerUpload(
     const isCreated = loaded.isNew && !query.dry_run;
     if (isCreated) reply.header('location', tableLocation(table));
     return reply.code(isCreated ? 201 : 200).send({ table: loaded.table, load });
+  } catch (error) {
+    // What a row that was read as the header says of itself, for example, is often the cause of the problems.
+    const isRefused = error instanceof AppError && error.status === 422;
+    throw isRefused ? error.with({ warnings: input.warnings }) : error;
   } finally {
     await input.close();
   }

@@ -6,7 +6,7 @@ import { AppError, type Problem } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
-import { nameOtherSheets } from '../sources/spreadsheet/choose-sheet.ts';
+import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSummary, SpreadsheetSource } from '../sources/spreadsheet/spreadsheet-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
@@ -40,10 +40,14 @@ interface SheetSize {
   problem?: { code: string; detail: string };
 }
 
-/** @param openSheet opens the file anew with another sheet chosen */
+/**
+ * @param openSheet opens the file anew with another sheet chosen
+ * @param isSheetChosen the caller said which sheet; if not, the other sheets that have rows are a warning
+ */
 export async function inspectSpreadsheet(
   chosen: SpreadsheetSource,
   openSheet: (name: string) => Promise<SpreadsheetSource>,
+  isSheetChosen: boolean,
   limits: { maxColumns: number; maxRows: number },
   signal: AbortSignal,
 ): Promise<Inspection> {
@@ -54,7 +58,13 @@ export async function inspectSpreadsheet(
   for (const summary of chosen.sheets) {
     sheets.push({ ...summary, ...(await sizeOf(summary)) });
   }
-  const warnings = [...chosen.warnings, ...preview.warnings];
+  const others = sheets.filter(
+    ({ name, visibility, rows }) => rows > 0 && visibility === 'visible' && name !== chosen.sheet,
+  );
+  const otherNames = others.map(({ name }) => name);
+  const ofOthers =
+    isSheetChosen || otherNames.length === 0 ? [] : [otherSheetsWarning(chosen.sheet, otherNames)];
+  const warnings = orderWarnings([...ofOthers, ...chosen.warnings, ...preview.warnings]);
   return { sheets, sheet: { name: chosen.sheet, ...preview.result(headerProblems(chosen)), warnings } };
 
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {

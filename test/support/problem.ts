@@ -1,12 +1,13 @@
 /** What every error answer must be, so that each test that expects one looks at the whole of it. */
 import assert from 'node:assert/strict';
-import { type ErrorCode, errorCatalogue, type Problem } from '../../src/errors.ts';
+import { type ErrorCode, errorCatalogue, type Problem, type Warning } from '../../src/errors.ts';
 import type { TestAnswer } from './service.ts';
 
 export interface ProblemBody {
   detail: string;
   errors: Problem[];
   error_count: number;
+  warnings: Warning[];
 }
 
 /** SQL (but for the name of a privilege), a stack or a path of this machine: nothing of the kind may stand in an answer. */
@@ -35,7 +36,9 @@ export function assertProblem(answer: TestAnswer, status: number, code: ErrorCod
       assert.equal('parameter' in problem, code === 'invalid-parameter', JSON.stringify(problem));
     }
   }
-  return { detail: body.detail, errors: body.errors ?? [], error_count: body.error_count ?? 0 };
+  assert.notEqual(body.warnings?.length, 0);
+  const { detail, errors = [], error_count = 0, warnings = [] } = body;
+  return { detail, errors, error_count, warnings };
 }
 
 /** The problems without their sentences, for comparing. */

@@ -8,10 +8,9 @@ import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/defi
 import { requireSchema } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
 import { readDefinitionBody } from '../definition-body.ts';
-import { problemResponses, tableErrors } from '../openapi.ts';
+import { problemResponses, tableErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../table-request.ts';
-import { Warnings } from '../upload.ts';
 
 const Query = Type.Object({
   schema: schemaParameter,

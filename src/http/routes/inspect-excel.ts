@@ -5,11 +5,10 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { inspectSpreadsheet } from '../../loading/inspect-spreadsheet.ts';
 import type { HttpContext } from '../context.ts';
-import { LocatedProblem, problemResponses, tokenErrors } from '../openapi.ts';
+import { LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { filePart, spreadsheetErrors, spreadsheetParameters, withSpreadsheet } from '../spreadsheet.ts';
 import { admitRequest } from '../table-request.ts';
-import { Warnings } from '../upload.ts';
 
 const Query = Type.Object(spreadsheetParameters);
 
@@ -94,6 +93,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
           const { sheets, sheet } = await inspectSpreadsheet(
             source,
             openSheet,
+            query.sheet !== undefined,
             context.config.limits,
             signal,
           );

@@ -4,7 +4,7 @@
 import type { CellSink } from '../../sources/cell-sink.ts';
 import type { SourceWarning } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
-import { otherSheetsWarning } from '../../sources/spreadsheet/choose-sheet.ts';
+import { orderWarnings, otherSheetsWarning } from '../../sources/spreadsheet/choose-sheet.ts';
 import type { SpreadsheetSource } from '../../sources/spreadsheet/spreadsheet-source.ts';
 import type { LoadInput } from '../load-input.ts';
 
@@ -21,9 +21,9 @@ export function spreadsheetInput(
   let otherSheets: SourceWarning[] | undefined;
   const read = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
     await source.read(sink, signal);
-    if (isSheetChosen) return;
-    otherSheets ??= await findOtherSheets(source, signal);
-    source.warnings.unshift(...otherSheets);
+    otherSheets ??= isSheetChosen ? [] : await findOtherSheets(source, signal);
+    const ordered = orderWarnings([...otherSheets, ...source.warnings]);
+    source.warnings.splice(0, source.warnings.length, ...ordered);
   };
   return {
     nameMatching: source.nameMatching,

@@ -66,6 +66,15 @@ export function otherSheetsWarning(sheet: string, names: string[]): SourceWarnin
   };
 }
 
+/** The warnings with those first that may mean that something else should have been read. */
+export function orderWarnings(warnings: SourceWarning[]): SourceWarning[] {
+  const rank = ({ code }: SourceWarning): number => {
+    if (code === 'header-row') return 0;
+    return code === 'other-sheets' ? 1 : 2;
+  };
+  return warnings.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** The error with the names of the other sheets, for who chose none: the first one is often a cover. */
 export function nameOtherSheets(
   { sheet, sheets }: { sheet: string; sheets: SheetSummary[] },
@@ -74,11 +83,7 @@ export function nameOtherSheets(
   const others = sheets.filter(({ name, hasCells }) => hasCells && name !== sheet);
   if (others.length === 0) return error;
   const detail = `Sheet ${quote(sheet)}: ${error.detail} The other sheets are: ${listNames(others)}. Choose one with \`sheet\`.`;
-  return new AppError(error.code, detail, {
-    ...(error.errors !== undefined && { errors: error.errors }),
-    ...(error.errorCount !== undefined && { errorCount: error.errorCount }),
-    cause: error,
-  });
+  return error.with({ detail });
 }
 
 const namesListed = 50;

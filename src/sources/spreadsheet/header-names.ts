@@ -6,7 +6,10 @@ import { columnLetters } from './cell-address.ts';
 export interface ColumnNames {
   /** By place in the header row; undefined: a blank header, which needs a name only once it stands over data. */
   named: (string | undefined)[];
+  /** In the order of the columns. */
   warnings: SourceWarning[];
+  /** The 1-based column of the sheet that each warning is about. */
+  warnedColumns: number[];
   taken: Set<string>;
 }
 
@@ -31,6 +34,7 @@ export function nameColumns(
   const seen = new Set<string>();
   const nextSuffix = new Map<string, number>();
   const warnings: SourceWarning[] = [];
+  const warnedColumns: number[] = [];
   const named = wanted.map((name, index) => {
     if (name === '') return undefined;
     const column = columnLetters(firstColumn + index);
@@ -38,6 +42,7 @@ export function nameColumns(
       const cut = cutToBytes(name, maxNameBytes);
       const unique = taken.has(cut) ? freeName(cut, taken, nextSuffix) : cut;
       taken.add(unique);
+      warnedColumns.push(firstColumn + index);
       warnings.push(shortenedHeader(name, unique, column));
       return unique;
     }
@@ -46,6 +51,7 @@ export function nameColumns(
       return name;
     }
     const unique = freeName(name, taken, nextSuffix);
+    warnedColumns.push(firstColumn + index);
     warnings.push({
       code: 'repeated-header',
       detail: `The header ${JSON.stringify(name)} occurs twice; column ${column} was named ${JSON.stringify(unique)}.`,
@@ -53,7 +59,7 @@ export function nameColumns(
     });
     return unique;
   });
-  return { named, warnings, taken };
+  return { named, warnings, warnedColumns, taken };
 }
 
 function shortenedHeader(name: string, shortened: string, column: string): SourceWarning {
@@ -97,7 +103,9 @@ export function nameBlankColumn(
   const wanted = `column_${style === 'snake_case' ? letters.toLowerCase() : letters}`;
   const name = names.taken.has(wanted) ? freeName(wanted, names.taken, new Map()) : wanted;
   names.taken.add(name);
-  names.warnings.push({
+  const place = names.warnedColumns.findLastIndex((warned) => warned < column) + 1;
+  names.warnedColumns.splice(place, 0, column);
+  names.warnings.splice(place, 0, {
     code: 'blank-header',
     detail: `Column ${letters} has values under ${header}; it is named ${JSON.stringify(name)}.`,
     column: name,

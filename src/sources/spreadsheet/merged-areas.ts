@@ -6,7 +6,7 @@
  * nothing here throws an `AppError`.
  */
 
-import { maxSheetColumn, maxSheetRow } from './cell-address.ts';
+import { columnLetters, maxSheetColumn, maxSheetRow } from './cell-address.ts';
 
 /** They take about 20 MB of memory. */
 export const maxMergedAreas = 1_000_000;
@@ -50,6 +50,25 @@ export class MergedAreas {
     this.fields[at + NEXT] = this.firstOfRow[firstRow]!;
     this.firstOfRow[firstRow] = this.count;
     return true;
+  }
+
+  /** The area that holds a cell, as in `B3:C5`; undefined: none does. Looks through all areas above the row. */
+  rangeAt(row: number, column: number): string | undefined {
+    for (let firstRow = Math.min(row, this.firstOfRow.length - 1); firstRow >= 1; firstRow--) {
+      for (
+        let area = this.firstOfRow[firstRow]!;
+        area !== 0;
+        area = this.fields[areaFields * (area - 1) + NEXT]!
+      ) {
+        const at = areaFields * (area - 1);
+        const firstColumn = this.fields[at + FIRST_COLUMN]!;
+        const lastColumn = this.fields[at + LAST_COLUMN]!;
+        const lastRow = this.fields[at + LAST_ROW]!;
+        if (lastRow < row || firstColumn > column || lastColumn < column) continue;
+        return `${columnLetters(firstColumn)}${firstRow}:${columnLetters(lastColumn)}${lastRow}`;
+      }
+    }
+    return undefined;
   }
 }
 

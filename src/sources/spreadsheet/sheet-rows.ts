@@ -130,6 +130,14 @@ export class SheetRows {
   #blankRows = 0;
   #firstBlankRow = 0;
 
+  /** Error cells that became NULL, by column of the sink: how many, and the first row of the sheet. */
+  readonly #nulls: ({ count: number; firstRow: number } | undefined)[] = [];
+  /** Values beneath merged cells, and the first of them. */
+  #coveredValues = 0;
+  #firstCoveredRow = 0;
+  #firstCoveredColumn = 0;
+
+  readonly #merged: MergedAreas | undefined;
   /** Undefined: the sheet has no merged areas. */
   readonly #covered: CoveredCells | undefined;
   /** Whether the row at hand may have a cell beneath a merged area. */
@@ -138,6 +146,7 @@ export class SheetRows {
   /** @param merged the areas whose covered cells have no value; undefined: the source leaves these cells out itself */
   constructor(sink: CellSink, options: SheetRowsOptions, merged?: MergedAreas) {
     this.#sink = sink;
+    this.#merged = merged;
     this.#covered = merged === undefined || merged.count === 0 ? undefined : new CoveredCells(merged);
     this.#options = options;
     this.#firstColumn = options.range.firstColumn - 1;
@@ -154,6 +163,8 @@ export class SheetRows {
     if (this.#blankRows > 0) warnings.push(this.#blankRowsLeftOut());
     const uncalculated = this.columnNames.filter((_, column) => this.#formulas[column] === ALL_ZERO);
     if (uncalculated.length > 0) warnings.push(uncalculatedFormulas(uncalculated));
+    warnings.push(...this.#errorsAsNull(source.sheet));
+    if (this.#coveredValues > 0) warnings.push(this.#valuesBeneathMerged(source.sheet));
     if (this.#rowCount > 0) return warnings;
     return [...warnings, { code: 'no-rows', detail: this.#describeNothing(source) }];
   }
@@ -164,6 +175,35 @@ export class SheetRows {
         ? `Row ${this.#firstBlankRow} holds only white space and was left out.`
         : `${this.#blankRows} rows hold only white space and were left out. The first is row ${this.#firstBlankRow}.`;
     return { code: 'blank-rows', detail };
+  }
+
+  /** One warning for each column. */
+  #errorsAsNull(sheet: string): SourceWarning[] {
+    return [...this.#nulls.entries()].flatMap(([column, nulls]): SourceWarning[] => {
+      if (nulls === undefined) return [];
+      const { count, firstRow } = nulls;
+      const name = this.columnNames[column]!;
+      const cell = cellAddress(sheet, firstRow, this.sheetColumns[column]!);
+      const detail =
+        count === 1
+          ? `The cell ${cell} of the column ${quote(name)} has no valid value and was read as NULL (cell_errors=null).`
+          : `${count} cells of the column ${quote(name)} have no valid value and were read as NULL (cell_errors=null). The first is ${cell}.`;
+      return [{ code: 'cell-errors-as-null', column: name, detail }];
+    });
+  }
+
+  #valuesBeneathMerged(sheet: string): SourceWarning {
+    const first = cellAddress(sheet, this.#firstCoveredRow, this.#firstCoveredColumn);
+    const area = this.#merged?.rangeAt(this.#firstCoveredRow, this.#firstCoveredColumn);
+    const place = area === undefined ? first : `${first}, in the merged cells ${area}`;
+    const values =
+      this.#coveredValues === 1
+        ? `One value beneath merged cells was left out. It is in ${place}.`
+        : `${this.#coveredValues} values beneath merged cells were left out. The first is in ${place}.`;
+    return {
+      code: 'merged-cells',
+      detail: `${values} Only the top-left cell of merged cells has a value; to load the others, unmerge them.`,
+    };
   }
 
   /** What the pass over this sheet, which has come to its end, has read. @param sheet empty: the file has no sheets */
@@ -243,7 +283,11 @@ export class SheetRows {
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
+      const isText = kind === STRING || kind === TEXT;
+      if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.coveredValue(column);
+      return;
+    }
     if ((kind === STRING || kind === TEXT) && this.#role === DATA && isBlank(bytes, start, end)) {
       this.#takeBlank(column, kind, bytes, start, end);
       return;
@@ -257,6 +301,15 @@ export class SheetRows {
     } else if (this.#isHeaderCell(column)) {
       this.#headerTexts[column - this.#firstColumn] = headerText(kind, bytes, start, end);
     }
+  }
+
+  /** A cell beneath merged cells has a value. Called only by sources that find these cells themselves. */
+  coveredValue(column: number): void {
+    if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
+    this.#coveredValues++;
+    if (this.#coveredValues > 1) return;
+    this.#firstCoveredRow = this.#row;
+    this.#firstCoveredColumn = column + 1;
   }
 
   #put(sinkColumn: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -280,7 +333,10 @@ export class SheetRows {
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
-    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
+      this.coveredValue(column);
+      return;
+    }
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
       if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
@@ -292,18 +348,27 @@ export class SheetRows {
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
-    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
+      this.coveredValue(column);
+      return;
+    }
     const sinkColumn = this.#take(column);
     const isCellError =
       fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
     if (sinkColumn >= 0) {
       if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
       if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
-      else if (isCellError && this.#cellErrorsAreNull) this.#sink.cell(sinkColumn, NULL, bytes, 0, 0);
+      else if (isCellError && this.#cellErrorsAreNull) this.#putNull(sinkColumn);
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
       this.#headerFault(column, fault, bytes, start, end);
     }
+  }
+
+  #putNull(sinkColumn: number): void {
+    this.#nulls[sinkColumn] ??= { count: 0, firstRow: this.#row };
+    this.#nulls[sinkColumn].count++;
+    this.#sink.cell(sinkColumn, NULL, this.#emptyBytes, 0, 0);
   }
 
   /** A number that is no date can still be a name. Every other problem of a header is told, or the header is blank. */

@@ -380,9 +380,12 @@ export class OdsScanner {
     this.#isInParagraph = false;
     const column = this.#column;
     this.#column += this.#count;
-    if (this.#isCovered) return;
     const type = this.#typeAtEnd();
     if (type === EMPTY) return;
+    if (this.#isCovered) {
+      if (column <= maxSheetColumn && this.#rowCount === 1) this.#takeCovered(column);
+      return;
+    }
     if (this.#column > maxSheetColumn)
       this.#xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
     const { bytes, length } = this.#text;
@@ -458,6 +461,11 @@ export class OdsScanner {
     if (this.#repeatedCells > maxRepeatedCells) {
       throw limitExceeded('The sheet repeats too many cells', maxRepeatedCells, 'cells');
     }
+  }
+
+  #takeCovered(column: number): void {
+    this.#begin(this.#row);
+    this.#target.coveredValue?.(column);
   }
 
   #begin(row: number): void {

@@ -467,6 +467,13 @@ test('repeated cells and rows, covered cells, groups of rows', async () => {
     [7, { a: 'string merged', c: 'number 9' }],
   ]);
   assert.deepEqual(source.locate(7, 2, 'c'), { sheet: 'Data', cell: 'Data!C8' });
+  assert.deepEqual(source.warnings, [
+    {
+      code: 'merged-cells',
+      detail:
+        'One value beneath merged cells was left out. It is in Data!B8. Only the top-left cell of merged cells has a value; to load the others, unmerge them.',
+    },
+  ]);
   assert.deepEqual(cellsOf(await pass(source)), cellsOf(result));
 });
 

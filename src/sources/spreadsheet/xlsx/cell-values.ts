@@ -36,6 +36,8 @@ export interface SheetTarget {
   beginRow(row: number): void;
   /** As `CellSink.cell`. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
+  /** A cell beneath merged cells has a value. Only for sources that find these cells themselves. */
+  coveredValue?(column: number): void;
   /** As `CellSink.moment`. */
   moment(column: number, kind: number, days: number, microseconds: number): void;
   /** As `CellSink.fault`. */
