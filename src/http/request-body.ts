@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { factsOf } from './access-log.ts';
+import { refusalOf } from './chunked-body.ts';
 
 export interface BodyLimits {
   maxBodyBytes: number;
@@ -21,8 +22,8 @@ export interface BodyLimits {
  * A byte now and then would hold an upload's place for ever, so whenever the client has been waited for
  * `bodyIdleTimeoutMs` in all, enough must have come since the last such moment. The reader's own pauses count nothing.
  *
- * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few);
- *   `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
+ * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
+ *   `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
  */
 export async function* readBody(
   request: FastifyRequest,
@@ -31,8 +32,7 @@ export async function* readBody(
 ): AsyncGenerator<Buffer> {
   const stated = Number(request.headers['content-length'] ?? 0);
   if (stated > limits.maxBodyBytes) throw tooLarge(limits);
-  // Left before the end, the request must stay as it is: what follows is still to be read, to answer over it.
-  const chunks = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
+  const arrivals = new Arrivals(request.raw, limits.bodyIdleTimeoutMs, stopping);
   const facts = factsOf(request);
   continueBody(request.raw);
   let received = 0;
@@ -41,10 +41,15 @@ export async function* readBody(
   try {
     for (;;) {
       stopping.throwIfAborted();
-      const waitsSince = performance.now();
-      const chunk = await nextChunk(request, chunks, limits.bodyIdleTimeoutMs, stopping);
-      if (chunk === undefined) return;
-      waitedMs += performance.now() - waitsSince;
+      let chunk = request.raw.read() as Buffer | null;
+      if (chunk === null) {
+        if (request.raw.readableEnded) return;
+        const waitsSince = performance.now();
+        await arrivals.next();
+        waitedMs += performance.now() - waitsSince;
+        chunk = request.raw.read() as Buffer | null;
+        if (chunk === null) continue;
+      }
       received += chunk.length;
       facts.bytes = received;
       receivedMeanwhile += chunk.length;
@@ -57,10 +62,71 @@ export async function* readBody(
       yield chunk;
     }
   } finally {
-    // Not waited for: while a chunk is awaited, which may never come, an iterator does not end.
-    chunks.return?.().catch(() => {});
+    // The request stays open: if its end was not reached, the rest is still to be read, to answer over it.
+    arrivals.end();
   }
 }
+
+/** Lets the reader of a body wait: one timer and one set of listeners for the whole body, not for each chunk. */
+class Arrivals {
+  readonly #request: IncomingMessage;
+  readonly #idleTimeoutMs: number;
+  readonly #stopping: AbortSignal;
+  readonly #timer: NodeJS.Timeout;
+  #waiting: PromiseWithResolvers<void> | undefined;
+
+  constructor(request: IncomingMessage, idleTimeoutMs: number, stopping: AbortSignal) {
+    this.#request = request;
+    this.#idleTimeoutMs = idleTimeoutMs;
+    this.#stopping = stopping;
+    this.#timer = setTimeout(this.#onTimeout, idleTimeoutMs);
+    for (const event of arrivalEvents) request.on(event, this.#wake);
+    stopping.addEventListener('abort', this.#wake);
+  }
+
+  /**
+   * Waits until something is there to be read, or the end.
+   *
+   * @throws AppError `request-timeout`, or the reason for which the request was refused; `ClientGone`; the reason of `stopping`
+   */
+  async next(): Promise<void> {
+    if (!this.#isGone()) {
+      this.#waiting = Promise.withResolvers();
+      this.#timer.refresh();
+      await this.#waiting.promise;
+    }
+    this.#stopping.throwIfAborted();
+    if (this.#isGone()) throw refusalOf(this.#request) ?? new ClientGone();
+  }
+
+  /** Must be called, once. */
+  end(): void {
+    clearTimeout(this.#timer);
+    for (const event of arrivalEvents) this.#request.off(event, this.#wake);
+    this.#stopping.removeEventListener('abort', this.#wake);
+    // An error that comes later has nobody to hear it.
+    this.#request.on('error', () => {});
+  }
+
+  #isGone(): boolean {
+    return this.#request.destroyed && !this.#request.readableEnded;
+  }
+
+  readonly #wake = (): void => {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  };
+
+  readonly #onTimeout = (): void => {
+    const seconds = this.#idleTimeoutMs / 1000;
+    this.#waiting?.reject(
+      new AppError('request-timeout', `No byte of the body arrived for ${seconds} seconds.`),
+    );
+    this.#waiting = undefined;
+  };
+}
+
+const arrivalEvents = ['readable', 'end', 'error', 'close'];
 
 /** Clients that wait for `100 Continue` (RFC 9110 section 10.1.1) before they send the body, with the answer to be continued. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
@@ -86,30 +152,6 @@ export class ClientGone extends Error {
   override name = 'ClientGone';
   constructor() {
     super('the client closed the connection before the end of its request');
-  }
-}
-
-async function nextChunk(
-  request: FastifyRequest,
-  chunks: AsyncIterator<Buffer>,
-  idleTimeoutMs: number,
-  stopping: AbortSignal,
-): Promise<Buffer | undefined> {
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    const seconds = idleTimeoutMs / 1000;
-    reject(new AppError('request-timeout', `No byte of the body arrived for ${seconds} seconds.`));
-  }, idleTimeoutMs);
-  const onStop = (): void => reject(stopping.reason);
-  stopping.addEventListener('abort', onStop);
-  try {
-    const next = await Promise.race([chunks.next(), givenUp]);
-    return next.done ? undefined : next.value;
-  } catch (error) {
-    throw request.raw.errored || request.raw.destroyed ? new ClientGone() : error;
-  } finally {
-    clearTimeout(timer);
-    stopping.removeEventListener('abort', onStop);
   }
 }
 

@@ -2,7 +2,7 @@
  * The HTTP server: what is the same for every request. Each endpoint is one file of `routes/`.
  */
 import { randomUUID } from 'node:crypto';
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
@@ -12,7 +12,8 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { AppError } from '../errors.ts';
-import { logAnswered, logClientGone, writeAccessLog } from './access-log.ts';
+import { factsOf, logAnswered, logClientGone, writeAccessLog } from './access-log.ts';
+import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { registerOpenApi } from './openapi.ts';
@@ -59,6 +60,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     frameworkErrors: (error, request, reply) => {
       // The hooks do not run for a request that Fastify cannot route.
       reply.raw.once('finish', () => logAnswered(request, reply));
+      if (hasUnreadBody(request.raw)) reply.header('connection', 'close');
       sendProblem(error, request, reply);
     },
     clientErrorHandler: answerUnparsable,
@@ -71,6 +73,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
 
   app.server.headersTimeout = headersTimeoutMs;
   continueWhenRead(app.server);
+  guardChunkedBodies(app.server, answerRefusedBody);
   const methodsByPath = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide) return;
@@ -87,8 +90,11 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   });
   const requestsEnded = watchRequests(app, context.stopping);
   closeConnectionsAtTheEnd(app, context);
+  closeOverUnreadBodies(app);
   app.setErrorHandler((error, request, reply) => {
-    if (error instanceof ClientGone) {
+    const refusal = refusalOf(request.raw);
+    if (error instanceof ClientGone || refusal !== undefined) {
+      if (refusal !== undefined) factsOf(request).code = refusal.code;
       logClientGone(request, reply);
       reply.hijack();
       request.raw.destroy();
@@ -262,6 +268,32 @@ function sendProblemOverUnreadBody(error: unknown, request: FastifyRequest, repl
   request.raw.once('close', finish);
   request.raw.on('error', finish);
   request.raw.resume();
+}
+
+/**
+ * Node reads the rest of a body that nothing has read, however long it is and whatever its chunks cost. So a successful
+ * answer that comes before the end of the body closes the connection.
+ */
+function closeOverUnreadBodies(app: FastifyInstance): void {
+  app.addHook('onSend', async ({ raw }, reply) => {
+    if (hasUnreadBody(raw)) reply.header('connection', 'close');
+  });
+}
+
+function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
+  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0);
+}
+
+/** Answers a request whose body was refused while the parser was at it. */
+function answerRefusedBody(error: AppError, _request: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify(problemDocument(error, randomUUID()));
+  response
+    .writeHead(error.status, {
+      connection: 'close',
+      'content-type': problemContentType,
+      'content-length': Buffer.byteLength(body),
+    })
+    .end(body);
 }
 
 /** What Node's parser refuses never becomes a request; it is answered on the bare socket. */

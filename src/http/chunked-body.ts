@@ -1,0 +1,166 @@
+/**
+ * Bodies with `Transfer-Encoding: chunked` (RFC 9112 section 7.1), before anyone reads them.
+ *
+ * Node's HTTP parser calls JavaScript once for each chunk, so a client decides how much work a byte is. Here small chunks are
+ * gathered, so that a reader gets them at most once per turn of the event loop. A client that sends too many tiny chunks at
+ * once is refused. This holds for every request, also if nothing reads its body.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError } from '../errors.ts';
+
+/** Chunks below this size are gathered. */
+const smallChunkBytes = 1024;
+const gatheredBytes = 64 * 1024;
+
+/** No more is read from a connection in a turn in which so many small chunks arrived. */
+const pauseAfterChunks = 1000;
+
+/**
+ * More chunks in one turn are refused if they are tiny on average. A slow client that sends line by line does not reach
+ * this: its chunks arrive in many turns.
+ */
+const maxTinyChunks = 2000;
+const minMeanBytes = 32;
+
+/** @param answer writes the answer to a request that is refused; the connection is closed right after it */
+export function guardChunkedBodies(
+  server: Server,
+  answer: (error: AppError, request: IncomingMessage, response: ServerResponse) => void,
+): void {
+  // Before the listener that handles the request.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers['transfer-encoding'] === undefined) return;
+    const refuse = (): void => {
+      const error = new AppError(
+        'invalid-request',
+        `The body comes in too many tiny chunks: more than ${maxTinyChunks} at once, of fewer than ${minMeanBytes} bytes on average. Send larger chunks, or the body with Content-Length.`,
+      );
+      refusals.set(request, error);
+      stopParser(request);
+      if (!response.headersSent) answer(error, request, response);
+      request.destroy();
+    };
+    // Node reads on after an answer, and no longer passes on what it reads.
+    response.once('finish', () => {
+      if (request.complete) return;
+      stopParser(request);
+      request.destroy();
+    });
+    const body = new ChunkedBody(request, request.push.bind(request), refuse);
+    request.push = (chunk: Buffer | null) => body.push(chunk);
+  });
+}
+
+/** Why the request was refused because of its chunks; undefined: it was not. */
+export function refusalOf(request: IncomingMessage): AppError | undefined {
+  return refusals.get(request);
+}
+
+/**
+ * Keeps the parser from calling JavaScript for what is left of the bytes that were read: up to 10,000 chunks, which would
+ * take five times as long as those before. Node has no method for this. Its parser skips a callback that is no function.
+ *
+ * The parser serves another connection later, so it gets its callback back. It is given free after the phase of the event
+ * loop in which `setImmediate` runs, when the connection has closed.
+ */
+function stopParser({ socket }: IncomingMessage): void {
+  const { parser } = socket as Socket & { parser?: Record<string, unknown> | null };
+  for (const [index, callback] of Object.entries(parser ?? {})) {
+    if (typeof callback !== 'function' || callback.name !== 'parserOnBody') continue;
+    parser![index] = null;
+    setImmediate(() => {
+      parser![index] = callback;
+    });
+  }
+}
+
+const refusals = new WeakMap<IncomingMessage, AppError>();
+
+/** Bodies in small chunks go on one by one, a turn each, so that many of them do not make a long turn. */
+const inLine: (() => void)[] = [];
+
+function takeTurn(goOn: () => void): void {
+  if (inLine.push(goOn) === 1) setImmediate(serveNext);
+}
+
+function serveNext(): void {
+  inLine.shift()!();
+  if (inLine.length > 0) setImmediate(serveNext);
+}
+
+/** Stands between the parser and the stream of a body. */
+class ChunkedBody {
+  readonly #request: IncomingMessage;
+  readonly #deliver: (chunk: Buffer | null) => boolean;
+  readonly #refuse: () => void;
+  #gathered: Buffer | undefined;
+  #gatheredBytes = 0;
+  /** Small chunks of this turn, and their bytes. */
+  #chunks = 0;
+  #bytes = 0;
+  #endsTurn = false;
+
+  constructor(request: IncomingMessage, deliver: (chunk: Buffer | null) => boolean, refuse: () => void) {
+    this.#request = request;
+    this.#deliver = deliver;
+    this.#refuse = refuse;
+  }
+
+  /** @returns false: the parser should stop reading from the connection */
+  push(chunk: Buffer | null): boolean {
+    if (this.#request.destroyed) return false;
+    if (chunk === null || chunk.length >= smallChunkBytes) {
+      this.#flush();
+      return this.#deliver(chunk);
+    }
+    this.#chunks++;
+    this.#bytes += chunk.length;
+    if (this.#chunks > maxTinyChunks && this.#bytes < this.#chunks * minMeanBytes) {
+      this.#refuse();
+      return false;
+    }
+    if (!this.#endsTurn) {
+      this.#endsTurn = true;
+      setImmediate(this.#endTurn);
+    }
+    if (this.#gatheredBytes + chunk.length > gatheredBytes) this.#flush();
+    this.#gather(chunk);
+    const waiting = this.#gatheredBytes + this.#request.readableLength;
+    return this.#chunks < pauseAfterChunks && waiting < this.#request.readableHighWaterMark;
+  }
+
+  readonly #endTurn = (): void => {
+    if (this.#chunks < pauseAfterChunks) this.#goOn();
+    else takeTurn(this.#goOn);
+  };
+
+  readonly #goOn = (): void => {
+    this.#endsTurn = false;
+    this.#chunks = 0;
+    this.#bytes = 0;
+    this.#flush();
+  };
+
+  #gather(chunk: Buffer): void {
+    const needed = this.#gatheredBytes + chunk.length;
+    if (this.#gathered === undefined || needed > this.#gathered.length) {
+      const grown = Buffer.allocUnsafeSlow(
+        Math.min(gatheredBytes, Math.max(needed, 2 * (this.#gathered?.length ?? smallChunkBytes))),
+      );
+      this.#gathered?.copy(grown, 0, 0, this.#gatheredBytes);
+      this.#gathered = grown;
+    }
+    chunk.copy(this.#gathered, this.#gatheredBytes);
+    this.#gatheredBytes = needed;
+  }
+
+  /** The stream asks the parser for more when a reader takes what is delivered. */
+  #flush(): void {
+    if (this.#gathered === undefined || this.#request.destroyed) return;
+    const gathered = this.#gathered.subarray(0, this.#gatheredBytes);
+    this.#gathered = undefined;
+    this.#gatheredBytes = 0;
+    this.#deliver(gathered);
+  }
+}
