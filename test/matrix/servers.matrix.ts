@@ -38,7 +38,6 @@ const independent = [
   'house',
   'http-errors',
   'inspect-excel',
-  'large-uploads',
   'launcher',
   'many-problems',
   'openapi',

@@ -1,10 +1,10 @@
 /** Large uploads load at the first try, whole, in memory that does not grow with them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { bigWorkbook } from './support/big-workbook.ts';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { bigXlsb } from './support/xlsb-builder.ts';
+import { bigWorkbook } from '../support/big-workbook.ts';
+import { type ChildService, startChildService } from '../support/child-service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { bigXlsb } from '../support/xlsb-builder.ts';
 
 const mib = 1024 * 1024;
 const maxMemoryBytes = 300 * mib;
