@@ -99,9 +99,9 @@ suite('authentication', () => {
   const rsa = `${encode({ alg: 'RS256' })}.${encode(claims())}`;
   const wrong: [string, () => string, RegExp][] = [
     ['expired', () => jwt({ ...claims(), exp: seconds() - 60 }), /expired/],
-    ['not valid yet', () => jwt({ ...claims(), nbf: seconds() + 60 }), /nbf/],
+    ['not valid yet', () => jwt({ ...claims(), nbf: seconds() + 60 }), /not valid before 20.*Z\.$/],
     ['without an end', () => jwt({ ...claims(), exp: undefined }), /exp/],
-    ['with an end that is text', () => jwt({ ...claims(), exp: 'never' }), /exp|malformed/],
+    ['with an end that is text', () => jwt({ ...claims(), exp: 'never' }), /"exp" is not a number/],
     ['of another issuer', () => jwt({ ...claims(), iss: 'https://evil.example.com/' }), /iss/],
     ['without an issuer', () => jwt({ ...claims(), iss: undefined }), /iss/],
     ['for another audience', () => jwt({ ...claims(), aud: 'other' }), /aud/],

@@ -301,6 +301,26 @@ suite('names', () => {
     assert.deepEqual(again.body.load.warnings, [], 'the table exists');
   });
 
+  test('a table that is not found is answered with tables of a similar name that the role may use', async () => {
+    const table = { columns: [{ name: 'a', type: 'text' }] };
+    await service.post('/table/shoppers', { table });
+    const { detail } = assertProblem(await service.get('/table/SHOPPERS'), 404, 'table-not-found');
+    assert.equal(detail, 'There is no table "SHOPPERS" in the schema "public". Did you mean "shoppers"?');
+  });
+
+  test('a length beside the type is answered with the type to write', async () => {
+    const table = { columns: [{ name: 'a', type: 'varchar', length: 5 }] };
+    const { errors } = assertProblem(
+      await service.post('/table/with_length', { table }),
+      422,
+      'invalid-definition',
+    );
+    assert.equal(
+      errors[0]!.detail,
+      '"length" is not known here. A length is part of the type: write "varchar(5)".',
+    );
+  });
+
   test('a name like schema.table is warned of, or hinted at where there is no such table', async () => {
     const table = { columns: [{ name: 'a', type: 'text' }] };
     const made = await service.post('/table/sales.dotted', { table });

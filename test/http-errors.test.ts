@@ -167,6 +167,38 @@ suite('content', () => {
       assertProblem(answer, 415, 'unsupported-media-type');
     });
   }
+  test('a 415 names the type that came and the body that the path wants', async () => {
+    const cases: [path: string, type: string, detail: string][] = [
+      [
+        '/table/a/upload/json',
+        'application/x-ndjson',
+        'The content type "application/x-ndjson" is not accepted here: send application/json with {"data": […]}, or a spreadsheet or .csv file to upload/excel.',
+      ],
+      [
+        '/table/a',
+        'application/x-www-form-urlencoded',
+        'The content type "application/x-www-form-urlencoded" is not accepted here: send application/json with {"table": {"columns": […]}}.',
+      ],
+      [
+        '/table/a/upload/excel',
+        'application/octet-stream',
+        'The content type "application/octet-stream" is not accepted here: send multipart/form-data with the spreadsheet in a part named "file" (curl -F file=@workbook.xlsx).',
+      ],
+    ];
+    for (const [path, type, detail] of cases) {
+      const answer = await service.request('POST', path, { headers: { 'content-type': type }, body: 'x' });
+      assert.equal(assertProblem(answer, 415, 'unsupported-media-type').detail, detail);
+    }
+    const without = await service.request('POST', '/table/a', { body: Buffer.from('{}') });
+    assert.match(without.body.detail, /^The request has no Content-Type: send application\/json/);
+  });
+  test('upsert as a value of if_exists or on_conflict is answered with the two parameters to send', async () => {
+    for (const query of ['if_exists=upsert', 'on_conflict=upsert', 'on_conflict=replace']) {
+      const answer = await service.post(`/table/a/upload/json?${query}`, { data: [] });
+      const { detail } = assertProblem(answer, 422, 'invalid-parameter');
+      assert.match(detail, /For an upsert send if_exists=append&on_conflict=update\.$/);
+    }
+  });
   test('in an encoding: 415', async () => {
     for (const path of uploads) {
       const headers = {

@@ -65,14 +65,20 @@ suite('a privilege that is missing', () => {
       403,
       'permission-denied',
     );
-    assert.equal(usage.detail, `The role "${role}" lacks USAGE on the schema "closed".`);
+    assert.equal(
+      usage.detail,
+      `The role "${role}" lacks USAGE on the schema "closed". Ask the administrator of the database for the privilege USAGE on the schema "closed" for the role "${role}".`,
+    );
     const table = { columns: [{ name: 'a', type: 'text' }] };
     for (const [at, body] of [
       ['/table/new?schema=closed', { table }],
       ['/table/new/upload/json?schema=closed', { data: [{ a: 1 }] }],
     ] as const) {
       const { detail } = assertProblem(await service.post(at, body, { token }), 403, 'permission-denied');
-      assert.equal(detail, `The role "${role}" lacks CREATE on the schema "closed".`);
+      assert.equal(
+        detail,
+        `The role "${role}" lacks CREATE on the schema "closed". Ask the administrator of the database for the privileges USAGE and CREATE on the schema "closed" for the role "${role}".`,
+      );
     }
   });
 

@@ -409,6 +409,15 @@ suite('the parts of the body', () => {
       'table',
     ],
     [
+      'a part named like a query parameter',
+      [
+        ['file', plain],
+        ['sheet', 'Data'],
+      ],
+      'unknown-part',
+      'sheet',
+    ],
+    [
       'two files',
       [
         ['file', plain],

@@ -119,6 +119,11 @@ async function verify(token: string, settings: TokenSettings): Promise<JWTPayloa
 function reasonOf(error: unknown): string {
   if (error instanceof joseErrors.JWTExpired) return expired;
   if (error instanceof joseErrors.JWTClaimValidationFailed) {
+    const { claim, payload } = error;
+    if (error.reason === 'invalid') return `The access token's claim "${claim}" is not a number.`;
+    if (claim === 'nbf') {
+      return `The access token is not valid before ${new Date(payload.nbf! * 1000).toISOString()}.`;
+    }
     return `The access token's claim "${error.claim}" is missing or not the expected one.`;
   }
   if (error instanceof joseErrors.JWSSignatureVerificationFailed) {

@@ -18,6 +18,7 @@ export interface SpreadsheetUpload {
 /**
  * Reads both parts, in either order; the file goes into `file` as it arrives. The file's name is never used.
  *
+ * @param parameters the names of the query parameters: a part of such a name is a common mistake
  * @throws AppError `invalid-multipart` (400), `invalid-parameter` (422: a part is missing, unknown or sent twice),
  *   `limit-exceeded`
  */
@@ -26,6 +27,7 @@ export async function readSpreadsheetUpload(
   chunks: AsyncIterable<Buffer>,
   file: Spool,
   maxBodyPartBytes: number,
+  parameters: readonly string[],
 ): Promise<SpreadsheetUpload> {
   const parts = new Map<string, Promise<Buffer | undefined>>();
   const busboy = openBusboy(headers, maxBodyPartBytes);
@@ -37,7 +39,9 @@ export async function readSpreadsheetUpload(
       throw partFault(
         name,
         'unknown-part',
-        `There is no part "${name.slice(0, 100)}"; the parts are file and body.`,
+        parameters.includes(name)
+          ? `"${name}" is a query parameter, not a part: send it in the URL, as in ?${name}=…`
+          : `There is no part "${name.slice(0, 100)}"; the parts are file and body.`,
       );
     }
     if (parts.has(name)) throw partFault(name, 'repeated-part', `The part ${name} is sent more than once.`);

@@ -72,8 +72,8 @@ export function asAppError(thrown: unknown): AppError {
 
 /** The errors that Fastify and Node's HTTP parser raise by themselves, by their codes. */
 const frameworkErrors: Record<string, (error: Error) => AppError> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => unsupportedMediaType(),
-  FST_ERR_CTP_EMPTY_TYPE: () => unsupportedMediaType(),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => malformedMediaType(),
+  FST_ERR_CTP_EMPTY_TYPE: () => malformedMediaType(),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
     new AppError('limit-exceeded', 'The body is larger than this path accepts.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
@@ -86,9 +86,28 @@ const frameworkErrors: Record<string, (error: Error) => AppError> = {
     new AppError('request-timeout', 'The request headers did not arrive in time.'),
 };
 
-function unsupportedMediaType(): AppError {
+function malformedMediaType(): AppError {
   return new AppError(
     'unsupported-media-type',
-    'The Content-Type is missing or not one that this path accepts (JSON: application/json; spreadsheets: multipart/form-data).',
+    'The Content-Type is missing or malformed: send application/json, or multipart/form-data for a spreadsheet.',
   );
+}
+
+/**
+ * @param contentType the header of the request
+ * @param path the path of the route, with its parameters
+ */
+export function unsupportedMediaType(contentType: string | undefined, path = ''): AppError {
+  const type = contentType?.split(';', 1).join().trim().slice(0, 100);
+  const what = type ? `The content type "${type}" is not accepted here` : 'The request has no Content-Type';
+  return new AppError('unsupported-media-type', `${what}: ${wantedBody(path)}.`);
+}
+
+function wantedBody(path: string): string {
+  if (path.endsWith('/excel')) {
+    return 'send multipart/form-data with the spreadsheet in a part named "file" (curl -F file=@workbook.xlsx)';
+  }
+  return path.endsWith('/json')
+    ? 'send application/json with {"data": […]}, or a spreadsheet or .csv file to upload/excel'
+    : 'send application/json with {"table": {"columns": […]}}';
 }

@@ -70,8 +70,16 @@ function refusedValue(name: string, value: unknown, schema: ParameterSchema): Pr
     code: 'invalid-parameter',
     detail: Array.isArray(value)
       ? `The query parameter ${name} is given more than once.`
-      : `The query parameter ${name} must be ${expectation(schema)}.`,
+      : `The query parameter ${name} must be ${expectation(schema)}.${upsertHint(value, schema)}`,
   };
+}
+
+/** `upsert`, `merge` and `replace` are what other programs call it. */
+function upsertHint(value: unknown, { enum: allowed }: ParameterSchema): string {
+  const isOfUploads = allowed?.includes('append') || allowed?.includes('update');
+  return isOfUploads && /^(upsert|merge|update|replace)$/i.test(String(value))
+    ? ' For an upsert send if_exists=append&on_conflict=update.'
+    : '';
 }
 
 function expectation(schema: ParameterSchema): string {

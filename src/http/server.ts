@@ -23,6 +23,7 @@ import {
   problemContentType,
   problemDocument,
   sendProblem,
+  unsupportedMediaType,
 } from './problem-json.ts';
 import { ClientGone, continueWhenRead } from './request-body.ts';
 import { createTableRoute } from './routes/create-table.ts';
@@ -176,6 +177,9 @@ function closeConnectionsAtTheEnd(app: FastifyInstance, { isReady, stopping }: H
 /** Bodies of this type reach the routes as they are, as a stream; all others are refused. */
 function acceptBodies(api: FastifyInstance, contentType: string): void {
   api.addContentTypeParser(contentType, async (_request: unknown, payload: unknown) => payload);
+  api.addContentTypeParser('*', async ({ headers, routeOptions }: FastifyRequest) => {
+    throw unsupportedMediaType(headers['content-type'], routeOptions.url);
+  });
   api.addHook('preParsing', async (request) => {
     refuseOtherCharset(request.headers['content-type']);
     const encoding = request.headers['content-encoding'];

@@ -2,7 +2,7 @@
  * What the endpoints that take a spreadsheet share: its parameters, its parts, and the way from them to a source.
  */
 import type { FastifyRequest } from 'fastify';
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { Spool } from '../sources/spool.ts';
 import {
@@ -89,6 +89,11 @@ export function withSpreadsheet<Result>(
   return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, signal, reading, use));
 }
 
+function queryParametersOf({ routeOptions }: FastifyRequest): string[] {
+  const query = routeOptions.schema?.querystring as TObject | undefined;
+  return Object.keys(query?.properties ?? {});
+}
+
 async function receiveSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
@@ -101,7 +106,13 @@ async function receiveSpreadsheet<Result>(
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
     const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
-    const { body } = await readSpreadsheetUpload(request.headers, chunks, spool, limits.maxDefinitionBytes);
+    const { body } = await readSpreadsheetUpload(
+      request.headers,
+      chunks,
+      spool,
+      limits.maxDefinitionBytes,
+      queryParametersOf(request),
+    );
     const definition = body && definitionOf(body, limits);
     const options = { ...optionsOf(query), ...reading };
     const open = (sheet: Pick<SpreadsheetOptions, 'sheet' | 'allSheets'>) =>

@@ -22,7 +22,7 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
         ...(row > 0 && { row }),
         column: shortenValue(name),
         code: 'invalid-name',
-        detail: `cannot name a column of a table: it ${fault}`,
+        detail: `cannot name a column of a table: it ${fault}. Rename it in the header or the keys of the rows`,
       },
     ];
   });

@@ -40,7 +40,7 @@ function checkColumns(definition: TableDefinition, problems: Problem[]): void {
       problems.push({ pointer, code: 'duplicate-column', detail, value: name });
     } else firstIndex.set(name, index);
     if (isSystemColumn(name)) {
-      const detail = `every table has a system column "${name}"; take another name`;
+      const detail = `every table has a system column "${name}"; rename this column`;
       problems.push({ pointer, code: 'reserved-name', detail, value: name });
     }
   }

@@ -16,6 +16,7 @@ import { describeRelation } from './catalog.ts';
 import { describeDefault } from './defaults.ts';
 import type { ColumnDescription, TableDescription } from './definition.ts';
 import { hintAtDottedName } from './dotted-name.ts';
+import { didYouMean } from './identifiers.ts';
 
 export { readLoadColumns } from './read-load-columns.ts';
 export type { TableDescription };
@@ -49,12 +50,27 @@ export async function describeFound(
   if (facts !== undefined && isTable(facts.kind)) return toDescription(schema, name, facts, extraFunctions);
   const kind = facts === undefined ? undefined : otherKinds[facts.kind];
   if (facts === undefined) await requireSchema(client, schema);
+  const hint = facts === undefined ? await suggestTables(client, schema, name) : '';
   throw new AppError(
     'table-not-found',
     kind === undefined
-      ? `There is no table "${name}" in the schema "${schema}".${hintAtDottedName(name)}`
+      ? `There is no table "${name}" in the schema "${schema}".${hintAtDottedName(name) || hint}`
       : `"${name}" in the schema "${schema}" is ${kind}, not a table.`,
   );
+}
+
+/** Tables of the schema with a similar name, of those that the role has a privilege on. */
+async function suggestTables(client: ClientBase, schema: string, name: string): Promise<string> {
+  const { rows } = await client.query<{ relname: string }>(
+    `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')
+       AND has_schema_privilege(n.oid, 'USAGE')
+       AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE')
+     ORDER BY lower(c.relname) <> lower($2), c.relname LIMIT 1000`,
+    [schema, name],
+  );
+  const names = rows.map(({ relname }) => relname);
+  return didYouMean(name, names, 0);
 }
 
 async function requireSchema(client: ClientBase, schema: string): Promise<void> {

@@ -46,13 +46,23 @@ export async function findLoadTarget(
   return true;
 }
 
+/** What to ask the administrator of the database for, in words. */
+export function askForSchema(
+  role: string,
+  schema: string,
+  privileges = 'privileges USAGE and CREATE',
+): string {
+  return `Ask the administrator of the database for the ${privileges} on the schema "${schema}" for the role "${role}"`;
+}
+
 function lackOf(found: TargetRights, schema: string, name: string, needed: NeededRights): string | undefined {
   const table = `the table "${schema}"."${name}"`;
-  if (!found.usesSchema) return `lacks USAGE on the schema "${schema}"`;
+  if (!found.usesSchema)
+    return `lacks USAGE on the schema "${schema}". ${askForSchema(found.role, schema, 'privilege USAGE')}`;
   if (needed.ownership !== undefined && !found.owns)
     return `does not own ${table}, as ${needed.ownership} needs it`;
   if (needed.ownership === 'if_exists=replace' && !found.createsInSchema)
-    return `lacks CREATE on the schema "${schema}", which if_exists=replace needs`;
+    return `lacks CREATE on the schema "${schema}", which if_exists=replace needs. ${askForSchema(found.role, schema)}`;
   if (found.lacking.length > 0) return `lacks ${found.lacking.join(' and ')} on ${table}`;
   if (needed.temporary !== undefined && !found.makesTemporary)
     return `lacks TEMPORARY on the database "${found.database}", which ${needed.temporary} needs`;

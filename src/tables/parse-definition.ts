@@ -266,6 +266,19 @@ function checkedName(value: unknown, pointer: string, report: Report): string | 
   return undefined;
 }
 
+const lengthHint = ' A length is part of the type: write "varchar(5)".';
+const precisionHint = ' Precision and scale are part of the type: write "numeric(12,2)".';
+
+/** Members that definitions of other programs have. */
+const typeModifiers = new Map([
+  ['length', lengthHint],
+  ['size', lengthHint],
+  ['max_length', lengthHint],
+  ['maxlength', lengthHint],
+  ['precision', precisionHint],
+  ['scale', precisionHint],
+]);
+
 function asObject(value: unknown, pointer: string, known: string[], report: Report): JsonObject | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     report(pointer, 'wrong-type', `must be an object, not ${jsonType(value)}`, value);
@@ -273,7 +286,8 @@ function asObject(value: unknown, pointer: string, known: string[], report: Repo
   }
   for (const property of Object.keys(value)) {
     if (known.includes(property)) continue;
-    const detail = `"${shorten(property).toWellFormed()}" is not known here.${didYouMean(property, known, 0)}`;
+    const hint = typeModifiers.get(property.toLowerCase()) ?? didYouMean(property, known, 0);
+    const detail = `"${shorten(property).toWellFormed()}" is not known here.${hint}`;
     report(`${pointer}/${escapePointer(property)}`, 'unknown-property', detail);
   }
   return value as JsonObject;

@@ -41,9 +41,14 @@ export async function refuseDependents(
   const errors = rows.slice(0, 100).map(({ dependent }): Problem => {
     return { value: dependent, code: 'dependent-object', detail: `${dependent} depends on the table` };
   });
+  const referring = await client.query(references, [relation]);
+  const remedy =
+    referring.rows.length === 0
+      ? 'send if_exists=truncate'
+      : 'send if_exists=append&on_conflict=update (if_exists=truncate cannot empty it either, because foreign keys of other tables refer to it)';
   throw new AppError(
     'dependent-objects',
-    `The table "${schema}"."${name}" cannot be replaced: other objects depend on it. Drop them first, or keep the table: use if_exists=truncate, or append with on_conflict=update where foreign keys refer to it.`,
+    `The table "${schema}"."${name}" cannot be replaced: other objects depend on it. Drop them first, or keep the table: ${remedy}.`,
     { errors, errorCount: rows.length },
   );
 }

@@ -25,6 +25,7 @@ import type { CatalogFunction, FunctionName, Mentions, Names, ParsedDefault } fr
 import { expressionSql, isBuiltIn, mentionsOf, parseDefault } from './defaults.ts';
 import type { TableDefinition } from './definition.ts';
 import { columnPointer } from './definition.ts';
+import { askForSchema } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
 import { identifierFault, isSystemSchema, shorten } from './identifiers.ts';
 import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
@@ -112,7 +113,10 @@ export async function resolveDraft(
   if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
   if (!found.schema.mayCreate && found.standing === null) {
     const { role } = found.schema;
-    throw new AppError('permission-denied', `The role "${role}" lacks CREATE on the schema "${schema}".`);
+    throw new AppError(
+      'permission-denied',
+      `The role "${role}" lacks CREATE on the schema "${schema}". ${askForSchema(role, schema)}.`,
+    );
   }
   const resolver = new Resolver(request, found, problems);
   const keyColumns = definition.primaryKey?.columns ?? [];
