@@ -7,6 +7,7 @@
  */
 import type { ClientBase, DatabaseError } from 'pg';
 import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
+import { inCallersPath, queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier } from '../postgres/sql.ts';
 import { isFailureOfExpression } from '../postgres/sqlstate.ts';
 import type { Spool } from '../sources/spool.ts';
@@ -133,7 +134,7 @@ export class CopySession implements RowOutput {
     if (this.#leadingColumn !== undefined) names.unshift(quoteIdentifier(this.#leadingColumn));
     this.#writer = copyFrom(
       this.#client,
-      `COPY ${this.#relation} (${names.join(', ')}) FROM STDIN (FORMAT binary)`,
+      inCallersPath(`COPY ${this.#relation} (${names.join(', ')}) FROM STDIN (FORMAT binary)`),
     );
     await this.#writer.write(header);
   }
@@ -143,9 +144,9 @@ export class CopySession implements RowOutput {
     await this.#end();
     await this.#beforeCopy?.(columns);
     this.#columns = columns;
-    const { rowCount: taken } = await this.#client.query(
-      `INSERT INTO ${this.#relation} SELECT FROM pg_catalog.generate_series(1, $1)`,
-      [rowCount],
+    const { rowCount: taken } = await queryInCallersPath(
+      this.#client,
+      `INSERT INTO ${this.#relation} SELECT FROM pg_catalog.generate_series(1, ${rowCount})`,
     );
     this.rowsTaken += taken ?? 0;
     this.rowsBefore += rowCount;

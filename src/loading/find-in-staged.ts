@@ -3,6 +3,7 @@
  * PostgreSQL computes, its defaults and triggers come only on the way.
  */
 import { type ClientBase, DatabaseError } from 'pg';
+import { queryInCallersPath } from '../postgres/search-path.ts';
 import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
 import { analyzeStagingTable, indexRows } from '../tables/staging.ts';
 import type { SentRows, Violation } from '../tables/violations.ts';
@@ -41,7 +42,7 @@ export async function findInStaged(
   const isReal = load.changesRows
     ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load, shapes, places)
     : undefined;
-  if (isReal) await client.query(indexRows(load.conflict !== undefined));
+  if (isReal) await queryInCallersPath(client, indexRows(load.conflict !== undefined).text);
   const unread = await findViolations(client, staged, told, places, problems, isReal);
   return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
 }

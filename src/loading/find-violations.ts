@@ -3,16 +3,15 @@
  *
  * PostgreSQL stops at the first; so where it refuses the rows they are looked through with one query per rule.
  */
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryResult } from 'pg';
 import type { Problem } from '../errors.ts';
-import { pipeline } from '../postgres/pipeline.ts';
-import type { Statement } from '../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../postgres/sqlstate.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
 import {
   findLargestKey,
   type LargestKey,
+  runQuery,
   type SentRows,
   type Violation,
   violationQueries,
@@ -49,8 +48,9 @@ export async function findViolations(
   const unread = rules.filter(isHidden).map((rule) => rule.name);
   const judged = rules.filter((rule) => !isHidden(rule));
   const areRowsMissing = problems.count > 0;
-  for (const { rule, statement } of violationQueries(sent, judged, maxListedProblems)) {
-    const rows = await readViolations(client, statement);
+  for (const query of violationQueries(sent, judged, maxListedProblems)) {
+    const { rule } = query;
+    const rows = await readViolations(client, runQuery(query, sent));
     if (rows === 'refused') unread.push('');
     if (rows === 'unreadable') unread.push(rule.name);
     if (typeof rows === 'string') continue;
@@ -70,11 +70,12 @@ export async function findViolations(
 /** `unreadable` where the role lacks a privilege, `refused` where the rule itself fails over a row. */
 async function readViolations(
   client: ClientBase,
-  statement: Statement,
+  statements: string[],
 ): Promise<Violation[] | 'unreadable' | 'refused'> {
   try {
-    const [, found] = await pipeline(client, ['SAVEPOINT "rule"', statement]);
-    return found!.rows;
+    const text = ['SAVEPOINT "rule"', ...statements].join(';\n');
+    const results = (await client.query(text)) as unknown as QueryResult<Violation>[];
+    return results.at(-2)!.rows;
   } catch (error) {
     if (!isLackOfPrivilege(error) && !isRefusalOfInput(error)) throw error;
     await client.query('ROLLBACK TO SAVEPOINT "rule"');

@@ -6,6 +6,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
+import { queryInCallersPath } from '../postgres/search-path.ts';
 import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { Spool } from '../sources/spool.ts';
@@ -155,7 +156,7 @@ async function loadStraight<Result>(
     const stage = async (): Promise<Shapes | undefined> => {
       if (staged) return staged;
       await client.query('ROLLBACK TO SAVEPOINT "rows"');
-      await client.query(createStagingTable(columns, () => false));
+      await queryInCallersPath(client, createStagingTable(columns, () => false).text);
       const shapes = new Shapes(Number.POSITIVE_INFINITY);
       // What is too large for the table is so for the staging table, too.
       if (await session.replay(stagingTable, (shape) => stageShape(client, shapes, shape))) return undefined;
@@ -265,7 +266,7 @@ async function loadStaged<Result>(
       `A table of ${columns.length} columns takes neither on_conflict nor types that are staged as text; the limit is ${maxStagedColumns}.`,
     );
   }
-  await client.query(createStagingTable(columns, isStagedAsText));
+  await queryInCallersPath(client, createStagingTable(columns, isStagedAsText).text);
   const shapes = new Shapes(maxStagedShapes);
   const session = new CopySession(client, stagingTable, namesOf(columns), {
     leadingColumn: rowNumberColumn,
@@ -465,13 +466,14 @@ async function orElse(problems: Problems, named: Problem, search: () => Promise<
 const statementTimedOut = '57014';
 
 async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
-  await client.query(beginShape(shapes.numberOf(columns)));
+  await queryInCallersPath(client, beginShape(shapes.numberOf(columns)).text);
 }
 
 function inputRules(columns: LoadColumn[], inputCheck: string): RowRule[] {
-  return columns
-    .filter(isStagedAsText)
-    .map(({ name, type }) => ({ kind: 'input', name: '', columns: [name], type: type.name, inputCheck }));
+  return columns.filter(isStagedAsText).map(({ name, type }) => {
+    const { name: shown, sqlName = shown } = type;
+    return { kind: 'input', name: '', columns: [name], type: shown, typeSql: sqlName, inputCheck };
+  });
 }
 
 /** Pushes all rows of the input through the encoders into the session, to its end. */

@@ -3,6 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
+import { queryInCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import {
   isBrokenReference,
@@ -134,14 +135,14 @@ const maxDeadlocks = 5;
 export async function moveRows(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<MovedRows> {
   const { conflict, isBare } = options;
   const updates = conflict?.action === 'update' && !isBare;
-  if (updates) await client.query(createUpdateCounter);
+  if (updates) await queryInCallersPath(client, createUpdateCounter.text);
   if (conflict) await client.query(analyzeStagingTable(stagedNames(conflict.key.columns, options.columns)));
   await client.query('SAVEPOINT "rows"');
   let merged = 0;
   let existing: number | undefined;
   const goBack = async (): Promise<void> => {
     await client.query('ROLLBACK TO SAVEPOINT "rows"');
-    if (updates) await client.query(resetUpdateCounter);
+    if (updates) await queryInCallersPath(client, resetUpdateCounter.text);
   };
   const attempt = (move: typeof moveInTurn): Promise<Refusal | undefined> =>
     retryAfterDeadlocks(goBack, () =>
@@ -186,7 +187,7 @@ async function prepareConflicts(
   const staged = typedStagingTable(columns, isStagedAsText, inputCheck);
   await setSurplusApart(client, staged, conflict);
   if (conflict.action === 'update' && !isBare && conflict.shapes.length > 1) {
-    await client.query(lockExistingRows(relation, staged, conflict));
+    await queryInCallersPath(client, lockExistingRows(relation, staged, conflict).text);
   }
   return countsExisting ? readCount(client, countExistingKeys(relation, staged, conflict)) : undefined;
 }
@@ -197,7 +198,7 @@ export async function setSurplusApart(
   staged: string,
   conflict: ConflictRule,
 ): Promise<void> {
-  await client.query(findSurplusRows(staged, conflict));
+  await queryInCallersPath(client, findSurplusRows(staged, conflict).text);
   await client.query(analyzeSurplusTable);
 }
 
@@ -238,7 +239,7 @@ export async function findRefusedRow(
     await client.query('SAVEPOINT "part"');
     const refused =
       (await refusalOf(mayBeOfRow, async () => {
-        await client.query(mergeOf(options, shapes, shape, { from, to }));
+        await queryInCallersPath(client, mergeOf(options, shapes, shape, { from, to }).text);
       })) ?? (refusal.isDeferred ? await checkDeferred(client) : undefined);
     await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
     return refused?.error;
@@ -276,7 +277,8 @@ export async function tryRows(
   const refusal = await refusalOf(mayBeOfRow, async () => {
     for (const number of numbers) {
       const { rows } = await client.query<{ shape: number }>(shapeOfRow(number));
-      await client.query(mergeOf(options, shapes, rows[0]!.shape, { from: number, to: number + 1 }));
+      const merge = mergeOf(options, shapes, rows[0]!.shape, { from: number, to: number + 1 });
+      await queryInCallersPath(client, merge.text);
     }
   });
   const deferred = refusal ? undefined : await checkDeferred(client);
@@ -301,7 +303,7 @@ export async function findRowWithout(
  */
 export async function makeInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string> {
   const builtIn = await findInputCheck(client, columns);
-  if (builtIn === undefined) await client.query(createOwnInputCheck);
+  if (builtIn === undefined) await queryInCallersPath(client, createOwnInputCheck.text);
   return builtIn ?? ownInputCheck;
 }
 
@@ -320,7 +322,7 @@ async function findInputCheck(client: ClientBase, columns: LoadColumn[]): Promis
  */
 export async function checkDeferred(client: ClientBase): Promise<Refusal | undefined> {
   const refusal = await refusalOf(isRefusalOfData, async () => {
-    await client.query('SET CONSTRAINTS ALL IMMEDIATE');
+    await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
   });
   return refusal && { ...refusal, isDeferred: true };
 }
@@ -364,7 +366,7 @@ function isPolicyViolation(error: unknown): error is Error {
 async function moveInTurn(client: ClientBase, options: MoveOptions, shapes: Shapes): Promise<number> {
   let merged = 0;
   for (const shape of inMovingOrder(options, shapes)) {
-    merged += (await client.query(mergeOf(options, shapes, shape))).rowCount ?? 0;
+    merged += (await queryInCallersPath(client, mergeOf(options, shapes, shape).text)).rowCount ?? 0;
   }
   return merged;
 }
@@ -395,6 +397,6 @@ function mergeOf(
 }
 
 async function readCount(client: ClientBase, statement: { text: string }): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(statement);
+  const { rows } = await queryInCallersPath<{ count: number }>(client, statement.text);
   return rows[0]!.count;
 }

@@ -4,14 +4,16 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
+import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteQualified, type Statement } from '../postgres/sql.ts';
 import { isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { findRelation } from '../tables/catalog.ts';
 import { isNameClash, nameConflict, tableExists, uploadRemedies } from '../tables/create-table.ts';
 import { addConstraints, continueNumbering, createBareTable, type Naming } from '../tables/ddl.ts';
+import type { KeyDefinition } from '../tables/definition.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
-import type { LoadColumn } from '../tables/load-column.ts';
+import { equalityOperator, type LoadColumn } from '../tables/load-column.ts';
 import { namesAside } from '../tables/object-names.ts';
 import type { PreparedTable, StandingObject } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
@@ -57,19 +59,20 @@ export async function openNewTable(
     changesRows: false,
     hasRules: false,
     takesNoCopy: false,
-    keys: [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique].map(({ columns }) => ({
-      columns,
+    keys: keysOf(table).map((key) => ({
+      columns: key.columns,
+      equals: operatorsOf(key.columns, columns),
       nullsNotDistinct: false,
     })),
     finish: async (rows) => {
       if (rows.refusal) {
         await rows.explain(rows.refusal, undefined, async () => [
           ...(await readRowRules(client, schema, naming.name)),
-          ...(await rulesOf(client, table)),
+          ...(await rulesOf(client, table, columns)),
         ]);
       } else {
         const refusal = await addKeys(client, table, naming);
-        if (refusal) await rows.explain(refusal, undefined, () => rulesOf(client, table));
+        if (refusal) await rows.explain(refusal, undefined, () => rulesOf(client, table, columns));
       }
       problems.throwIfAny();
       for (const { name: column, identity } of table.columns) {
@@ -137,7 +140,7 @@ async function createNamed(
   await client.query(`SAVEPOINT "${savepoint}"`);
   for (let tries = 1; ; tries++) {
     try {
-      await client.query(toStatement());
+      await queryInCallersPath(client, toStatement().text);
       return;
     } catch (error) {
       if (!isNameClash(error)) throw error;
@@ -174,21 +177,32 @@ function isDomain({ type }: LoadColumn): boolean {
   return type.kind === 'domain' || type.element?.kind === 'domain';
 }
 
-async function rulesOf(client: ClientBase, table: PreparedTable): Promise<RowRule[]> {
+function keysOf({ primaryKey, unique }: PreparedTable): KeyDefinition[] {
+  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique];
+}
+
+/** The operators that compare values of the columns named. */
+function operatorsOf(names: string[], columns: LoadColumn[]): string[] {
+  return names.map((name) => equalityOperator(columns.find((column) => column.name === name)));
+}
+
+async function rulesOf(client: ClientBase, table: PreparedTable, own: LoadColumn[]): Promise<RowRule[]> {
   const hidden = await hiddenTables(client, table);
-  const keys = [...(table.primaryKey ? [table.primaryKey] : []), ...table.unique];
+  const referenced = await referencedColumns(client, table, own);
   return [
-    ...keys.map((key): RowRule => {
+    ...keysOf(table).map((key): RowRule => {
       return {
         kind: 'unique',
         name: key.name ?? '',
         columns: key.columns,
+        equals: operatorsOf(key.columns, own),
         isPrimary: key === table.primaryKey,
         nullsNotDistinct: false,
         isDeferrable: false,
       };
     }),
-    ...table.foreignKeys.map((key): RowRule => {
+    ...table.foreignKeys.map((key, index): RowRule => {
+      const referencedNames = key.pairs.map((pair) => pair.referenceColumn);
       return {
         kind: 'foreign key',
         name: key.name ?? '',
@@ -198,10 +212,24 @@ async function rulesOf(client: ClientBase, table: PreparedTable): Promise<RowRul
         isHidden: hidden.has(quoteQualified(key.schema, key.table)),
         referencedSchema: key.schema,
         referencedTable: key.table,
-        referencedColumns: key.pairs.map((pair) => pair.referenceColumn),
+        referencedColumns: referencedNames,
+        equals: operatorsOf(referencedNames, referenced[index]!),
       };
     }),
   ];
+}
+
+/** The columns of the table that each foreign key refers to. */
+async function referencedColumns(
+  client: ClientBase,
+  { foreignKeys }: PreparedTable,
+  own: LoadColumn[],
+): Promise<LoadColumn[][]> {
+  const columns: LoadColumn[][] = [];
+  for (const { isSelf, schema, table } of foreignKeys) {
+    columns.push(isSelf ? own : await readLoadColumns(client, schema, table));
+  }
+  return columns;
 }
 
 /** Those referred to whose rows row-level security hides from the role. Quoted. */

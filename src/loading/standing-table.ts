@@ -3,6 +3,7 @@
  */
 import { type ClientBase, DatabaseError } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
+import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { isUndefinedTable } from '../postgres/sqlstate.ts';
 import { readLoadColumns } from '../tables/describe-table.ts';
@@ -66,7 +67,7 @@ export async function openStandingTable(
 /** @throws AppError `write-conflict` if the table, which was found before, is no longer there */
 async function lockTable(client: ClientBase, statement: string): Promise<void> {
   try {
-    await client.query(statement);
+    await queryInCallersPath(client, statement);
   } catch (error) {
     if (!isUndefinedTable(error)) throw error;
     const detail = 'Another session dropped or renamed the table at the same moment; send the request again.';
@@ -75,14 +76,22 @@ async function lockTable(client: ClientBase, statement: string): Promise<void> {
 }
 
 async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
-  const additions = columns.map(({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${type}`);
+  const additions = columns.map(
+    ({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${typeForSql(type)}`,
+  );
   try {
-    await client.query(`ALTER TABLE ${relation} ${additions.join(', ')}`);
+    await queryInCallersPath(client, `ALTER TABLE ${relation} ${additions.join(', ')}`);
   } catch (error) {
     if (!(error instanceof DatabaseError) || !takesNoColumn.has(error.code ?? '')) throw error;
     const detail = `PostgreSQL adds no column to this table: ${error.message}.`;
     throw wrongParameter('extra_columns', detail, { value: 'add' });
   }
+}
+
+/** SQL's own words need no schema and take none. */
+function typeForSql(type: string): string {
+  const isKeyword = /^(boolean|bigint|numeric|double precision|interval|timestamp|time)\b/.test(type);
+  return isKeyword ? type : `pg_catalog.${type}`;
 }
 
 /** A partition or a table of a type; a column of that name and of another type in a table that inherits from it. */

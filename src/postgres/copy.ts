@@ -24,7 +24,8 @@ export interface CopyWriter {
   abort(cause: Error): Promise<void>;
 }
 
-/** Starts a COPY. An error in its start is told by the first `write` or `end`. */
+/**
+ * Starts a COPY. There may be other statements in the text before and after it, which take no time. An error in its start is told by the first `write` or `end`. */
 export function copyFrom(client: ClientBase, sql: string): CopyWriter {
   const copy = new Copy(sql);
   client.query(copy);
@@ -124,8 +125,13 @@ class Copy implements CopyWriter, Submittable {
   }
 
   handleCommandComplete(completed: { text: string }): void {
-    this.#rowCount = Number(/^COPY (\d+)/.exec(completed.text)?.[1] ?? 0);
+    const [, rowCount] = /^COPY (\d+)/.exec(completed.text) ?? [];
+    if (rowCount !== undefined) this.#rowCount = Number(rowCount);
   }
+
+  // Of other statements in the same text.
+  handleRowDescription(): void {}
+  handleDataRow(): void {}
 
   handleReadyForQuery(): void {
     this.#isFinished = true;

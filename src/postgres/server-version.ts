@@ -5,7 +5,8 @@ const oldestMajor = 15;
 /** @throws Error with a message for the person who starts the service: the server is too old, or cannot be reached */
 export async function checkServerVersion(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ number: number; name: string }>(
-    `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS name`,
+    `SELECT pg_catalog.current_setting('server_version_num')::int AS number,
+      pg_catalog.current_setting('server_version') AS name`,
   );
   const { number, name } = rows[0]!;
   if (number >= oldestMajor * 10_000) return;

@@ -5,6 +5,7 @@
  * its transaction mode each transaction may run in another session, which another program may have changed.
  */
 import { askForSession, type SessionFacts } from './own-session.ts';
+import { ownPath } from './search-path.ts';
 import { quoteIdentifier } from './sql.ts';
 
 export interface TransactionSettings {
@@ -32,8 +33,8 @@ const fixedSettings: Record<string, string> = {
   quote_all_identifiers: 'off',
   // With "off", a statement fails instead of leaving out the rows that a policy hides.
   row_security: 'on',
-  // The administrator's value holds, but not one that another program left in a session that a pooler shares.
-  search_path: 'DEFAULT',
+  // Nobody's functions and operators but PostgreSQL's own: see search-path.ts.
+  search_path: ownPath,
   // As whom results are read and written: neither may this be left over.
   role: 'DEFAULT',
   // The transaction waits while a client sends its body. BODY_IDLE_TIMEOUT_MS and MIN_BODY_BYTES_PER_SECOND limit this.

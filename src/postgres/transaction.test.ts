@@ -16,7 +16,7 @@ let pool: pg.Pool;
 before(async () => {
   database = await createTestDatabase();
   pool = createPool({ url: database.url, poolSize: 2 }, { info() {}, warn() {} });
-  await pool.query('CREATE TABLE t (a integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)');
+  await pool.query('CREATE TABLE public.t (a integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)');
 });
 
 after(async () => {
@@ -32,7 +32,7 @@ afterEach(async () => {
     );
     return rows.length === 0 && pool.totalCount === pool.idleCount;
   });
-  await pool.query('TRUNCATE t');
+  await pool.query('TRUNCATE public.t');
 });
 
 /** Waits until a connection of the pool waits for that: `PgSleep`, `advisory`. */
@@ -47,7 +47,7 @@ async function untilWaitsFor(event: string): Promise<void> {
 }
 
 async function countRows(): Promise<number> {
-  const { rows } = await pool.query('SELECT count(*)::int AS n FROM t');
+  const { rows } = await pool.query('SELECT count(*)::int AS n FROM public.t');
   return rows[0].n;
 }
 
@@ -57,7 +57,7 @@ async function backendPid(client: pg.PoolClient): Promise<number> {
 
 test('commits, and answers what the work answers', async () => {
   const answer = await inTransaction(pool, {}, async (client) => {
-    await client.query('INSERT INTO t VALUES (1)');
+    await client.query('INSERT INTO public.t VALUES (1)');
     return 'done';
   });
   assert.equal(answer, 'done');
@@ -69,7 +69,7 @@ test('keeps nothing when the work throws, and keeps the connection', async () =>
   for (let i = 0; i < 2; i++) {
     const failing = inTransaction(pool, {}, async (client) => {
       pids.push(await backendPid(client));
-      await client.query('INSERT INTO t VALUES (1)');
+      await client.query('INSERT INTO public.t VALUES (1)');
       throw new Error('no');
     });
     await assert.rejects(failing, { message: 'no' });
@@ -80,14 +80,14 @@ test('keeps nothing when the work throws, and keeps the connection', async () =>
 
 test('a dry run keeps nothing and answers', async () => {
   const work = (client: pg.PoolClient) =>
-    client.query('INSERT INTO t VALUES (1)').then((result) => result.rowCount);
+    client.query('INSERT INTO public.t VALUES (1)').then((result) => result.rowCount);
   assert.equal(await inTransaction(pool, { rollback: true }, work), 1);
   assert.equal(await countRows(), 0);
 });
 
 test('a failed statement whose error the work swallowed is no success', async () => {
   const swallowing = inTransaction(pool, {}, async (client) => {
-    await client.query('INSERT INTO t VALUES (1)');
+    await client.query('INSERT INTO public.t VALUES (1)');
     await client.query('SELECT 1/0').catch(() => {});
   });
   await assert.rejects(swallowing, /its error was lost/);
@@ -95,7 +95,7 @@ test('a failed statement whose error the work swallowed is no success', async ()
 });
 
 test('what only the commit finds out is thrown', async () => {
-  const duplicate = inTransaction(pool, {}, (client) => client.query('INSERT INTO t VALUES (1), (1)'));
+  const duplicate = inTransaction(pool, {}, (client) => client.query('INSERT INTO public.t VALUES (1), (1)'));
   await assert.rejects(duplicate, { code: '23505' });
 });
 
@@ -121,7 +121,7 @@ test('what texts mean in a transaction does not depend on the database, the role
     array_nulls: ['off', 'on'],
     quote_all_identifiers: ['on', 'off'],
     row_security: ['off', 'on'],
-    search_path: ['pg_catalog', '"$user", public'],
+    search_path: ['public', 'pg_catalog, pg_temp'],
     idle_in_transaction_session_timeout: ['1min', '0'],
     statement_timeout: ['1min', '1min'],
     lock_timeout: ['1min', '1min'],
@@ -199,7 +199,7 @@ test('a role is taken for the transaction alone, whatever its name', async () =>
 
 test('a role that is not there', async () => {
   let hasRun = false;
-  const refused = inTransaction(pool, { role: 'x"; DROP TABLE t; --' }, async () => {
+  const refused = inTransaction(pool, { role: 'x"; DROP TABLE public.t; --' }, async () => {
     hasRun = true;
   });
   await assert.rejects(refused, (error) => error instanceof AppError && error.code === 'permission-denied');
@@ -230,7 +230,7 @@ test('an abort cancels the running statement and throws the reason', { timeout: 
   const reason = new Error('the caller has gone');
   const caller = new AbortController();
   const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
-    await client.query('INSERT INTO t VALUES (1)');
+    await client.query('INSERT INTO public.t VALUES (1)');
     await client.query('SELECT pg_sleep(3600)');
   });
   await Promise.all([
@@ -244,7 +244,7 @@ test('an abort ends a COPY that waits for its rows', { timeout: 60_000 }, async 
   const reason = new Error('the caller has gone');
   const caller = new AbortController();
   const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
-    await copyFrom(client, 'COPY t FROM STDIN').write(Buffer.from('1\n'));
+    await copyFrom(client, 'COPY public.t FROM STDIN').write(Buffer.from('1\n'));
     caller.abort(reason);
     await new Promise(() => {});
   });
@@ -258,7 +258,7 @@ test('work that ends by itself on an abort keeps its connection', async () => {
   let pid = 0;
   const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
     pid = await backendPid(client);
-    const copy = copyFrom(client, 'COPY t FROM STDIN');
+    const copy = copyFrom(client, 'COPY public.t FROM STDIN');
     await copy.write(Buffer.from('1\n'));
     caller.abort(reason);
     await copy.abort(reason);
@@ -288,7 +288,7 @@ test('many at once, with every kind of end, leak nothing', async () => {
     const caller = new AbortController();
     if (i % 3 === 0) setTimeout(() => caller.abort(new Error('gone')), i % 7);
     return inTransaction(pool, { signal: caller.signal }, async (client) => {
-      await client.query('INSERT INTO t VALUES ($1)', [i]);
+      await client.query('INSERT INTO public.t VALUES ($1)', [i]);
       if (i % 3 === 1) await client.query('SELECT 1/0');
     });
   });
@@ -300,8 +300,8 @@ test('many at once, with every kind of end, leak nothing', async () => {
 test('last statements end the transaction with them', async () => {
   const work = (client: pg.PoolClient, { endWith }: TransactionEdges) =>
     client
-      .query('INSERT INTO t VALUES (1)')
-      .then(() => endWith(['INSERT INTO t VALUES (2)', 'SELECT count(*)::int AS n FROM t']));
+      .query('INSERT INTO public.t VALUES (1)')
+      .then(() => endWith(['INSERT INTO public.t VALUES (2)', 'SELECT count(*)::int AS n FROM public.t']));
   const [, counted] = await inTransaction(pool, { rollback: true }, work);
   assert.equal(counted!.rows[0].n, 2);
   assert.equal(await countRows(), 0);
@@ -313,14 +313,14 @@ test('a last statement that fails is told, keeps nothing, and leaves a connectio
   let pid = 0;
   const failing = inTransaction(pool, {}, async (client, { endWith }) => {
     pid = await backendPid(client);
-    await client.query('INSERT INTO t VALUES (1)');
-    await endWith(['INSERT INTO t VALUES (2)', 'SELECT 1/0', { text: 'SELECT $1::int', values: [3] }]);
+    await client.query('INSERT INTO public.t VALUES (1)');
+    await endWith(['INSERT INTO public.t VALUES (2)', 'SELECT 1/0', { text: 'SELECT $1::int', values: [3] }]);
   });
   await assert.rejects(failing, { code: '22012' });
   assert.equal(await countRows(), 0);
   await inTransaction(pool, {}, async (client) => {
     assert.equal(await backendPid(client), pid);
-    const copy = copyFrom(client, 'COPY t FROM STDIN');
+    const copy = copyFrom(client, 'COPY public.t FROM STDIN');
     await copy.write(Buffer.from('1\n'));
     assert.equal(await copy.end(), 1);
   });
@@ -331,7 +331,7 @@ test('an abort cancels a last statement that runs', { timeout: 60_000 }, async (
   const reason = new Error('the caller has gone');
   const caller = new AbortController();
   const cancelled = inTransaction(pool, { signal: caller.signal }, async (_, { endWith }) =>
-    endWith(['INSERT INTO t VALUES (1)', 'SELECT pg_sleep(3600)']),
+    endWith(['INSERT INTO public.t VALUES (1)', 'SELECT pg_sleep(3600)']),
   );
   await Promise.all([
     assert.rejects(cancelled, reason),
@@ -344,7 +344,7 @@ test('an abort after the commit changes nothing', async () => {
   const reason = new Error('the caller has gone');
   const late = new AbortController();
   const committed = inTransaction(pool, { signal: late.signal }, async (_, { endWith }) => {
-    await endWith(['INSERT INTO t VALUES (1)']);
+    await endWith(['INSERT INTO public.t VALUES (1)']);
     late.abort(reason);
     return 'kept';
   });
@@ -355,20 +355,20 @@ test('an abort after the commit changes nothing', async () => {
 test('an abort lets a commit under way end, and answers it', async () => {
   await pool.query(`
     CREATE FUNCTION wait_for_lock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
-    CREATE TABLE late (a int);
-    CREATE CONSTRAINT TRIGGER d AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_for_lock()`);
+    CREATE TABLE public.late (a int);
+    CREATE CONSTRAINT TRIGGER d AFTER INSERT ON public.late DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_for_lock()`);
   const other = await database.pool.connect();
   await other.query('SELECT pg_advisory_lock(1)');
   const caller = new AbortController();
   const committed = inTransaction(pool, { signal: caller.signal }, (_, { endWith }) =>
-    endWith(['INSERT INTO late VALUES (1)', 'SELECT 1']),
+    endWith(['INSERT INTO public.late VALUES (1)', 'SELECT 1']),
   );
   await untilWaitsFor('advisory');
   caller.abort(new Error('the caller has gone'));
   await other.query('SELECT pg_advisory_unlock(1)');
   other.release();
   await committed;
-  const { rows } = await pool.query('SELECT * FROM late');
+  const { rows } = await pool.query('SELECT * FROM public.late');
   assert.deepEqual(rows, [{ a: 1 }]);
 });
 
@@ -377,7 +377,9 @@ test('a first statement goes with the begin, and never outlives a role that is r
   const n = await inTransaction(pool, {}, async (_, { begun }) => begun!.rows[0].n, first);
   assert.equal(n, 7);
   const work = async () => assert.fail('it must not run');
-  const refused = inTransaction(pool, { role: 'no such role' }, work, { text: 'INSERT INTO t VALUES (1)' });
+  const refused = inTransaction(pool, { role: 'no such role' }, work, {
+    text: 'INSERT INTO public.t VALUES (1)',
+  });
   await assert.rejects(refused, (error) => error instanceof AppError && error.code === 'permission-denied');
   assert.equal(await countRows(), 0);
 });

@@ -6,7 +6,7 @@ import type { Statement } from '../postgres/sql.ts';
 type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
 
 /**
- * Runs one SELECT under a savepoint, in one round trip where it succeeds. Only values that are quoted into the text are
+ * Runs statements under a savepoint, in one round trip where they succeed. The row is that of the last one. Only values that are quoted into the text are
  * possible: several statements in one message cannot bind any (PostgreSQL 55.2.2.1).
  *
  * @throws every error that is not the fault of the statement's own values: lock and statement timeouts, a lost

@@ -1,4 +1,5 @@
 /** Every question that the tables ask of PostgreSQL's catalogue, as pure functions. */
+import { readInCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
 import type { CatalogFunction, DefaultFacts, FunctionName } from './defaults.ts';
@@ -97,6 +98,28 @@ const isOrdered = (type: string) => `
 const isOrderedOrArray = (type: string) => `
   CASE WHEN ${type}.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem)
   ELSE ${isOrdered(type)} END`;
+
+/**
+ * A type with its modifier, spelled so that it means the same in every search path. SQL's own spellings, such as
+ * `character varying(20)`, always mean the types of `pg_catalog`; other names of its types are qualified. All other types
+ * are qualified by `format_type`, because they are not in the service's own path.
+ */
+const typeForSql = (type: string, modifier: string) => `(
+  SELECT CASE WHEN e.typnamespace = 'pg_catalog'::regnamespace AND starts_with(f.name, quote_ident(e.typname))
+      AND substr(f.name, length(quote_ident(e.typname)) + 1, 1) IN ('', '(', '[')
+    THEN 'pg_catalog.' || f.name ELSE f.name END
+  FROM (SELECT format_type(${type}, ${modifier}) AS name) f, pg_catalog.pg_type a
+  JOIN pg_catalog.pg_type e ON e.oid = CASE WHEN ${isArray('a')} THEN a.typelem ELSE a.oid END
+  WHERE a.oid = ${type})`;
+
+/** The operator by which a type's default index compares values; null for types of `pg_catalog`. @param type a `pg_type` row */
+const ownEquality = (type: string) => `(
+  SELECT format('OPERATOR(%I.%s)', n.nspname, p.oprname)
+  FROM pg_catalog.pg_opclass c JOIN pg_catalog.pg_amop m ON m.amopfamily = c.opcfamily
+    AND m.amopstrategy = 3 AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype
+  JOIN pg_catalog.pg_operator p ON p.oid = m.amopopr JOIN pg_catalog.pg_namespace n ON n.oid = p.oprnamespace
+  WHERE ${type}.typnamespace <> 'pg_catalog'::regnamespace
+    AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
 /** The `pg_namespace` row of a name in the request. */
 const namespaceOid = (name: string) =>
@@ -204,7 +227,7 @@ export function lookUpDefinition(request: LookUpRequest): Statement {
     text: `
 WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
-SELECT pg_catalog.json_build_object(
+${readInCallersPath(`pg_catalog.json_build_object(
   'schema', (SELECT pg_catalog.json_build_object('mayCreate', pg_catalog.has_schema_privilege(oid, 'CREATE'), 'role', current_user) FROM here),
   'standing', coalesce(
     (SELECT pg_catalog.json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
@@ -213,7 +236,7 @@ SELECT pg_catalog.json_build_object(
      FROM request, here, pg_catalog.pg_type t
      WHERE t.typnamespace = here.oid AND t.typname = r->>'table' AND t.typcategory <> 'A')),
   'types', (${types(needsOrder ? order : 'true')})${parts.join('')}
-) AS found`,
+)`)}`,
     values: [JSON.stringify(request)],
   };
 }
@@ -251,18 +274,18 @@ export function lockTableName(schema: string, table: string): Statement {
   };
 }
 
-/** Names of types that a misspelt one may have meant, as the connection's search path sees them. */
+/** Names of types that a misspelt one may have meant, as callers write them: one row `found`. */
 export function listTypeNames(): Statement {
   return {
-    text: `
-SELECT coalesce(pg_catalog.json_agg(DISTINCT name), '[]') AS names FROM (
+    text: readInCallersPath(`(
+SELECT coalesce(pg_catalog.json_agg(DISTINCT name), '[]') FROM (
   SELECT pg_catalog.format_type(t.oid, NULL) AS name, t.oid
   FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
   WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
   UNION ALL
   SELECT t.typname, t.oid FROM pg_catalog.pg_type t
   WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typcategory <> 'A' AND t.typrelid = 0
-  ORDER BY oid DESC LIMIT 5000) AS x`,
+  ORDER BY oid DESC LIMIT 5000) AS x)`),
   };
 }
 
@@ -293,13 +316,13 @@ FROM pg_catalog.json_array_elements($1::json) WITH ORDINALITY AS p(pair, positio
   };
 }
 
-/** Which of the names relations of the schema have: rows of the shape `TakenName`. */
+/** Which of the names relations of the schema have: one row `found`, a list of `TakenName`. */
 export function findRelationNames(schema: string, names: string[]): Statement {
   return {
-    text: `
+    text: readRowsInCallersPath(`
 SELECT c.relname AS name, c.oid::bigint::float8 AS oid, c.relkind::text AS kind, c.owner::bigint::float8 AS owner,
   c.owner::regclass::text AS "ownerName"
-FROM pg_catalog.unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespaceOid('$1'))} c`,
+FROM pg_catalog.unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespaceOid('$1'))} c`),
     values: [schema, names],
   };
 }
@@ -356,7 +379,7 @@ WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'S'`,
   };
 }
 
-/** A table as PostgreSQL has it: one row `found`, of the shape `TableFacts`; no row where nothing has the name. */
+/** A table as PostgreSQL has it: one row `found`, of the shape `TableFacts`, null where nothing has the name. */
 export interface TableFacts {
   oid: number;
   kind: string;
@@ -400,7 +423,7 @@ export interface TableFacts {
 export function describeRelation(schema: string, name: string): Statement {
   return {
     preparedName: 'tablewright describe',
-    text: `
+    text: readInCallersPath(`(
 SELECT pg_catalog.json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind,
   'columns', (
@@ -445,10 +468,10 @@ SELECT pg_catalog.json_build_object(
         FROM pg_catalog.pg_class f WHERE f.oid = k.confrelid) END)
       ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
     FROM pg_catalog.pg_constraint k
-    WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x'))) AS found
+    WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')))
 FROM pg_catalog.pg_class c
 WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_catalog.pg_my_temp_schema()
-    ELSE (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1) END`,
+    ELSE (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1) END)`),
     values: [schema, name],
   };
 }
@@ -471,6 +494,10 @@ export interface TypeFacts {
   /** With which a column or another type leads to it. */
   typmod: number;
   name: string;
+  /** The same, qualified. */
+  sqlName: string;
+  /** See `ColumnType`; null: that of `pg_catalog`. */
+  equality: string | null;
   /** Without the modifier. */
   bareName: string;
   /** The function that writes the type's binary form; `-`: none. */
@@ -518,7 +545,7 @@ reached AS (
   ) AS next ON true)
 SELECT
   (SELECT pg_catalog.json_agg(pg_catalog.json_strip_nulls(pg_catalog.json_build_object(
-    'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', pg_catalog.format_type(atttypid, -1),
+    'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', ${typeForSql('atttypid', '-1')},
     'collation', (SELECT pg_catalog.format('%I.%I', n.nspname, l.collname)
       FROM pg_catalog.pg_type t, pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace n ON n.oid = l.collnamespace
       WHERE t.oid = atttypid AND l.oid = attcollation AND l.oid <> t.typcollation),
@@ -539,6 +566,7 @@ SELECT
    FROM attributes) AS columns,
   (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
     'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', pg_catalog.format_type(t.oid, reached.typmod),
+    'sqlName', ${typeForSql('t.oid', 'reached.typmod')}, 'equality', ${ownEquality('t')},
     'bareName', pg_catalog.format_type(t.oid, -1), 'send', t.typsend,
     'kind', CASE WHEN t.typtype = 'd' THEN 'domain' WHEN t.typtype = 'e' THEN 'enum'
       WHEN ${isArray('t')} THEN 'array' WHEN t.typtype = 'b' THEN 'base' ELSE 'other' END,

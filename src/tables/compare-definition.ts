@@ -4,6 +4,7 @@
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
+import { queryInCallersPath } from '../postgres/search-path.ts';
 import { createTemporaryTable } from './ddl.ts';
 import type { ColumnDescription, KeyDefinition, TableDescription } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
@@ -61,7 +62,7 @@ async function describeColumns(
 ): Promise<ColumnDescription[]> {
   await client.query('SAVEPOINT "comparison"');
   try {
-    await client.query(createTemporaryTable(prepared, temporaryName));
+    await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName).text);
     const facts = await readTable(client, 'pg_temp', temporaryName);
     return toDescription(prepared.schema, prepared.name, facts!, extraFunctions).columns;
   } finally {

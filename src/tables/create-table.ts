@@ -1,6 +1,7 @@
 /** Creates a table from a definition, or tells where the one that stands differs from it. */
 import { type ClientBase, DatabaseError, type Pool } from 'pg';
 import { AppError } from '../errors.ts';
+import { inCallersPath } from '../postgres/search-path.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { isStatementFault } from './attempt.ts';
@@ -166,7 +167,7 @@ const maxTries = 3;
 /** Tries modifiers and defaults, and creates the table: several statements in one. */
 function creation({ table, trials }: ResolvedDefinition): string {
   const create = ddl.createWholeTable(table);
-  return trials.length === 0 ? create : `${trialBeforeCreation(trials).text};\n${create}`;
+  return trials.length === 0 ? inCallersPath(create) : inCallersPath(trialBeforeCreation(trials), create);
 }
 
 /**

@@ -6,6 +6,7 @@
  * between built-in types. Functions are not looked at: their declared volatility may be wrong.
  */
 import { type ClientBase, DatabaseError } from 'pg';
+import { enterCallersPath } from '../postgres/search-path.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 
 /**
@@ -76,7 +77,9 @@ export async function findFailingDefault(
   const ids = columns.map(({ id }) => id);
   const { rows } = await client.query<{ id: number; query: string }>(defaultQueries, [relation, ids]);
   for (const { id, query } of rows) {
-    if ((await sqlstateOf(client, query)) === error.code) return columns.find((column) => column.id === id);
+    // The condition is evaluated first: functions in the default then run in the path that they expect.
+    const inPath = `${query} WHERE (SELECT ${enterCallersPath}) IS NOT NULL`;
+    if ((await sqlstateOf(client, inPath)) === error.code) return columns.find((column) => column.id === id);
   }
   return undefined;
 }

@@ -74,7 +74,7 @@ async function suggestTables(client: ClientBase, schema: string, name: string): 
 }
 
 async function requireSchema(client: ClientBase, schema: string): Promise<void> {
-  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
+  const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
   if (rowCount === 0) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
 }
 
@@ -83,8 +83,10 @@ export async function readTable(
   schema: string,
   name: string,
 ): Promise<TableFacts | undefined> {
-  const { rows } = await client.query<{ found: TableFacts }>(toQuery(client, describeRelation(schema, name)));
-  return rows[0]?.found;
+  const { rows } = await client.query<{ found: TableFacts | null }>(
+    toQuery(client, describeRelation(schema, name)),
+  );
+  return rows[0]!.found ?? undefined;
 }
 
 /** `pg_class.relkind`: an ordinary or a partitioned table. */

@@ -16,7 +16,9 @@ export async function explainDottedName(
 ): Promise<string | undefined> {
   const parts = splitName(name);
   if (parts === undefined || !isAdmitted(parts.schema, admitSchema)) return undefined;
-  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [parts.schema]);
+  const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [
+    parts.schema,
+  ]);
   if (rowCount === 0) return undefined;
   return `The dot is part of the name of this table, "${schema}"."${name}". To make "${parts.table}" in the schema "${parts.schema}", ${remedy(parts)}.`;
 }

@@ -98,7 +98,7 @@ async function lookUpNames(
   known: KnownNames,
 ): Promise<void> {
   if (names.length === 0) return;
-  const { rows } = await client.query<TakenName>(findRelationNames(schema, names));
+  const { rows } = await client.query<{ found: TakenName[] }>(findRelationNames(schema, names));
   for (const name of names) known.set(name, null);
-  for (const row of rows) known.set(row.name, row);
+  for (const row of rows[0]!.found) known.set(row.name, row);
 }

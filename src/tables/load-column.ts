@@ -3,8 +3,12 @@
 export interface ColumnType {
   /** `pg_type.oid` */
   oid: number;
-  /** As `format_type` writes it, modifiers included: `character varying(20)`. */
+  /** As `format_type` writes it, modifiers included: `character varying(20)`. A type outside `pg_catalog` is qualified. */
   name: string;
+  /** The same for SQL, in any search path: `pg_catalog.text`. Left out where it is `name`. */
+  sqlName?: string;
+  /** The operator that compares two values, if it is not that of `pg_catalog`: `OPERATOR(public.=)`. */
+  equality?: string;
   /** `atttypmod`; -1: none. For an array it is the elements'. */
   typmod: number;
   kind: 'base' | 'enum' | 'domain' | 'array' | 'other';
@@ -40,7 +44,7 @@ export interface LoadColumn {
   id: number;
   name: string;
   type: ColumnType;
-  /** The type without its modifiers, as a cast takes it (`"bit"`, which is not `bit`). */
+  /** The type without its modifiers, as a cast takes it in any search path (`pg_catalog."bit"`, which is not `bit`). */
   bareType: string;
   isNullable: boolean;
   /** Quoted; left out where it is that of the type. */
@@ -58,4 +62,10 @@ export interface LoadColumn {
   generatedFrom?: string[];
   /** `GENERATED … AS IDENTITY` */
   identity: 'none' | 'always' | 'by default';
+}
+
+/** The operator by which a key over the column tells whether two values are equal. */
+export function equalityOperator(column: LoadColumn | undefined): string {
+  const type = column?.type;
+  return (type?.base ?? type)?.equality ?? 'OPERATOR(pg_catalog.=)';
 }

@@ -31,7 +31,20 @@ function typeKey(oid: number, typmod: number): string {
 
 function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number): ColumnType {
   const facts = types.get(typeKey(oid, typmod))!;
-  const { name, kind, base, baseTypmod, notNull, element, labels, category, delimiter, input } = facts;
+  const {
+    name,
+    sqlName,
+    equality,
+    kind,
+    base,
+    baseTypmod,
+    notNull,
+    element,
+    labels,
+    category,
+    delimiter,
+    input,
+  } = facts;
   const type: ColumnType = { oid, name, typmod, kind, category, delimiter };
   if (kind === 'domain') {
     const under = toColumnType(types, base, baseTypmod);
@@ -39,6 +52,8 @@ function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number
     type.domainNotNull = notNull || under.domainNotNull === true;
   }
   if (kind === 'array') type.element = toColumnType(types, element, typmod);
+  if (sqlName !== name) type.sqlName = sqlName;
+  if (equality !== null) type.equality = equality;
   if (labels !== null) type.labels = labels;
   if (facts.hasInfinity) type.hasInfinity = true;
   if (input !== null) type.input = input;

@@ -7,6 +7,7 @@ import type { ClientBase } from 'pg';
 import { DatabaseError } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import { pipeline } from '../postgres/pipeline.ts';
+import { enterCallersPath, inCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { describeRelation, type TableFacts } from './catalog.ts';
 import { isNameClash, nameConflict } from './create-table.ts';
@@ -36,20 +37,24 @@ export async function refuseDependents(
   replacement: string | null = null,
 ): Promise<void> {
   const relation = quoteQualified(schema, name);
-  const { rows } = await client.query<{ dependent: string }>(dependents, [relation, replacement]);
-  if (rows.length === 0) return;
-  const errors = rows.slice(0, 100).map(({ dependent }): Problem => {
+  const { rows } = await client.query<{ found: { dependent: string }[] }>(dependents, [
+    relation,
+    replacement,
+  ]);
+  const { found } = rows[0]!;
+  if (found.length === 0) return;
+  const errors = found.slice(0, 100).map(({ dependent }): Problem => {
     return { value: dependent, code: 'dependent-object', detail: `${dependent} depends on the table` };
   });
   const referring = await client.query(references, [relation]);
   const remedy =
-    referring.rows.length === 0
+    referring.rows[0].found.length === 0
       ? 'send if_exists=truncate'
       : 'send if_exists=append&on_conflict=update (if_exists=truncate cannot empty it either, because foreign keys of other tables refer to it)';
   throw new AppError(
     'dependent-objects',
     `The table "${schema}"."${name}" cannot be replaced: other objects depend on it. Drop them first, or keep the table: ${remedy}.`,
-    { errors, errorCount: rows.length },
+    { errors, errorCount: found.length },
   );
 }
 
@@ -155,10 +160,12 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   ]);
   const inheritance: Inheritance = inherited!.rows[0];
   const statements = inheritanceStatements(inheritance, built);
-  if (statements.length > 0) await client.query(statements.join(';\n'));
+  if (statements.length > 0) await client.query(inCallersPath(...statements));
   return {
     statements: [
       `SELECT CAST(CASE ${fingerprint(old)} WHEN ${quoteLiteral(rows[0]!.fingerprint)} THEN '0' ELSE '${changed}' END AS integer)`,
+      // Functions of event triggers expect it.
+      `SELECT ${enterCallersPath}`,
       // They are not to be dropped with the old table, because the new one goes on with them.
       ...inheritance.sequences.map(
         ({ sequence, column }) => `ALTER SEQUENCE ${sequence} OWNED BY ${built}.${quoteIdentifier(column)}`,
@@ -169,7 +176,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
     ],
     swapped: {
       description: describeSwapped(described!.rows[0].found, replacement, inheritance),
-      lost: (lost!.rows as { what: string }[]).map(({ what }) => what),
+      lost: (lost!.rows[0].found as { what: string }[]).map(({ what }) => what),
     },
   };
 }
@@ -217,15 +224,18 @@ function describeSwapped(
  * @throws AppError `dependent-objects` (409) naming the foreign keys of other tables that refer to it
  */
 export async function refuseReferences(client: ClientBase, schema: string, name: string): Promise<void> {
-  const { rows } = await client.query<{ dependent: string }>(references, [quoteQualified(schema, name)]);
-  if (rows.length === 0) return;
-  const errors = rows.slice(0, 100).map(({ dependent }): Problem => {
+  const { rows } = await client.query<{ found: { dependent: string }[] }>(references, [
+    quoteQualified(schema, name),
+  ]);
+  const { found } = rows[0]!;
+  if (found.length === 0) return;
+  const errors = found.slice(0, 100).map(({ dependent }): Problem => {
     return { value: dependent, code: 'dependent-object', detail: `${dependent} refers to the table` };
   });
   throw new AppError(
     'dependent-objects',
     `The table "${schema}"."${name}" cannot be emptied: foreign keys of other tables refer to it. Use if_exists=append, with on_conflict=update where rows are to be changed, or drop them first.`,
-    { errors, errorCount: rows.length },
+    { errors, errorCount: found.length },
   );
 }
 
@@ -437,7 +447,7 @@ SELECT md5(string_agg(fact, ',' ORDER BY fact)) FROM (
 // Views, foreign keys and extensions stop a DROP. Triggers, rules, policies, partitions, publications and subscriptions would
 // silently go with it. A new table without row-level security or security labels (which mask columns, for example) would show
 // its rows to everybody who was granted the old one.
-const dependents = `
+const dependents = readRowsInCallersPath(`
 WITH target AS (
   SELECT c.oid, c.reltype, t.typarray, c.relkind, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
   WHERE c.oid = to_regclass($1)
@@ -499,7 +509,7 @@ SELECT DISTINCT dependent FROM (
   UNION ALL
   SELECT 'its place in ' || pg_describe_object(d.refclassid, d.refobjid, 0)
   FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'
-) found ORDER BY 1`;
+) found ORDER BY 1`);
 
 // SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE; whose they are is not shown to every role.
 const maintenanceWait = `
@@ -510,10 +520,10 @@ SELECT coalesce((
       AND l.mode = 'ShareUpdateExclusiveLock' AND l.pid <> pg_backend_pid())), 0) AS wait`;
 
 // What refers to a partitioned table from its own partitions is emptied with it.
-const references = `
+const references = readRowsInCallersPath(`
 SELECT pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent FROM pg_constraint
 WHERE confrelid = to_regclass($1) AND contype = 'f'
-  AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1))) ORDER BY 1`;
+  AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1))) ORDER BY 1`);
 
 const ownedSequences = (table: string) => `
   SELECT s.*, o.attname AS column_name, d.deptype AS dependency FROM ${table}
@@ -591,7 +601,7 @@ SELECT
 const constraintText = (constraint: string) =>
   `replace(pg_get_constraintdef(${constraint}.oid), ' REFERENCES ' || ${constraint}.conrelid::regclass || '(', ' REFERENCES (')`;
 
-const lostQuery = `
+const lostQuery = readRowsInCallersPath(`
 WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * FROM pg_class WHERE oid = $2::regclass)
 SELECT what FROM (
   SELECT 0 AS place, format('column %I', o.attname) AS what
@@ -675,4 +685,4 @@ SELECT what FROM (
   FROM old, pg_description d
   WHERE (d.classoid = 'pg_constraint'::regclass AND d.objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = old.oid))
      OR (d.classoid = 'pg_class'::regclass AND d.objoid IN (SELECT indexrelid FROM pg_index WHERE indrelid = old.oid))
-) lost ORDER BY place, what COLLATE "C"`;
+) lost ORDER BY place, what COLLATE "C"`);

@@ -47,7 +47,7 @@ export interface CheckRule {
   kind: 'check';
   name: string;
   columns: string[];
-  /** As PostgreSQL writes it; a domain's speaks of `VALUE`. */
+  /** As PostgreSQL writes it where it searches `pg_catalog` alone; a domain's speaks of `VALUE`. */
   expression: string;
   isDomain: boolean;
 }
@@ -60,6 +60,8 @@ export interface InputRule {
   columns: string[];
   /** As `format_type` writes it. */
   type: string;
+  /** The same for SQL, in any search path. */
+  typeSql: string;
   /** The function that tells (staging.ts). */
   inputCheck: string;
 }

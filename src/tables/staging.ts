@@ -3,6 +3,9 @@
  *
  * The order of its `ctid` is the order in which the rows came through COPY. Rows that name the same columns have the
  * same *shape*, a number, and come through one COPY: so each has the number of its data row, too.
+ *
+ * The statements here work on tables of callers, so they run in the callers' search path and qualify all names in them
+ * (search-path.ts).
  */
 import { randomBytes } from 'node:crypto';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../postgres/sql.ts';
@@ -49,10 +52,10 @@ export interface ConflictKey {
 /**
  * The condition that two columns are equal as the table's own index or reference compares them.
  *
- * @param equals the operators of the key's columns, qualified; left out for a table that is being made
+ * @param equals the operators of the key's columns, qualified; left out: those of `pg_catalog`
  */
 export function equal(left: string, right: string, equals: string[] | undefined, index: number): string {
-  return `${left} ${equals?.[index] ?? '='} ${right}`;
+  return `${left} ${equals?.[index] ?? 'OPERATOR(pg_catalog.=)'} ${right}`;
 }
 
 /** @param isText the columns that are staged as text, for their type has no binary encoder */
@@ -62,7 +65,8 @@ export function createStagingTable(
 ): Statement {
   const definitions = columns.map((column) => {
     // A domain's checks must not stop the staging: which rows fail them is found out afterwards.
-    const type = isText(column) ? 'text' : (column.type.base ?? column.type).name;
+    const stored = column.type.base ?? column.type;
+    const type = isText(column) ? 'pg_catalog.text' : (stored.sqlName ?? stored.name);
     return `${quoteIdentifier(column.name)} ${type}${isText(column) ? '' : collation(column)}`;
   });
   return {
@@ -96,8 +100,8 @@ export function findSurplusRows(staged: string, { action, key, shapes }: Conflic
   const order = action === 'skip' ? 'ASC' : 'DESC';
   return {
     text: `CREATE TEMPORARY TABLE ${surplusTable} ON COMMIT DROP AS SELECT row_id FROM (
-SELECT ctid AS row_id, row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${rowNumber} ${order}) AS place
-FROM ${staged} s WHERE ${present}) placed WHERE place > 1`,
+SELECT ctid AS row_id, pg_catalog.row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${rowNumber} ${order}) AS place
+FROM ${staged} s WHERE ${present}) placed WHERE place OPERATOR(pg_catalog.>) 1`,
   };
 }
 
@@ -109,7 +113,9 @@ export function indexRows(hasSurplus: boolean): Statement {
 
 /** A condition on rows of the staging table: they have one of the shapes. */
 export function isOneOf(alias: string, shapes: readonly number[]): string {
-  return shapes.length === 0 ? 'false' : `${alias}.${shapeColumn} IN (${shapes.join(', ')})`;
+  return shapes.length === 0
+    ? 'false'
+    : `${alias}.${shapeColumn} OPERATOR(pg_catalog.=) ANY (ARRAY[${shapes.join(', ')}])`;
 }
 
 /**
@@ -127,7 +133,7 @@ export function analyzeStagingTable(columns: readonly string[]): Statement {
 export const analyzeSurplusTable: Statement = { text: `ANALYZE ${surplusTable}` };
 
 /** How many rows `findSurplusRows` set apart. */
-export const countSurplusRows: Statement = { text: `SELECT count(*)::int FROM ${surplusTable}` };
+export const countSurplusRows: Statement = { text: `SELECT pg_catalog.count(*)::int FROM ${surplusTable}` };
 
 /** The data row that was being moved when PostgreSQL refused it; null: none was. */
 export const readProgress: Statement = {
@@ -136,7 +142,7 @@ export const readProgress: Statement = {
 
 /** The highest data row's number. */
 export const lastRowNumber: Statement = {
-  text: `SELECT coalesce(max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
+  text: `SELECT coalesce(pg_catalog.max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
 };
 
 export function shapeOfRow(number: number): Statement {
@@ -157,7 +163,7 @@ export function countRowsWithout(shapes: readonly number[], columns: string[]): 
 
 /** The lowest data row's number among the rows of the shapes. */
 export function firstRowNumber(shapes: number[]): Statement {
-  const text = `SELECT min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeColumn} = ANY ($1)`;
+  const text = `SELECT pg_catalog.min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeColumn} = ANY ($1)`;
   return { text, values: [shapes] };
 }
 
@@ -185,10 +191,10 @@ export const findBuiltInInputCheck: Statement = {
 };
 
 export const createOwnInputCheck: Statement = {
-  text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value text, type text) RETURNS boolean LANGUAGE plpgsql AS $$
+  text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value pg_catalog.text, type pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   -- A cast would cut bits that are too many.
-  EXECUTE 'SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object(''v'', $1)) AS r(v ' || type || ')' USING value;
+  EXECUTE 'SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object(''v'', $1)) AS r(v ' OPERATOR(pg_catalog.||) type OPERATOR(pg_catalog.||) ')' USING value;
   RETURN true;
 EXCEPTION WHEN OTHERS THEN
   RETURN false;
@@ -209,7 +215,7 @@ export function typedStagingTable(
   const list = columns.map((column) => {
     const name = quoteIdentifier(column.name);
     if (!isText(column)) return name;
-    const type = column.type.name;
+    const type = column.type.sqlName ?? column.type.name;
     const value = `${readAsType(name, column)}${collation(column)}`;
     return inputCheck === undefined
       ? `${value} AS ${name}`
@@ -239,8 +245,10 @@ export function mergeShape(
 ): Statement {
   const names = columns.map((column) => quoteIdentifier(column.name));
   const read = (column: LoadColumn) => stagedValue(column, isText);
-  const isKept = conflict ? ` AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)` : '';
-  const isInRange = range ? ` AND s.${rowNumber} >= ${range.from} AND s.${rowNumber} < ${range.to}` : '';
+  const isKept = conflict ? ` AND NOT ${isSurplus('s')}` : '';
+  const isInRange = range
+    ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
+    : '';
   const meetsOthers = conflict !== undefined && hasKey;
   // Uploads that lock rows in the order of the key wait for each other, and never in a circle.
   const keyColumns = meetsOthers ? staged(conflict.key, columns) : [];
@@ -249,8 +257,8 @@ export function mergeShape(
   return {
     text: `INSERT INTO ${relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE
 SELECT ${columns.map(read).join(', ')} FROM (
-SELECT * FROM ${stagingTable} s WHERE s.${shapeColumn} = ${shape}${isKept}${isInRange} ORDER BY ${order} OFFSET 0) s
-WHERE pg_catalog.setval('${progress}', s.${rowNumber}) > 0 ${meetsOthers ? onConflict(conflict, columns, tableColumns) : ''}`,
+SELECT * FROM ${stagingTable} s WHERE s.${shapeColumn} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order} OFFSET 0) s
+WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${meetsOthers ? onConflict(conflict, columns, tableColumns) : ''}`,
   };
 }
 
@@ -272,7 +280,7 @@ export function lockExistingRows(
   { key, shapes }: ConflictRule,
 ): Statement {
   return {
-    text: `SELECT count(*)::int FROM (
+    text: `SELECT pg_catalog.count(*)::int FROM (
 SELECT FROM ${relation} t JOIN ${stagedRelation} s ON ${sameKey(key)} WHERE ${isOneOf('s', shapes)}
 ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
   };
@@ -284,17 +292,22 @@ export function countExistingKeys(
   stagedRelation: string,
   { key, shapes }: ConflictRule,
 ): Statement {
-  const kept = `${isOneOf('s', shapes)} AND NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)`;
+  const kept = `${isOneOf('s', shapes)} AND NOT ${isSurplus('s')}`;
   const names = key.columns.map(quoteIdentifier);
   const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
   const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
   // No key is there twice among these rows.
-  const ofNulls = `SELECT count(*) FROM (SELECT ${list('s')} FROM ${stagedRelation} s WHERE ${kept} AND ${hasNull('s')}
+  const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${stagedRelation} s WHERE ${kept} AND ${hasNull('s')}
 INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
   return {
-    text: `SELECT ((SELECT count(*) FROM ${stagedRelation} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
-${key.nullsNotDistinct ? `+ (${ofNulls})` : ''})::int AS count`,
+    text: `SELECT ((SELECT pg_catalog.count(*) FROM ${stagedRelation} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
+${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`,
   };
+}
+
+/** A condition on a row of the staging table: `findSurplusRows` set it apart. */
+function isSurplus(alias: string): string {
+  return `EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id OPERATOR(pg_catalog.=) ${alias}.ctid)`;
 }
 
 /** Never true of NULL: PostgreSQL would have to compare each row with each. */
@@ -323,7 +336,7 @@ export function movedRows(
   const place = quoteIdentifier(`tablewright moved ${unlike}`);
   const content = quoteIdentifier(`tablewright content ${unlike}`);
   const stored = brought.map(({ name }) => `t.${quoteIdentifier(name)}`);
-  const isMoved = hasSurplus ? `NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = s.ctid)` : 'true';
+  const isMoved = hasSurplus ? `NOT ${isSurplus('s')}` : 'true';
   return `(SELECT s.row_id AS ctid, s.${shapeColumn}, t.* FROM (
 SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
   ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeColumn}), s.${rowNumber}) AS place
@@ -349,8 +362,10 @@ function staged({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadColum
 export function mergeTogether(merges: Statement[]): Statement {
   const names = merges.map((_, index) => `merge_${index}`);
   const parts = merges.map(({ text }, index) => `${names[index]} AS (${text} RETURNING 1)`);
-  const counts = names.map((name) => `(SELECT count(*) FROM ${name})`);
-  return { text: `WITH ${parts.join(',\n')} SELECT (${counts.join(' + ')})::int AS count` };
+  const counts = names.map((name) => `(SELECT pg_catalog.count(*) FROM ${name})`);
+  return {
+    text: `WITH ${parts.join(',\n')} SELECT (${counts.join(' OPERATOR(pg_catalog.+) ')})::int AS count`,
+  };
 }
 
 function onConflict(
@@ -367,5 +382,5 @@ function onConflict(
     if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
   }
   if (action === 'skip' || assigned.length === 0) return `${target} DO NOTHING`;
-  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') > 0`;
+  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') OPERATOR(pg_catalog.>) 0`;
 }

@@ -4,6 +4,7 @@
  */
 import type { ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../errors.ts';
+import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteLiteral } from '../postgres/sql.ts';
 import { findFaults } from './attempt.ts';
@@ -74,12 +75,15 @@ export async function tryColumns(
  * would cut an overlong text short instead. Values of JSON types it would take for JSON strings, so those are cast.
  */
 function trialStatement(trials: ColumnTrial[]): Statement {
-  return { text: `SELECT ${[misfitColumn(trials), ...trialColumns(trials)].join(',\n')}` };
+  return { text: `${inCallersPath(trialBeforeCreation(trials))};\nSELECT ${misfitColumn(trials)}` };
 }
 
-/** The trial alone, for a statement that is followed by the creation, which itself refuses what does not fit. */
-export function trialBeforeCreation(trials: ColumnTrial[]): Statement {
-  return { text: `SELECT ${trialColumns(trials).join(',\n')}` };
+/**
+ * The trial alone, for a text that goes on with the creation, which itself refuses what does not fit. It runs in the callers'
+ * search path, because it evaluates functions and checks of theirs, and qualifies every name.
+ */
+export function trialBeforeCreation(trials: ColumnTrial[]): string {
+  return `SELECT ${trialColumns(trials).join(',\n')}`;
 }
 
 function trialColumns(trials: ColumnTrial[]): string[] {
@@ -100,7 +104,9 @@ function trialColumns(trials: ColumnTrial[]): string[] {
   if (values.length > 0) columns.push(`ARRAY[${values.join(', ')}]::boolean[] AS tried`);
   if (record.length > 0) {
     const json = quoteLiteral(JSON.stringify(texts));
-    columns.push(`(SELECT count(*) FROM json_to_record(${json}::json) AS r(${record.join(', ')})) AS read`);
+    columns.push(
+      `(SELECT pg_catalog.count(*) FROM pg_catalog.json_to_record(${json}::pg_catalog.json) AS r(${record.join(', ')})) AS read`,
+    );
   }
   return columns;
 }
@@ -139,7 +145,8 @@ function misfits(sources: string[]): string {
 /** Texts and bit strings go through their type's input function, because a cast would cut them short. */
 function valueCheck(sql: string, type: CatalogType, typeSqlText: string): string {
   if (type.category !== 'S' && type.category !== 'V') return `CAST(${sql} AS ${typeSqlText}) IS NULL`;
-  return `(SELECT count(*) = 0 FROM json_to_record(json_build_object('v', CAST(${sql} AS text))) AS r(v ${typeSqlText}))`;
+  const json = `pg_catalog.json_build_object('v', CAST(${sql} AS pg_catalog.text))`;
+  return `(SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 0 FROM pg_catalog.json_to_record(${json}) AS r(v ${typeSqlText}))`;
 }
 
 function invalidDefault(trial: ColumnTrial, detail: string): Problem {

@@ -64,8 +64,8 @@ export function explainModifiers(column: { pointer: string; typeName: TypeName; 
 /** Adds to each problem the names that may have been meant; `value` is the name that was not found. */
 export async function explainUnknownTypes(client: ClientBase, problems: Problem[]): Promise<void> {
   if (problems.length === 0) return;
-  const { rows } = await client.query<{ names: string[] }>(listTypeNames());
-  const names = [...friendlyTypeNames, ...rows[0]!.names];
+  const { rows } = await client.query<{ found: string[] }>(listTypeNames());
+  const names = [...friendlyTypeNames, ...rows[0]!.found];
   for (const [before, problem] of problems.entries()) {
     const remedy = remedyOfType(problem.value!);
     if (remedy !== '') {

@@ -2,7 +2,8 @@
  * The queries that find the rows of a relation which break a rule. The relation was filled by COPY in this transaction,
  * so that the order of `ctid` is the order in which its rows were sent: that is what gives each its ordinal.
  */
-import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
+import { inCallersPath } from '../postgres/search-path.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../postgres/sql.ts';
 import {
   type CheckRule,
   columnsRead,
@@ -82,6 +83,25 @@ export function violationQueries(sent: SentRows, rules: RowRule[], limit: number
     }
   }
   return queries;
+}
+
+const violationsView = 'pg_temp."tablewright violations"';
+
+/**
+ * The statements that run a violation query, which the last but one of them answers.
+ *
+ * Checks, policies and domains may run functions that expect the callers' search path, already while PostgreSQL plans the
+ * query. But the names in the query must not be looked up in that path. So the query becomes a view in the service's own
+ * path: a view keeps the functions and operators that were found when it was made. Keys and references among the rows of a new
+ * table run no such functions, and need no right to make a temporary view.
+ */
+export function runQuery({ rule, statement }: ViolationQuery, { existing }: SentRows): string[] {
+  const runsCode = existing !== undefined || rule.kind === 'check' || rule.kind === 'input';
+  if (!runsCode) return [statement.text, 'SELECT'];
+  return [
+    `CREATE OR REPLACE TEMPORARY VIEW ${violationsView} AS ${statement.text}`,
+    inCallersPath(`TABLE ${violationsView}`),
+  ];
 }
 
 export interface LargestKey {
@@ -236,8 +256,7 @@ function invalidInputs(sent: SentRows, rule: InputRule, limit: number): Statemen
   const column = `s.${quoteIdentifier(rule.columns[0]!)}`;
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent)} s
-WHERE ${column} IS NOT NULL AND NOT ${rule.inputCheck}(${column}, $1) ORDER BY 1 LIMIT ${limit}`,
-    values: [rule.type],
+WHERE ${column} IS NOT NULL AND NOT ${rule.inputCheck}(${column}, ${quoteLiteral(rule.typeSql)}) ORDER BY 1 LIMIT ${limit}`,
   };
 }
 

@@ -48,7 +48,8 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
       const table = await inTransaction(
         context.pool,
         { ...transaction, readOnly: true },
-        (client, { begun }) => describeFound(client, schema, name, begun!.rows[0]?.found, defaultFunctions),
+        (client, { begun }) =>
+          describeFound(client, schema, name, begun!.rows[0].found ?? undefined, defaultFunctions),
         describeRelation(schema, name),
       );
       return { table };

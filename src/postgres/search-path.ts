@@ -1,0 +1,60 @@
+/**
+ * Which schemas PostgreSQL searches for the names in a statement.
+ *
+ * Anybody who may create objects in a schema of the search path can make a function or an operator whose argument types fit a
+ * call better than PostgreSQL's own one (CVE-2018-1058). So each transaction searches `pg_catalog` alone, and then the
+ * temporary schema (transaction-settings.ts). There are two exceptions:
+ *
+ * - Statements that run other people's code, such as triggers, defaults and checks, or that name their tables. That code
+ *   expects the *callers' path*: the `search_path` of the role, the database or the server. `inCallersPath` runs such a
+ *   statement. It must qualify every function, operator and type: `pg_catalog.count(*)`, `OPERATOR(pg_catalog.=)`.
+ * - Queries that look up or write names as callers know them (`to_regtype`, `format_type`, `pg_get_expr`).
+ *   `readInCallersPath` resolves the names in the query itself before it changes the path.
+ *
+ * The temporary schema always comes last. Otherwise a temporary table that a function left in the session would hide a table
+ * of another caller.
+ */
+import type { ClientBase, QueryResult } from 'pg';
+
+/** The value of `search_path` outside the callers' path. */
+export const ownPath = 'pg_catalog, pg_temp';
+
+/** An expression that changes the path for the rest of the transaction. NULL means the administrator's value. */
+export const enterCallersPath = `pg_catalog.set_config('search_path', pg_catalog.ltrim(pg_catalog.concat(
+  pg_catalog.set_config('search_path', NULL, true), ', pg_temp'), ', '), true)`;
+const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', true)`;
+
+/** The statement that ends what `SELECT enterCallersPath` begins. */
+export const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
+
+/** Several statements in one text: these ones, in the callers' path. They must qualify every name. */
+export function inCallersPath(...statements: string[]): string {
+  return [`SELECT ${enterCallersPath}`, ...statements, restoreOwnPath].join(';\n');
+}
+
+/** Runs one statement in the callers' path, in one round trip. It must qualify every name. */
+export async function queryInCallersPath<Row extends object = Record<string, unknown>>(
+  client: ClientBase,
+  statement: string,
+): Promise<QueryResult<Row & Record<string, unknown>>> {
+  // A text with several statements has a list of results.
+  const results = await client.query(inCallersPath(statement));
+  return (results as unknown as QueryResult<Row & Record<string, unknown>>[])[1]!;
+}
+
+/**
+ * A query of one row, `found`: the value of an expression that looks up or writes names as callers know them.
+ *
+ * PostgreSQL finds the functions and operators of the whole query before it runs any of it, so it finds its own ones. It
+ * computes the columns of a row from left to right.
+ */
+export function readInCallersPath(expression: string): string {
+  return `SELECT ${enterCallersPath} AS entered, ${expression} AS found, ${leaveCallersPath} AS restored`;
+}
+
+/** The same for the rows of a query: `found` is a list of objects. */
+export function readRowsInCallersPath(query: string): string {
+  return readInCallersPath(
+    `(SELECT coalesce(pg_catalog.json_agg(found_row), '[]') FROM (${query}) AS found_row)`,
+  );
+}
