@@ -4,6 +4,7 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { startChildService } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
+import { rawRequest } from './support/raw-http.ts';
 import { type RequestOptions, secret, startTestService, type TestService } from './support/service.ts';
 import { sheetOf } from './support/workbook.ts';
 
@@ -37,6 +38,12 @@ function jwt(
 ): string {
   const text = `${encode(header)}.${encode(payload)}`;
   return `${text}.${createHmac(hash, key).update(text).digest('base64url')}`;
+}
+
+/** The same of claims that `JSON.stringify` does not write. */
+function handMade(claims: string): string {
+  const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${Buffer.from(claims).toString('base64url')}`;
+  return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
 }
 
 function encode(value: unknown): string {
@@ -102,6 +109,9 @@ suite('authentication', () => {
     ['not valid yet', () => jwt({ ...claims(), nbf: seconds() + 60 }), /not valid before 20.*Z\.$/],
     ['without an end', () => jwt({ ...claims(), exp: undefined }), /exp/],
     ['with an end that is text', () => jwt({ ...claims(), exp: 'never' }), /"exp" is not a number/],
+    ['that never begins', () => jwt({ ...claims(), nbf: 1e308 }), /nbf/],
+    ['that ends after the year 9999', () => jwt({ ...claims(), exp: 1e308 }), /exp/],
+    ['that never ends', () => handMade(JSON.stringify(claims()).replace(/"exp":\d+/, '"exp":1e999')), /exp/],
     ['of another issuer', () => jwt({ ...claims(), iss: 'https://evil.example.com/' }), /iss/],
     ['without an issuer', () => jwt({ ...claims(), iss: undefined }), /iss/],
     ['for another audience', () => jwt({ ...claims(), aud: 'other' }), /aud/],
@@ -130,6 +140,8 @@ suite('authentication', () => {
     ['that is no JWT', () => 'opaque', /malformed/],
     ['whose scope is a number', () => jwt({ ...claims(), scope: 7 }), /scope/],
     ['whose role is empty', () => jwt({ ...claims(), role: '' }), /role/],
+    ['whose role is longer than a name', () => jwt({ ...claims(), role: 'r'.repeat(64) }), /role.*63 bytes/],
+    ['whose role holds NUL', () => jwt({ ...claims(), role: 'writer\0' }), /role.*NUL/],
   ];
   for (const [title, token, reason] of wrong) {
     test(`refuses a token ${title}`, async () => {
@@ -171,6 +183,16 @@ suite('authentication', () => {
   test('is accepted with the word Bearer twice, as people paste it', async () => {
     const headers = { authorization: `Bearer Bearer ${jwt(claims())}` };
     assert.equal((await service.get('/table/none', { token: null, headers })).status, 404);
+  });
+
+  test('is refused beside a second one', async () => {
+    const token = jwt(claims());
+    const lines = ['GET /api/v1/table/none HTTP/1.1', 'Host: localhost', 'Connection: close'];
+    const headers = [`Authorization: Bearer ${token}`, `authorization: Bearer ${token}`];
+    const once = await rawRequest(service.url, [...lines, headers[0], '', ''].join('\r\n'));
+    assertProblem(once, 404, 'table-not-found');
+    const twice = await rawRequest(service.url, [...lines, ...headers, '', ''].join('\r\n'));
+    assertProblem(twice, 400, 'invalid-request');
   });
 
   test('is not needed for health and documentation', async () => {
@@ -227,6 +249,17 @@ suite('scopes', () => {
     }
   });
 
+  test('to make a table is needed to add columns too', async () => {
+    const path = '/table/stands/upload/json?if_exists=append&extra_columns=add';
+    const rows = { data: [{ a: 1, more: 2 }] };
+    const token = await service.token({ scope: 'table:load' });
+    const refused = assertProblem(await service.post(path, rows, { token }), 403, 'insufficient-scope');
+    assert.match(refused.detail, /table:create/);
+    const both = await service.token({ scope: 'table:load table:create' });
+    assert.equal((await service.post(path, rows, { token: both })).status, 200);
+    await service.rows('ALTER TABLE stands DROP COLUMN more');
+  });
+
   test('may be in scp, as a list or as text', async () => {
     for (const scp of [['table:read'], 'table:read table:load']) {
       const { scope: _, ...rest } = claims();
@@ -248,6 +281,7 @@ suite('schemas', () => {
     ['sales_2026', ['sales_*']],
     ['sales', ['public', 'sales']],
     ['public', ['*']],
+    ['public', ['*b*i*']],
     ['a.b', ['a.b']],
   ];
   for (const [schema, schemas] of open) {
@@ -258,6 +292,8 @@ suite('schemas', () => {
   }
   const closed: [string, string[]][] = [
     ['public', ['sales_*']],
+    ['public', ['p*ub*lic*c']],
+    ['public', [`${'*b'.repeat(5000)}*x`]],
     ['sales', ['sales_*']],
     ['sales_2026', ['sales']],
     ['axb', ['a.b']],

@@ -4,6 +4,7 @@
 import { type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import type { TokenSettings } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { identifierFault } from '../tables/identifiers.ts';
 
 /** What a verified token allows. */
 export interface Grants {
@@ -74,7 +75,7 @@ async function admit(
   known: Map<string, KnownToken>,
 ): Promise<KnownToken> {
   const payload = await verify(token, settings);
-  const admitted = { grants: grantsOf(payload), expiresAt: payload.exp! };
+  const admitted = { grants: grantsOf(payload), expiresAt: expiryOf(payload) };
   if (known.size === maxKnownTokens) known.delete(known.keys().next().value!);
   known.set(token, admitted);
   return admitted;
@@ -101,6 +102,14 @@ export function requireSchema(grants: Grants, schema: string): void {
   throw new AppError('schema-forbidden', `The access token does not allow the schema "${schema}".`);
 }
 
+/** The last second of the year 9999. A later time is a mistake, or a token that is meant to last for ever. */
+const latestTime = 253_402_300_799;
+
+function expiryOf({ exp }: JWTPayload): number {
+  if (exp !== undefined && exp <= latestTime) return exp;
+  throw invalidToken('The access token\'s claim "exp" is not a time before the year 10000.');
+}
+
 async function verify(token: string, settings: TokenSettings): Promise<JWTPayload> {
   try {
     const { payload } = await jwtVerify(token, settings.secret, {
@@ -121,7 +130,7 @@ function reasonOf(error: unknown): string {
   if (error instanceof joseErrors.JWTClaimValidationFailed) {
     const { claim, payload } = error;
     if (error.reason === 'invalid') return `The access token's claim "${claim}" is not a number.`;
-    if (claim === 'nbf') {
+    if (claim === 'nbf' && payload.nbf! <= latestTime) {
       return `The access token is not valid before ${new Date(payload.nbf! * 1000).toISOString()}.`;
     }
     return `The access token's claim "${error.claim}" is missing or not the expected one.`;
@@ -162,10 +171,14 @@ function wordsOf(claim: unknown, name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** For `SET ROLE` the name `none` is no role but the way back to the service's own, even in quotes. */
+/**
+ * PostgreSQL would cut a longer name, to that of another role perhaps. For `SET ROLE` the name `none` is no role but the way back to the service's own, even in quotes.
+ */
 function roleOf(claim: unknown): string {
   const role = textOf(claim, 'role');
   if (role === 'none') throw invalidToken('The access token\'s claim "role" names no role.');
+  const fault = identifierFault(role);
+  if (fault !== undefined) throw invalidToken(`The access token's claim "role" ${fault}.`);
   return role;
 }
 
@@ -174,7 +187,17 @@ function textOf(claim: unknown, name: string): string {
   throw invalidToken(`The access token's claim "${name}" is not text.`);
 }
 
+/** `*` stands for any characters. Each part between two of them is searched once, from left to right. */
 function matchesPattern(pattern: string, name: string): boolean {
-  const expression = pattern.split('*').map(RegExp.escape).join('.*');
-  return new RegExp(`^${expression}$`, 'su').test(name);
+  const [start = '', ...parts] = pattern.split('*');
+  const end = parts.pop();
+  if (end === undefined) return pattern === name;
+  if (!name.startsWith(start)) return false;
+  let at = start.length;
+  for (const part of parts) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.length - end.length >= at && name.endsWith(end);
 }

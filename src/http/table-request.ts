@@ -54,10 +54,18 @@ export async function admitRequest(
       headers: { 'retry-after': '5' },
     });
   }
+  refuseSecondToken(request.raw.rawHeaders);
   const grants = await authenticate(request.headers.authorization, context.tokens);
   if (grants.subject !== undefined) factsOf(request).subject = grants.subject;
   requireScope(grants, scope);
   return { grants, signal: abortSignalOf(reply, context.stopping) };
+}
+
+/** Node keeps the first of two headers; a proxy in front of the service may have checked the other one. */
+function refuseSecondToken(rawHeaders: string[]): void {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0);
+  if (names.filter((name) => name.toLowerCase() === 'authorization').length < 2) return;
+  throw new AppError('invalid-request', 'The request has more than one Authorization header. Send one.');
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * What the uploads share: their parameters, the permission they need, and the answer.
  */
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
@@ -11,7 +11,7 @@ import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { tableErrors, Warnings } from './openapi.ts';
-import { schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
+import { admitTableRequest, schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
 
 export const uploadParameters = {
   schema: schemaParameter,
@@ -109,8 +109,22 @@ export const uploadErrors: ErrorCode[] = [
   'storage-full',
 ];
 
+/** Lets an upload in. @throws AppError as `admitTableRequest` */
+export async function admitUpload(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  query: Pick<UploadQuery, 'schema' | 'if_exists' | 'extra_columns'>,
+): Promise<TableRequest> {
+  const scope = uploadScope(query.if_exists);
+  const table = await admitTableRequest(request, reply, context, query.schema, scope);
+  // It changes the definition of the table, whatever the rows turn out to be.
+  if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
+  return table;
+}
+
 /** The scope that an upload needs before anything else is known. */
-export function uploadScope(ifExists: string): Scope {
+function uploadScope(ifExists: string): Scope {
   if (ifExists === 'append') return 'table:load';
   return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }

@@ -11,8 +11,8 @@ import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { filePart, spreadsheetErrors, spreadsheetParameters, withSpreadsheet } from '../spreadsheet.ts';
-import { admitTableRequest, TablePath } from '../table-request.ts';
-import { answerUpload, uploadErrors, uploadParameters, uploadResponses, uploadScope } from '../upload.ts';
+import { TablePath } from '../table-request.ts';
+import { admitUpload, answerUpload, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
 
 const Query = Type.Object({ ...uploadParameters, ...spreadsheetParameters });
 
@@ -54,8 +54,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const scope = uploadScope(query.if_exists);
-      const table = await admitTableRequest(request, reply, context, query.schema, scope);
+      const table = await admitUpload(request, reply, context, query);
       return withSpreadsheet(request, context, query, table.signal, {}, ({ source, spool, definition }) =>
         answerUpload(
           context,

@@ -10,8 +10,8 @@ import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { readBody } from '../request-body.ts';
-import { admitTableRequest, TablePath } from '../table-request.ts';
-import { answerUpload, uploadErrors, uploadParameters, uploadResponses, uploadScope } from '../upload.ts';
+import { TablePath } from '../table-request.ts';
+import { admitUpload, answerUpload, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
 
 const Query = Type.Object(uploadParameters);
 
@@ -42,7 +42,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         tags: ['tables'],
         summary: 'Upload Table From Json',
         description:
-          'Loads rows into a table, all or nothing. Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created.',
+          'Loads rows into a table, all or nothing. Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent.',
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,
@@ -52,13 +52,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const table = await admitTableRequest(
-        request,
-        reply,
-        context,
-        query.schema,
-        uploadScope(query.if_exists),
-      );
+      const table = await admitUpload(request, reply, context, query);
       return context.uploadSlots.use(() => {
         const spool = new Spool({ maxBytes: limits.maxBodyBytes });
         const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
