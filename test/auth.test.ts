@@ -280,7 +280,6 @@ suite('schemas', () => {
   const open: [string, string[]][] = [
     ['sales_2026', ['sales_*']],
     ['sales', ['public', 'sales']],
-    ['public', ['*']],
     ['public', ['*b*i*']],
     ['a.b', ['a.b']],
   ];
