@@ -27,6 +27,17 @@ const paths = [
   ...Object.keys(errorCatalogue).map((code) => `/docs/errors/${code}`),
 ];
 
+test('every guide that README lists is served', () => {
+  const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8');
+  const listed = [...readme.matchAll(/\]\(docs\/([a-z]+)\.md\)/g)].map((match) => match[1]!);
+  const served = new Set(guides.map(({ name }) => name));
+  assert.ok(listed.length > 5);
+  assert.deepEqual(
+    listed.filter((name) => !served.has(name)),
+    [],
+  );
+});
+
 test('every page is HTML for a browser, and Markdown for others', async () => {
   for (const path of paths) {
     const html = await asBrowser(path);

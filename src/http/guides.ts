@@ -26,6 +26,8 @@ export const guides: Guide[] = [
   { name: 'spreadsheets', title: 'Spreadsheets', about: 'sheets, headers, cells and formats' },
   { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
   { name: 'limits', title: 'Limits', about: 'every limit and its default' },
+  { name: 'postgresql', title: 'PostgreSQL', about: 'servers, roles, TLS, poolers and timeouts' },
+  { name: 'architecture', title: 'Architecture', about: 'how the service is built' },
   { name: 'performance', title: 'Performance', about: 'what was measured, and how to repeat it' },
 ];
 
