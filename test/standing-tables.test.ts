@@ -40,6 +40,11 @@ async function assertRefused(answer: TestAnswer, expected: Record<string, unknow
   assert.deepEqual(shown, expected);
 }
 
+async function isVersion(major: number): Promise<boolean> {
+  const [row] = await service.rows("SELECT current_setting('server_version_num')::int AS version");
+  return (row as { version: number }).version >= major * 10_000;
+}
+
 const a = (...values: unknown[]) => values.map((value) => ({ a: value }));
 const refused = 'refused-by-postgresql';
 
@@ -778,6 +783,56 @@ suite('columns that PostgreSQL fills', () => {
       { a: 5, b: 10 },
       { a: null, b: null },
     ]);
+  });
+
+  test('generated ones that are NOT NULL need no value, and a NULL that PostgreSQL computes is refused', async () => {
+    const kinds = ['STORED', ...((await isVersion(18)) ? ['VIRTUAL'] : [])];
+    const keys = ['', 'PRIMARY KEY', 'UNIQUE'];
+    for (const kind of kinds) {
+      for (const key of kind === 'STORED' ? keys : ['']) {
+        for (const query of ['', '&on_conflict=skip', '&on_conflict=update']) {
+          const about = `${kind} ${key} ${query}`;
+          const idKey = key === 'PRIMARY KEY' ? 'UNIQUE' : 'PRIMARY KEY';
+          await service.rows(
+            `CREATE TABLE t (id int ${idKey}, e text, k text GENERATED ALWAYS AS (lower(e)) ${kind} NOT NULL ${key})`,
+          );
+          const answer = await append(
+            [
+              { id: 1, e: 'A' },
+              { e: 'B', id: 2 },
+            ],
+            query,
+          );
+          assert.equal(answer.status, 200, `${about}: ${JSON.stringify(answer.body)}`);
+          const rows = [
+            { id: 1, e: 'A', k: 'a' },
+            { id: 2, e: 'B', k: 'b' },
+          ];
+          assert.deepEqual(await service.rows('SELECT * FROM t ORDER BY id'), rows, about);
+          const missing = [{ id: 3, e: 'C' }, { id: 4 }];
+          await assertRefused(await append(missing, query), [
+            { row: 2, column: 'k', code: 'null-not-allowed' },
+          ]);
+          assert.deepEqual(await service.rows('SELECT * FROM t ORDER BY id'), rows, about);
+          await service.rows('DROP TABLE t');
+        }
+      }
+    }
+  });
+
+  test('a table with nothing but generated columns takes empty rows', async () => {
+    for (const query of ['', '&extra_columns=ignore', '&extra_columns=add']) {
+      await service.rows('CREATE TABLE t (a int GENERATED ALWAYS AS (1) STORED)');
+      const answer = await append([{}, {}], query);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal(answer.body.load.rows, 2);
+      assert.deepEqual(await stored(), [{ a: 1 }, { a: 1 }]);
+      await assertRefused(await append([{ a: 1 }], query), [{ column: 'a', code: 'generated-column' }]);
+      const emptied = await service.post(`/table/t/upload/json?if_exists=truncate${query}`, { data: [{}] });
+      assert.equal(emptied.status, 200, JSON.stringify(emptied.body));
+      assert.deepEqual(await stored(), [{ a: 1 }]);
+      await service.rows('DROP TABLE t');
+    }
   });
 
   test('identity ones keep what is given, also those that are always generated', async () => {

@@ -30,7 +30,10 @@ import { RowNumbers } from './row-numbers.ts';
 export interface TargetColumn {
   column: LoadColumn;
   encoder: ColumnEncoder;
-  /** The encoded field of a missing cell: NULL or a constant default. undefined: the row must leave the column out. */
+  /**
+   * The encoded field of a missing cell: NULL or a constant default. undefined: the row must leave the column out, as always
+   * if PostgreSQL generates it.
+   */
   fill: Buffer | undefined;
 }
 
@@ -118,6 +121,7 @@ export class EncodingSink implements CellSink {
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
     this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
     targets.forEach(({ column }, index) => {
+      if (column.isGenerated) return;
       if (!this.#isNullable[index] && column.default === 'none') this.#required.push(index);
     });
     this.#cannotFill = targets.map(

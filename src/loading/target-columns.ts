@@ -27,7 +27,9 @@ export async function targetColumns(
   const values = await readConstants(client, constants);
   const fills = new Map(constants.map((column, index) => [column, fillOf(values[index]!)]));
   return columns.map((column) => {
-    const fill = mayFill(column) && column.default === 'none' ? nullField : fills.get(column);
+    // No COPY may name a generated column.
+    const isNull = mayFill(column) && column.default === 'none' && !column.isGenerated;
+    const fill = isNull ? nullField : fills.get(column);
     return { column, encoder: encoderOf(column.type) ?? stagedEncoder(column.type), fill };
   });
 }
