@@ -71,7 +71,7 @@ suite('an upload without a definition', () => {
     });
     const { duration_ms: durationMs, ...load } = answer.body.load;
     assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
-    assert.deepEqual(load, { rows: 2, skipped: 0, updated: 0, warnings: [] });
+    assert.deepEqual(load, { rows: 2, skipped: 0, updated: 0, format: 'json', warnings: [] });
     assert.deepEqual(
       await service.rows(`SELECT sku, name, price, stock, active, added::text, tags FROM ${name}`),
       [
