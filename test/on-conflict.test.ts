@@ -148,6 +148,17 @@ for (const [what, column, first, second] of [
   });
 }
 
+test('update: a row without a required column is told that it is needed also to update an existing row', async () => {
+  await service.rows('CREATE TABLE items (sku text PRIMARY KEY, email text NOT NULL, n int)');
+  await service.rows("INSERT INTO items VALUES ('a', 'a@example.com', 1)");
+  const answer = await load([{ sku: 'a', n: 11 }], 'if_exists=append&on_conflict=update');
+  const { errors } = assertProblem(answer, 422, 'invalid-data');
+  assert.equal(
+    errors[0]!.detail,
+    'a value is needed here, also in a row that only updates an existing one: "email" is NOT NULL without a default, so send it in every row',
+  );
+});
+
 test('another unique constraint is still a problem, and names the rows', async () => {
   const table = {
     ...items,

@@ -691,6 +691,17 @@ suite('problems in the cells', () => {
     );
   });
 
+  test('that hold text in a date column: the answer says how to make the cell a date', async () => {
+    const table = { columns: columns(['a', 'date']) };
+    const file = buildWorkbook({ sheets: [{ name: 'S', xml: sheetXml([['a'], ['07.01.2026']]) }] });
+    const answer = await service.upload(path(nextTable()), file, { table });
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.equal(
+      errors[0]!.detail,
+      'not a date: expected YYYY-MM-DD; the cell holds text: make it a date or time in Excel, or write the text in this form',
+    );
+  });
+
   test('of error cells are NULL where so wished', async () => {
     const name = nextTable();
     const file = sheetOf([

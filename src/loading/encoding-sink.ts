@@ -53,6 +53,8 @@ export interface EncodingOptions {
   maxRows: number;
   /** Nobody said that a column is text. */
   typesAreInferred?: boolean;
+  /** A row may update an existing one (`on_conflict=update`). */
+  mayUpdate?: boolean;
   onTooManyRows: () => never;
 }
 
@@ -330,6 +332,13 @@ export class EncodingSink implements CellSink {
     }
   }
 
+  /** For a row that does not bring a column: PostgreSQL checks NOT NULL before it looks for the existing row. */
+  #hintAtUpdate(target: number): string {
+    if (this.#options.mayUpdate !== true || this.#seenIn[target] === this.#stamp) return '';
+    const { name } = this.#options.targets[target]!.column;
+    return `, also in a row that only updates an existing one: "${name}" is NOT NULL without a default, so send it in every row`;
+  }
+
   #refuseCell(
     column: number,
     target: number,
@@ -361,7 +370,7 @@ export class EncodingSink implements CellSink {
       column: name,
       ...(value !== undefined && { value }),
       code,
-      detail: `${detail}${hint}`,
+      detail: `${detail}${hint}${problem === NOT_NULL ? this.#hintAtUpdate(target) : ''}`,
     });
   }
 
@@ -471,6 +480,9 @@ function hintFor(
     return `; where there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
   }
   const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
+  if (wantsMoment && kind === STRING && isOfSheet) {
+    return '; the cell holds text: make it a date or time in Excel, or write the text in this form';
+  }
   const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
   return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
 }

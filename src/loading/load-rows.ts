@@ -496,6 +496,7 @@ async function copyRows(
     sendsRowNumbers,
     maxRows,
     typesAreInferred: options.typesAreInferred ?? false,
+    mayUpdate: options.conflict?.action === 'update',
     onTooManyRows: () => {
       throw new AppError('limit-exceeded', `The upload has more than ${maxRows} rows (MAX_ROWS).`);
     },

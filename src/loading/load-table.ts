@@ -370,7 +370,7 @@ async function refuseDisagreement(
     extraFunctions,
   });
   if (differences.length === 0) return;
-  throw new AppError('invalid-definition', 'The definition sent does not agree with the table that stands.', {
+  throw new AppError('invalid-definition', 'The definition does not agree with the existing table.', {
     errors: differences,
   });
 }

@@ -149,7 +149,7 @@ class CsvSource implements SpreadsheetSource {
     if (delimiter !== COMMA) {
       warnings.push({
         code: 'delimiter',
-        detail: `The file was read as fields that are parted by ${nameOf(delimiter)}.`,
+        detail: `The file was read with ${nameOf(delimiter)} between the fields.`,
       });
     }
     if (this.#encoding !== 'utf-8') {
