@@ -120,7 +120,7 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
     UNREADABLE_CELL,
     [
       'unreadable-cell',
-      'the content of the cell is not of the type that the file gives it: correct the cell in a spreadsheet program and save the file again',
+      'the content of the cell is not of the type that the file gives it, or the number format of the cell is missing in the file: correct the cell in a spreadsheet program and save the file again',
     ],
   ],
   [

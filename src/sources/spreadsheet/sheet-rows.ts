@@ -11,7 +11,6 @@ import {
   FORMULA_WITHOUT_VALUE,
   INTERVAL,
   NULL,
-  REPEATED_KEY,
   SERIAL_OUT_OF_RANGE,
   STRING,
   TEXT,
@@ -33,6 +32,7 @@ import {
 import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
+import { SeenRows } from './seen-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
 import { TitleWatch } from './title-row.ts';
@@ -136,6 +136,8 @@ export class SheetRows {
   #coveredValues = 0;
   #firstCoveredRow = 0;
   #firstCoveredColumn = 0;
+
+  readonly #seenRows = new SeenRows();
 
   readonly #merged: MergedAreas | undefined;
   /** Undefined: the sheet has no merged areas. */
@@ -256,6 +258,7 @@ export class SheetRows {
   beginRow(row: number): void {
     const { range, headerRow } = this.#options;
     if (this.#covered !== undefined) this.#mayBeCovered = this.#hasCovered(this.#covered, row);
+    if (this.#seenRows.add(row)) throw repeatedRow(row);
     this.#row = row;
     this.#isRowBegun = false;
     this.#role = SKIPPED;
@@ -299,7 +302,7 @@ export class SheetRows {
       }
       this.#put(sinkColumn, kind, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
-      this.#headerTexts[column - this.#firstColumn] = headerText(kind, bytes, start, end);
+      this.#setHeaderText(column, headerText(kind, bytes, start, end));
     }
   }
 
@@ -313,8 +316,8 @@ export class SheetRows {
   }
 
   #put(sinkColumn: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
-    else this.#sink.cell(sinkColumn, kind, bytes, start, end);
+    this.#refuseRepeated(sinkColumn);
+    this.#sink.cell(sinkColumn, kind, bytes, start, end);
   }
 
   /** White space alone makes neither a row nor a column. In a row that has a value it is a text like others. */
@@ -340,10 +343,10 @@ export class SheetRows {
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
       if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
-      if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, this.#emptyBytes, 0, 0);
-      else this.#sink.moment(sinkColumn, kind, days, microseconds);
+      this.#refuseRepeated(sinkColumn);
+      this.#sink.moment(sinkColumn, kind, days, microseconds);
     } else if (this.#isHeaderCell(column)) {
-      this.#headerTexts[column - this.#firstColumn] = momentText(kind, days, microseconds);
+      this.#setHeaderText(column, momentText(kind, days, microseconds));
     }
   }
 
@@ -357,8 +360,8 @@ export class SheetRows {
       fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
     if (sinkColumn >= 0) {
       if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
-      if (this.#isRepeated(sinkColumn)) this.#sink.fault(sinkColumn, REPEATED_KEY, bytes, start, end);
-      else if (isCellError && this.#cellErrorsAreNull) this.#putNull(sinkColumn);
+      this.#refuseRepeated(sinkColumn);
+      if (isCellError && this.#cellErrorsAreNull) this.#putNull(sinkColumn);
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
       this.#headerFault(column, fault, bytes, start, end);
@@ -371,11 +374,17 @@ export class SheetRows {
     this.#sink.cell(sinkColumn, NULL, this.#emptyBytes, 0, 0);
   }
 
+  #setHeaderText(column: number, text: string): void {
+    const place = column - this.#firstColumn;
+    if (this.#headerTexts[place] !== undefined) throw repeatedCell(this.#row, column + 1);
+    this.#headerTexts[place] = text;
+  }
+
   /** A number that is no date can still be a name. Every other problem of a header is told, or the header is blank. */
   #headerFault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     const value = shortText(bytes, start, end);
     const isNull = this.#cellErrorsAreNull && (fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE);
-    this.#headerTexts[column - this.#firstColumn] = isNull ? '' : value;
+    this.#setHeaderText(column, isNull ? '' : value);
     if (isNull || fault === SERIAL_OUT_OF_RANGE || this.#headerFaults.length === maxHeaderFaults) return;
     this.#headerFaults.push({ sheetColumn: column + 1, fault, value });
   }
@@ -449,10 +458,10 @@ export class SheetRows {
     return sinkColumn;
   }
 
-  #isRepeated(sinkColumn: number): boolean {
-    if (this.#lastRows[sinkColumn] === this.#rowCount) return true;
+  #refuseRepeated(sinkColumn: number): void {
+    if (this.#lastRows[sinkColumn] === this.#rowCount)
+      throw repeatedCell(this.#row, this.sheetColumns[sinkColumn]!);
     this.#lastRows[sinkColumn] = this.#rowCount;
-    return false;
   }
 
   #beginDataRow(): void {
@@ -546,6 +555,20 @@ function rowsOutOfOrder(row: number, last: number): AppError {
   return new AppError(
     'invalid-file',
     `The rows of the sheet are out of order: row ${row} comes after row ${last}. Open the workbook in a spreadsheet program and save it again.`,
+  );
+}
+
+function repeatedCell(row: number, column: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The sheet has the cell ${columnLetters(column)}${row} twice. Open the workbook in a spreadsheet program, correct it and save it again.`,
+  );
+}
+
+function repeatedRow(row: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The sheet has row ${row} twice. Open the workbook in a spreadsheet program, correct it and save it again.`,
   );
 }
 

@@ -359,10 +359,56 @@ test('a sheet part in UTF-16', async () => {
   assert.deepEqual(plainRows(result), [[1, { é: 'string 漢字' }]]);
 });
 
-test('the same cell twice in a row is a fault', async () => {
-  const xml = `${sheetOf([['a']])}<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>`;
-  const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml }] }));
-  assert.deepEqual(plainRows(result), [[1, { a: 'fault REPEATED_KEY 2' }]]);
+test('a cell or a row that is in a sheet twice is refused, in the header too', async () => {
+  const refused: [rows: string, detail: RegExp][] = [
+    [
+      `${sheetOf([['a']])}<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>`,
+      /^The sheet has the cell A2 twice\./,
+    ],
+    [
+      `<row r="1"><c r="B1"><v>1</v></c><c r="B1"><v>2</v></c></row>${sheetOf([[5]], 2)}`,
+      /^The sheet has the cell B1 twice\./,
+    ],
+    [`${sheetOf([['a']])}${sheetOf([[5]], 2)}${sheetOf([[6]], 2)}`, /^The sheet has row 2 twice\./],
+    [
+      `${sheetOf([['a']])}${sheetOf([[5]], 90_000)}${sheetOf([[6]], 3)}${sheetOf([[7]], 90_000)}`,
+      /^The sheet has row 90000 twice\./,
+    ],
+    [
+      `${sheetOf([['a']])}<row r="2"><c r="A2"><v>5</v><v>6</v></c></row>`,
+      /is not valid: two values in the cell A2\./,
+    ],
+    [
+      `${sheetOf([['a']])}<row r="2"><c r="A2" t="inlineStr"><is><t>5</t></is><is><t>6</t></is></c></row>`,
+      /is not valid: two texts in the cell A2\./,
+    ],
+  ];
+  for (const [xml, detail] of refused) {
+    await assert.rejects(
+      read(buildWorkbook({ sheets: [{ name: 'S', xml }] })),
+      fails('invalid-file', detail),
+    );
+  }
+});
+
+test('a number whose style is missing in the file is a problem; the style 0 is always there', async () => {
+  const rows = [
+    ['a', 'b', 'c'],
+    [1, '<c s="0"><v>2</v></c>', '<c s="9"><v>44197</v></c>'],
+  ];
+  const cells = { a: 'number 1', b: 'number 2', c: 'fault UNREADABLE_CELL 44197' };
+  const stylesName = 'xl/styles.xml';
+  const parts = workbookParts({ sheets: [{ name: 'Data', xml: sheetOf(rows) }] });
+  const { [stylesName]: styles, ...withoutStyles } = parts;
+  for (const variant of [
+    parts,
+    { ...parts, [stylesName]: '<styleSheet><cellXfs/></styleSheet>' },
+    withoutStyles,
+  ]) {
+    const bytes = buildZip(Object.entries(variant).map(([name, data]) => ({ name, data })));
+    assert.deepEqual(plainRows(await read(bytes)), [[1, cells]]);
+  }
+  assert.ok(styles);
 });
 
 test('rows out of order keep their numbers; a header that comes late is refused', async () => {

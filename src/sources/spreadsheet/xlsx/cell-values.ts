@@ -124,7 +124,7 @@ export class CellValues {
     else this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
   }
 
-  /** A style that the workbook does not have means nothing. */
+  /** A number whose style the workbook does not have is a fault, because it may be a date. */
   number(column: number, style: number, bytes: Buffer, start: number, end: number): void {
     const check = checkNumber(bytes, start, end);
     if (check === NOT_A_NUMBER) {
@@ -146,7 +146,11 @@ export class CellValues {
     start: number,
     end: number,
   ): void {
-    const meaning = style >= 0 && style < this.#meanings.length ? this.#meanings[style]! : formats.PLAIN;
+    if (style < 0 || style >= this.#meanings.length) {
+      this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
+      return;
+    }
+    const meaning = this.#meanings[style]!;
     const stop = bytes[end - 1] === 0x30 ? endOfWhole(bytes, start, end) : end;
     if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, stop);
     else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, style, bytes, start, stop);
@@ -223,7 +227,7 @@ export class CellValues {
       this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
       return;
     }
-    const meaning = style >= 0 && style < this.#meanings.length ? this.#meanings[style]! : formats.PLAIN;
+    const meaning = this.#meanings[style] ?? formats.PLAIN;
     const { kind, days, microseconds } = moment;
     if (kind !== TIMESTAMP) this.#target.moment(column, kind, days, microseconds);
     else if (meaning === formats.DATE_ONLY && microseconds === 0) this.#target.moment(column, DATE, days, 0);

@@ -93,7 +93,7 @@ const cells: [name: string, xml: string, expected: string[]][] = [
   ['an error', '<c r="B7" t="e"><v>#N/A</v></c>', ['B7 fault ERROR_CELL #N/A']],
   ['an unknown type', '<c r="B7" t="q"><v>1</v></c>', ['B7 fault UNREADABLE_CELL 1']],
   ['empty attributes', '<c r="B7" s="" t=""><v>1</v></c>', ['B7 number 1']],
-  ['a style that is not there', '<c r="B7" s="999"><v>1</v></c>', ['B7 number 1']],
+  ['a style that is not there', '<c r="B7" s="999"><v>1</v></c>', ['B7 fault UNREADABLE_CELL 1']],
   ['inline text', '<c r="B7" t="inlineStr"><is><t>a b</t></is></c>', ['B7 string a b']],
   [
     'inline text with spaces',

@@ -8,6 +8,7 @@
  */
 
 import * as kinds from '../../cell-kind.ts';
+import { columnLetters } from '../cell-address.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from './cell-values.ts';
 import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from './number-text.ts';
@@ -313,10 +314,14 @@ export class SheetScanner {
     else this.#takeReference(xml.attributes[reference + 2]!, xml.attributes[reference + 3]!);
     if (this.#column > maxColumn) xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
     const style = xml.attribute(names.s);
-    this.#style =
-      style < 0 ? 0 : wholeNumber(xml.bytes, xml.attributes[style + 2]!, xml.attributes[style + 3]!);
+    this.#style = style < 0 ? 0 : this.#styleIndex(xml.attributes[style + 2]!, xml.attributes[style + 3]!);
     const type = xml.attribute(names.t);
     this.#type = type < 0 ? NUMBER : this.#cellType(xml.attributes[type + 2]!, xml.attributes[type + 3]!);
+  }
+
+  /** An empty attribute is as none; -1: the text is no number. */
+  #styleIndex(start: number, end: number): number {
+    return start === end ? 0 : wholeNumber(this.#xml.bytes, start, end);
   }
 
   /** `B7`; also `b7`, as some writers have it. Empty: the column after the last one. */
@@ -358,11 +363,13 @@ export class SheetScanner {
     if (this.#textDepth !== 0 || this.#phoneticDepth !== 0) return;
     if (depth === VALUE) {
       if (xml.isNamed(names.v)) {
+        if (this.#hasValue) this.#failTwice('two values');
         this.#hasValue = true;
         if (!this.#hasInline) this.#beginText(depth);
       } else if (xml.isNamed(names.f)) {
         this.#hasFormula = true;
       } else if (xml.isNamed(names.is)) {
+        if (this.#hasInline) this.#failTwice('two texts');
         this.#hasInline = true;
         this.#inInline = true;
         this.#inlinePreserves = xml.preservesSpace(this.#rootPreserves);
@@ -376,6 +383,10 @@ export class SheetScanner {
         this.#isPreserving = xml.preservesSpace(this.#inlinePreserves);
       }
     }
+  }
+
+  #failTwice(what: string): never {
+    this.#xml.fail(`${what} in the cell ${columnLetters(this.#column)}${this.#row}`);
   }
 
   #beginText(depth: number): void {

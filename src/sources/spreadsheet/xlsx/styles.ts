@@ -6,7 +6,7 @@ import { attributeOf, readSmallPart } from './small-part.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 export interface Styles {
-  /** The meaning (number-formats.ts) by style index; a cell may name an index that is not there. */
+  /** The meaning (number-formats.ts) by style index; a damaged file may name an index that is not there. */
   meanings: Uint8Array;
   /** By style index, where the format pads with zeros. */
   masks: (Buffer | undefined)[];
@@ -15,6 +15,7 @@ export interface Styles {
 /** Excel has no more than 65,490 cell formats. */
 export const maxStyles = 100_000;
 
+/** Cells name the style 0 if they name none, so that it is there in any workbook. */
 export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [] };
 
 /** Reads `numFmts` and `cellXfs` (ECMA-376 part 1, 18.8); the styles of `cellStyleXfs` do not apply to cells. */
@@ -35,6 +36,7 @@ export async function readStyles(container: ZipContainer, part: ZipPart): Promis
 
 /** @param formatIds of the cell formats, in the order that cells count them; `custom`: the formats of the workbook itself */
 export function toStyles(formatIds: number[], custom: Map<number, NumberFormat>): Styles {
+  if (formatIds.length === 0) return withoutStyles;
   const formats = formatIds.map((id) => custom.get(id) ?? builtInFormat(id));
   const masks = new Map<string, Buffer | undefined>([['', undefined]]);
   for (const { mask } of formats) if (!masks.has(mask)) masks.set(mask, Buffer.from(mask));
