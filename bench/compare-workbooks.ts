@@ -9,6 +9,7 @@ import * as library from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { AppError } from '../src/errors.ts';
 import type { CellSink } from '../src/sources/cell-sink.ts';
+import { withSecondReading } from '../src/sources/row-source.ts';
 import type { RandomAccessFile } from '../src/sources/spreadsheet/random-access-file.ts';
 import { openSpreadsheet, type SpreadsheetSource } from '../src/sources/spreadsheet/spreadsheet-source.ts';
 import { cellText, faultText, momentText } from '../test/support/recorded-cells.ts';
@@ -186,7 +187,11 @@ async function readCells(source: SpreadsheetSource): Promise<Cells> {
     endRow: () => {},
     drain: () => undefined,
   };
-  await source.read(sink, new AbortController().signal);
+  await withSecondReading(async () => {
+    texts.clear();
+    names.length = 0;
+    await source.read(sink, new AbortController().signal);
+  });
   const headers = new Map(names.map((name, column) => [address(column, 0), name]));
   return { texts, headers };
 }

@@ -5,7 +5,7 @@
 import { AppError, type Problem } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
+import { type SourceWarning, withSecondReading } from '../sources/row-source.ts';
 import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSummary, SpreadsheetSource } from '../sources/spreadsheet/spreadsheet-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
@@ -51,8 +51,11 @@ export async function inspectSpreadsheet(
   limits: { maxColumns: number; maxRows: number },
   signal: AbortSignal,
 ): Promise<Inspection> {
-  const preview = new Preview(limits, chosen.locate);
-  const refused = await faultOf(() => chosen.read(preview, signal));
+  let preview = new Preview(limits, chosen.locate);
+  const refused = await faultOf(() => {
+    preview = new Preview(limits, chosen.locate);
+    return chosen.read(preview, signal);
+  });
   if (refused !== undefined) throw nameOtherSheets(chosen, refused);
   const sheets: Inspection['sheets'] = [];
   for (const summary of chosen.sheets) {
@@ -70,8 +73,13 @@ export async function inspectSpreadsheet(
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
     if (!summary.hasCells) return { rows: 0, columns: 0 };
     if (summary.name === chosen.sheet) return preview.size;
-    const counter = new TypeInference(limits, () => {});
-    const fault = await faultOf(async () => (await openSheet(summary.name)).read(counter, signal));
+    let source: SpreadsheetSource | undefined;
+    let counter = new TypeInference(limits, () => {});
+    const fault = await faultOf(async () => {
+      source ??= await openSheet(summary.name);
+      counter = new TypeInference(limits, () => {});
+      await source.read(counter, signal);
+    });
     const problem = fault && { code: fault.code, detail: fault.detail };
     return { rows: counter.rowCount, columns: counter.columns().length, ...(problem && { problem }) };
   }
@@ -79,7 +87,7 @@ export async function inspectSpreadsheet(
   /** One sheet that cannot be read must not hide the others. */
   async function faultOf(reading: () => Promise<void>): Promise<AppError | undefined> {
     try {
-      await reading();
+      await withSecondReading(reading);
       return undefined;
     } catch (error) {
       signal.throwIfAborted();

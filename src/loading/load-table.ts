@@ -1,10 +1,10 @@
 /**
  * The whole pipeline: input → (infer) → encode → COPY → constraints → describe → commit, in one transaction.
  */
-import type { ClientBase, Pool } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
-import { inTransaction, type TransactionOptions } from '../postgres/transaction.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
+import { inTransaction, type TransactionEdges, type TransactionOptions } from '../postgres/transaction.ts';
+import { type SourceWarning, withSecondReading } from '../sources/row-source.ts';
 import { compareWithStanding } from '../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
@@ -94,8 +94,9 @@ export async function loadTable(
   const inferred = await inferWhereNeeded(context, request, input, mayBeNew);
   // An emptied table is locked until the end: not for as long as a client takes to send.
   if (request.ifExists === 'truncate' && !inferred) await input.keep(request.signal);
-  const problems = new Problems();
-  return inTransaction(pool, { ...transaction, rollback: request.dryRun }, async (client, edges) => {
+  const options = { ...transaction, rollback: request.dryRun };
+  const load = async (client: PoolClient, edges: TransactionEdges): Promise<LoadResult> => {
+    const problems = new Problems();
     const prepared = mayBeNew ? await prepare(client, context, request, input, inferred) : undefined;
     // Somebody else may have made the table meanwhile: that is what `append` and `truncate` are for.
     const isNew = prepared !== undefined && !(addsRows && isTable(prepared.standing?.kind ?? ''));
@@ -151,7 +152,8 @@ export async function loadTable(
         ...(ended?.warnings ?? []),
       ],
     };
-  });
+  };
+  return withSecondReading(() => inTransaction(pool, options, load));
 }
 
 /** For rows that go into a table that stands, or for its replacement. */
@@ -182,11 +184,14 @@ async function inferWhereNeeded(
   const isNeeded = request.extraColumns === 'add' || (isNew && input.definition === undefined);
   if (!isNeeded) return undefined;
   // What is wrong is told by the pass that loads, together with all other problems, unless there is nothing to load.
-  const faultyRows = new Problems();
-  const inference = new TypeInference(context.limits, (row, column, _name, fault, bytes, start, end) => {
-    if (column < 0) addRowFault(faultyRows, input.locate, row, fault, bytes, start, end);
+  const { inference, faultyRows } = await withSecondReading(async () => {
+    const faultyRows = new Problems();
+    const inference = new TypeInference(context.limits, (row, column, _name, fault, bytes, start, end) => {
+      if (column < 0) addRowFault(faultyRows, input.locate, row, fault, bytes, start, end);
+    });
+    await input.readAndKeep(inference, request.signal);
+    return { inference, faultyRows };
   });
-  await input.readAndKeep(inference, request.signal);
   const unfit = new Problems();
   for (const problem of unfitNames(inference, input.locate)) unfit.add(problem);
   if (unfit.count > 0) for (const problem of headerProblems(input)) unfit.add(problem);

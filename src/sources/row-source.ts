@@ -1,11 +1,33 @@
 import type { CellLocation, CellSink, LocateCell } from './cell-sink.ts';
 
+/**
+ * A pass was wrong: only at its end the source learned what it needed from the beginning, such as the merged cells of a
+ * sheet. The next pass is right.
+ */
+export class ReadAgain extends Error {
+  override name = 'ReadAgain';
+  constructor() {
+    super('the source must be read again');
+  }
+}
+
+/** Does the work, which reads a source into new sinks; does it once more if the source must be read again. */
+export async function withSecondReading<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ReadAgain)) throw error;
+    return work();
+  }
+}
+
 /** Rows that can be read more than once: a spooled JSON document, one sheet of a workbook, a CSV file. */
 export interface RowSource {
   /**
    * Pushes every row into the sink, one whole pass; may be called again for another pass. Awaits `sink.drain()`
    * between slices of input and yields to the event loop at least every 20 ms.
    *
+   * @throws ReadAgain at the end of the first pass, if it was wrong: see `withSecondReading`
    * @throws AppError `invalid-json` or `invalid-file` (with the byte offset or the part at fault), `limit-exceeded`;
    *   the signal's reason once it is aborted
    */

@@ -9,6 +9,7 @@ import { AppError } from '../../src/errors.ts';
 import { TypeInference } from '../../src/loading/infer-types.ts';
 import { NUMBER, STRING } from '../../src/sources/cell-kind.ts';
 import type { CellSink } from '../../src/sources/cell-sink.ts';
+import { withSecondReading } from '../../src/sources/row-source.ts';
 import { openSpreadsheet } from '../../src/sources/spreadsheet/spreadsheet-source.ts';
 import { buildZip, memoryFile, type WorkbookSpec, workbookParts, type ZipEntry } from './xlsx-builder.ts';
 
@@ -478,9 +479,12 @@ export async function outcomeOf(bytes: Buffer): Promise<string> {
   try {
     const options = { columnNames: 'exact', cellErrors: 'problem' } as const;
     const source = await openSpreadsheet(memoryFile(bytes), options, limits);
-    const sink = new CheckingSink();
-    await source.read(sink, signal);
-    if (sink.isInRow) throw new Error('the last row has no end');
+    const isInRow = await withSecondReading(async () => {
+      const sink = new CheckingSink();
+      await source.read(sink, signal);
+      return sink.isInRow;
+    });
+    if (isInRow) throw new Error('the last row has no end');
     return 'read';
   } catch (error) {
     if (error instanceof AppError && error.status >= 400 && error.status < 500) return error.code;

@@ -11,6 +11,7 @@ import {
 } from '../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../errors.ts';
 import { ERROR_CELL, FORMULA_WITHOUT_VALUE } from '../cell-kind.ts';
+import { withSecondReading } from '../row-source.ts';
 import {
   openSpreadsheet,
   type SpreadsheetLimits,
@@ -39,9 +40,11 @@ function open(bytes: Buffer, options: Options = {}): Promise<SpreadsheetSource> 
 }
 
 async function pass(source: SpreadsheetSource): Promise<RecordedRows> {
-  const sink = recordRows();
-  await source.read(sink, new AbortController().signal);
-  return sink;
+  return withSecondReading(async () => {
+    const sink = recordRows();
+    await source.read(sink, new AbortController().signal);
+    return sink;
+  });
 }
 
 async function read(

@@ -138,19 +138,24 @@ class BinaryStringsReader {
 class BinaryMergesReader implements MergesReader {
   readonly areas = new MergedAreas();
   readonly #records: BinaryRecords;
+  #isDone = false;
 
   constructor(partName: string) {
     const wanted = [types.MERGED_AREA, types.END_MERGED_AREAS, types.END_SHEET];
     this.#records = new BinaryRecords(partName, wanted, { maxCellBytes: maxSmallTextBytes });
   }
 
-  push(chunk: Buffer): boolean {
+  push(chunk: Buffer): void {
     const records = this.#records;
+    if (this.#isDone) return;
     records.feed(chunk);
     for (;;) {
       const type = records.next();
-      if (type === NEED_MORE) return true;
-      if (type !== types.MERGED_AREA) return false;
+      if (type === NEED_MORE) return;
+      if (type !== types.MERGED_AREA) {
+        this.#isDone = true;
+        return;
+      }
       // First and last row, then first and last column, all from 0.
       const [firstRow, lastRow] = [records.uint32(0) + 1, records.uint32(4) + 1];
       const [firstColumn, lastColumn] = [records.uint32(8) + 1, records.uint32(12) + 1];

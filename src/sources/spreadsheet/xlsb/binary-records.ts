@@ -61,6 +61,11 @@ export class BinaryRecords {
     }
   }
 
+  /** What was fed and not read yet. */
+  get rest(): Buffer {
+    return this.bytes.subarray(this.#position, this.#length);
+  }
+
   /**
    * Moves to the next wanted record.
    *

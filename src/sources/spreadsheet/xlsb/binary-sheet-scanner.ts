@@ -98,6 +98,11 @@ export class BinarySheetScanner {
     return false;
   }
 
+  /** As `SheetScanner.behindCells`. */
+  get behindCells(): Buffer | undefined {
+    return this.#isDone ? this.#records.rest : undefined;
+  }
+
   /** @throws AppError `invalid-file` where the part ends before the sheet does */
   finish(): void {
     if (!this.#isDone) this.#records.fail('no end of the sheet');

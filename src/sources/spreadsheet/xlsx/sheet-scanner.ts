@@ -209,6 +209,12 @@ export class SheetScanner {
     return false;
   }
 
+  /** What was fed and follows the cells; undefined: the cells have not ended. */
+  get behindCells(): Buffer | undefined {
+    const { bytes, position, end } = this.#xml;
+    return this.#isDone ? bytes.subarray(position, end) : undefined;
+  }
+
   /** @throws AppError `invalid-file` where the sheet ends before its end */
   finish(): void {
     if (!this.#isDone) this.#xml.fail('it ends too early');

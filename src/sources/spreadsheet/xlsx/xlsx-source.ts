@@ -2,7 +2,7 @@
 
 import { AppError } from '../../../errors.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
-import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
+import { type HeaderFault, ReadAgain, type SourceReading, type SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { wholeSheet } from '../cell-address.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
@@ -32,16 +32,13 @@ export interface PackageFormat {
   createMergesReader: (partName: string) => MergesReader;
 }
 
-type RowScanner = Pick<SheetScanner, 'feed' | 'scan' | 'finish'>;
+type RowScanner = Pick<SheetScanner, 'feed' | 'scan' | 'behindCells' | 'finish'>;
 type StringsReader = Pick<SharedStringsReader, 'push' | 'finish'>;
 
-/** Finds the merged areas of a sheet. They follow the cells, so that they are not known when these are read. */
+/** Finds the merged areas of a sheet in the bytes that follow its cells. */
 export interface MergesReader {
-  /**
-   * @returns false where no more bytes are needed
-   * @throws AppError `limit-exceeded`, `invalid-file`
-   */
-  push(chunk: Buffer): boolean;
+  /** @throws AppError `limit-exceeded`, `invalid-file` */
+  push(chunk: Buffer): void;
   areas: MergedAreas;
 }
 
@@ -100,6 +97,7 @@ class XlsxSource implements SpreadsheetSource {
   readonly #part: ZipPart;
   readonly #options: SheetRowsOptions;
   #rows: SheetRows | undefined;
+  /** undefined: not known before the end of the first pass, because they follow the cells. */
   #merged: MergedAreas | undefined;
 
   constructor(shared: Shared, wantedSheet: string | undefined, options: SheetRowsOptions) {
@@ -118,19 +116,27 @@ class XlsxSource implements SpreadsheetSource {
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#shared.strings ??= await this.#readStrings(signal);
-    this.#merged ??= await this.#readMerges(signal);
     const rows = new SheetRows(sink, this.#options, this.#merged);
     this.#rows = rows;
     const scanner = this.#scannerOf(this.#part, rows);
+    let merges: MergesReader | undefined;
     for await (const slice of this.#shared.format.slices(this.#shared.container, this.#part, signal)) {
+      merges?.push(slice);
       scanner.feed(slice);
       for (let isPaused = true; isPaused; ) {
         isPaused = scanner.scan();
         const wait = pauseBetweenSlices(sink);
         if (wait !== undefined) await wait;
       }
+      if (merges === undefined && this.#merged === undefined && scanner.behindCells !== undefined) {
+        merges = this.#shared.format.createMergesReader(this.#part.name);
+        merges.push(scanner.behindCells);
+      }
     }
     scanner.finish();
+    if (merges !== undefined) this.#merged = merges.areas;
+    // Unpacking every sheet twice, to know them before, would take half as long again as reading it.
+    if (merges !== undefined && merges.areas.count > 0) throw new ReadAgain();
     rows.finish();
     this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
     this.headerFaults = rows.headerFaultsOf(this.sheet);
@@ -186,15 +192,6 @@ class XlsxSource implements SpreadsheetSource {
       limits: this.#options.limits,
       maxSharedBytes: Math.max(ratioFreeBytes, container.fileBytes * this.#options.limits.maxRatio),
     });
-  }
-
-  async #readMerges(signal: AbortSignal): Promise<MergedAreas> {
-    const { format, container } = this.#shared;
-    const reader = format.createMergesReader(this.#part.name);
-    for await (const slice of format.slices(container, this.#part, signal)) {
-      if (!reader.push(slice)) break;
-    }
-    return reader.areas;
   }
 
   async #readStrings(signal: AbortSignal): Promise<SharedStrings> {
