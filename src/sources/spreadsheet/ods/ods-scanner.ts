@@ -6,8 +6,9 @@
  * repeated in portions, and not without end.
  */
 
+import { AppError } from '../../../errors.ts';
 import * as kinds from '../../cell-kind.ts';
-import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from '../xlsx/cell-values.ts';
 import { parseIsoMoment } from '../xlsx/iso-moment.ts';
@@ -44,6 +45,8 @@ const DATE = 4;
 const TIME = 5;
 const ERROR = 6;
 const NO_RESULT = 7;
+/** A number, boolean, date or time that the cell shows and the file does not hold. */
+const NO_VALUE = 8;
 
 const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
   [Buffer.from('float'), NUMBER, names.value!],
@@ -304,6 +307,7 @@ export class OdsScanner {
 
   /** Paragraphs have the value of texts and errors. Of all other cells they tell only whether an error is shown. */
   #openInCell(): void {
+    if (this.#xml.isNamed(names.table!)) this.#failTableInCell();
     if (!this.#xml.isNamed(names.p!)) {
       // Shapes and notes are attached to the cell and not shown in it.
       this.#skip();
@@ -318,14 +322,24 @@ export class OdsScanner {
     this.#isAfterSpace = true;
   }
 
-  /** Keeps the shown text as far as it may be an error; a longer text is none. */
+  /** OpenDocument has tables within cells, which spreadsheet programs do not write (9.1.2, `is-sub-table`). */
+  #failTableInCell(): never {
+    const cell = `${columnLetters(this.#column + 1)}${this.#row}`;
+    throw new AppError(
+      'unsupported-file',
+      `The cell ${cell} holds a table of its own, which cannot be loaded. Move its rows into the sheet and save the file again.`,
+    );
+  }
+
+  /** Keeps the shown text if it may be an error, which is short, or if the cell has no value besides. */
   #takeShown(): void {
     const { bytes, textStart, textEnd } = this.#xml;
     let start = textStart;
     if (this.#shownBytes === 0) {
       while (start < textEnd && bytes[start]! <= 0x20) start++;
       if (start === textEnd) return;
-      if (bytes[start] !== HASH && bytes[start] !== UPPER_E) this.#shownBytes = maxErrorBytes + 1;
+      const mayBeError = bytes[start] === HASH || bytes[start] === UPPER_E;
+      if (!mayBeError && this.#text.length > 0) this.#shownBytes = maxErrorBytes + 1;
     }
     if (this.#shownBytes + textEnd - start > maxErrorBytes) {
       this.#shownBytes = maxErrorBytes + 1;
@@ -412,13 +426,21 @@ export class OdsScanner {
       const isWithout =
         this.#isFormula && (this.#type === EMPTY || (this.#type !== STRING && !this.#hasValue));
       if (this.#type === ERROR) return ERROR;
-      return isWithout ? NO_RESULT : EMPTY;
+      if (isWithout) return NO_RESULT;
+      return this.#isValueMissing() ? NO_VALUE : EMPTY;
     }
     const isText = this.#type === EMPTY || this.#type === STRING;
     if (!isText) return this.#type;
     const isError =
       this.#isFormula && length <= maxErrorBytes && errorText.test(bytes.toString('latin1', 0, length));
     return isError ? ERROR : STRING;
+  }
+
+  /** Whether the cell shows a value of its type that no attribute has. The text becomes what it shows, if that is short. */
+  #isValueMissing(): boolean {
+    if (this.#type === EMPTY || this.#type === STRING || this.#shownBytes === 0) return false;
+    if (this.#shownBytes <= maxErrorBytes) this.#text.append(this.#shown, 0, this.#shownBytes);
+    return true;
   }
 
   /** A text is what its attribute says, unless that is empty and the formula came to an error. Empty: no error. */
@@ -495,6 +517,9 @@ export class OdsScanner {
           break;
         case ERROR:
           this.#target.fault(at, kinds.ERROR_CELL, bytes, 0, length);
+          break;
+        case NO_VALUE:
+          this.#target.fault(at, kinds.UNREADABLE_CELL, bytes, 0, length);
           break;
         default:
           this.#target.fault(at, kinds.FORMULA_WITHOUT_VALUE, bytes, 0, 0);

@@ -207,14 +207,32 @@ test('texts: paragraphs, spaces, what hangs on a cell', async () => {
       ),
       'string text',
     ],
-    [
-      cell(
-        'office:value-type="string"',
-        `<text:p>outer</text:p>${table(row(text('inner')), 'table:is-sub-table="true"')}`,
-      ),
-      'string outer',
-    ],
     [text('a<![CDATA[<b>]]>&amp;<!-- no -->c'), 'string a<b>&c'],
+  ];
+  assert.deepEqual(
+    await readColumn(cells.map(([xml]) => xml)),
+    cells.map(([, expected]) => expected),
+  );
+});
+
+test('a cell that shows a value which the file does not hold is a problem, and one that shows nothing is empty', async () => {
+  const long = 'a value that is longer than any error that a cell may show';
+  const shown = (attributes: string, content = '5'): string =>
+    cell(attributes, `<text:p>${content}</text:p>`);
+  const cells: [xml: string, expected: string | undefined][] = [
+    [shown('office:value-type="float"'), 'fault UNREADABLE_CELL 5'],
+    [shown('office:value-type="float" office:value=""'), 'fault UNREADABLE_CELL 5'],
+    [shown('office:value-type="float" office:value="" table:formula="of:=A1"'), 'fault UNREADABLE_CELL 5'],
+    [
+      shown('office:value-type="float"', '<text:span>1</text:span><text:span>2</text:span>'),
+      'fault UNREADABLE_CELL 12',
+    ],
+    [shown('office:value-type="date"', '21.11.2026'), 'fault UNREADABLE_CELL 21.11.2026'],
+    [shown('office:value-type="boolean" office:value="1"', 'TRUE'), 'fault UNREADABLE_CELL TRUE'],
+    [shown('office:value-type="currency"', long), 'fault UNREADABLE_CELL'],
+    [shown('office:value-type="float"', '#N/A'), 'fault ERROR_CELL #N/A'],
+    [shown('office:value-type="float"', ' '), undefined],
+    [cell('office:value-type="float" office:value=""'), undefined],
   ];
   assert.deepEqual(
     await readColumn(cells.map(([xml]) => xml)),
@@ -577,6 +595,16 @@ test('what is no spreadsheet, locked or broken', async () => {
     [{ content: `<!DOCTYPE x [<!ENTITY a "b">]>${document}` }, 'invalid-file', /document type/],
     [{ content: '' }, 'invalid-file', /too early/],
     [{ body: table(row(cell('table:number-columns-repeated="x"'))) }, 'invalid-file', /repetition/],
+    [
+      {
+        body: table(
+          header('a', 'b') +
+            row(text('1') + cell('', table(row(text('inner')), 'table:is-sub-table="true"'))),
+        ),
+      },
+      'unsupported-file',
+      /^The cell B2 holds a table of its own/,
+    ],
     [
       { body: table(row(text('a', 'table:number-columns-repeated="16385"'))) },
       'invalid-file',
