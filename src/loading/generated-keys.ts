@@ -44,7 +44,8 @@ export async function generatedKey(
   if (!rule || !(await isOfTable(client, error, load.relation))) return undefined;
   const lacking = lackingColumns(columnsRead(rule), brought, load);
   const isOfAnother = lacking.length === 0;
-  if (isOfAnother && (load.changesRows || !unread.includes(rule.name))) return undefined;
+  if (isOfAnother && (load.changesRows || !unread.includes(rule.name) || !mayFillIn(rule.columns, load)))
+    return undefined;
   const candidates = isOfAnother ? rule.columns : lacking;
   const numbered = await numberedColumn(client, load, candidates);
   const [column] = rule.columns;
@@ -90,6 +91,13 @@ function unquoted(names: string | undefined): string | undefined {
 
 function lackingColumns(key: string[], brought: string[], { columns }: KeyedLoad): string[] {
   return key.flatMap((name) => sourcesOf(name, columns)).filter((name) => !brought.includes(name));
+}
+
+/** Whether PostgreSQL gives one of the columns a value in rows that do not bring it. */
+function mayFillIn(key: string[], { columns }: KeyedLoad): boolean {
+  return columns.some(
+    (column) => key.includes(column.name) && (column.isGenerated || column.default !== 'none'),
+  );
 }
 
 /** The column among them that a sequence of its own numbers. */
