@@ -13,11 +13,12 @@ import { isNameClash, nameConflict, tableExists, uploadRemedies } from '../table
 import { addConstraints, continueNumbering, createBareTable, type Naming } from '../tables/ddl.ts';
 import type { KeyDefinition } from '../tables/definition.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
-import { equalityOperator, type LoadColumn } from '../tables/load-column.ts';
+import { baseOfDomain, equalityOperator, type LoadColumn } from '../tables/load-column.ts';
 import { namesAside } from '../tables/object-names.ts';
 import type { PreparedTable, StandingObject } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
+import type { Equality } from '../tables/staging.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
 
@@ -61,7 +62,7 @@ export async function openNewTable(
     takesNoCopy: false,
     keys: keysOf(table).map((key) => ({
       columns: key.columns,
-      equals: operatorsOf(key.columns, columns),
+      equals: equalitiesOf(key.columns, columns),
       nullsNotDistinct: false,
     })),
     finish: async (rows) => {
@@ -181,9 +182,22 @@ function keysOf({ primaryKey, unique }: PreparedTable): KeyDefinition[] {
   return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique];
 }
 
-/** The operators that compare values of the columns named. */
-function operatorsOf(names: string[], columns: LoadColumn[]): string[] {
-  return names.map((name) => equalityOperator(columns.find((column) => column.name === name)));
+/** How the values of columns are compared with those of others; `others` left out: with those of the same columns. */
+function equalitiesOf(
+  names: string[],
+  columns: LoadColumn[],
+  otherNames = names,
+  others = columns,
+): Equality[] {
+  const find = (name: string, among: LoadColumn[]) => among.find((column) => column.name === name);
+  return names.map((name, index) => {
+    const column = find(name, columns);
+    return {
+      operator: equalityOperator(column),
+      leftBase: baseOfDomain(column),
+      rightBase: baseOfDomain(find(otherNames[index]!, others)),
+    };
+  });
 }
 
 async function rulesOf(client: ClientBase, table: PreparedTable, own: LoadColumn[]): Promise<RowRule[]> {
@@ -195,25 +209,26 @@ async function rulesOf(client: ClientBase, table: PreparedTable, own: LoadColumn
         kind: 'unique',
         name: key.name ?? '',
         columns: key.columns,
-        equals: operatorsOf(key.columns, own),
+        equals: equalitiesOf(key.columns, own),
         isPrimary: key === table.primaryKey,
         nullsNotDistinct: false,
         isDeferrable: false,
       };
     }),
     ...table.foreignKeys.map((key, index): RowRule => {
+      const names = key.pairs.map((pair) => pair.column);
       const referencedNames = key.pairs.map((pair) => pair.referenceColumn);
       return {
         kind: 'foreign key',
         name: key.name ?? '',
-        columns: key.pairs.map((pair) => pair.column),
+        columns: names,
         isSelf: key.isSelf,
         isFull: false,
         isHidden: hidden.has(quoteQualified(key.schema, key.table)),
         referencedSchema: key.schema,
         referencedTable: key.table,
         referencedColumns: referencedNames,
-        equals: operatorsOf(referencedNames, referenced[index]!),
+        equals: equalitiesOf(referencedNames, referenced[index]!, names, own),
       };
     }),
   ];

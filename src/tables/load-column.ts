@@ -69,3 +69,9 @@ export function equalityOperator(column: LoadColumn | undefined): string {
   const type = column?.type;
   return (type?.base ?? type)?.equality ?? 'OPERATOR(pg_catalog.=)';
 }
+
+/** What a domain is over, as `Equality` wants it. The values of a domain with a modifier are compared without a cast. */
+export function baseOfDomain(column: LoadColumn | undefined): string | null {
+  const base = column?.type.base;
+  return base === undefined || base.typmod >= 0 ? null : (base.sqlName ?? base.name);
+}

@@ -3,13 +3,14 @@
  */
 import type { ClientBase } from 'pg';
 import { quoteQualified } from '../postgres/sql.ts';
+import type { Equality } from './staging.ts';
 
 export interface UniqueRule {
   kind: 'unique';
   name: string;
   columns: string[];
   /** See `equal`. */
-  equals?: string[];
+  equals?: Equality[];
   isPrimary: boolean;
   nullsNotDistinct: boolean;
   isDeferrable: boolean;
@@ -33,7 +34,7 @@ export interface ForeignKeyRule {
   referencedTable: string;
   referencedColumns: string[];
   /** See `equal`: of a column referred to and its own. */
-  equals?: string[];
+  equals?: Equality[];
 }
 
 /** Of a foreign key with MATCH FULL: no row may have NULL in some of the columns only. */
@@ -88,6 +89,16 @@ const operatorName = (operator: string) =>
   `(SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
                  WHERE o.oid = ${operator})`;
 
+/** The type at the end of a domain's chain, quoted and without a modifier; NULL for a type that is no domain. */
+const baseOfDomain = (type: string) =>
+  `(WITH RECURSIVE chain AS (
+                 SELECT b.oid, b.typtype, b.typbasetype, b.typname, b.typnamespace FROM pg_type b WHERE b.oid = ${type}
+                 UNION ALL
+                 SELECT b.oid, b.typtype, b.typbasetype, b.typname, b.typnamespace
+                 FROM chain JOIN pg_type b ON b.oid = chain.typbasetype WHERE chain.typtype = 'd')
+               SELECT pg_catalog.format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
+               WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
+
 // An index over an expression is left to PostgreSQL's own message.
 const rowRules = `
 WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
@@ -106,8 +117,11 @@ SELECT pg_catalog.jsonb_build_object(
                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                 WHERE k.position <= i.indnkeyatts),
     -- 3: equality, of a B-tree, which alone can be unique.
-    'equals', (SELECT pg_catalog.jsonb_agg(${operatorName('m.amopopr')} ORDER BY k.position)
-               FROM pg_catalog.unnest(i.indclass::oid[]) WITH ORDINALITY AS k(class, position)
+    'equals', (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('operator', ${operatorName('m.amopopr')},
+                   'leftBase', ${baseOfDomain('a.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
+               FROM ROWS FROM (pg_catalog.unnest(i.indclass::oid[]), pg_catalog.unnest(i.indkey::int2[]))
+                 WITH ORDINALITY AS k(class, attnum, position)
+               JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                JOIN pg_opclass p ON p.oid = k.class
                JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
                  AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
@@ -131,8 +145,12 @@ SELECT pg_catalog.jsonb_build_object(
     'referencedColumns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
                           FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
                           JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum),
-    'equals', (SELECT pg_catalog.jsonb_agg(${operatorName('k.operator')} ORDER BY k.position)
-               FROM pg_catalog.unnest(f.conpfeqop) WITH ORDINALITY AS k(operator, position))), f.oid
+    'equals', (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('operator', ${operatorName('k.operator')},
+                   'leftBase', ${baseOfDomain('p.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
+               FROM ROWS FROM (pg_catalog.unnest(f.conpfeqop), pg_catalog.unnest(f.confkey), pg_catalog.unnest(f.conkey))
+                 WITH ORDINALITY AS k(operator, referenced, attnum, position)
+               JOIN pg_attribute p ON p.attrelid = f.confrelid AND p.attnum = k.referenced
+               JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum)), f.oid
 FROM pg_constraint f JOIN target ON f.conrelid = target.oid
 JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
 WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((pg_catalog.to_jsonb(f)->>'conperiod')::boolean, false)

@@ -44,18 +44,36 @@ export interface ConflictRule {
 export interface ConflictKey {
   columns: string[];
   /** See `equal`. */
-  equals?: string[] | undefined;
+  equals?: Equality[] | undefined;
   /** NULL is a value like others (NULLS NOT DISTINCT). */
   nullsNotDistinct: boolean;
 }
 
+/** How two values of a key are compared. */
+export interface Equality {
+  /** Qualified. */
+  operator: string;
+  /**
+   * What the type of each side is over, if it is a domain. A value of a domain over an enum and one of the enum itself are no
+   * operands of the same operator.
+   */
+  leftBase?: string | null;
+  rightBase?: string | null;
+}
+
 /**
- * The condition that two columns are equal as the table's own index or reference compares them.
+ * The condition that two columns are equal as the table's own index or reference compares them. PostgreSQL serves it from an index
+ * over a domain, too.
  *
- * @param equals the operators of the key's columns, qualified; left out: those of `pg_catalog`
+ * @param equals how the key's columns are compared; left out: by the operators of `pg_catalog`
  */
-export function equal(left: string, right: string, equals: string[] | undefined, index: number): string {
-  return `${left} ${equals?.[index] ?? 'OPERATOR(pg_catalog.=)'} ${right}`;
+export function equal(left: string, right: string, equals: Equality[] | undefined, index: number): string {
+  const { operator, leftBase, rightBase } = equals?.[index] ?? { operator: 'OPERATOR(pg_catalog.=)' };
+  return `${cast(left, leftBase)} ${operator} ${cast(right, rightBase)}`;
+}
+
+function cast(value: string, type: string | null | undefined): string {
+  return type ? `${value}::${type}` : value;
 }
 
 /** @param isText the columns that are staged as text, for their type has no binary encoder */
