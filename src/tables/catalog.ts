@@ -121,6 +121,12 @@ const ownEquality = (type: string) => `(
   WHERE ${type}.typnamespace <> 'pg_catalog'::regnamespace
     AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
+/** Whether the role may know what a table is like: it may use the schema and has some privilege on the table. */
+const maySee = (table: string) => `(
+  has_schema_privilege(${table}.relnamespace, 'USAGE') AND (pg_has_role(${table}.relowner, 'USAGE')
+    OR has_table_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+    OR has_any_column_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, REFERENCES')))`;
+
 /** The `pg_namespace` row of a name in the request. */
 const namespaceOid = (name: string) =>
   `(SELECT z.oid FROM pg_catalog.pg_namespace z WHERE z.nspname = ${name})`;
@@ -138,7 +144,12 @@ const types = (order: string) => `
       'category', CASE WHEN w.is_array THEN 'A' ELSE t.typcategory END,
       'display', pg_catalog.format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
       'isOrdered', ${order},
-      'mayUse', has_type_privilege(t.oid, 'USAGE') AND pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE'))
+      'mayUse', has_type_privilege(t.oid, 'USAGE') AND pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE')
+        AND (t.typrelid = 0 OR EXISTS (SELECT FROM pg_catalog.pg_class c
+          WHERE c.oid = t.typrelid AND (c.relkind = 'c' OR ${maySee('c')}))),
+      'isOfExtension', t.typnamespace <> 'pg_catalog'::regnamespace AND EXISTS (
+        SELECT FROM pg_catalog.pg_depend d
+        WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'))
     FROM pg_catalog.pg_type t
     WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
   FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
@@ -199,7 +210,7 @@ const sections = {
           AND i.indpred IS NULL AND i.indexprs IS NULL))
     FROM pg_catalog.pg_class c
     WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
-      AND c.relkind IN ('r', 'p', 'v', 'm', 'f')) ORDER BY x.position)
+      AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${maySee('c')}) ORDER BY x.position)
   FROM request, pg_catalog.json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
 
   relations: `
@@ -274,16 +285,18 @@ export function lockTableName(schema: string, table: string): Statement {
   };
 }
 
-/** Names of types that a misspelt one may have meant, as callers write them: one row `found`. */
+/** Names of types that a misspelt one may have meant, as callers write them: one row `found`, a list of `{name, schema}`. */
 export function listTypeNames(): Statement {
   return {
     text: readInCallersPath(`(
-SELECT coalesce(pg_catalog.json_agg(DISTINCT name), '[]') FROM (
-  SELECT pg_catalog.format_type(t.oid, NULL) AS name, t.oid
+SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('name', name, 'schema', schema)), '[]') FROM (
+  SELECT pg_catalog.format_type(t.oid, NULL) AS name, n.nspname AS schema, t.oid
   FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
   WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
+    AND has_schema_privilege(n.oid, 'USAGE')
   UNION ALL
-  SELECT t.typname, t.oid FROM pg_catalog.pg_type t
+  SELECT t.typname, 'pg_catalog', t.oid FROM pg_catalog.pg_type t
   WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typcategory <> 'A' AND t.typrelid = 0
   ORDER BY oid DESC LIMIT 5000) AS x)`),
   };
@@ -342,7 +355,7 @@ export function findSimilarTables(schema: string, table: string): Statement {
 SELECT n.nspname AS schema, c.relname AS "table"
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND (lower(c.relname) = lower($2) OR n.nspname = $1)
-  AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+  AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' AND ${maySee('c')}
 ORDER BY lower(c.relname) <> lower($2), n.nspname <> $1, c.relname <> $2, n.nspname, c.relname LIMIT 5000`,
     values: [schema, table],
   };
@@ -383,6 +396,8 @@ WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'S'`,
 export interface TableFacts {
   oid: number;
   kind: string;
+  /** The role may use the schema and has some privilege on it. */
+  maySee: boolean;
   columns:
     | {
         id: number;
@@ -425,7 +440,7 @@ export function describeRelation(schema: string, name: string): Statement {
     preparedName: 'tablewright describe',
     text: readInCallersPath(`(
 SELECT pg_catalog.json_build_object(
-  'oid', c.oid::bigint, 'kind', c.relkind,
+  'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')},
   'columns', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,

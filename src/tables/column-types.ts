@@ -255,6 +255,8 @@ export interface CatalogType {
   /** It has a default btree operator class: it can be a key. */
   isOrdered: boolean;
   mayUse: boolean;
+  /** It belongs to an extension, such as citext. */
+  isOfExtension: boolean;
 }
 
 /** The type in SQL, the same under every search path. */

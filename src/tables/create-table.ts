@@ -10,7 +10,7 @@ import { describeRelation, findRelation, lookUpDefinition } from './catalog.ts';
 import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
-import { describeTable, isTable, toDescription } from './describe-table.ts';
+import { describeFound, describeTable, isTable, readTable, toDescription } from './describe-table.ts';
 import { explainDottedName } from './dotted-name.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedTable, StandingObject } from './prepared-table.ts';
@@ -112,7 +112,9 @@ async function createWithCare(
   }
   if (!ifNotExists || !isTable(standing.kind))
     throw tableExists(schema, name, standing, 'if_not_exists=true');
-  const description = await describeTable(client, schema, name, extraFunctions);
+  const facts = await readTable(client, schema, name);
+  if (facts?.maySee === false) throw hiddenTable(schema, name);
+  const description = await describeFound(client, schema, name, facts, extraFunctions ?? []);
   const differences = await compareDefinition(client, table, description, 'same', extraFunctions);
   return {
     table: description,
@@ -128,6 +130,12 @@ async function warningsOf(
 ): Promise<TableWarning[]> {
   const detail = await explainDottedName(client, schema, name, admitSchema);
   return [...(detail === undefined ? [] : [{ code: 'dotted-name', detail }]), ...table.warnings];
+}
+
+/** The name is taken, which no answer can hide; what the table is like is for those who have a privilege on it. */
+function hiddenTable(schema: string, name: string): AppError {
+  const detail = `The table "${schema}"."${name}" exists, and the role has no privilege on it.`;
+  return new AppError('permission-denied', detail);
 }
 
 /** @param remedies what to send where the existing table is wanted */

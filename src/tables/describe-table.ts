@@ -37,6 +37,8 @@ export async function describeTable(
 }
 
 /**
+ * A table that the role may not see is answered as one that does not exist.
+ *
  * @param facts what `describeRelation` found
  * @throws AppError as above
  */
@@ -47,6 +49,8 @@ export async function describeFound(
   facts: TableFacts | undefined,
   extraFunctions: readonly string[],
 ): Promise<TableDescription> {
+  if (facts !== undefined && !facts.maySee)
+    return describeFound(client, schema, name, undefined, extraFunctions);
   if (facts !== undefined && isTable(facts.kind)) return toDescription(schema, name, facts, extraFunctions);
   const kind = facts === undefined ? undefined : otherKinds[facts.kind];
   if (facts === undefined) await requireSchema(client, schema);

@@ -25,6 +25,7 @@ import type { CatalogFunction, FunctionName, Mentions, Names, ParsedDefault } fr
 import { expressionSql, isBuiltIn, mentionsOf, parseDefault } from './defaults.ts';
 import type { TableDefinition } from './definition.ts';
 import { columnPointer } from './definition.ts';
+import { isAdmitted } from './dotted-name.ts';
 import { askForSchema } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
 import { identifierFault, isSystemSchema, shorten } from './identifiers.ts';
@@ -118,12 +119,12 @@ export async function resolveDraft(
       `The role "${role}" lacks CREATE on the schema "${schema}". ${askForSchema(role, schema)}.`,
     );
   }
-  const resolver = new Resolver(request, found, problems);
+  const resolver = new Resolver(request, found, problems, draft.admitSchema);
   const keyColumns = definition.primaryKey?.columns ?? [];
   const columns = drafts
     .map((draft) => resolver.column(draft, keyColumns.includes(draft.column.name)))
     .filter((column) => column !== undefined);
-  await explainUnknownTypes(client, resolver.unknownTypes);
+  await explainUnknownTypes(client, resolver.unknownTypes, draft.admitSchema);
   const standing = found.standing ?? undefined;
   const isFreed = (taken: TakenName) => isFreedBy(standing, found, taken);
   const known = byKey(request.relations, found.relations, (name) => name);
@@ -322,9 +323,16 @@ class Resolver implements Names {
   private readonly functions: Map<string, CatalogFunction | null>;
   private readonly sequences: Map<string, CatalogSequence | null>;
   private readonly problems: Problem[];
+  private readonly admitSchema: (schema: string) => void;
 
-  constructor(request: LookUpRequest, found: Found, problems: Problem[]) {
+  constructor(
+    request: LookUpRequest,
+    found: Found,
+    problems: Problem[],
+    admitSchema: (schema: string) => void,
+  ) {
     this.problems = problems;
+    this.admitSchema = admitSchema;
     this.types = byKey(request.types, found.types, (type) =>
       typeKey({ ...type, isArray: type.array, modifiers: '' }),
     );
@@ -389,11 +397,24 @@ class Resolver implements Names {
       return undefined;
     };
     const type = this.types.get(typeKey(name));
-    if (type === null || type === undefined) return refuse('unknown-type', `there is no type "${value}".`);
+    if (type === null || type === undefined || !this.mayKnow(type))
+      return refuse('unknown-type', `there is no type "${value}".`);
+    if (namesObjects.test(type.name) && !isAdmitted('pg_catalog', this.admitSchema)) {
+      const detail = `a value of the type "${value}" names an object in any schema, and the access token is limited to some schemas`;
+      return refuse('permission-denied', detail);
+    }
     if (type.kind === 'p')
       return refuse('unsupported-type', `"${value}" is a pseudo-type: no column can have it`);
     if (!type.mayUse) return refuse('permission-denied', `the role may not use the type "${value}"`);
     return type;
+  }
+
+  /**
+   * Whether the access token lets the caller know of the type. Types of another schema tell labels and checks, and a column of a
+   * table's row type keeps that table from being changed. Types of extensions are nobody's data.
+   */
+  private mayKnow({ schema, isOfExtension }: CatalogType): boolean {
+    return isSystemSchema(schema) || isOfExtension || isAdmitted(schema, this.admitSchema);
   }
 
   private checkMentions(parsed: ParsedDefault, text: string, pointer: string): boolean {
@@ -427,11 +448,18 @@ class Resolver implements Names {
   private sequenceFault(text: string): string | undefined {
     const shown = shorten(text);
     const sequence = this.findSequence(text);
+    // The same for one that exists: `admitSequences`.
+    const written = parseRelationName(text)?.schema;
+    if (sequence === null && written !== undefined) this.admitSchema(written);
     if (sequence === null) return `there is no sequence "${shown}"`;
     if (sequence.kind !== 'S') return `"${shown}" is not a sequence`;
     return sequence.mayUse ? undefined : `the role may not use the sequence "${shown}"`;
   }
 }
+
+/** `regclass` and its kind, which find out whether an object exists. */
+const namesObjects =
+  /^reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)$/;
 
 /** What was asked for and what was found stand in the same order. */
 function byKey<Asked, Found>(

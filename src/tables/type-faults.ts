@@ -4,7 +4,8 @@ import type { Problem } from '../errors.ts';
 import { listTypeNames } from './catalog.ts';
 import type { TypeName } from './column-types.ts';
 import { friendlyTypeNames } from './column-types.ts';
-import { didYouMean, shorten } from './identifiers.ts';
+import { isAdmitted } from './dotted-name.ts';
+import { didYouMean, isSystemSchema, shorten } from './identifiers.ts';
 
 /** The limits of the built-in types (PostgreSQL 8.1.2, 8.3, 8.5, 8.10), for those that wrote past them. */
 const modifierRules: [RegExp, string][] = [
@@ -62,10 +63,17 @@ export function explainModifiers(column: { pointer: string; typeName: TypeName; 
 }
 
 /** Adds to each problem the names that may have been meant; `value` is the name that was not found. */
-export async function explainUnknownTypes(client: ClientBase, problems: Problem[]): Promise<void> {
+export async function explainUnknownTypes(
+  client: ClientBase,
+  problems: Problem[],
+  admitSchema: (schema: string) => void,
+): Promise<void> {
   if (problems.length === 0) return;
-  const { rows } = await client.query<{ found: string[] }>(listTypeNames());
-  const names = [...friendlyTypeNames, ...rows[0]!.found];
+  const { rows } = await client.query<{ found: { name: string; schema: string }[] }>(listTypeNames());
+  const known = rows[0]!.found.filter(
+    ({ schema }) => isSystemSchema(schema) || isAdmitted(schema, admitSchema),
+  );
+  const names = [...friendlyTypeNames, ...new Set(known.map(({ name }) => name))];
   for (const [before, problem] of problems.entries()) {
     const remedy = remedyOfType(problem.value!);
     if (remedy !== '') {
