@@ -53,7 +53,7 @@ test('what is set is taken, an empty value counts as absent', () => {
   assert.equal(config.logLevel, 'info');
   assert.equal(config.database.url, 'postgres://u@h/d');
   assert.equal(config.database.statementTimeoutMs, 0);
-  assert.deepEqual(config.tokens, { secret, issuer: undefined, audience: undefined });
+  assert.deepEqual(config.tokens, { secret, issuer: undefined, audience: undefined, requireRole: false });
 });
 
 test('all faults are told at once, each with its name, its rule and an example', () => {

@@ -43,6 +43,8 @@ export interface TokenConfig {
   secret: string | undefined;
   issuer: string | undefined;
   audience: string | undefined;
+  /** Tokens must name a PostgreSQL role. */
+  requireRole: boolean;
 }
 
 /** What tokens are verified with, and signed in development. */
@@ -146,6 +148,7 @@ export const settings = {
   ),
   TOKEN_ISSUER: text(undefined, 'the `iss` of the tokens', 'https://login.example.com/'),
   TOKEN_AUDIENCE: text(undefined, 'the `aud` of the tokens', 'tablewright'),
+  REQUIRE_ROLE: oneOf('false', ['false', 'true']),
 
   MAX_BODY_BYTES: integer(10 * GIB, KIB, Number.MAX_SAFE_INTEGER),
   MAX_DEFINITION_BYTES: integer(MIB, KIB, 256 * MIB),
@@ -201,6 +204,7 @@ export function readConfig(environment: Environment): Config {
       secret: read('TOKEN_SECRET'),
       issuer: read('TOKEN_ISSUER'),
       audience: read('TOKEN_AUDIENCE'),
+      requireRole: read('REQUIRE_ROLE') === 'true',
     },
     limits: {
       maxBodyBytes: number('MAX_BODY_BYTES'),

@@ -1,6 +1,7 @@
 /**
  * Starts and stops everything: PostgreSQL (unless a URL is given), the pool, the HTTP server.
  */
+import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { bannerText, embeddedBannerText } from './banner.ts';
 import type { Config, TokenSettings } from './config.ts';
@@ -9,8 +10,10 @@ import { AppError } from './errors.ts';
 import { buildServer } from './http/server.ts';
 import { UploadSlots } from './http/upload-slots.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
+import type { Log } from './postgres/log.ts';
 import { loggedError } from './postgres/logged-error.ts';
 import { createPool } from './postgres/pool.ts';
+import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import { ReaderSlots } from './sources/spreadsheet/legacy/reader-slots.ts';
 
@@ -46,6 +49,7 @@ export async function startService(config: Config): Promise<Service> {
       log,
     );
     await checkServerVersion(pool);
+    if (config.tokens.requireRole) await warnOfRights(pool, log);
     const url = await server.listen({ host: http.host, port: http.port });
     isReady = true;
     return {
@@ -68,6 +72,15 @@ export async function startService(config: Config): Promise<Service> {
     await embedded?.stop();
     throw error;
   }
+}
+
+async function warnOfRights(pool: Pool, log: Log): Promise<void> {
+  const rights = await excessiveRights(pool);
+  if (rights.length === 0) return;
+  log.warn(
+    { rights },
+    'The role that the service connects as has rights of its own, which functions of tables can use whatever role the access token names; docs/postgresql.md says how to set it up',
+  );
 }
 
 async function embeddedBanner(

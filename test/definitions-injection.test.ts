@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { PoolClient } from 'pg';
 import { AppError } from '../src/errors.ts';
+import { ownPath } from '../src/postgres/search-path.ts';
 import { quoteQualified } from '../src/postgres/sql.ts';
 import { createTableWithin } from '../src/tables/create-table.ts';
 import { parseDefault } from '../src/tables/defaults.ts';
@@ -178,10 +179,18 @@ before(async () => {
     CREATE SEQUENCE numbers;
     CREATE FUNCTION intrude() RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''intruded''; END';
     CREATE FUNCTION now() RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''intruded''; END'`);
-  baseline = await rolledBack(database.pool, objects);
+  baseline = await rolledBack(database.pool, inOwnPath(objects));
 });
 
 after(() => database.drop());
+
+/** As each transaction of the service begins: nothing that a caller sends may leave another search path. */
+function inOwnPath<Answer>(work: (client: PoolClient) => Promise<Answer>) {
+  return async (client: PoolClient): Promise<Answer> => {
+    await client.query(`SET LOCAL search_path TO ${ownPath}`);
+    return work(client);
+  };
+}
 
 /** Everything in the database that a statement could have made, and what could have been changed. */
 async function objects(client: PoolClient): Promise<string[]> {
@@ -197,8 +206,8 @@ async function objects(client: PoolClient): Promise<string[]> {
     UNION ALL SELECT format('role %s %s', rolname, rolsuper) FROM pg_roles
     UNION ALL SELECT format('extension %s', extname) FROM pg_extension
     UNION ALL SELECT format('trigger %s', tgname) FROM pg_trigger WHERE NOT tgisinternal
-    UNION ALL SELECT format('rows %s', array_agg(a)) FROM victim
-    UNION ALL SELECT format('sequence %s %s', last_value, is_called) FROM numbers
+    UNION ALL SELECT format('rows %s', array_agg(a)) FROM public.victim
+    UNION ALL SELECT format('sequence %s %s', last_value, is_called) FROM public.numbers
     UNION ALL SELECT format('role now %s, path %s', current_user, current_setting('search_path'))
     UNION ALL SELECT format('large object %s', oid) FROM pg_largeobject_metadata
     UNION ALL SELECT format('listening %s', channel) FROM pg_listening_channels() AS channel
@@ -276,12 +285,13 @@ for (const [index, [field, ask]] of Object.entries(fields).entries()) {
       if (await tryOne(ask(text))) created++;
     }
     if (isExposed) assert.ok(created > 100);
-    assert.deepEqual(await rolledBack(database.pool, objects), baseline);
+    assert.deepEqual(await rolledBack(database.pool, inOwnPath(objects)), baseline);
   });
 }
 
 async function tryOne(request: Asked): Promise<boolean> {
   return rolledBack(database.pool, async (client) => {
+    await client.query(`SET LOCAL search_path TO ${ownPath}`);
     await client.query("SET LOCAL statement_timeout = '60s'");
     const before = await transactionOf(client);
     let result: Awaited<ReturnType<typeof createTableWithin>> | undefined;

@@ -143,7 +143,7 @@ function reasonOf(error: unknown): string {
   return 'The access token is malformed.';
 }
 
-function invalidToken(detail: string): AppError {
+export function invalidToken(detail: string): AppError {
   return new AppError('invalid-token', detail, {
     headers: {
       'www-authenticate': `Bearer realm="tablewright", error="invalid_token", error_description="${detail.replaceAll('"', "'")}"`,

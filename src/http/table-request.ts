@@ -7,7 +7,7 @@ import { AppError, wrongParameter } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
 import { identifierFault, isSystemSchema } from '../tables/identifiers.ts';
 import { factsOf } from './access-log.ts';
-import { authenticate, type Grants, requireSchema, requireScope, type Scope } from './auth.ts';
+import { authenticate, type Grants, invalidToken, requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { ClientGone } from './request-body.ts';
 
@@ -56,9 +56,14 @@ export async function admitRequest(
   }
   refuseSecondToken(request.raw.rawHeaders);
   const grants = await authenticate(request.headers.authorization, context.tokens);
+  if (context.config.tokens.requireRole && grants.role === undefined) throw roleRequired();
   if (grants.subject !== undefined) factsOf(request).subject = grants.subject;
   requireScope(grants, scope);
   return { grants, signal: abortSignalOf(reply, context.stopping) };
+}
+
+function roleRequired(): AppError {
+  return invalidToken('The access token has no claim "role". This service requires one (REQUIRE_ROLE).');
 }
 
 /** Node keeps the first of two headers; a proxy in front of the service may have checked the other one. */

@@ -491,6 +491,16 @@ WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_c
   };
 }
 
+/** Names of types as callers write them: one row `found`, a list in the order of the pairs. @param types their `oid` and modifier */
+export function showTypes(types: [oid: number, modifier: number][]): Statement {
+  return {
+    text: readInCallersPath(`(
+SELECT json_agg(format_type((x.pair->>0)::oid, (x.pair->>1)::int) ORDER BY x.position)
+FROM json_array_elements($1::json) WITH ORDINALITY AS x(pair, position))`),
+    values: [JSON.stringify(types)],
+  };
+}
+
 export interface LoadFacts {
   columns:
     | (Omit<LoadColumn, 'type' | 'default' | 'constant'> & {

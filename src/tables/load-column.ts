@@ -3,7 +3,7 @@
 export interface ColumnType {
   /** `pg_type.oid` */
   oid: number;
-  /** As `format_type` writes it, modifiers included: `character varying(20)`. A type outside `pg_catalog` is qualified. */
+  /** As callers know it, modifiers included: `character varying(20)`. Only for messages: SQL needs `sqlName`. */
   name: string;
   /** The same for SQL, in any search path: `pg_catalog.text`. Left out where it is `name`. */
   sqlName?: string;

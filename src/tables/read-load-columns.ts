@@ -1,7 +1,7 @@
 /** Reads what a load must know of a table's columns. */
 import type { ClientBase } from 'pg';
 import type { LoadFacts, TypeFacts } from './catalog.ts';
-import { loadColumns } from './catalog.ts';
+import { loadColumns, showTypes } from './catalog.ts';
 import { constantDefault } from './default-values.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 
@@ -12,7 +12,9 @@ export async function readLoadColumns(
   name: string,
 ): Promise<LoadColumn[]> {
   const { rows } = await client.query<LoadFacts>(loadColumns(schema, name));
-  const types = new Map((rows[0]?.types ?? []).map((type) => [typeKey(type.oid, type.typmod), type]));
+  const facts = rows[0]?.types ?? [];
+  await nameAsCallersDo(client, facts);
+  const types = new Map(facts.map((type) => [typeKey(type.oid, type.typmod), type]));
   return (rows[0]?.columns ?? []).map(({ typeOid, typmod, hasDefault, defaultExpression, ...column }) => {
     const type = toColumnType(types, typeOid, typmod);
     if (!hasDefault) return { ...column, type, default: 'none' };
@@ -23,6 +25,18 @@ export async function readLoadColumns(
       ? { ...column, type, default: 'computed' }
       : { ...column, type, default: 'constant', constant };
   });
+}
+
+/** PostgreSQL's FirstNormalObjectId: types from here on were made by somebody. */
+const firstOwnOid = 16_384;
+
+/** Gives types outside `pg_catalog` the names that messages are to have. One more round trip if there are any. */
+async function nameAsCallersDo(client: ClientBase, types: TypeFacts[]): Promise<void> {
+  const made = types.filter(({ oid }) => oid >= firstOwnOid);
+  if (made.length === 0) return;
+  const pairs = made.map(({ oid, typmod }): [number, number] => [oid, typmod]);
+  const { rows } = await client.query<{ found: string[] }>(showTypes(pairs));
+  for (const [index, type] of made.entries()) type.name = rows[0]!.found[index]!;
 }
 
 function typeKey(oid: number, typmod: number): string {
