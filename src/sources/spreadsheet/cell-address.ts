@@ -37,6 +37,32 @@ export function columnLetters(column: number): string {
  * @returns undefined where the text is no range of a sheet
  */
 export function parseRange(text: string): CellRange | undefined {
+  const range = readCorners(text);
+  if (range === undefined) return undefined;
+  const isOrdered = range.firstRow <= range.lastRow && range.firstColumn <= range.lastColumn;
+  return isOrdered && isInSheet(range) ? range : undefined;
+}
+
+/** As `parseRange`, but any two opposite corners name the range, as in Excel: `B3:A2` is `A2:B3`. */
+export function parseArea(text: string): CellRange | undefined {
+  const corners = readCorners(text);
+  if (corners === undefined) return undefined;
+  const range = {
+    ...corners,
+    firstRow: Math.min(corners.firstRow, corners.lastRow),
+    lastRow: Math.max(corners.firstRow, corners.lastRow),
+    firstColumn: Math.min(corners.firstColumn, corners.lastColumn),
+    lastColumn: Math.max(corners.firstColumn, corners.lastColumn),
+  };
+  return isInSheet(range) ? range : undefined;
+}
+
+function isInSheet({ firstRow, lastRow, lastColumn }: CellRange): boolean {
+  return firstRow >= 1 && lastRow <= maxSheetRow && lastColumn <= maxSheetColumn;
+}
+
+/** The corners in the order in which the text has them, wherever they are. */
+function readCorners(text: string): CellRange | undefined {
   const found = /^([A-Z]{0,3})(\d{0,7})(?::([A-Z]{0,3})(\d{0,7}))?$/.exec(
     text.trim().replaceAll('$', '').toUpperCase(),
   );
@@ -48,16 +74,13 @@ export function parseRange(text: string): CellRange | undefined {
   if (isSingle && (startLetters === '' || startRow === '')) return undefined;
   const lastLetters = isSingle ? startLetters : endLetters;
   const lastRow = isSingle ? startRow : endRow!;
-  const range = {
+  return {
     firstRow: startRow === '' ? 1 : Number(startRow),
     lastRow: lastRow === '' ? maxSheetRow : Number(lastRow),
     firstColumn: startLetters === '' ? 1 : columnNumber(startLetters),
     lastColumn: lastLetters === '' ? maxSheetColumn : columnNumber(lastLetters),
     hasFirstRow: startRow !== '',
   };
-  const isInSheet = range.firstRow >= 1 && range.lastRow <= maxSheetRow && range.lastColumn <= maxSheetColumn;
-  const isOrdered = range.firstRow <= range.lastRow && range.firstColumn <= range.lastColumn;
-  return isInSheet && isOrdered ? range : undefined;
 }
 
 function columnNumber(letters: string): number {

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import * as library from '@e965/xlsx';
 import fc from 'fast-check';
 import { recordRows } from '../../../test/support/recorded-cells.ts';
-import { buildZip, memoryFile, workbookParts } from '../../../test/support/xlsx-builder.ts';
+import { buildWorkbook, buildZip, memoryFile, workbookParts } from '../../../test/support/xlsx-builder.ts';
+import { AppError } from '../../errors.ts';
 import { withSecondReading } from '../row-source.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP, SOME } from './merged-areas.ts';
 import { openSpreadsheet, type SpreadsheetOptions } from './spreadsheet-source.ts';
@@ -136,6 +137,45 @@ test('the merged areas of an .xlsx are found with a prefix, in UTF-16 and wherev
   });
   const file = buildZip(entries.map(([name, data]) => ({ name, data })));
   assert.deepEqual((await read(file)).rows, [[1, { a: 'number 1' }]]);
+});
+
+test('cells that follow the cells of an .xlsx and merged areas without a range are refused', async () => {
+  const first =
+    '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row><row r="2"><c r="A2"><v>1</v></c></row>';
+  const merge = '<mergeCells><mergeCell ref="A8:B9"/></mergeCells>';
+  const second = '<sheetData><row r="3"><c r="A3"><v>2</v></c></row></sheetData>';
+  const refused: [xml: string, detail: RegExp][] = [
+    [`<sheetData>${first}</sheetData>${second}`, /second element sheetData/],
+    [`<sheetData>${first}</sheetData>${merge}${second}`, /second element sheetData/],
+    [`<sheetData/>${second}`, /second element sheetData/],
+    [`<sheetData>${first}</sheetData><mergeCells><mergeCell/></mergeCells>`, /merged cells without a range/],
+    [`<sheetData>${first}</sheetData><mergeCells><mergeCell ref="A-B"/></mergeCells>`, /range is no range/],
+  ];
+  for (const [xml, detail] of refused) {
+    const sheet = `<?xml version="1.0"?><worksheet>${xml}</worksheet>`;
+    await assert.rejects(read(buildWorkbook({ sheets: [{ name: 'Data', xml: sheet }] })), (error) => {
+      assert.ok(error instanceof AppError, String(error));
+      assert.equal(error.code, 'invalid-file');
+      assert.match(error.detail, detail);
+      return true;
+    });
+  }
+});
+
+test('any two opposite corners name a merged area', async () => {
+  const rows =
+    '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row><row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>';
+  for (const ref of ['A2:B3', 'B3:A2', 'A3:B2', 'B2:A3']) {
+    const sheet = `<?xml version="1.0"?><worksheet><sheetData>${rows}</sheetData><mergeCells><mergeCell ref="${ref}"/></mergeCells></worksheet>`;
+    assert.deepEqual(
+      (await read(buildWorkbook({ sheets: [{ name: 'Data', xml: sheet }] }))).rows,
+      [[1, { a: 'number 1' }]],
+      ref,
+    );
+  }
+  const areas = new MergedAreas();
+  areas.add(3, 2, 2, 1);
+  assert.equal(areas.rangeAt(2, 1), 'A2:B3');
 });
 
 test('exactly the cells of merged areas that are not their top-left cells are covered', () => {

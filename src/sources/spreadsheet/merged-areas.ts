@@ -30,13 +30,14 @@ export class MergedAreas {
   fields = new Int32Array(areaFields * initialAreas);
 
   /**
-   * An area of one cell, or one that is not within a sheet, covers nothing.
+   * Adds the area between two opposite corners. An area of one cell, or one that is not within a sheet, covers nothing.
    *
    * @returns false if there are too many areas
    */
   add(firstRow: number, firstColumn: number, lastRow: number, lastColumn: number): boolean {
+    if (firstRow > lastRow) return this.add(lastRow, firstColumn, firstRow, lastColumn);
+    if (firstColumn > lastColumn) return this.add(firstRow, lastColumn, lastRow, firstColumn);
     if (firstRow < 1 || firstColumn < 1 || lastRow > maxSheetRow || lastColumn > maxSheetColumn) return true;
-    if (firstRow > lastRow || firstColumn > lastColumn) return true;
     if (firstRow === lastRow && firstColumn === lastColumn) return true;
     if (this.count === maxMergedAreas) return false;
     const area = this.count++;
