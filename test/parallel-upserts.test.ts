@@ -7,7 +7,13 @@ const clients = 20;
 
 let service: TestService;
 before(async () => {
-  service = await startTestService({ MAX_UPLOADS: String(clients), DATABASE_POOL_SIZE: String(clients + 4) });
+  service = await startTestService({
+    MAX_UPLOADS: String(clients),
+    DATABASE_POOL_SIZE: String(clients + 4),
+    // The uploads wait for each other, on a busy machine for long. A deadlock ends after a second whatever this limit is.
+    LOCK_TIMEOUT_MS: '300000',
+    STATEMENT_TIMEOUT_MS: '300000',
+  });
 });
 after(() => service.stop());
 
