@@ -35,6 +35,7 @@ import {
   readProgress,
   resetUpdateCounter,
   shapeOfRow,
+  takeTurn,
   typedStagingTable,
 } from '../tables/staging.ts';
 import { isStagedAsText } from './target-columns.ts';
@@ -125,8 +126,11 @@ export interface Refusal {
   movedRow?: number | undefined;
 }
 
-/** A deadlock ends one of the transactions in it, which then finds the rows of the other one committed. */
-const maxDeadlocks = 5;
+/**
+ * A deadlock ends one of the transactions in it, which then finds the rows of the other one committed. Those that were ended
+ * wait for each other's turn; only uploads that have not met a deadlock yet can still cross the one whose turn it is.
+ */
+const maxDeadlocks = 20;
 
 /**
  * Moves all staged rows, one shape after the other; where a reference is refused then, all in one statement, since a row may
@@ -144,8 +148,12 @@ export async function moveRows(client: ClientBase, options: MoveOptions, shapes:
     await client.query('ROLLBACK TO SAVEPOINT "rows"');
     if (updates) await queryInCallersPath(client, resetUpdateCounter.text);
   };
+  const goBackAndWait = async (): Promise<void> => {
+    await goBack();
+    await client.query(takeTurn(options.relation));
+  };
   const attempt = (move: typeof moveInTurn): Promise<Refusal | undefined> =>
-    retryAfterDeadlocks(goBack, () =>
+    retryAfterDeadlocks(goBackAndWait, () =>
       refusalOf(mayBeOfRow, async () => {
         existing = conflict && (await prepareConflicts(client, options, conflict));
         merged = await move(client, options, shapes);
@@ -208,7 +216,7 @@ export function stagedNames(names: readonly string[], columns: LoadColumn[]): st
 }
 
 async function retryAfterDeadlocks<Result>(
-  goBack: () => Promise<void>,
+  goBackAndWait: () => Promise<void>,
   work: () => Promise<Result>,
 ): Promise<Result> {
   for (let deadlocks = 0; ; deadlocks += 1) {
@@ -216,7 +224,7 @@ async function retryAfterDeadlocks<Result>(
       return await work();
     } catch (error) {
       if (!isDeadlock(error) || deadlocks === maxDeadlocks) throw error;
-      await goBack();
+      await goBackAndWait();
     }
   }
 }

@@ -163,6 +163,14 @@ export const lastRowNumber: Statement = {
   text: `SELECT coalesce(pg_catalog.max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
 };
 
+/** Waits until no other upload that met a deadlock moves rows into the table. The lock lasts until the transaction ends or goes back. @param relation quoted */
+export function takeTurn(relation: string): Statement {
+  return {
+    text: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7447))',
+    values: [relation],
+  };
+}
+
 export function shapeOfRow(number: number): Statement {
   const text = `SELECT ${shapeColumn} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
   return { text, values: [number] };
