@@ -6,7 +6,7 @@ import { AppError, wrongParameter } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { isUndefinedTable } from '../postgres/sqlstate.ts';
-import { readLoadColumns } from '../tables/describe-table.ts';
+import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
 import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
@@ -37,6 +37,11 @@ export async function openStandingTable(
     client,
     truncate ? await truncateStatement(client, relation) : `LOCK TABLE ${relation} IN ${mode} MODE`,
   );
+  const { kind, hasRowSecurity, hasRowTriggers, changesRows, hasRules } = await readRowTreatment(
+    client,
+    relation,
+  );
+  if (!isTable(kind)) throw droppedMeanwhile();
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
   if (added.length > 0) {
@@ -44,7 +49,6 @@ export async function openStandingTable(
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
-  const { hasRowSecurity, hasRowTriggers, changesRows, hasRules } = await readRowTreatment(client, relation);
   return {
     relation,
     columns: changesRows ? columns.map(leaveNotNullToPostgres) : columns,
@@ -64,15 +68,24 @@ export async function openStandingTable(
   };
 }
 
-/** @throws AppError `write-conflict` if the table, which was found before, is no longer there */
+/** @throws AppError `write-conflict` if another session dropped the table, which was found before */
 async function lockTable(client: ClientBase, statement: string): Promise<void> {
   try {
     await queryInCallersPath(client, statement);
   } catch (error) {
-    if (!isUndefinedTable(error)) throw error;
-    const detail = 'Another session dropped or renamed the table at the same moment; send the request again.';
-    throw new AppError('write-conflict', detail, { cause: error });
+    if (!isUndefinedTable(error) && !isOtherObject(error)) throw error;
+    throw droppedMeanwhile(error);
   }
+}
+
+/** What has the name now is a sequence, an index or a type. A view can be locked. */
+function isOtherObject(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '42809';
+}
+
+function droppedMeanwhile(cause?: unknown): AppError {
+  const detail = 'Another session dropped or renamed the table at the same moment; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
 }
 
 async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
@@ -112,6 +125,8 @@ function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
 }
 
 interface RowTreatment {
+  /** `pg_class.relkind` */
+  kind: string;
   hasRowSecurity: boolean;
   /** Any triggers for each row. */
   hasRowTriggers: boolean;
@@ -134,7 +149,8 @@ WITH triggers AS (
   WHERE (tgrelid = $1::regclass OR tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::regclass)))
     AND NOT tgisinternal AND tgtype::int & 1 = 1
     AND tgenabled IN ('A', CASE pg_catalog.current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
-SELECT pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
+SELECT (SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = $1::regclass) AS kind,
+  pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
   EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules"`;
 

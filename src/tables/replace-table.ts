@@ -13,7 +13,7 @@ import { describeRelation, type TableFacts } from './catalog.ts';
 import { isNameClash, nameConflict } from './create-table.ts';
 import type { Naming } from './ddl.ts';
 import type { TableDescription } from './definition.ts';
-import { toDescription } from './describe-table.ts';
+import { isTable, toDescription } from './describe-table.ts';
 import { type ObjectNames, relationNames } from './object-names.ts';
 import type { PreparedTable } from './prepared-table.ts';
 
@@ -24,6 +24,8 @@ const lockPauseMs = 100;
 const patienceMs = 1000;
 
 const undefinedTable = '42P01';
+/** What has the name is no table: PostgreSQL locks or drops no such object, or grants nothing of the kind. */
+const otherObject = new Set(['42809', '0LP01']);
 const lockNotAvailable = '55P03';
 
 /**
@@ -102,7 +104,8 @@ export async function swapTable(
       await lock.run(statements);
       return swapped;
     } catch (error) {
-      if (errorCode(error) === undefinedTable) throw droppedMeanwhile(error);
+      const code = errorCode(error);
+      if (code === undefinedTable || otherObject.has(code ?? '')) throw droppedMeanwhile(error);
       if (isNameClash(error))
         replacement.table.names = await namesAfterClash(client, replacement, error, tries);
       else if (!isChange(error)) throw error;
@@ -127,7 +130,7 @@ async function namesAfterClash(
   return names;
 }
 
-function droppedMeanwhile(cause: unknown): AppError {
+function droppedMeanwhile(cause?: unknown): AppError {
   const detail =
     'The table was dropped or renamed while its replacement was loaded. Send the request again to make it anew.';
   return new AppError('write-conflict', detail, { cause });
@@ -151,7 +154,11 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   const old = quoteQualified(schema, name);
   const built = quoteQualified(schema, aside.name);
   // First: whatever changes from here on is noticed.
-  const { rows } = await client.query<{ fingerprint: string }>(`SELECT ${fingerprint(old)} AS fingerprint`);
+  const { rows } = await client.query<{ fingerprint: string | null; kind: string | null }>(
+    `SELECT ${fingerprint(old)} AS fingerprint, (SELECT relkind::text FROM pg_class WHERE oid = to_regclass(${quoteLiteral(old)})) AS kind`,
+  );
+  const { fingerprint: before, kind } = rows[0]!;
+  if (before === null || kind === null || !isTable(kind)) throw droppedMeanwhile();
   await refuseDependents(client, schema, name, built);
   const [inherited, lost, described] = await pipeline(client, [
     { text: inheritanceQuery, values: [old, built] },
@@ -163,7 +170,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   if (statements.length > 0) await client.query(inCallersPath(...statements));
   return {
     statements: [
-      `SELECT CAST(CASE ${fingerprint(old)} WHEN ${quoteLiteral(rows[0]!.fingerprint)} THEN '0' ELSE '${changed}' END AS integer)`,
+      `SELECT CAST(CASE ${fingerprint(old)} WHEN ${quoteLiteral(before)} THEN '0' ELSE '${changed}' END AS integer)`,
       // Functions of event triggers expect it.
       `SELECT ${enterCallersPath}`,
       // They are not to be dropped with the old table, because the new one goes on with them.
