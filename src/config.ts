@@ -76,10 +76,18 @@ export interface LimitsConfig {
   maxJsonDepth: number;
   /** Open at the same time. */
   maxUploads: number;
+  /** Open at the same time, of the same token subject. */
+  maxUploadsPerSubject: number;
+  /** Waiting for one of these to end. */
+  maxWaitingUploads: number;
+  /** How long an upload waits for another one to end; 0: it does not. */
+  uploadWaitMs: number;
   /** The longest pause of a client in the middle of its body. */
   bodyIdleTimeoutMs: number;
   /** Of a client that is waited for; 0: none. */
   minBodyBytesPerSecond: number;
+  /** The same over the whole body, while other uploads wait for a place. */
+  minBusyBodyBytesPerSecond: number;
 }
 
 export type Environment = Record<string, string | undefined>;
@@ -163,8 +171,12 @@ export const settings = {
   MAX_LEGACY_READERS: integer(2, 1, 1000),
   MAX_JSON_DEPTH: integer(128, 1, 1000),
   MAX_UPLOADS: integer(8, 1, 1000),
+  MAX_UPLOADS_PER_SUBJECT: integer(6, 1, 1000),
+  MAX_WAITING_UPLOADS: integer(32, 0, 10_000),
+  UPLOAD_WAIT_MS: integer(10_000, 0, DAY_MS),
   BODY_IDLE_TIMEOUT_MS: integer(30_000, 1000, DAY_MS),
   MIN_BODY_BYTES_PER_SECOND: integer(KIB, 0, GIB),
+  MIN_BUSY_BODY_BYTES_PER_SECOND: integer(16 * KIB, 0, GIB),
 } satisfies Record<string, Setting>;
 
 /** Reads the settings; an empty value counts as absent. Throws `ConfigError` with all faults. */
@@ -219,8 +231,12 @@ export function readConfig(environment: Environment): Config {
       maxLegacyReaders: number('MAX_LEGACY_READERS'),
       maxJsonDepth: number('MAX_JSON_DEPTH'),
       maxUploads: number('MAX_UPLOADS'),
+      maxUploadsPerSubject: number('MAX_UPLOADS_PER_SUBJECT'),
+      maxWaitingUploads: number('MAX_WAITING_UPLOADS'),
+      uploadWaitMs: number('UPLOAD_WAIT_MS'),
       bodyIdleTimeoutMs: number('BODY_IDLE_TIMEOUT_MS'),
       minBodyBytesPerSecond: number('MIN_BODY_BYTES_PER_SECOND'),
+      minBusyBodyBytesPerSecond: number('MIN_BUSY_BODY_BYTES_PER_SECOND'),
     },
   };
   checkTogether(config, environment, faults);

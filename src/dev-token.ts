@@ -14,6 +14,8 @@ export interface DevTokenOptions {
   /** Names of schemas, with `*`; undefined: all. */
   schemas?: string[] | undefined;
   role?: string | undefined;
+  /** The `sub` of the token. Default: `development`. */
+  subject?: string | undefined;
   ttlSeconds: number;
 }
 
@@ -21,10 +23,10 @@ export const allScopes = 'table:create table:load table:replace table:read';
 
 /** A token (JWT, RFC 7519; HS256) that the service accepts under the same settings. */
 export async function signDevToken(settings: TokenSettings, options: DevTokenOptions): Promise<string> {
-  const { scope, schemas, role, ttlSeconds } = options;
+  const { scope, schemas, role, subject = 'development', ttlSeconds } = options;
   const token = new SignJWT({ scope, ...(schemas && { schemas }), ...(role && { role }) })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-    .setSubject('development')
+    .setSubject(subject)
     .setIssuedAt()
     .setExpirationTime(Math.floor(Date.now() / 1000) + ttlSeconds);
   if (settings.issuer !== undefined) token.setIssuer(settings.issuer);

@@ -7,12 +7,12 @@ import { bannerText, embeddedBannerText } from './banner.ts';
 import type { Config, TokenSettings } from './config.ts';
 import { allScopes, resolveTokenSettings, signDevToken } from './dev-token.ts';
 import { AppError } from './errors.ts';
+import { createLines } from './http/lines.ts';
 import { buildServer } from './http/server.ts';
-import { UploadSlots } from './http/upload-slots.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
 import { loggedError } from './postgres/logged-error.ts';
-import { createPool } from './postgres/pool.ts';
+import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import { ReaderSlots } from './sources/spreadsheet/legacy/reader-slots.ts';
@@ -36,16 +36,27 @@ export async function startService(config: Config): Promise<Service> {
   const tokens = await resolveTokenSettings(config);
   const failed = Promise.withResolvers<string>();
   const onExit = (detail: string) => failed.resolve(`the embedded PostgreSQL ended by itself: ${detail}`);
-  const uploadSlots = new UploadSlots(config.limits.maxUploads);
+  const lines = createLines(config);
   const readerSlots = new ReaderSlots(config.limits.maxLegacyReaders);
   const embedded =
     database.url === undefined
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, log, onExit })
       : undefined;
-  const pool = createPool({ url: embedded?.url ?? database.url!, poolSize: database.poolSize }, log);
+  const databaseUrl = embedded?.url ?? database.url!;
+  const pool = createPool({ ...database, url: databaseUrl }, log);
+  const databaseCheck = createDatabaseCheck(databaseUrl, log);
   try {
     const server = await buildServer(
-      { config, pool, tokens, uploadSlots, readerSlots, isReady: () => isReady, stopping: stopping.signal },
+      {
+        config,
+        pool,
+        databaseCheck,
+        tokens,
+        lines,
+        readerSlots,
+        isReady: () => isReady,
+        stopping: stopping.signal,
+      },
       log,
     );
     await checkServerVersion(pool);
@@ -63,12 +74,12 @@ export async function startService(config: Config): Promise<Service> {
         await server.requestsEnded();
         await server.close();
         clearTimeout(timer);
-        await pool.end();
+        await Promise.all([pool.end(), databaseCheck.end()]);
         await embedded?.stop();
       },
     };
   } catch (error) {
-    await pool.end();
+    await Promise.all([pool.end(), databaseCheck.end()]);
     await embedded?.stop();
     throw error;
   }

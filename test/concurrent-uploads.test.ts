@@ -20,7 +20,7 @@ suite('eight uploads at once', () => {
 
   before(async () => {
     database = await createTestDatabase();
-    service = await startChildService(database);
+    service = await startChildService(database, { MAX_UPLOADS_PER_SUBJECT: String(uploads) });
   });
   after(async () => {
     await service?.end('SIGKILL');
@@ -99,7 +99,7 @@ suite('eight uploads at once', () => {
 suite('more uploads than MAX_UPLOADS', () => {
   let service: TestService;
   before(async () => {
-    service = await startTestService({ MAX_UPLOADS: '2' });
+    service = await startTestService({ MAX_UPLOADS: '2', UPLOAD_WAIT_MS: '0' });
     await service.rows('CREATE TABLE kept (a int PRIMARY KEY); INSERT INTO kept VALUES (1)');
   });
   after(() => service.stop());

@@ -9,6 +9,7 @@ let service: TestService;
 before(async () => {
   service = await startTestService({
     MAX_UPLOADS: String(clients),
+    MAX_UPLOADS_PER_SUBJECT: String(clients),
     DATABASE_POOL_SIZE: String(clients + 4),
     // The uploads wait for each other, on a busy machine for long. A deadlock ends after a second whatever this limit is.
     LOCK_TIMEOUT_MS: '300000',

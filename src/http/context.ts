@@ -1,14 +1,16 @@
 import type { Pool } from 'pg';
 import type { Config, TokenSettings } from '../config.ts';
+import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/legacy/reader-slots.ts';
-import type { UploadSlots } from './upload-slots.ts';
+import type { Lines } from './lines.ts';
 
 /** What the routes need of the running service. */
 export interface HttpContext {
   config: Config;
   pool: Pool;
+  databaseCheck: DatabaseCheck;
   tokens: TokenSettings;
-  uploadSlots: UploadSlots;
+  lines: Lines;
   /** The processes that read .xls files. */
   readerSlots: ReaderSlots;
   /** False while the service starts and stops. */

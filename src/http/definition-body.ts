@@ -12,24 +12,30 @@ export interface DefinitionLimits {
   maxJsonDepth: number;
   bodyIdleTimeoutMs: number;
   minBodyBytesPerSecond: number;
+  minBusyBodyBytesPerSecond: number;
 }
 
-/**
- * Reads the body and answers the value of `table`.
- *
- * @throws AppError `invalid-json` with the byte offset, `invalid-definition` where `table` is missing or something else
- *   is there too, `limit-exceeded`, `request-timeout`
- */
-export async function readDefinitionBody(
+/** @throws AppError `limit-exceeded`, `request-timeout` */
+export async function readDefinitionText(
   request: FastifyRequest,
   limits: DefinitionLimits,
   stopping: AbortSignal,
-): Promise<unknown> {
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const setting = 'MAX_DEFINITION_BYTES';
   const body = readBody(request, { ...limits, maxBodyBytes: limits.maxDefinitionBytes, setting }, stopping);
   for await (const chunk of body) chunks.push(chunk);
-  const table = parseDefinitionBody(Buffer.concat(chunks), limits);
+  return Buffer.concat(chunks);
+}
+
+/**
+ * The value of `table` in the body of Create Table.
+ *
+ * @throws AppError `invalid-json` with the byte offset, `invalid-definition` where `table` is missing or something else
+ *   is there too
+ */
+export function requireDefinition(text: Buffer, limits: DefinitionLimits): unknown {
+  const table = parseDefinitionBody(text, limits);
   if (table === undefined) throw missingTable();
   return table;
 }

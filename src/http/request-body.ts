@@ -12,6 +12,10 @@ export interface BodyLimits {
   bodyIdleTimeoutMs: number;
   /** Of a client that is waited for; 0: none. */
   minBodyBytesPerSecond: number;
+  /** Over the whole body, while `othersWait`. */
+  minBusyBodyBytesPerSecond: number;
+  /** Whether others wait for this request to end. Default: never. */
+  othersWait?: () => boolean;
   /** The name of the setting that bounds the bytes. */
   setting: string;
 }
@@ -21,6 +25,7 @@ export interface BodyLimits {
  *
  * A byte now and then would hold an upload's place for ever, so whenever the client has been waited for
  * `bodyIdleTimeoutMs` in all, enough must have come since the last such moment. The reader's own pauses count nothing.
+ * While others wait for its place, more is asked for, over the whole body.
  *
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
  *   `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
@@ -37,6 +42,7 @@ export async function* readBody(
   continueBody(request.raw);
   let received = 0;
   let waitedMs = 0;
+  let waitedInAllMs = 0;
   let receivedMeanwhile = 0;
   try {
     for (;;) {
@@ -46,7 +52,9 @@ export async function* readBody(
         if (request.raw.readableEnded) return;
         const waitsSince = performance.now();
         await arrivals.next();
-        waitedMs += performance.now() - waitsSince;
+        const waited = performance.now() - waitsSince;
+        waitedMs += waited;
+        waitedInAllMs += waited;
         chunk = request.raw.read() as Buffer | null;
         if (chunk === null) continue;
       }
@@ -57,6 +65,9 @@ export async function* readBody(
         if (receivedMeanwhile < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(limits);
         waitedMs = 0;
         receivedMeanwhile = 0;
+      }
+      if (waitedInAllMs >= limits.bodyIdleTimeoutMs && isTooSlowForOthers(limits, received, waitedInAllMs)) {
+        throw tooSlowForOthers(limits);
       }
       if (received > limits.maxBodyBytes) throw tooLarge(limits);
       yield chunk;
@@ -159,6 +170,17 @@ function tooSlow({ minBodyBytesPerSecond }: BodyLimits): AppError {
   return new AppError(
     'request-timeout',
     `The body arrives at less than ${minBodyBytesPerSecond} bytes per second (MIN_BODY_BYTES_PER_SECOND).`,
+  );
+}
+
+function isTooSlowForOthers(limits: BodyLimits, received: number, waitedMs: number): boolean {
+  return received < (limits.minBusyBodyBytesPerSecond * waitedMs) / 1000 && limits.othersWait?.() === true;
+}
+
+function tooSlowForOthers({ minBusyBodyBytesPerSecond }: BodyLimits): AppError {
+  return new AppError(
+    'request-timeout',
+    `Other uploads wait, and this body arrives at less than ${minBusyBodyBytesPerSecond} bytes per second (MIN_BUSY_BODY_BYTES_PER_SECOND). Send it again later.`,
   );
 }
 

@@ -14,6 +14,7 @@ import type { HttpContext } from './context.ts';
 import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
 import { readSpreadsheetUpload } from './multipart.ts';
 import { readBody } from './request-body.ts';
+import type { AdmittedRequest } from './table-request.ts';
 
 export const spreadsheetParameters = {
   sheet: Type.Optional(
@@ -75,18 +76,20 @@ export interface OpenedSpreadsheet {
 /**
  * Receives both parts and opens the file for `use`; the file is gone afterwards, whatever happens.
  *
- * @param signal ends the opening, which may take as long as a reading
+ * @param admitted its signal ends the opening, which may take as long as a reading
  * @param reading what of the file will be read
  */
 export function withSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,
-  signal: AbortSignal,
+  { grants: { subject }, signal }: AdmittedRequest,
   reading: Pick<SpreadsheetOptions, 'allSheets'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  return context.uploadSlots.use(() => receiveSpreadsheet(request, context, query, signal, reading, use));
+  return context.lines.uploads.use(subject ?? '', signal, () =>
+    receiveSpreadsheet(request, context, query, signal, reading, use),
+  );
 }
 
 function queryParametersOf({ routeOptions }: FastifyRequest): string[] {
@@ -105,7 +108,11 @@ async function receiveSpreadsheet<Result>(
   const { limits } = context.config;
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
+    const chunks = readBody(
+      request,
+      { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
+      context.stopping,
+    );
     const { body } = await readSpreadsheetUpload(
       request.headers,
       chunks,

@@ -37,6 +37,8 @@ const COPY_DONE = Buffer.from([...Buffer.from('c'), 0, 0, 0, 4]);
 const copyFail = message('f', 'given up by Tablewright\0');
 
 class Copy implements CopyWriter, Submittable {
+  /** Settles when PostgreSQL has answered the whole COPY. */
+  readonly answered: Promise<number>;
   readonly #sql: string;
   readonly #started = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<number>();
@@ -50,6 +52,7 @@ class Copy implements CopyWriter, Submittable {
 
   constructor(sql: string) {
     this.#sql = sql;
+    this.answered = this.#finished.promise;
     // The error is told by the call that comes next, which may be late.
     this.#started.promise.catch(() => {});
     this.#finished.promise.catch(() => {});

@@ -147,7 +147,10 @@ test('what passes by itself says when to come back, and the cause stays for the 
 });
 
 test('a database that is not there', async () => {
-  const pool = createPool({ url: 'postgresql://u:p@127.0.0.1:1/d', poolSize: 1 }, { info() {}, warn() {} });
+  const pool = createPool(
+    { url: 'postgresql://u:p@127.0.0.1:1/d', poolSize: 1, statementTimeoutMs: 0 },
+    { info() {}, warn() {} },
+  );
   const error = await pool.connect().then(
     () => undefined,
     (reason) => reason,

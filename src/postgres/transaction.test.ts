@@ -15,7 +15,7 @@ let pool: pg.Pool;
 
 before(async () => {
   database = await createTestDatabase();
-  pool = createPool({ url: database.url, poolSize: 2 }, { info() {}, warn() {} });
+  pool = createPool({ url: database.url, poolSize: 2, statementTimeoutMs: 0 }, { info() {}, warn() {} });
   await pool.query('CREATE TABLE public.t (a integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)');
 });
 

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
 import { sendCancelRequest } from './cancel-request.ts';
+import { breakConnection } from './deadline-client.ts';
 import { noteSession, ownSession } from './own-session.ts';
 import { pipeline, type Query, setPipelining } from './pipeline.ts';
 import type { Statement } from './sql.ts';
@@ -24,6 +25,8 @@ const graceMs = 100;
 /** What a cancelled statement gets to end. */
 const cancelMs = 2000;
 const rollbackMs = 5000;
+/** What the server gets to begin a transaction, which waits for nothing; a pooler may need it to find a connection. */
+const beginMs = 15_000;
 
 /** How work saves round trips. */
 export interface TransactionEdges {
@@ -117,8 +120,13 @@ async function begin(
   const session = ownSession(client);
   const queries: Query[] = [beginStatements(options, session)];
   if (first !== undefined) queries.push(first);
+  const deadline = setTimeout(() => breakConnection(client), beginMs);
+  // What comes with it may wait for locks.
+  const onBegun = (): void => {
+    if (first !== undefined) clearTimeout(deadline);
+  };
   try {
-    const [began, begun] = await pipeline(client, queries);
+    const [began, begun] = await pipeline(client, queries, onBegun);
     // A text with several statements has a list of results.
     if (session === undefined) noteSession(client, (began as unknown as pg.QueryResult[]).at(-1)!.rows[0]);
     return begun;
@@ -134,6 +142,8 @@ async function begin(
         cause: error,
       },
     );
+  } finally {
+    clearTimeout(deadline);
   }
 }
 

@@ -17,7 +17,13 @@ export interface Provocation {
 }
 
 /** Low enough to be reached within a test. */
-const limits = { MAX_ROWS: '100', MAX_UPLOADS: '1', LOCK_TIMEOUT_MS: '200', BODY_IDLE_TIMEOUT_MS: '1000' };
+const limits = {
+  MAX_ROWS: '100',
+  MAX_UPLOADS: '1',
+  UPLOAD_WAIT_MS: '0',
+  LOCK_TIMEOUT_MS: '200',
+  BODY_IDLE_TIMEOUT_MS: '1000',
+};
 
 /** A service with tables for the provocations. */
 export async function startServiceForErrors(): Promise<TestService> {
@@ -138,7 +144,8 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   'nothing-to-load': json('/table/new/upload/json', '{"data": []}'),
   'unsupported-file': workbook(Buffer.from('%PDF-1.7\n'), 'of a PDF'),
   'too-many-uploads': {
-    request: 'POST /api/v1/table/new/upload/json, while another upload was under way, with MAX_UPLOADS=1',
+    request:
+      'POST /api/v1/table/new/upload/json, while another upload was under way, with MAX_UPLOADS=1 and UPLOAD_WAIT_MS=0',
     send: sendBesideAnother,
   },
   'headers-too-large': {

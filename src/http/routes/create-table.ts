@@ -7,7 +7,8 @@ import { createTable } from '../../tables/create-table.ts';
 import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
 import { requireSchema } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
-import { readDefinitionBody } from '../definition-body.ts';
+import { readDefinitionText, requireDefinition } from '../definition-body.ts';
+import { largeDefinitionBytes, tableKey } from '../lines.ts';
 import { problemResponses, tableErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../table-request.ts';
@@ -110,23 +111,26 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const { schema, name, grants, transaction } = await admitTableRequest(
+      const { schema, name, grants, signal, transaction } = await admitTableRequest(
         request,
         reply,
         context,
         query.schema,
         'table:create',
       );
-      const definition = await readDefinitionBody(request, context.config.limits, context.stopping);
+      const { limits } = context.config;
+      const text = await readDefinitionText(request, limits, context.stopping);
       const options = {
         schema,
         name,
-        table: definition,
         extraFunctions: context.config.database.defaultFunctions,
         ifNotExists: query.if_not_exists,
         admitSchema: (other: string) => requireSchema(grants, other),
       };
-      const { table, differences, warnings } = await createTable(context.pool, transaction, options);
+      const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
+      const { table, differences, warnings } = await line.use(tableKey({ schema, name }), signal, async () =>
+        createTable(context.pool, transaction, { ...options, table: requireDefinition(text, limits) }),
+      );
       if (differences) return { table, differences };
       return reply
         .code(201)

@@ -8,6 +8,7 @@ import { describeRelation } from '../../tables/catalog.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { describeFound } from '../../tables/describe-table.ts';
 import type { HttpContext } from '../context.ts';
+import { tableKey } from '../lines.ts';
 import { problemResponses, tableErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath } from '../table-request.ts';
@@ -37,7 +38,7 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const { schema, name, transaction } = await admitTableRequest(
+      const { schema, name, signal, transaction } = await admitTableRequest(
         request,
         reply,
         context,
@@ -45,12 +46,14 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         'table:read',
       );
       const { defaultFunctions } = context.config.database;
-      const table = await inTransaction(
-        context.pool,
-        { ...transaction, readOnly: true },
-        (client, { begun }) =>
-          describeFound(client, schema, name, begun!.rows[0].found ?? undefined, defaultFunctions),
-        describeRelation(schema, name),
+      const table = await context.lines.describes.use(tableKey({ schema, name }), signal, () =>
+        inTransaction(
+          context.pool,
+          { ...transaction, readOnly: true },
+          (client, { begun }) =>
+            describeFound(client, schema, name, begun!.rows[0].found ?? undefined, defaultFunctions),
+          describeRelation(schema, name),
+        ),
       );
       return { table };
     },

@@ -34,7 +34,8 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
         operationId: 'getReadiness',
         tags: ['health'],
         summary: 'Ready',
-        description: 'Answers 200 while the database answers; 503 while the service starts and stops.',
+        description:
+          'Answers 200 while the database answers, and within two seconds 503 if it does not, or while the service starts and stops.',
         security: [],
         response: {
           200: { description: 'Ready.', content: { 'application/json': { schema: Status } } },
@@ -48,7 +49,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
           headers: { 'retry-after': '5' },
         });
       }
-      await context.pool.query('SELECT 1');
+      await context.databaseCheck.run();
       return { status: 'ready' };
     },
   );

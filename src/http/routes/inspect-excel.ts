@@ -82,12 +82,12 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const { signal } = await admitRequest(request, reply, context, 'table:load');
+      const admitted = await admitRequest(request, reply, context, 'table:load');
       return withSpreadsheet(
         request,
         context,
         query,
-        signal,
+        admitted,
         { allSheets: true },
         async ({ source, openSheet }) => {
           const { sheets, sheet } = await inspectSpreadsheet(
@@ -95,7 +95,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
             openSheet,
             query.sheet !== undefined,
             context.config.limits,
-            signal,
+            admitted.signal,
           );
           const { errorCount, ...shown } = sheet;
           return {

@@ -55,7 +55,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
     async (request, reply) => {
       const query = parseQuery(request.query);
       const table = await admitUpload(request, reply, context, query);
-      return withSpreadsheet(request, context, query, table.signal, {}, ({ source, spool, definition }) =>
+      return withSpreadsheet(request, context, query, table, {}, ({ source, spool, definition }) =>
         answerUpload(
           context,
           table,

@@ -53,9 +53,13 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
     async (request, reply) => {
       const query = parseQuery(request.query);
       const table = await admitUpload(request, reply, context, query);
-      return context.uploadSlots.use(() => {
+      return context.lines.uploads.use(table.grants.subject ?? '', table.signal, () => {
         const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-        const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES' }, context.stopping);
+        const chunks = readBody(
+          request,
+          { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
+          context.stopping,
+        );
         const input = jsonInput(chunks, spool, {
           maxDepth: limits.maxJsonDepth,
           maxTableBytes: limits.maxDefinitionBytes,

@@ -1,0 +1,75 @@
+/**
+ * The lines of the service: uploads, creates and describes each have places of their own. So none of them can take all
+ * connections to PostgreSQL from the others, whatever it waits for there.
+ */
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { WaitingLine } from './waiting-line.ts';
+
+export interface Lines {
+  /** The key is the subject of the token. */
+  uploads: WaitingLine;
+  /** The key is the table. */
+  creates: WaitingLine;
+  /** Creates with a large definition, which takes long to read and to check. The key is the table. */
+  largeCreates: WaitingLine;
+  /** The key is the table. */
+  describes: WaitingLine;
+}
+
+/** When to try again: a request ends sooner or later, nobody knows when. */
+const headers = { 'retry-after': '5' };
+
+/** Creates, and describes, that wait for a place of their own; each has read its body of at most MAX_DEFINITION_BYTES or has none. */
+const maxShortWaiting = 100;
+const shortWaitMs = 10_000;
+/** Requests for one table wait for its locks together. They must not take the places of requests for other tables. */
+const placesPerTable = 2;
+
+/** Definitions above this size are read one after the other. */
+export const largeDefinitionBytes = 64 * 1024;
+
+export function createLines({ database, limits }: Pick<Config, 'database' | 'limits'>): Lines {
+  // What uploads leave of the pool; a health check has a connection of its own.
+  const left = database.poolSize - limits.maxUploads;
+  const shortLine = (places: number): WaitingLine =>
+    new WaitingLine({
+      places: Math.max(1, places),
+      placesPerKey: placesPerTable,
+      maxWaiting: maxShortWaiting,
+      waitMs: shortWaitMs,
+      refusal: databaseBusy,
+    });
+  return {
+    uploads: new WaitingLine({
+      places: limits.maxUploads,
+      placesPerKey: limits.maxUploadsPerSubject,
+      maxWaiting: limits.maxWaitingUploads,
+      waitMs: limits.uploadWaitMs,
+      refusal: (hasPlaces) => tooManyUploads(limits, hasPlaces),
+    }),
+    creates: shortLine(Math.floor(left / 2) - 1),
+    largeCreates: shortLine(1),
+    describes: shortLine(Math.ceil(left / 2)),
+  };
+}
+
+/** The key of a table. Names may have any character but this one. */
+export function tableKey({ schema, name }: { schema: string; name: string }): string {
+  return `${schema}\0${name}`;
+}
+
+function tooManyUploads(limits: Config['limits'], hasPlaces: boolean): AppError {
+  const detail = hasPlaces
+    ? `As many uploads of the access token's subject as the limit of ${limits.maxUploadsPerSubject} (MAX_UPLOADS_PER_SUBJECT) are under way; try again later.`
+    : `As many uploads as the limit of ${limits.maxUploads} (MAX_UPLOADS) are under way; try again later.`;
+  return new AppError('too-many-uploads', detail, { headers });
+}
+
+function databaseBusy(): AppError {
+  return new AppError(
+    'database-busy',
+    'Too many requests of this kind wait for the database; try again later.',
+    { headers },
+  );
+}

@@ -1,0 +1,107 @@
+/**
+ * How many requests of a kind run at the same time, and who waits meanwhile: first come, first served, in a line of limited
+ * length, for a limited time. Requests with the same key (a client, a table) take only a part of the places.
+ */
+
+export interface LineOptions {
+  /** How many run at the same time. */
+  places: number;
+  /** How many of them may have the same key. */
+  placesPerKey: number;
+  /** How many may wait. */
+  maxWaiting: number;
+  waitMs: number;
+  /** The error of a request that is refused: the line is full, or the time is over. */
+  refusal: (hasPlaces: boolean) => Error;
+}
+
+interface Waiting {
+  key: string;
+  goOn: () => void;
+}
+
+export class WaitingLine {
+  readonly #options: LineOptions;
+  #taken = 0;
+  readonly #takenByKey = new Map<string, number>();
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a request waits because all places are taken. */
+  get isFull(): boolean {
+    return this.#waiting.size > 0 && this.#taken >= this.#options.places;
+  }
+
+  /**
+   * Runs `work` in a place, which is free again when `work` has ended, in whatever way.
+   *
+   * @throws the options' refusal, or the signal's reason; `work` was not begun then
+   */
+  async use<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    signal.throwIfAborted();
+    if (this.#hasPlaceFor(key)) this.#take(key);
+    else await this.#wait(key, signal);
+    try {
+      return await work();
+    } finally {
+      this.#giveBack(key);
+    }
+  }
+
+  #hasPlaceFor(key: string): boolean {
+    const { places, placesPerKey } = this.#options;
+    return this.#taken < places && (this.#takenByKey.get(key) ?? 0) < placesPerKey;
+  }
+
+  #take(key: string): void {
+    this.#taken++;
+    this.#takenByKey.set(key, (this.#takenByKey.get(key) ?? 0) + 1);
+  }
+
+  #wait(key: string, signal: AbortSignal): Promise<void> {
+    const { places, maxWaiting, waitMs, refusal } = this.#options;
+    const refused = () => refusal(this.#taken < places);
+    if (this.#waiting.size >= maxWaiting || waitMs === 0) return Promise.reject(refused());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => {
+      this.#waiting.delete(waiting);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    const waiting: Waiting = {
+      key,
+      goOn: () => {
+        leave();
+        this.#take(key);
+        resolve();
+      },
+    };
+    const timer = setTimeout(() => {
+      leave();
+      reject(refused());
+    }, waitMs);
+    const onAbort = (): void => {
+      leave();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#waiting.add(waiting);
+    return promise;
+  }
+
+  /** Gives the place to who has waited longest of those that may take it. */
+  #giveBack(key: string): void {
+    this.#taken--;
+    const left = this.#takenByKey.get(key)! - 1;
+    if (left === 0) this.#takenByKey.delete(key);
+    else this.#takenByKey.set(key, left);
+    for (const waiting of this.#waiting) {
+      if (!this.#hasPlaceFor(waiting.key)) continue;
+      waiting.goOn();
+      return;
+    }
+  }
+}

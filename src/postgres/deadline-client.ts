@@ -1,0 +1,61 @@
+/**
+ * A connection to PostgreSQL that ends if a statement gets no answer. PostgreSQL limits the time of statements itself, but a
+ * server that hangs, or a network that drops everything, keeps no limit.
+ */
+import pg from 'pg';
+
+interface Internals {
+  connection: { stream: { destroy(error: Error): void } };
+}
+
+/** @param answerMs how long a statement may take until it is answered; 0: no limit */
+export function deadlineClient(answerMs: number): typeof pg.Client {
+  if (answerMs === 0) return pg.Client;
+  return class DeadlineClient extends pg.Client {
+    #unanswered = 0;
+    #timer: NodeJS.Timeout | undefined;
+
+    // biome-ignore lint/suspicious/noExplicitAny: the method of pg has many forms, and all are passed on
+    override query(...args: any[]): any {
+      const callback = args.at(-1);
+      if (typeof callback === 'function') {
+        const onAnswer = this.#awaitAnswer();
+        args[args.length - 1] = (...answer: unknown[]) => {
+          onAnswer();
+          callback(...answer);
+        };
+      }
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      const sent = (super.query as any)(...args);
+      const answered: unknown =
+        sent instanceof Promise ? sent : (sent as { answered?: unknown } | undefined)?.answered;
+      if (answered instanceof Promise) {
+        const onAnswer = this.#awaitAnswer();
+        answered.then(onAnswer, onAnswer);
+      }
+      return sent;
+    }
+
+    /** @returns to be called when the answer is there */
+    #awaitAnswer(): () => void {
+      this.#unanswered++;
+      this.#timer ??= setTimeout(() => breakConnection(this), answerMs);
+      this.#timer.refresh();
+      return () => {
+        this.#unanswered--;
+        if (this.#unanswered > 0) {
+          this.#timer?.refresh();
+          return;
+        }
+        clearTimeout(this.#timer);
+        this.#timer = undefined;
+      };
+    }
+  };
+}
+
+/** Ends the connection at once: what waits for an answer fails, and the connection is not used again. */
+export function breakConnection(client: pg.ClientBase): void {
+  const { connection } = client as unknown as Internals;
+  connection.stream.destroy(new Error('Connection terminated: the database did not answer in time'));
+}

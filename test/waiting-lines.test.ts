@@ -1,0 +1,208 @@
+/** Requests that wait for each other: who waits, how long, and who is served meanwhile. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+
+const definition = { table: { columns: [{ name: 'a', type: 'integer' }] } };
+
+/** An upload that has a place, and sends nothing more. */
+async function hold(service: TestService, subject: string) {
+  const request = httpRequest(`${service.url}/api/v1/table/held/upload/json?dry_run=true`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await service.token({ subject })}`,
+      'content-type': 'application/json',
+      expect: '100-continue',
+    },
+  });
+  request.on('error', () => {});
+  request.flushHeaders();
+  await once(request, 'continue');
+  request.write('{"data":[{"a":1}');
+  return request;
+}
+
+async function upload(service: TestService, subject: string): Promise<TestAnswer> {
+  const token = await service.token({ subject });
+  return service.post('/table/new/upload/json?dry_run=true', { data: [{ a: 1 }] }, { token });
+}
+
+suite('uploads', () => {
+  test('wait for a place and are then served in the order in which they came', async (context) => {
+    const service = await startTestService({ MAX_UPLOADS: '1', UPLOAD_WAIT_MS: '60000' });
+    context.after(() => service.stop());
+    const held = await hold(service, 'first');
+    const served: number[] = [];
+    const answers: Promise<TestAnswer>[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const answer = upload(service, `client ${n}`);
+      answers.push(answer);
+      answer.then(() => served.push(n));
+      await sleep(100);
+    }
+    assert.deepEqual(served, []);
+    held.end(']}');
+    for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
+    assert.deepEqual(served, [0, 1, 2]);
+  });
+
+  test('are refused when the wait is over, or the line is full', async (context) => {
+    const service = await startTestService({
+      MAX_UPLOADS: '1',
+      MAX_WAITING_UPLOADS: '1',
+      UPLOAD_WAIT_MS: '500',
+    });
+    context.after(() => service.stop());
+    const held = await hold(service, 'first');
+    const answers = await Promise.all([upload(service, 'a'), upload(service, 'b')]);
+    for (const answer of answers) {
+      assertProblem(answer, 429, 'too-many-uploads');
+      assert.match(answer.headers.get('retry-after')!, /^[1-9]\d*$/);
+    }
+    held.destroy();
+  });
+
+  test('of one token subject do not take the places of others', async (context) => {
+    const service = await startTestService({
+      MAX_UPLOADS: '2',
+      MAX_UPLOADS_PER_SUBJECT: '1',
+      UPLOAD_WAIT_MS: '500',
+    });
+    context.after(() => service.stop());
+    const held = await hold(service, 'greedy');
+    const [greedy, other] = await Promise.all([upload(service, 'greedy'), upload(service, 'other')]);
+    assert.match(assertProblem(greedy, 429, 'too-many-uploads').detail, /MAX_UPLOADS_PER_SUBJECT/);
+    assert.equal(other.status, 200);
+    held.destroy();
+  });
+
+  test('that are slow keep their place, until others wait for it', async (context) => {
+    const service = await startTestService({
+      MAX_UPLOADS: '1',
+      UPLOAD_WAIT_MS: '60000',
+      BODY_IDLE_TIMEOUT_MS: '1000',
+      MIN_BODY_BYTES_PER_SECOND: '1',
+    });
+    context.after(() => service.stop());
+    const slow = await hold(service, 'slow');
+    const answered = once(slow, 'response');
+    let isAnswered = false;
+    answered.then(() => {
+      isAnswered = true;
+    });
+    const sending = setInterval(() => slow.write(',{"a":2}'), 50);
+    context.after(() => clearInterval(sending));
+    await sleep(2500);
+    assert.equal(isAnswered, false, 'nobody waits for its place');
+    assert.equal((await upload(service, 'other')).status, 200);
+    const [response] = await answered;
+    assert.equal(response.statusCode, 408);
+    slow.destroy();
+  });
+});
+
+suite('requests that wait for a lock', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ LOCK_TIMEOUT_MS: '60000', DATABASE_POOL_SIZE: '12' });
+    await service.rows('CREATE TABLE kept (a int); CREATE TABLE locked (a int PRIMARY KEY)');
+  });
+  after(() => service.stop());
+
+  test('do not hold up describes, uploads or health checks', async () => {
+    const other = await service.database.pool.connect();
+    await other.query('BEGIN; LOCK TABLE locked');
+    const gone = new AbortController();
+    const table = {
+      columns: [{ name: 'a', type: 'integer' }],
+      constraints: {
+        foreign_keys: [{ name: '', column: 'a', reference_table: 'locked', reference_column: 'a' }],
+      },
+    };
+    const creates = Array.from({ length: 40 }, (_, n) =>
+      service.post(`/table/refers${n}`, { table }, { signal: gone.signal }).catch(() => undefined),
+    );
+    await waitsForLock(service);
+    for (const answer of [
+      await service.get('/table/kept'),
+      await service.post('/table/kept/upload/json?if_exists=append', { data: [{ a: 1 }] }),
+      await service.get('/readyz'),
+    ]) {
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    }
+    gone.abort();
+    await other.query('ROLLBACK');
+    other.release();
+    await Promise.all(creates);
+    assert.equal((await service.post('/table/afterwards', definition)).status, 201);
+  });
+});
+
+async function waitsForLock(service: TestService): Promise<void> {
+  for (;;) {
+    const waiting = await service.rows(
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    if (waiting.length > 0) return;
+    await sleep(20);
+  }
+}
+
+suite('a database that hangs', () => {
+  /** Passes everything on, until it is told to hang. */
+  let proxy: Server;
+  let isHanging = false;
+  let service: TestService;
+  const sockets = new Set<Socket>();
+
+  before(async () => {
+    service = await startTestService({ STATEMENT_TIMEOUT_MS: '1000' }, async (database) => {
+      const target = new URL(database.serviceUrl);
+      const [port, host] = [Number(target.port), target.hostname];
+      proxy = createServer((near) => {
+        const far = connect(port, host);
+        for (const [from, to] of [
+          [near, far],
+          [far, near],
+        ] as const) {
+          sockets.add(from);
+          from.on('data', (data: Buffer) => isHanging || to.write(data));
+          from.on('close', () => to.destroy());
+          from.on('error', () => {});
+        }
+      });
+      proxy.listen(0, '127.0.0.1');
+      await once(proxy, 'listening');
+      target.hostname = '127.0.0.1';
+      target.port = String((proxy.address() as { port: number }).port);
+      return target.href;
+    });
+  });
+  after(async () => {
+    isHanging = false;
+    for (const socket of sockets) socket.destroy();
+    await service?.stop();
+    proxy.close();
+  });
+
+  test('is answered with 503: /readyz soon, other requests after their time; then everything works again', async () => {
+    assert.equal((await service.get('/readyz')).status, 200);
+    assert.equal((await service.post('/table/kept', definition)).status, 201);
+    isHanging = true;
+    const before = performance.now();
+    const ready = service.get('/readyz');
+    const described = service.get('/table/kept');
+    assertProblem(await ready, 503, 'database-unavailable');
+    const readyMs = performance.now() - before;
+    assert.ok(readyMs < 10_000, `/readyz took ${readyMs} ms`);
+    assertProblem(await described, 503, 'database-unavailable');
+    isHanging = false;
+    assert.equal((await service.get('/readyz')).status, 200);
+    assert.equal((await service.get('/table/kept')).status, 200);
+  });
+});
