@@ -3,8 +3,8 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { readDefinition } from '../loading/inputs/read-definition.ts';
 import { JsonUploadScanner } from '../sources/json/json-upload-scanner.ts';
-import { parseDefinitionJson } from '../sources/json/parse-definition-json.ts';
 import { readBody } from './request-body.ts';
 
 export interface DefinitionLimits {
@@ -53,7 +53,7 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
     scanner.write(text);
     scanner.end();
   });
-  return scanner.table === undefined ? undefined : parseDefinitionJson(scanner.table.toString());
+  return scanner.table === undefined ? undefined : readDefinition(scanner.table);
 }
 
 function missingTable(): AppError {

@@ -7,11 +7,11 @@ import { AppError } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
 import { type JsonLimits, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
-import { parseDefinitionJson } from '../../sources/json/parse-definition-json.ts';
 import { pushSlices } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
 import type { LoadInput } from '../load-input.ts';
+import { readDefinition } from './read-definition.ts';
 
 /**
  * @param chunks the body; at most 64 KiB a chunk, so that none holds the event loop for long
@@ -52,7 +52,7 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
     warnings: [],
     locate: (row, column, name) => scanner.locate(row, column, name),
     get definition() {
-      return scanner.table === undefined ? undefined : parseDefinitionJson(scanner.table.toString());
+      return scanner.table === undefined ? undefined : readDefinition(scanner.table);
     },
     async open() {
       for (;;) {
