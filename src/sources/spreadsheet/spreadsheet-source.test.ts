@@ -394,6 +394,23 @@ test('a cell or a row that is in a sheet twice is refused, in the header too', a
   }
 });
 
+test('the condition of a section decides whether a number is a date or has its zeros and separators', async () => {
+  const cell = (style: number, value: string): string => `<c s="${style}"><v>${value}</v></c>`;
+  const rows = [
+    ['a', 'b', 'c'],
+    [cell(1, '50'), cell(2, '5551234'), cell(3, '5')],
+    [cell(1, '44197'), cell(2, '2025551234'), cell(3, '1234567')],
+    [cell(1, '-3'), cell(2, '12'), cell(3, '1.5')],
+  ];
+  const formatCodes = ['[>100]yyyy;0', '[<=9999999]000-0000;000-000-0000', '000,000'];
+  const result = await read(workbookOf(rows, { formats: formatCodes }));
+  assert.deepEqual(plainRows(result), [
+    [1, { a: 'number 50', b: 'string 555-1234', c: 'number 5' }],
+    [2, { a: 'date 2021-01-01', b: 'string 202-555-1234', c: 'number 1234567' }],
+    [3, { a: 'number -3', b: 'string 000-0012', c: 'number 1.5' }],
+  ]);
+});
+
 test('a number whose style is missing in the file is a problem; the style 0 is always there', async () => {
   const rows = [
     ['a', 'b', 'c'],

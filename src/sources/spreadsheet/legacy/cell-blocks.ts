@@ -6,6 +6,8 @@
  * which is what the rules for cells ask for.
  */
 
+import type { NumberFormat } from '../xlsx/number-formats.ts';
+
 /** Frames, in this order: `STARTED`, `SHEETS`, then after the answer `FORMATS`, `CELLS` (any number), `END`. */
 export const STARTED = 0;
 export const SHEETS = 1;
@@ -39,8 +41,7 @@ export interface ReportedSheet {
 /** Content of `FORMATS`: the number formats by the index that cells name. */
 export interface ReportedFormats {
   is1904: boolean;
-  meanings: number[];
-  masks: string[];
+  formats: NumberFormat[];
 }
 
 /** `broken`: anything that the library cannot make sense of. */

@@ -16,7 +16,7 @@ import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts'
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
 import { CellValues } from '../xlsx/cell-values.ts';
 import { SharedStrings } from '../xlsx/shared-strings.ts';
-import type { Styles } from '../xlsx/styles.ts';
+import { type Styles, stylesOf } from '../xlsx/styles.ts';
 import { refuseControlCharacters } from '../xlsx/workbook.ts';
 import * as blocks from './cell-blocks.ts';
 import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
@@ -122,12 +122,8 @@ async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
 }
 
 async function readFormats(run: ReaderRun): Promise<SheetFormats> {
-  const { is1904, meanings, masks } = await readJson<blocks.ReportedFormats>(run, blocks.FORMATS);
-  return {
-    is1904,
-    meanings: Uint8Array.from(meanings),
-    masks: masks.map((mask) => (mask === '' ? undefined : Buffer.from(mask))),
-  };
+  const { is1904, formats } = await readJson<blocks.ReportedFormats>(run, blocks.FORMATS);
+  return { is1904, ...stylesOf(formats) };
 }
 
 async function readJson<T>(run: ReaderRun, kind: number): Promise<T> {

@@ -220,11 +220,9 @@ async function sendFormats(
         indices.set(code, indices.size);
     });
   }
-  const formats = [...indices.keys()].map(numberFormat);
   const report: blocks.ReportedFormats = {
     is1904,
-    meanings: formats.map(({ meaning }) => meaning),
-    masks: formats.map(({ mask }) => mask),
+    formats: [...indices.keys()].map(numberFormat),
   };
   await send(blocks.FORMATS, JSON.stringify(report));
   return indices;

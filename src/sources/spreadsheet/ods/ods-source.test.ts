@@ -340,6 +340,14 @@ function sectionStyles(sections: [condition: string, content: string][], element
     <style:style style:name="s" style:family="table-cell" style:data-style-name="S"/>`;
 }
 
+test('the condition of a data style decides whether a number is a date', async () => {
+  const automaticStyles = `<number:date-style style:name="S0"><number:year number:style="long"/></number:date-style>
+    <number:number-style style:name="S"><number:number number:min-integer-digits="1"/><style:map style:condition="value()&gt;100" style:apply-style-name="S0"/></number:number-style>
+    <style:style style:name="s" style:family="table-cell" style:data-style-name="S"/>`;
+  const cells = [50, 44_197].map((value) => number(value, 'table:style-name="s"'));
+  assert.deepEqual(await readColumn(cells, { automaticStyles }), ['number 50', 'date 2021-01-01']);
+});
+
 test('a padded number goes by the section of its format, as in .xlsx', async () => {
   const digits = (count: number): string =>
     `<number:number number:decimal-places="0" number:min-integer-digits="${count}"/>`;
@@ -379,8 +387,8 @@ test('a padded number goes by the section of its format, as in .xlsx', async () 
         ['', phone],
       ]),
       [
-        ['5', 'string 0000005'],
-        ['2125551234', 'string 2125551234'],
+        ['5', 'string 000-0005'],
+        ['2125551234', 'string 212-555-1234'],
       ],
     ],
     [

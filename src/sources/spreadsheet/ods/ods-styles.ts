@@ -4,14 +4,15 @@
  */
 
 import * as formats from '../xlsx/number-formats.ts';
+import { type Styles, stylesOf } from '../xlsx/styles.ts';
 import type { XmlTokens } from '../xlsx/xml-tokens.ts';
 
-/** What the styles of cells say, by the index of the style; 0 is a style that says nothing. */
-export interface OdsStyles {
+/**
+ * What the styles of cells say, by the index of the style; 0 is a style that says nothing. What numbers mean, `Styles` says: dates
+ * are typed as such by most programs, but not by all.
+ */
+export interface OdsStyles extends Styles {
   indices: Map<string, number>;
-  /** As `Styles` of xlsx: what a number means. Dates are typed as such by most programs, but not by all. */
-  meanings: Uint8Array;
-  masks: (Buffer | undefined)[];
   /** The dates are shown with a time of day. */
   hasTime: boolean[];
   /** The times may exceed a day. */
@@ -116,24 +117,19 @@ export class OdsStylesReader {
   }
 
   finish(): OdsStyles {
-    const styles: OdsStyles = {
-      indices: new Map(),
-      meanings: new Uint8Array(this.#cellStyles.size + 1).fill(formats.PLAIN),
-      masks: [undefined],
-      hasTime: [false],
-      isElapsed: [false],
-    };
+    const indices = new Map<string, number>();
+    const all = [formats.builtInFormat(0)];
+    const hasTime = [false];
+    const isElapsed = [false];
     for (const name of this.#cellStyles.keys()) {
       const sections = this.#sectionsOf(this.#dataStyleOf(name));
-      const data = sections[0].style;
-      const { meaning, mask } = formatOf(sections);
-      const index = styles.masks.push(mask === '' ? undefined : Buffer.from(mask)) - 1;
-      styles.indices.set(name, index);
-      styles.meanings[index] = meaning;
-      styles.hasTime.push(data.hasTime);
-      styles.isElapsed.push(data.isElapsed);
+      const { style } =
+        sections.find((section) => section.style.isDate || section.style.isTime) ?? sections[0];
+      indices.set(name, all.push(formatOf(sections)) - 1);
+      hasTime.push(style.hasTime);
+      isElapsed.push(style.isElapsed);
     }
-    return styles;
+    return { ...stylesOf(all), indices, hasTime, isElapsed };
   }
 
   #openStyle(xml: XmlTokens): void {
@@ -223,16 +219,19 @@ interface DataSection {
 
 /** Reads the sections as the number format of a spreadsheet that they are: the rules for sections are in one place. */
 function formatOf(sections: [DataSection, ...DataSection[]]): formats.NumberFormat {
-  const { isDate, isTime, hasTime, isElapsed } = sections[0].style;
-  if (isDate) return { meaning: hasTime ? formats.DATE_AND_TIME : formats.DATE_ONLY, mask: '' };
-  if (isTime) return { meaning: isElapsed ? formats.ELAPSED_TIME : formats.TIME_ONLY, mask: '' };
   const conditions = sections.map(({ condition }) => condition).join(' ');
   const isPlain = impliedConditions.includes(conditions);
   const codes = sections.map(({ condition, style }) => {
-    const code = style.isDate || style.isTime ? 'General' : style.code;
-    return isPlain || condition === '' ? code : `[${condition}]${code}`;
+    return isPlain || condition === '' ? codeOf(style) : `[${condition}]${codeOf(style)}`;
   });
   return formats.parseFormatCode(codes.join(';'));
+}
+
+/** Any code that means the same. */
+function codeOf({ isDate, isTime, hasTime, isElapsed, code }: DataStyle): string {
+  if (isDate) return hasTime ? 'yyyy-mm-dd hh:mm' : 'yyyy-mm-dd';
+  if (isTime) return isElapsed ? '[h]:mm' : 'h:mm';
+  return code;
 }
 
 /** What `positive;negative` and `positive;negative;zero;text` mean without any condition written. */

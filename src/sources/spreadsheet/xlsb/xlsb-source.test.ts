@@ -75,7 +75,7 @@ const anyCell = fc.oneof(
   fc
     .record({
       v: fc.double({ min: 0, max: 2_900_000, noNaN: true }).filter(isWrittenRight),
-      z: fc.constantFrom('yyyy-mm-dd', 'h:mm', '[h]:mm', '00000', '0%', 'd/m/yy h:mm'),
+      z: fc.constantFrom('yyyy-mm-dd', 'h:mm', '[h]:mm', '00000', '0%', 'd/m/yy h:mm', '[>100]yyyy;0'),
     })
     .map((number) => ({ t: 'n', ...number })),
   fc.constantFrom(0, 7, 15, 23, 29, 36, 42).map((v) => ({ t: 'e', v })),

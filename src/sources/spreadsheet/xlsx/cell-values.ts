@@ -61,6 +61,7 @@ export class CellValues {
   readonly #target: SheetTarget;
   readonly #meanings: Uint8Array;
   readonly #masks: (Buffer | undefined)[];
+  readonly #sections: Styles['sections'];
   readonly #strings: SharedStrings;
   readonly #is1904: boolean;
   readonly #serial = { days: 0, microseconds: 0 };
@@ -70,6 +71,7 @@ export class CellValues {
     this.#target = target;
     this.#meanings = styles.meanings;
     this.#masks = styles.masks;
+    this.#sections = styles.sections;
     this.#strings = strings;
     this.#is1904 = is1904;
   }
@@ -151,9 +153,32 @@ export class CellValues {
       return;
     }
     const meaning = this.#meanings[style]!;
+    if (meaning === formats.BY_VALUE) this.#byValue(column, style, check, bytes, start, end);
+    else this.#put(column, meaning, this.#masks[style], check, bytes, start, end);
+  }
+
+  #byValue(column: number, style: number, check: number, bytes: Buffer, start: number, end: number): void {
+    const value = Number(bytes.toString('latin1', start, end));
+    for (const section of this.#sections[style]!) {
+      if (!formats.meetsCondition(section, value)) continue;
+      this.#put(column, section.meaning, section.mask, check, bytes, start, end);
+      return;
+    }
+    this.#put(column, formats.PLAIN, undefined, check, bytes, start, end);
+  }
+
+  #put(
+    column: number,
+    meaning: number,
+    mask: Buffer | undefined,
+    check: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): void {
     const stop = bytes[end - 1] === 0x30 ? endOfWhole(bytes, start, end) : end;
     if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, stop);
-    else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, style, bytes, start, stop);
+    else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, mask, bytes, start, stop);
     else this.#date(column, meaning, bytes, start, stop);
   }
 
@@ -170,8 +195,14 @@ export class CellValues {
   }
 
   /** Only whole numbers are padded: what `00000` would show of 12.5 is not what the cell holds. */
-  #padded(column: number, check: number, style: number, bytes: Buffer, start: number, end: number): void {
-    const mask = this.#masks[style];
+  #padded(
+    column: number,
+    check: number,
+    mask: Buffer | undefined,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): void {
     if (mask === undefined || check !== AS_IT_IS || !isWhole(bytes, start, end)) {
       this.#plainNumber(column, check, bytes, start, end);
       return;

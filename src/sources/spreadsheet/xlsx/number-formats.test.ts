@@ -68,7 +68,14 @@ const meanings: [code: string, meaning: number][] = [
   ['##00', formats.ZERO_PADDED],
   ['"INV-"00000', formats.ZERO_PADDED],
   ['0# ## ## ## ##', formats.ZERO_PADDED],
-  ['[<=99999]00000;00000-0000', formats.ZERO_PADDED],
+  ['[<=99999]00000;00000-0000', formats.BY_VALUE],
+  ['[>=0]0000;-00', formats.ZERO_PADDED],
+  ['[=0]"";00000', formats.ZERO_PADDED],
+  ['[>100]yyyy;0', formats.BY_VALUE],
+  ['[<100]0;yyyy', formats.BY_VALUE],
+  ['[>100]yyyy', formats.BY_VALUE],
+  ['[<1]h:mm;h:mm', formats.TIME_ONLY],
+  ['yyyy;[Red]0', formats.DATE_ONLY],
 ];
 
 for (const [code, meaning] of meanings) {
@@ -88,9 +95,35 @@ test('words are no part of a mask', () => {
   assert.equal(parseFormatCode('"A"000"B"000').mask, '000000');
 });
 
-test('the mask of sections with conditions is that of small numbers', () => {
-  assert.equal(parseFormatCode('[<=99999]00000;00000-0000').mask, '00000');
-  assert.equal(parseFormatCode('[>99999]00000-0000;00000').mask, '00000');
+test('the sections of a format with conditions are chosen by the value', () => {
+  const { PLAIN, DATE_ONLY, TIME_ONLY, ZERO_PADDED } = formats;
+  const expected: [code: string, value: number, meaning: number, mask: string][] = [
+    ['[<=99999]00000;00000-0000', 99_999, ZERO_PADDED, '00000'],
+    ['[<=99999]00000;00000-0000', 100_000, ZERO_PADDED, '00000-0000'],
+    ['[>99999]00000-0000;00000', 7, ZERO_PADDED, '00000'],
+    ['[<=9999999]000-0000;000-000-0000', 5_551_234, ZERO_PADDED, '000-0000'],
+    ['[>100]yyyy;0', 101, DATE_ONLY, ''],
+    ['[>100]yyyy;0', 100, PLAIN, ''],
+    ['[>100]yyyy', 50, PLAIN, ''],
+    ['[=0]"";yyyy', 0, PLAIN, ''],
+    ['[=0]"";yyyy', 1, DATE_ONLY, ''],
+    ['[<>5]yyyy;0', 5, PLAIN, ''],
+    ['[<1]h:mm;[<100]0;yyyy', 0.5, TIME_ONLY, ''],
+    ['[<1]h:mm;[<100]0;yyyy', 99, PLAIN, ''],
+    ['[<1]h:mm;[<100]0;yyyy', 100, DATE_ONLY, ''],
+    ['[>=100]0;h:mm;yyyy', -1, TIME_ONLY, ''],
+    ['[>=100]0;h:mm;yyyy', 5, DATE_ONLY, ''],
+  ];
+  for (const [code, value, meaning, mask] of expected) {
+    const format = parseFormatCode(code);
+    assert.equal(format.meaning, formats.BY_VALUE, code);
+    const section = format.sections.find((each) => formats.meetsCondition(each, value));
+    assert.equal(section?.meaning ?? PLAIN, meaning, `${code} of ${value}`);
+    assert.equal(section?.mask ?? '', mask, `${code} of ${value}`);
+  }
+});
+
+test('sections that only show the sign pad alike', () => {
   assert.equal(parseFormatCode('[>=0]0000;-00').mask, '0000');
   assert.equal(parseFormatCode('000000;-00').mask, '000000');
 });

@@ -17,21 +17,56 @@ export const ELAPSED_TIME = 4;
 export const DATE_OR_TIME = 5;
 /** `00000`: text with leading zeros, see `NumberFormat.mask`. */
 export const ZERO_PADDED = 6;
+/** `[>100]yyyy;0`: the number decides which section it goes by, see `NumberFormat.sections`. */
+export const BY_VALUE = 7;
 
 export interface NumberFormat {
   meaning: number;
   /** Of `ZERO_PADDED`: the format with what separates digits, each `0` a digit: `00000-0000`. */
   mask: string;
+  /** Of `BY_VALUE`: a number goes by the first whose condition it meets, and is `PLAIN` if it meets none. Else empty. */
+  sections: FormatSection[];
 }
 
-const plain: NumberFormat = { meaning: PLAIN, mask: '' };
+export interface FormatSection {
+  /** `<`, `<=`, `>`, `>=`, `=` or `<>`; empty: every number meets the condition. */
+  operator: string;
+  operand: number;
+  /** Not `BY_VALUE`. */
+  meaning: number;
+  mask: string;
+}
+
+/** @returns whether a number goes by the section */
+export function meetsCondition({ operator, operand }: Condition, value: number): boolean {
+  switch (operator) {
+    case '<':
+      return value < operand;
+    case '<=':
+      return value <= operand;
+    case '>':
+      return value > operand;
+    case '>=':
+      return value >= operand;
+    case '=':
+      return value === operand;
+    case '<>':
+      return value !== operand;
+    default:
+      return true;
+  }
+}
+
+type Condition = Pick<FormatSection, 'operator' | 'operand'>;
+
+const plain: NumberFormat = { meaning: PLAIN, mask: '', sections: [] };
 
 /** Excel's own limit is 255 characters; whatever is longer is no format that it wrote. */
 const maxCodeLength = 1024;
 
 /** The meaning of a built-in format id, which files use without a code. */
 export function builtInFormat(id: number): NumberFormat {
-  for (const [from, to, meaning] of builtInRanges) if (id >= from && id <= to) return { meaning, mask: '' };
+  for (const [from, to, meaning] of builtInRanges) if (id >= from && id <= to) return { ...plain, meaning };
   return plain;
 }
 
@@ -59,14 +94,68 @@ const builtInRanges: [from: number, to: number, meaning: number][] = [
   [81, 81, DATE_ONLY],
 ];
 
-/** The meaning of a format code: of the section that positive numbers go by, small ones where there are conditions. */
+/** The meaning of a format code: of the section that positive numbers go by, or of all sections if one has a condition. */
 export function parseFormatCode(code: string): NumberFormat {
   if (code.length > maxCodeLength) return plain;
   const sections = readSections(code);
-  const [first] = sections;
-  if (first.fields.length > 0 && !first.hasDigits) return { meaning: dateMeaning(first.fields), mask: '' };
-  const mask = first.condition === '' ? maskOf(first) : maskOfSmall(sections);
-  return isPadding(mask) ? { meaning: ZERO_PADDED, mask } : plain;
+  const hasCondition = sections.some(({ condition }) => condition !== undefined);
+  return hasCondition ? formatByValue(sections) : formatOf(sections[0]);
+}
+
+function formatOf(section: Section): NumberFormat {
+  if (section.fields.length > 0 && !section.hasDigits)
+    return { ...plain, meaning: dateMeaning(section.fields) };
+  const mask = maskOf(section);
+  return isPadding(mask) ? { ...plain, meaning: ZERO_PADDED, mask } : plain;
+}
+
+/** The fourth section is for texts. */
+const maxNumberSections = 3;
+
+function formatByValue(allSections: [Section, ...Section[]]): NumberFormat {
+  const all = allSections.slice(0, maxNumberSections);
+  const formats = paddedAlike(all, all.map(formatOf));
+  const sections = all.map((_, index) => ({ ...conditionOf(all, index), ...formats[index]! }));
+  const [first] = formats;
+  const isSame = formats.every(({ meaning, mask }) => meaning === first!.meaning && mask === first!.mask);
+  const isForAll = first!.meaning === PLAIN || sections.at(-1)!.operator === '';
+  if (isSame && isForAll) return first!;
+  return {
+    meaning: BY_VALUE,
+    mask: '',
+    sections: sections.map(({ operator, operand, meaning, mask }) => ({ operator, operand, meaning, mask })),
+  };
+}
+
+/** What a section without a condition of its own is for, where another one has a condition. */
+function conditionOf(sections: Section[], index: number): Condition {
+  const { condition } = sections[index]!;
+  if (condition !== undefined) return condition;
+  const isLast = index === sections.length - 1;
+  return isLast ? { operator: '', operand: 0 } : { operator: index === 0 ? '>' : '<', operand: 0 };
+}
+
+/**
+ * Of `[<=9999999]###-####;(000) 000-0000` no section pads: where small numbers have no leading zeros, large ones lose none.
+ * Of `[>=0]0000;-00` both pad alike, for the second section only shows the sign.
+ */
+function paddedAlike(sections: Section[], formats: NumberFormat[]): NumberFormat[] {
+  const small = formats[smallSection(sections)] ?? plain;
+  const isOfSigns = (sections[0]!.condition?.operand ?? 0) <= 0;
+  return formats.map((format) => {
+    const isNumber = format.meaning === PLAIN || format.meaning === ZERO_PADDED;
+    if (!isNumber) return format;
+    if (small.meaning !== ZERO_PADDED) return plain;
+    return isOfSigns ? small : format;
+  });
+}
+
+/** The index of the section that small positive numbers go by, or all numbers but one. */
+function smallSection([first]: Section[]): number {
+  const { operator, operand } = first!.condition ?? { operator: '>', operand: 0 };
+  if (operator === '=') return 1;
+  if (operator === '<>') return 0;
+  return operator.startsWith('<') === operand > 0 ? 0 : 1;
 }
 
 interface Section {
@@ -83,8 +172,8 @@ interface Section {
   /** Words are no part of the mask: of `"KD-"0000" x"` there is one before the digits, and one behind them. */
   hasWordBefore: boolean;
   hasWordBehind: boolean;
-  /** `<=99999` */
-  condition: string;
+  /** `[<=99999]` */
+  condition: Condition | undefined;
 }
 
 function emptySection(): Section {
@@ -96,7 +185,7 @@ function emptySection(): Section {
     canPad: true,
     hasWordBefore: false,
     hasWordBehind: false,
-    condition: '',
+    condition: undefined,
   };
 }
 
@@ -108,7 +197,7 @@ const elapsedUnit = /^(h+|m+|s+)$/i;
 const fieldLetter = /^[ymdhsegab]/;
 /** Literals that separate digits, as in `00000-0000`; all others are words. */
 const separators = /^[-/ ().]*$/;
-const condition = /^(<=|>=|<>|[<>=]) *(-?[\d.]+)$/;
+const conditionText = /^(<=|>=|<>|[<>=]) *(-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)$/i;
 /** `"0"` before digits is one that is always there. */
 const zeros = /^0+$/;
 
@@ -128,7 +217,7 @@ function readSections(code: string): [Section, ...Section[]] {
       if (elapsedUnit.test(bracket)) section.fields.push(`[${bracket[0]!.toLowerCase()}]`);
       // `[$€-407]` shows a currency, `[$-409]` only says the language.
       if (/^\$[^-]/.test(bracket)) section.canPad = false;
-      if (condition.test(bracket)) section.condition = bracket;
+      section.condition = readCondition(bracket) ?? section.condition;
     } else if (halfDay !== undefined) {
       section.fields.push('am/pm');
     } else if (word !== undefined) {
@@ -171,12 +260,11 @@ function maskOf({ mask, canPad, hasWordBefore, hasWordBehind }: Section): string
   return hasWordBefore ? mask.replace(/^[^0]+|[^0]+$/g, '') : mask;
 }
 
-/** Of `[<=99999]00000;00000-0000` the zeros that small numbers have; the digits of larger ones are all there without. */
-function maskOfSmall([first, second = emptySection()]: [Section, ...Section[]]): string {
-  const [, operator, operand] = condition.exec(first.condition)!;
-  if (operator === '=' || operator === '<>') return '';
-  const isOfSmall = operator!.startsWith('<') === Number(operand) > 0;
-  return '0'.repeat(countDigits(maskOf(isOfSmall ? first : second)));
+/** `<=99999`; undefined: the bracket holds something else. */
+function readCondition(bracket: string): Condition | undefined {
+  const [, operator, number] = conditionText.exec(bracket) ?? [];
+  const operand = Number(number);
+  return operator === undefined || !Number.isFinite(operand) ? undefined : { operator, operand };
 }
 
 /** One zero is how a whole number is shown; two say that somebody wants leading zeros. */

@@ -27,6 +27,7 @@ for (const text of sharedTexts) strings.add(Buffer.from(text), 0, Buffer.byteLen
 const styles = {
   meanings: Uint8Array.of(PLAIN, DATE_ONLY, TIME_ONLY, ELAPSED_TIME, ZERO_PADDED),
   masks: [undefined, undefined, undefined, undefined, Buffer.from('00000')],
+  sections: [],
 };
 
 /** What the scanner tells, one line per cell: `B7 number 12`. */

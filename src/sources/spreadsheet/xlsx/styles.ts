@@ -10,13 +10,23 @@ export interface Styles {
   meanings: Uint8Array;
   /** By style index, where the format pads with zeros. */
   masks: (Buffer | undefined)[];
+  /** By style index, where the number decides. */
+  sections: (ValueSection[] | undefined)[];
+}
+
+/** As `FormatSection`. */
+export interface ValueSection {
+  operator: string;
+  operand: number;
+  meaning: number;
+  mask: Buffer | undefined;
 }
 
 /** Excel has no more than 65,490 cell formats. */
 export const maxStyles = 100_000;
 
 /** Cells name the style 0 if they name none, so that it is there in any workbook. */
-export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [] };
+export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [], sections: [] };
 
 /** Reads `numFmts` and `cellXfs` (ECMA-376 part 1, 18.8); the styles of `cellStyleXfs` do not apply to cells. */
 export async function readStyles(container: ZipContainer, part: ZipPart): Promise<Styles> {
@@ -37,11 +47,29 @@ export async function readStyles(container: ZipContainer, part: ZipPart): Promis
 /** @param formatIds of the cell formats, in the order that cells count them; `custom`: the formats of the workbook itself */
 export function toStyles(formatIds: number[], custom: Map<number, NumberFormat>): Styles {
   if (formatIds.length === 0) return withoutStyles;
-  const formats = formatIds.map((id) => custom.get(id) ?? builtInFormat(id));
+  return stylesOf(formatIds.map((id) => custom.get(id) ?? builtInFormat(id)));
+}
+
+/** @param formats in the order that cells count them */
+export function stylesOf(formats: NumberFormat[]): Styles {
   const masks = new Map<string, Buffer | undefined>([['', undefined]]);
   for (const { mask } of formats) if (!masks.has(mask)) masks.set(mask, Buffer.from(mask));
+  const sections = new Map<NumberFormat, ValueSection[]>();
+  for (const format of formats) {
+    if (format.sections.length > 0 && !sections.has(format)) sections.set(format, toSections(format));
+  }
   return {
     meanings: Uint8Array.from(formats, (format) => format.meaning),
     masks: formats.map((format) => masks.get(format.mask)),
+    sections: formats.map((format) => sections.get(format)),
   };
+}
+
+function toSections({ sections }: NumberFormat): ValueSection[] {
+  return sections.map(({ operator, operand, meaning, mask }) => ({
+    operator,
+    operand,
+    meaning,
+    mask: mask === '' ? undefined : Buffer.from(mask),
+  }));
 }
