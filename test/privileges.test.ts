@@ -82,6 +82,24 @@ suite('a privilege that is missing', () => {
     }
   });
 
+  test('on columns: the rows that bring no other columns are loaded, and other columns are named', async () => {
+    await service.rows(`GRANT INSERT (number, customer) ON orders TO ${role}`);
+    const loaded = await load([{ number: 'b', customer: 1 }, { number: 'c' }]);
+    assert.equal(loaded.status, 200, JSON.stringify(loaded.body));
+    assert.equal(loaded.body.load.rows, 2);
+    const refused = await load([{ number: 'd', customer: 1, quantity: 1 }]);
+    const { detail } = assertProblem(refused, 403, 'permission-denied');
+    assert.equal(
+      detail,
+      `The role "${role}" lacks INSERT on these columns of the table "public"."orders": "quantity".`,
+    );
+    assert.deepEqual(await service.rows('SELECT number FROM orders ORDER BY number'), [
+      { number: 'a' },
+      { number: 'b' },
+      { number: 'c' },
+    ]);
+  });
+
   test('on a table that a trigger writes to', async () => {
     await service.rows(`CREATE TABLE IF NOT EXISTS audit (a text);
       CREATE OR REPLACE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -133,9 +133,38 @@ export function loadRows<Result>(
 ): Promise<Result> {
   const isStaged =
     options.conflict !== undefined || options.takesNoCopy || options.columns.some(isStagedAsText);
-  return isStaged
-    ? loadStaged(client, input, problems, options, use)
-    : loadStraight(client, input, problems, options, use);
+  const load = isStaged ? loadStaged : loadStraight;
+  return load(client, input, problems, options, use).catch(async (error) => {
+    if (!isLackOfPrivilege(error)) throw error;
+    throw (await lackOnColumns(client, options, error)) ?? error;
+  });
+}
+
+/** A privilege on the whole table is not needed: PostgreSQL's refusal names the table, and this error the columns. */
+async function lackOnColumns(
+  client: ClientBase,
+  { relation, columns, matcher, conflict, isBare }: LoadRowsOptions,
+  cause: Error,
+): Promise<AppError | undefined> {
+  if (isBare) return undefined;
+  await client.query('ROLLBACK TO SAVEPOINT "rows"').catch(() => {
+    throw cause;
+  });
+  const brought = columns.map(({ name }) => name).filter((name) => matcher.isTaken(name));
+  const privileges = conflict?.action === 'update' ? ['INSERT', 'UPDATE'] : ['INSERT'];
+  // An update does not set the columns of a key.
+  const keyColumns = conflict?.keys.flatMap((key) => key.columns) ?? [];
+  const { rows } = await client.query<{ role: string; privilege: string; columns: string[] }>(
+    `SELECT current_user::text AS role, p AS privilege, pg_catalog.array_agg(pg_catalog.format('"%s"', c)) AS columns
+FROM pg_catalog.unnest($2::text[]) c, pg_catalog.unnest($3::text[]) p
+WHERE NOT pg_catalog.has_column_privilege($1, c, p) AND NOT (p = 'UPDATE' AND c = ANY ($4::text[])) GROUP BY p ORDER BY p LIMIT 1`,
+    [relation, brought, privileges, keyColumns],
+  );
+  const [lack] = rows;
+  if (lack === undefined) return undefined;
+  const named = lack.columns.slice(0, 20).map(shortenValue).join(', ');
+  const detail = `The role "${lack.role}" lacks ${lack.privilege} on these columns of the table ${relation}: ${named}.`;
+  return new AppError('permission-denied', detail, { cause });
 }
 
 async function loadStraight<Result>(

@@ -33,10 +33,11 @@ export async function openStandingTable(
   if (truncate) await refuseReferences(client, schema, name);
   // The strongest lock that is needed comes first: two uploads that strengthened theirs would wait for each other.
   const mode = addColumns ? 'ACCESS EXCLUSIVE' : 'ROW EXCLUSIVE';
-  await lockTable(
-    client,
-    truncate ? await truncateStatement(client, relation) : `LOCK TABLE ${relation} IN ${mode} MODE`,
-  );
+  const lock = async () =>
+    addColumns || (await mayLock(client, relation))
+      ? `LOCK TABLE ${relation} IN ${mode} MODE`
+      : lockByPrepare(relation);
+  await lockTable(client, truncate ? await truncateStatement(client, relation) : await lock());
   const { kind, hasRowSecurity, hasRowTriggers, changesRows, hasRules } = await readRowTreatment(
     client,
     relation,
@@ -66,6 +67,23 @@ export async function openStandingTable(
       return [];
     },
   };
+}
+
+/** Whether the role has one of the privileges on the whole table that LOCK TABLE asks for. */
+async function mayLock(client: ClientBase, relation: string): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean | null }>(
+    "SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE') AS may",
+    [relation],
+  );
+  return rows[0]!.may ?? true;
+}
+
+/**
+ * The same lock for a role that may insert into some columns only: PostgreSQL takes it when it prepares an INSERT, and keeps it
+ * until the transaction ends.
+ */
+function lockByPrepare(relation: string): string {
+  return `PREPARE "tablewright lock" AS INSERT INTO ${relation} DEFAULT VALUES; DEALLOCATE "tablewright lock"`;
 }
 
 /** @throws AppError `write-conflict` if another session dropped the table, which was found before */

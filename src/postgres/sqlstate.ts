@@ -73,7 +73,10 @@ export const sqlstateRules: Record<string, Rule> = {
     code: 'database-busy',
     detail: 'Another transaction held the table for too long; try again later.',
   },
-  '57014': { code: 'database-busy', detail: 'A statement took longer than the service allows.' },
+  '57014': {
+    code: 'database-busy',
+    detail: 'A statement took longer than the service allows, or an administrator cancelled it.',
+  },
   '40': {
     code: 'write-conflict',
     detail: 'Another transaction changed the same table or rows; send the request again.',
