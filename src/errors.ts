@@ -26,6 +26,7 @@ export const errorCatalogue = {
   'write-conflict': { status: 409, title: 'Changed by a concurrent transaction' },
   'limit-exceeded': { status: 413, title: 'The upload is over a limit' },
   'unsupported-media-type': { status: 415, title: 'The content type is not accepted' },
+  'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
   'invalid-parameter': { status: 422, title: 'A parameter is not valid' },
   'invalid-definition': { status: 422, title: 'The table definition is not valid' },
   'invalid-data': { status: 422, title: 'The data does not fit the table' },

@@ -78,7 +78,7 @@ async function openUpload(service: TestService, path: string): Promise<OpenUploa
 
 function assertPassing(answer: TestAnswer, code: 'database-busy' | 'database-unavailable' | 'storage-full') {
   const { detail } = assertProblem(answer, 503, code);
-  if (code !== 'storage-full') assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+  assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
   return detail;
 }
 

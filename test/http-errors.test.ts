@@ -440,6 +440,7 @@ suite('what is no HTTP', () => {
   for (const [title, text] of [
     ['words', 'hello there\r\n\r\n'],
     ['a header without a colon', 'GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n'],
+    ['two Hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
     ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['two lengths', 'POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['TLS', Buffer.from('16030100010100', 'hex')],
@@ -457,6 +458,28 @@ suite('what is no HTTP', () => {
 });
 
 suite('every answer', () => {
+  test('tells browsers to guess no type and to send no referrer; no cache keeps answers with data', async () => {
+    await service.post('/table/cached', { table });
+    for (const path of ['/healthz', '/', '/docs/errors', '/openapi.json', '/nowhere', '/table/cached']) {
+      const { headers } = await service.get(path);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff', path);
+      assert.equal(headers.get('referrer-policy'), 'no-referrer', path);
+    }
+    const described = await service.get('/table/cached');
+    assert.equal(described.status, 200);
+    assert.equal(described.headers.get('cache-control'), 'no-store');
+  });
+
+  test('to a path of the reference page that leads out of its folder: 404', async () => {
+    for (const path of [
+      '/docs/static/%00',
+      '/docs/static/../../package.json',
+      '/docs/static/%2e%2e/package.json',
+    ]) {
+      assertProblem(await rawRequest(service.url, get(path)), 404, 'path-not-found');
+    }
+  });
+
   test('has the id of its request, new for each', async () => {
     const answers = await Promise.all([
       service.get('/healthz'),

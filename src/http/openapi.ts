@@ -188,6 +188,7 @@ const responseNames: Record<string, string> = {
   409: 'Conflict',
   413: 'ContentTooLarge',
   415: 'UnsupportedMediaType',
+  417: 'ExpectationFailed',
   422: 'UnprocessableContent',
   429: 'TooManyRequests',
   431: 'RequestHeaderFieldsTooLarge',

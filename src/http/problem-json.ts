@@ -81,6 +81,9 @@ const frameworkErrors: Record<string, (error: Error) => AppError> = {
   FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL holds a malformed percent-encoding.'),
   FST_ERR_CTP_EMPTY_JSON_BODY: () =>
     new AppError('invalid-json', 'The body is empty; a JSON object is expected.'),
+  // A path below /docs/static that leads elsewhere, or that no file can have.
+  FST_STATIC_FORBIDDEN_PATH: () =>
+    new AppError('path-not-found', 'There is nothing at this path. The API reference is at /docs.'),
   HPE_HEADER_OVERFLOW: () => new AppError('headers-too-large', 'The request headers are over 16 KiB.'),
   ERR_HTTP_REQUEST_TIMEOUT: () =>
     new AppError('request-timeout', 'The request headers did not arrive in time.'),

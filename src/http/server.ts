@@ -40,6 +40,9 @@ const lingerMs = 3_000;
 
 const headersTimeoutMs = 20_000;
 
+/** Of every answer: a browser takes it for nothing but what it is, and tells other sites nothing of its URL. */
+const securityHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+
 export interface TableServer {
   /** @returns the server's URL */
   listen(place: { host: string; port: number }): Promise<string>;
@@ -66,7 +69,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     },
     clientErrorHandler: answerUnparsable,
     forceCloseConnections: 'idle',
-    // Node's own answer would be no problem document; `refuseMissingHost` gives one.
+    // Node's own answer would be no problem document; `refuseWrongHost` gives one.
     http: { requireHostHeader: false },
     // Fastify's own answer would be no problem document; the routes say `shutting-down`.
     return503OnClosing: false,
@@ -74,6 +77,8 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
 
   app.server.headersTimeout = headersTimeoutMs;
   continueWhenRead(app.server);
+  // Node's own answer would be no problem document; `refuseUnknownExpectation` gives one.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   guardChunkedBodies(app.server, answerRefusedBody);
   const methodsByPath = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method, schema }) => {
@@ -82,11 +87,14 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   });
   writeAccessLog(app);
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
+    reply.headers({ 'x-request-id': request.id, ...securityHeaders });
+    // Answers of the API have data in them, which no cache may keep.
+    if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store');
   });
   allowOrigins(app, context.config.http.corsOrigins);
   app.addHook('onRequest', async (request) => {
-    refuseMissingHost(request);
+    refuseWrongHost(request);
+    refuseUnknownExpectation(request.raw);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
   const requestsEnded = watchRequests(app, context.stopping);
@@ -199,9 +207,17 @@ function refuseOtherCharset(contentType: string | undefined): void {
 }
 
 /** RFC 9112 section 3.2. */
-function refuseMissingHost({ headers, raw }: FastifyRequest): void {
+function refuseWrongHost({ headers, raw }: FastifyRequest): void {
+  const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
+  if (hosts.length > 1) throw new AppError('invalid-request', 'The request has more than one Host header.');
   if (headers.host !== undefined || raw.httpVersion === '1.0') return;
   throw new AppError('invalid-request', 'The request has no Host header.');
+}
+
+/** RFC 9110 section 10.1.1 knows one expectation. */
+function refuseUnknownExpectation({ headers: { expect } }: IncomingMessage): void {
+  if (expect === undefined || expect.toLowerCase() === '100-continue') return;
+  throw new AppError('expectation-failed', 'The header Expect may only be 100-continue.');
 }
 
 /** RFC 9110 section 15.5.6: what a path knows is told to whoever tries something else. */

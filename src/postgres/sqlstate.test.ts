@@ -24,7 +24,7 @@ test('a SQLSTATE, else its class, has its place in the catalogue', () => {
     '57P01': 'database-unavailable',
     '57P03': 'database-unavailable',
     '53300': 'database-unavailable',
-    '53100': 'database-unavailable',
+    '53100': 'storage-full',
     '55P03': 'database-busy',
     '57014': 'database-busy',
     '40001': 'write-conflict',

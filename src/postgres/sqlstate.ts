@@ -64,7 +64,7 @@ export const sqlstateRules: Record<string, Rule> = {
     code: 'database-unavailable',
     detail: 'The database is out of memory or another resource; try again later.',
   },
-  '53100': { code: 'database-unavailable', detail: 'The database has no disk space left.' },
+  '53100': { code: 'storage-full', detail: 'The database has no disk space left; try again later.' },
   '53300': { code: 'database-unavailable', detail: 'The database has no connection left; try again later.' },
   '57P': unreachable,
   '25006': takesNoChanges,
@@ -324,7 +324,7 @@ function isConnectionError(error: Error): boolean {
 }
 
 function appError(code: ErrorCode, detail: string, cause: Error): AppError {
-  const isPassing = code === 'database-busy' || code === 'database-unavailable';
+  const isPassing = code === 'database-busy' || code === 'database-unavailable' || code === 'storage-full';
   return new AppError(code, detail, {
     cause,
     ...(isPassing && { headers: { 'retry-after': String(retryAfterSeconds) } }),

@@ -22,6 +22,9 @@ export interface SpoolOptions {
 const INITIAL_BYTES = 16 * 1024;
 const READ_BYTES = 128 * 1024;
 
+/** When to try again after the disk was full: other uploads give their room back when they end. */
+const retryAfterSeconds = 30;
+
 /** One writer at a time; any number of reads, also between writes. */
 export class Spool {
   readonly #maxBytes: number;
@@ -174,6 +177,7 @@ export class Spool {
       if (!isStorageFull(error)) throw error;
       throw new AppError('storage-full', 'There is no room left to keep the upload; try again later.', {
         cause: error,
+        headers: { 'retry-after': String(retryAfterSeconds) },
       });
     }
   }

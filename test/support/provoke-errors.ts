@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { ErrorCode } from '../../src/errors.ts';
+import { rawRequest } from './raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from './service.ts';
 
 export interface Provocation {
@@ -105,6 +106,14 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   'request-timeout': {
     request: 'POST /api/v1/table/new/upload/json, its body standing still, with BODY_IDLE_TIMEOUT_MS=1000',
     send: sendStalled,
+  },
+  'expectation-failed': {
+    request: 'GET /api/v1/table/orders, with Expect: x',
+    send: async (service) =>
+      rawRequest(
+        service.url,
+        `GET /api/v1/table/orders HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await service.token()}\r\nExpect: x\r\nConnection: close\r\n\r\n`,
+      ),
   },
   'table-exists': {
     request: 'POST /api/v1/table/orders',
