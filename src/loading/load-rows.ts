@@ -368,7 +368,7 @@ async function loadStaged<Result>(
           brought && (await generatedKey(client, error, movedRow, brought, rules, unread, load, places));
         if (generated) return problems.add(generated);
         const refused = await findRefusedRow(client, move, shapes, refusal);
-        problems.add(refusedStagedRow(error, refused, places));
+        if (!problems.namesKeyOf(refused)) problems.add(refusedStagedRow(error, refused, places));
       }),
   });
 }

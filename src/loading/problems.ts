@@ -25,6 +25,11 @@ export class Problems {
     if (this.hasRoom) this.#listed.push(problem);
   }
 
+  /** Whether a repeated key of the row is listed: PostgreSQL's refusal of the row adds nothing to it. */
+  namesKeyOf(row: number | undefined): boolean {
+    return row !== undefined && this.#listed.some((one) => one.row === row && one.code === 'not-unique');
+  }
+
   /** Counts problems found beyond those that `add` was told of. */
   addUnlisted(count: number): void {
     this.count += count;
