@@ -68,7 +68,7 @@ export interface LimitsConfig {
   maxCellBytes: number;
   /** Of a workbook's shared strings, which are held in memory. */
   maxSharedStringBytes: number;
-  /** Of an .xls file, which a separate process reads whole. */
+  /** The limit for an .xls file, which a separate process reads whole. */
   maxLegacyFileBytes: number;
   /** Processes that read .xls files at the same time; others wait. */
   maxLegacyReaders: number;
@@ -86,7 +86,7 @@ export interface LimitsConfig {
   bodyIdleTimeoutMs: number;
   /** Of a client that is waited for; 0: none. */
   minBodyBytesPerSecond: number;
-  /** The same over the whole body, while other uploads wait for a place. */
+  /** The lowest rate over the whole body while other uploads wait for a place. */
   minBusyBodyBytesPerSecond: number;
 }
 

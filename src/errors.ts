@@ -104,7 +104,7 @@ export class AppError extends Error {
     this.warnings = options.warnings ?? [];
   }
 
-  /** The same failure with another text or with warnings. */
+  /** Returns this failure with another text or with warnings. */
   with({
     detail = this.detail,
     warnings = this.warnings,

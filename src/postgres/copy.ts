@@ -132,7 +132,7 @@ class Copy implements CopyWriter, Submittable {
     if (rowCount !== undefined) this.#rowCount = Number(rowCount);
   }
 
-  // Of other statements in the same text.
+  // Other statements in the same text have results of their own.
   handleRowDescription(): void {}
   handleDataRow(): void {}
 

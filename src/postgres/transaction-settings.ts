@@ -50,7 +50,7 @@ const setFixedSettings = Object.entries(fixedSettings)
   .map(([name, value]) => `SET LOCAL ${name} TO ${value}`)
   .join('; ');
 
-/** The same for `transaction_timeout`, which PostgreSQL 17 introduced. */
+/** Switches off `transaction_timeout`, which PostgreSQL 17 introduced. */
 const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout', '0', true)
   WHERE pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL`;
 

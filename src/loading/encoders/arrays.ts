@@ -96,7 +96,7 @@ export function countDimensions(bytes: Buffer, start: number, end: number): numb
   return dimensions;
 }
 
-/** Where the element that begins at `start` is over. */
+/** Returns the end of the element that begins at `start`. */
 export function elementEnd(bytes: Buffer, start: number, end: number): number {
   const byte = bytes[start]!;
   if (byte === QUOTE) return stringEnd(bytes, start, end);
