@@ -657,7 +657,10 @@ SELECT what FROM (
     ('storage', o.attstorage NOT IN (t.typstorage, n.attstorage)),
     ('compression', o.attcompression NOT IN ('', n.attcompression)),
     ('statistics target', coalesce(o.attstattarget, -1) >= 0),
-    ('settings', o.attoptions IS NOT NULL)) AS setting (what, is_lost)
+    -- Some builds of PostgreSQL note a setting of their own in every column, so that the new column has it too.
+    ('settings', EXISTS (
+      SELECT option_name FROM pg_options_to_table(o.attoptions)
+      EXCEPT SELECT option_name FROM pg_options_to_table(n.attoptions)))) AS setting (what, is_lost)
   WHERE setting.is_lost
   UNION ALL
   SELECT 9, format('the %s of %s', setting.what, pg_describe_object('pg_class'::regclass, i.oid, 0))
