@@ -15,7 +15,7 @@ import { loggedError } from './postgres/logged-error.ts';
 import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
-import { ReaderSlots } from './sources/spreadsheet/legacy/reader-slots.ts';
+import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
 
 export interface Service {
   url: string;

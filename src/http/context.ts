@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Config, TokenSettings } from '../config.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
-import type { ReaderSlots } from '../sources/spreadsheet/legacy/reader-slots.ts';
+import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
 import type { Lines } from './lines.ts';
 
 /** What the routes need of the running service. */

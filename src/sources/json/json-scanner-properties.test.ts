@@ -5,9 +5,9 @@ import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from '../../errors.ts';
+import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../cell-kind.ts';
 import { type Cell, cutsEvery, scanInChunks } from './collecting-sink.ts';
-import { Utf8Checker } from './utf8-checker.ts';
 
 /** A number by its text: equal only where every digit is. */
 class NumberText {

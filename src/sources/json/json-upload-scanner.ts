@@ -4,6 +4,7 @@
  */
 
 import { AppError } from '../../errors.ts';
+import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import type { CellSink, LocateCell } from '../cell-sink.ts';
 import { GrowableBytes } from './growable-bytes.ts';
 import { foreignWordAt, JsonFault, type Limit, LimitFault, showByte } from './json-fault.ts';
@@ -11,7 +12,6 @@ import { JsonRowScanner, KEY_LIMIT } from './json-row-scanner.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
 import { locateInData, pointerTo } from './locate-in-data.ts';
 import { StringUnescaper } from './string-unescaper.ts';
-import { Utf8Checker } from './utf8-checker.ts';
 
 export interface JsonLimits {
   /** Levels of arrays and objects inside a cell or the definition. */

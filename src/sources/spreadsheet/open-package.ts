@@ -1,13 +1,13 @@
 /** A zip file: which kind of workbook it holds is told by its parts. */
 
 import { isOpenDocument, openOds } from './ods/ods-source.ts';
+import { openXlsx } from './open-xml/open-xml-source.ts';
+import { findWorkbookPart } from './open-xml/workbook.ts';
+import { openZipContainer } from './package/zip-container.ts';
 import type { RandomAccessFile } from './random-access-file.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
 import { binaryFormat } from './xlsb/binary-format.ts';
-import { findWorkbookPart } from './xlsx/workbook.ts';
-import { openXlsx } from './xlsx/xlsx-source.ts';
-import { openZipContainer } from './xlsx/zip-container.ts';
 
 /** @throws AppError as `openSpreadsheet` */
 export async function openPackage(

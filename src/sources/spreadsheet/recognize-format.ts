@@ -1,6 +1,6 @@
 /** Tells what kind of file an upload is by its first bytes; its name says nothing reliable. */
 
-import { readTextStart } from './csv/text-encoding.ts';
+import { readTextStart } from '../bytes/text-encoding.ts';
 
 export type SpreadsheetFormat =
   | 'zip'

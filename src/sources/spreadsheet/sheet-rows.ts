@@ -36,7 +36,7 @@ import { SeenRows } from './seen-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
 import { TitleWatch } from './title-row.ts';
-import { dayMicroseconds } from './xlsx/serial-date.ts';
+import { dayMicroseconds } from './values/serial-date.ts';
 
 export interface SheetRowsOptions {
   range: CellRange;

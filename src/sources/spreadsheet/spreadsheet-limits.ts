@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { ReaderSlots } from './legacy/reader-slots.ts';
+import type { ReaderSlots } from './reader-slots.ts';
 
 /** What one spreadsheet may cost; each bound is a setting of the service. */
 export interface SpreadsheetLimits {

@@ -1,6 +1,13 @@
 /** A text file of delimited fields (.csv, .tsv) as rows. */
 
 import { AppError, wrongParameter } from '../../../errors.ts';
+import {
+  findNonUtf8,
+  readTextStart,
+  type TextEncoding,
+  type TextStart,
+  textDecoder,
+} from '../../bytes/text-encoding.ts';
 import type { CellLocation, CellSink } from '../../cell-sink.ts';
 import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
 import { pauseBetweenSlices } from '../../share-turns.ts';
@@ -12,13 +19,6 @@ import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spr
 import { CsvScanner } from './csv-scanner.ts';
 import { type DelimiterFound, findDelimiter } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
-import {
-  findNonUtf8,
-  readTextStart,
-  type TextEncoding,
-  type TextStart,
-  textDecoder,
-} from './text-encoding.ts';
 
 /** A text is one sheet, which has no name. */
 const theSheet = '';

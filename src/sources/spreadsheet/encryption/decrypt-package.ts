@@ -8,10 +8,10 @@
 import { createDecipheriv, hash } from 'node:crypto';
 import { SaxesParser } from 'saxes';
 import { pauseForOthers } from '../../share-turns.ts';
+import { attributeOf } from '../package/small-part.ts';
+import { encrypted } from '../package/zip-container.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
-import { attributeOf } from '../xlsx/small-part.ts';
-import { encrypted } from '../xlsx/zip-container.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { defaultPassword } from './default-password.ts';
 

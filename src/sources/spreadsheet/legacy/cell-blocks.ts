@@ -6,7 +6,7 @@
  * which is what the rules for cells ask for.
  */
 
-import type { NumberFormat } from '../xlsx/number-formats.ts';
+import type { NumberFormat } from '../values/number-formats.ts';
 
 /** Frames, in this order: `STARTED`, `SHEETS`, then after the answer `FORMATS`, `CELLS` (any number), `END`. */
 export const STARTED = 0;

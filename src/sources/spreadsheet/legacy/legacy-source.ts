@@ -10,14 +10,14 @@ import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source
 import { pauseBetweenSlices } from '../../share-turns.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { chooseSheet, visibleSheetsWithRows } from '../choose-sheet.ts';
+import { refuseControlCharacters } from '../open-xml/workbook.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
-import { CellValues } from '../xlsx/cell-values.ts';
-import { SharedStrings } from '../xlsx/shared-strings.ts';
-import { type Styles, stylesOf } from '../xlsx/styles.ts';
-import { refuseControlCharacters } from '../xlsx/workbook.ts';
+import { CellValues } from '../values/cell-values.ts';
+import { SharedStrings } from '../values/shared-strings.ts';
+import { type Styles, stylesOf } from '../values/styles.ts';
 import * as blocks from './cell-blocks.ts';
 import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
 

@@ -20,9 +20,9 @@ import {
   type WorkSheet,
 } from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
-import { errorTexts, unknownErrorText } from '../error-texts.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
-import { builtInFormat, type NumberFormat, parseFormatCode } from '../xlsx/number-formats.ts';
+import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
+import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
 import { countCells } from './count-cells.ts';
 import { decryptRecords } from './decrypt-records.ts';

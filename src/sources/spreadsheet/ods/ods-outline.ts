@@ -1,7 +1,7 @@
 /** What stands in the parts of an OpenDocument spreadsheet beside cells: its sheets and its styles. */
 
+import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';
-import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../xlsx/xml-tokens.ts';
 import { attributeText, type OdsStylesReader } from './ods-styles.ts';
 
 const spreadsheetName = Buffer.from('spreadsheet');

@@ -9,11 +9,11 @@
 import { AppError } from '../../../errors.ts';
 import * as kinds from '../../cell-kind.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import { CellValues, type SheetTarget } from '../xlsx/cell-values.ts';
-import { parseIsoMoment } from '../xlsx/iso-moment.ts';
-import { SharedStrings, TextCollector } from '../xlsx/shared-strings.ts';
-import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../xlsx/xml-tokens.ts';
+import { CellValues, type SheetTarget } from '../values/cell-values.ts';
+import { parseIsoMoment } from '../values/iso-moment.ts';
+import { SharedStrings, TextCollector } from '../values/shared-strings.ts';
 import { parseDuration } from './duration.ts';
 import { attributeText, type OdsStyles } from './ods-styles.ts';
 

@@ -3,9 +3,9 @@
  * means: numbers padded with zeros, dates with a time of day, durations, hidden sheets.
  */
 
-import * as formats from '../xlsx/number-formats.ts';
-import { type Styles, stylesOf } from '../xlsx/styles.ts';
-import type { XmlTokens } from '../xlsx/xml-tokens.ts';
+import type { XmlTokens } from '../package/xml-tokens.ts';
+import * as formats from '../values/number-formats.ts';
+import { type Styles, stylesOf } from '../values/styles.ts';
 
 /**
  * What the styles of cells say, by the index of the style; 0 is a style that says nothing. What numbers mean, `Styles` says: dates

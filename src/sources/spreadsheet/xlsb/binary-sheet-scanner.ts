@@ -2,9 +2,9 @@
 
 import * as kinds from '../../cell-kind.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
-import { errorTexts, unknownErrorText } from '../error-texts.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
-import { CellValues, type SheetTarget } from '../xlsx/cell-values.ts';
+import { CellValues, type SheetTarget } from '../values/cell-values.ts';
+import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { pauseBytes, rowCells, type SheetScannerOptions } from '../xlsx/sheet-scanner.ts';
 import { BinaryRecords, NEED_MORE } from './binary-records.ts';
 import { maxDoubleBytes, writeDouble } from './double-text.ts';

@@ -22,8 +22,8 @@ import {
 import { buildZip, memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import { openSpreadsheet, type SpreadsheetOptions } from '../spreadsheet-source.ts';
-import { SharedStrings } from '../xlsx/shared-strings.ts';
-import { withoutStyles } from '../xlsx/styles.ts';
+import { SharedStrings } from '../values/shared-strings.ts';
+import { withoutStyles } from '../values/styles.ts';
 import { BinarySheetScanner } from './binary-sheet-scanner.ts';
 import { maxDoubleBytes, writeDouble } from './double-text.ts';
 

@@ -6,8 +6,8 @@
 import type { AppError } from '../../../errors.ts';
 import { parseArea } from '../cell-address.ts';
 import { MergedAreas, maxMergedAreas } from '../merged-areas.ts';
+import { NEED_MORE, OPEN, XmlTokens } from '../package/xml-tokens.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
-import { NEED_MORE, OPEN, XmlTokens } from './xml-tokens.ts';
 
 const sheetData = Buffer.from('sheetData');
 const mergeCell = Buffer.from('mergeCell');

@@ -6,8 +6,8 @@ import { assertLinear } from '../../../../test/support/growth.ts';
 import { cellText, faultText, momentText } from '../../../../test/support/recorded-cells.ts';
 import { AppError } from '../../../errors.ts';
 import { columnLetters } from '../cell-address.ts';
-import { DATE_ONLY, ELAPSED_TIME, PLAIN, TIME_ONLY, ZERO_PADDED } from './number-formats.ts';
-import { SharedStrings } from './shared-strings.ts';
+import { DATE_ONLY, ELAPSED_TIME, PLAIN, TIME_ONLY, ZERO_PADDED } from '../values/number-formats.ts';
+import { SharedStrings } from '../values/shared-strings.ts';
 import { SheetScanner } from './sheet-scanner.ts';
 
 const limits = {

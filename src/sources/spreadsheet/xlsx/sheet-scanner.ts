@@ -9,13 +9,13 @@
 
 import * as kinds from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
+import { decodeEscapes, endOfPlainText } from '../package/xml-text.ts';
+import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import { CellValues, type SheetTarget } from './cell-values.ts';
-import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from './number-text.ts';
-import { type SharedStrings, TextCollector } from './shared-strings.ts';
-import type { Styles } from './styles.ts';
-import { decodeEscapes, endOfPlainText } from './xml-text.ts';
-import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from './xml-tokens.ts';
+import { CellValues, type SheetTarget } from '../values/cell-values.ts';
+import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from '../values/number-text.ts';
+import { type SharedStrings, TextCollector } from '../values/shared-strings.ts';
+import type { Styles } from '../values/styles.ts';
 
 /** XFD1048576 is the last cell of a sheet. */
 const maxRow = 1_048_576;

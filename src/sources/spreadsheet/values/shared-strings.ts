@@ -3,9 +3,9 @@
  * JavaScript string each. The counts that the part states are not read at all.
  */
 
+import { decodeEscapes, endOfPlainText } from '../package/xml-text.ts';
+import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import { decodeEscapes, endOfPlainText } from './xml-text.ts';
-import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from './xml-tokens.ts';
 
 const GT = 0x3e;
 

@@ -7,16 +7,16 @@ import { pauseBetweenSlices } from '../../share-turns.ts';
 import { wholeSheet } from '../cell-address.ts';
 import { chooseSheet, quote } from '../choose-sheet.ts';
 import type { MergedAreas } from '../merged-areas.ts';
+import { partSlices } from '../package/part-slices.ts';
+import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { RowProbe } from '../row-probe.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
-import { XmlMergesReader } from './merges-reader.ts';
-import { partSlices } from './part-slices.ts';
-import { SharedStrings, SharedStringsReader } from './shared-strings.ts';
-import { SheetScanner, type SheetScannerOptions } from './sheet-scanner.ts';
+import { SharedStrings, SharedStringsReader } from '../values/shared-strings.ts';
+import { XmlMergesReader } from '../xlsx/merges-reader.ts';
+import { SheetScanner, type SheetScannerOptions } from '../xlsx/sheet-scanner.ts';
 import { readWorkbook, type Workbook, type WorkbookParts } from './workbook.ts';
-import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 /** Cells that name one string in turn come to more than a file holds, honestly; this much is harmless. */
 const ratioFreeBytes = 64 * 1024 * 1024;

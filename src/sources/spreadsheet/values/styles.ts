@@ -1,9 +1,9 @@
 /** The styles part as far as it says what numbers mean: style index of a cell → number format. */
 
+import { attributeOf, readSmallPart } from '../package/small-part.ts';
+import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { builtInFormat, type NumberFormat, PLAIN, parseFormatCode } from './number-formats.ts';
-import { attributeOf, readSmallPart } from './small-part.ts';
-import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 export interface Styles {
   /** The meaning (number-formats.ts) by style index; a damaged file may name an index that is not there. */

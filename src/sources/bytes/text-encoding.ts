@@ -1,8 +1,8 @@
 /** The encoding of a plain text file, and its bytes as UTF-8. */
 
 import { isAscii } from 'node:buffer';
-import { AppError } from '../../../errors.ts';
-import { Utf8Checker } from '../../json/utf8-checker.ts';
+import { AppError } from '../../errors.ts';
+import { Utf8Checker } from './utf8-checker.ts';
 
 export type TextEncoding = 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be';
 

@@ -1,7 +1,7 @@
 /** Relationships between the parts of a package (ECMA-376 part 2, 6.5): how parts are found, never by guessed names. */
 
-import { attributeOf, readSmallPart } from './small-part.ts';
-import type { ZipContainer } from './zip-container.ts';
+import { attributeOf, readSmallPart } from '../package/small-part.ts';
+import type { ZipContainer } from '../package/zip-container.ts';
 
 export interface Relationship {
   id: string;

@@ -1,11 +1,11 @@
 /** The workbook itself: its sheets, its date system and where its other parts are. */
 
 import { AppError } from '../../../errors.ts';
+import { attributeOf, readSmallPart } from '../package/small-part.ts';
+import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
+import { readStyles as readXmlStyles, type Styles, withoutStyles } from '../values/styles.ts';
 import { type Relationship, readRelationships } from './relationships.ts';
-import { attributeOf, readSmallPart } from './small-part.ts';
-import { readStyles as readXmlStyles, type Styles, withoutStyles } from './styles.ts';
-import type { ZipContainer, ZipPart } from './zip-container.ts';
 
 export interface WorkbookSheet {
   name: string;
