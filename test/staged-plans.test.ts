@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
-import type { LoadColumn } from '../src/tables/load-column.ts';
-import type { ForeignKeyRule, RowRule, UniqueRule } from '../src/tables/row-constraints.ts';
+import type { ForeignKeyRule, RowRule, UniqueRule } from '../src/loading/staged/row-rules.ts';
 import {
   analyzeStagingTable,
   analyzeSurplusTable,
@@ -15,8 +14,9 @@ import {
   lockExistingRows,
   mergeShape,
   stagingTable,
-} from '../src/tables/staging.ts';
-import { violationQueries } from '../src/tables/violations.ts';
+} from '../src/loading/staged/staging-table.ts';
+import { violationQueries } from '../src/loading/staged/violation-queries.ts';
+import type { LoadColumn } from '../src/tables/load-column.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 
 const rowCount = 100_000;

@@ -11,26 +11,13 @@ import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgr
 import type { SourceWarning } from '../sources/row-source.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import type { RowRule } from '../tables/row-constraints.ts';
-import {
-  beginShape,
-  type ConflictKey,
-  type ConflictRule,
-  countRowsWithout,
-  createStagingTable,
-  maxStagedColumns,
-  movedRows,
-  rowNumberColumn,
-  shapeOfRow,
-  stagingTable,
-  typedStagingTable,
-} from '../tables/staging.ts';
-import type { SentRows } from '../tables/violations.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink, type TargetColumn } from './encoding-sink.ts';
-import { failingDefault } from './failing-default.ts';
-import { findInStaged } from './find-in-staged.ts';
+import type { LoadInput } from './load-input.ts';
+import { headerProblems, type Problems, shortenValue } from './problems.ts';
+import { failingDefault } from './staged/failing-default.ts';
+import { findInStaged } from './staged/find-in-staged.ts';
 import {
   findViolations,
   largestKey,
@@ -38,9 +25,8 @@ import {
   type RowPlaces,
   refusedRow,
   refusedStagedRow,
-} from './find-violations.ts';
-import { generatedKey } from './generated-keys.ts';
-import type { LoadInput } from './load-input.ts';
+} from './staged/find-violations.ts';
+import { generatedKey } from './staged/generated-keys.ts';
 import {
   checkDeferred,
   findRefusedRow,
@@ -55,8 +41,22 @@ import {
   setSurplusApart,
   shapesWithKey,
   sourcesOf,
-} from './move-rows.ts';
-import { headerProblems, type Problems, shortenValue } from './problems.ts';
+} from './staged/move-rows.ts';
+import type { RowRule } from './staged/row-rules.ts';
+import {
+  beginShape,
+  type ConflictKey,
+  type ConflictRule,
+  countRowsWithout,
+  createStagingTable,
+  maxStagedColumns,
+  movedRows,
+  rowNumberColumn,
+  shapeOfRow,
+  stagingTable,
+  typedStagingTable,
+} from './staged/staging-table.ts';
+import type { SentRows } from './staged/violation-queries.ts';
 import { isStagedAsText, targetColumns } from './target-columns.ts';
 
 export interface LoadRowsOptions {

@@ -15,6 +15,7 @@ import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
+import { openExistingTable } from './existing-table.ts';
 import { type InferredColumn, TypeInference } from './infer-types.ts';
 import { mixedColumns, unfitNames } from './inferred-columns.ts';
 import type { LoadInput } from './load-input.ts';
@@ -22,7 +23,6 @@ import { type ConflictOption, loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
 import { addRowFault, headerProblems, Problems } from './problems.ts';
-import { openStandingTable } from './standing-table.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
 export type OnConflict = 'fail' | 'skip' | 'update';
@@ -114,7 +114,7 @@ export async function loadTable(
           },
           problems,
         )
-      : await openStanding(client, request, input, inferred, problems);
+      : await openExisting(client, request, input, inferred, problems);
     const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
     const { suppressed, told, ...counts } = await fill(
       client,
@@ -267,7 +267,7 @@ function lacking<Column extends { name: string }>(
   return columns.filter((column) => !names.has(isLoose ? looseName(column.name) : column.name));
 }
 
-async function openStanding(
+async function openExisting(
   client: ClientBase,
   request: LoadRequest,
   input: LoadInput,
@@ -277,7 +277,7 @@ async function openStanding(
   const { schema, name } = request;
   const truncate = request.ifExists === 'truncate';
   const addColumns = inferred && ((known: string[]) => lacking(inferred.columns(), known, input));
-  return openStandingTable(client, { schema, name, truncate, addColumns }, problems);
+  return openExistingTable(client, { schema, name, truncate, addColumns }, problems);
 }
 
 interface Counts {

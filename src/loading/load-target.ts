@@ -2,8 +2,8 @@ import type { TransactionEdges } from '../postgres/transaction.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import type { ConflictKey } from '../tables/staging.ts';
 import type { LoadedRows } from './load-rows.ts';
+import type { ConflictKey } from './staged/staging-table.ts';
 
 /** A relation that rows are loaded into, within the transaction that made or opened it. */
 export interface LoadTarget {

@@ -17,10 +17,10 @@ import { baseOfDomain, equalityOperator, type LoadColumn } from '../tables/load-
 import { namesAside } from '../tables/object-names.ts';
 import type { PreparedTable, StandingObject } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
-import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
-import type { Equality } from '../tables/staging.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
+import { type RowRule, readRowRules } from './staged/row-rules.ts';
+import type { Equality } from './staged/staging-table.ts';
 
 export interface NewTableOptions {
   /** An existing table does not stop this: the new one is built aside and takes its place at the end. */

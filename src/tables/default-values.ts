@@ -1,12 +1,11 @@
 /**
- * The defaults of columns: which ones are constants, and which one raises an error.
+ * The defaults of columns that are constants.
  *
  * A constant may be sent with a row in place of a missing value. Every other default is left to PostgreSQL, which evaluates it
  * for each row that needs it. A default counts as a constant only if PostgreSQL writes it as a literal, possibly with a cast
  * between built-in types. Functions are not looked at: their declared volatility may be wrong.
  */
-import { type ClientBase, DatabaseError } from 'pg';
-import { enterCallersPath } from '../postgres/search-path.ts';
+import type { ClientBase } from 'pg';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 
 /**
@@ -60,49 +59,3 @@ export async function readConstants(client: ClientBase, columns: LoadColumn[]): 
   const { rows } = await client.query<(Buffer | null)[]>({ text: `SELECT ${list}`, rowMode: 'array' });
   return rows[0]!;
 }
-
-/**
- * Finds the column whose default raises the error, by evaluating the defaults one at a time: PostgreSQL's error does not name
- * it. The transaction must not be failed, and is not afterwards. Numbers taken from sequences meanwhile are not given back.
- *
- * @param relation quoted
- * @param columns columns with a default
- */
-export async function findFailingDefault(
-  client: ClientBase,
-  relation: string,
-  columns: LoadColumn[],
-  error: DatabaseError,
-): Promise<LoadColumn | undefined> {
-  const ids = columns.map(({ id }) => id);
-  const { rows } = await client.query<{ id: number; query: string }>(defaultQueries, [relation, ids]);
-  for (const { id, query } of rows) {
-    // The condition is evaluated first: functions in the default then run in the path that they expect.
-    const inPath = `${query} WHERE (SELECT ${enterCallersPath}) IS NOT NULL`;
-    if ((await sqlstateOf(client, inPath)) === error.code) return columns.find((column) => column.id === id);
-  }
-  return undefined;
-}
-
-async function sqlstateOf(client: ClientBase, query: string): Promise<string | undefined> {
-  await client.query('SAVEPOINT "default"');
-  try {
-    await client.query(query);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    return error.code;
-  } finally {
-    await client.query('ROLLBACK TO SAVEPOINT "default"; RELEASE SAVEPOINT "default"');
-  }
-}
-
-const defaultQueries = `
-SELECT a.attnum AS id, pg_catalog.format('SELECT CAST((%s) AS %s)',
-  pg_catalog.pg_get_expr(coalesce(d.adbin, t.typdefaultbin), 0), pg_catalog.format_type(a.atttypid, a.atttypmod)) AS query
-FROM pg_catalog.pg_attribute a
-JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = $1::regclass AND a.attnum = ANY ($2::int2[]) AND a.attidentity = ''
-  AND coalesce(d.adbin, t.typdefaultbin) IS NOT NULL
-ORDER BY a.attnum`;

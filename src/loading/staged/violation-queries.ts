@@ -2,8 +2,8 @@
  * The queries that find the rows of a relation which break a rule. The relation was filled by COPY in this transaction,
  * so that the order of `ctid` is the order in which its rows were sent: that is what gives each its ordinal.
  */
-import { inCallersPath } from '../postgres/search-path.ts';
-import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../postgres/sql.ts';
+import { inCallersPath } from '../../postgres/search-path.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../../postgres/sql.ts';
 import {
   type CheckRule,
   columnsRead,
@@ -12,7 +12,7 @@ import {
   type InputRule,
   type RowRule,
   type UniqueRule,
-} from './row-constraints.ts';
+} from './row-rules.ts';
 import {
   type ConflictKey,
   type ConflictRule,
@@ -21,7 +21,7 @@ import {
   shapeColumn,
   surplusTable,
   unlike,
-} from './staging.ts';
+} from './staging-table.ts';
 
 export interface Violation {
   /** 0-based place of the row in the order in which the rows were sent. */

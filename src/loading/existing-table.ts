@@ -9,13 +9,13 @@ import { isUndefinedTable } from '../postgres/sqlstate.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
-import { type RowRule, readRowRules } from '../tables/row-constraints.ts';
-import type { ConflictKey } from '../tables/staging.ts';
 import type { InferredColumn } from './infer-types.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
+import { type RowRule, readRowRules } from './staged/row-rules.ts';
+import type { ConflictKey } from './staged/staging-table.ts';
 
-export interface StandingTable {
+export interface ExistingTable {
   schema: string;
   name: string;
   /** Empty it first. Readers wait from then until the commit. */
@@ -24,9 +24,9 @@ export interface StandingTable {
   addColumns: ((known: string[]) => InferredColumn[]) | undefined;
 }
 
-export async function openStandingTable(
+export async function openExistingTable(
   client: ClientBase,
-  { schema, name, truncate, addColumns }: StandingTable,
+  { schema, name, truncate, addColumns }: ExistingTable,
   problems: Problems,
 ): Promise<LoadTarget> {
   const relation = quoteQualified(schema, name);

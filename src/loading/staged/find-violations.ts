@@ -4,10 +4,13 @@
  * PostgreSQL stops at the first; so where it refuses the rows they are looked through with one query per rule.
  */
 import type { ClientBase, QueryResult } from 'pg';
-import type { Problem } from '../errors.ts';
-import { isLackOfPrivilege, isRefusalOfInput } from '../postgres/sqlstate.ts';
-import type { LocateCell } from '../sources/cell-sink.ts';
-import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
+import type { Problem } from '../../errors.ts';
+import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import type { LocateCell } from '../../sources/cell-sink.ts';
+import { describeCellProblem, NOT_NULL } from '../cell-problems.ts';
+import { maxListedProblems, type Problems, shortenValue } from '../problems.ts';
+import type { RowNumbers } from '../row-numbers.ts';
+import { columnsRead, type RowRule } from './row-rules.ts';
 import {
   findLargestKey,
   type LargestKey,
@@ -15,10 +18,7 @@ import {
   type SentRows,
   type Violation,
   violationQueries,
-} from '../tables/violations.ts';
-import { describeCellProblem, NOT_NULL } from './cell-problems.ts';
-import { maxListedProblems, type Problems, shortenValue } from './problems.ts';
-import type { RowNumbers } from './row-numbers.ts';
+} from './violation-queries.ts';
 
 /** How a problem's place is found from the ordinal of a row. */
 export interface RowPlaces {

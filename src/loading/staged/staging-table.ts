@@ -8,9 +8,9 @@
  * (search-path.ts).
  */
 import { randomBytes } from 'node:crypto';
-import { quoteIdentifier, quoteLiteral, type Statement } from '../postgres/sql.ts';
-import type { LoadColumn } from './load-column.ts';
-import { readAsType } from './read-as-type.ts';
+import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import { readAsType } from '../../tables/read-as-type.ts';
 
 /** Quoted. It lives in the transaction and is dropped with its end. */
 export const stagingTable = 'pg_temp."tablewright rows"';

@@ -3,15 +3,15 @@
  * with what fills the column and what to do.
  */
 import type { ClientBase } from 'pg';
-import type { Problem } from '../errors.ts';
-import { quoteQualified } from '../postgres/sql.ts';
-import { findSequence, isTableOrPartition } from '../tables/catalog.ts';
-import type { LoadColumn } from '../tables/load-column.ts';
-import { columnsRead, type RowRule, type UniqueRule } from '../tables/row-constraints.ts';
-import type { ConflictRule } from '../tables/staging.ts';
+import type { Problem } from '../../errors.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
+import { findSequence, isTableOrPartition } from '../../tables/catalog.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import { shortenValue } from '../problems.ts';
 import type { RowPlaces } from './find-violations.ts';
 import { sourcesOf } from './move-rows.ts';
-import { shortenValue } from './problems.ts';
+import { columnsRead, type RowRule, type UniqueRule } from './row-rules.ts';
+import type { ConflictRule } from './staging-table.ts';
 
 export interface KeyedLoad {
   /** Quoted; the table that the rows go into. */

@@ -2,8 +2,8 @@
  * What a table demands of its rows, beyond types and NOT NULL, in the form in which violations can be looked for.
  */
 import type { ClientBase } from 'pg';
-import { quoteQualified } from '../postgres/sql.ts';
-import type { Equality } from './staging.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
+import type { Equality } from './staging-table.ts';
 
 export interface UniqueRule {
   kind: 'unique';

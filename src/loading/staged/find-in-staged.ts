@@ -3,13 +3,13 @@
  * PostgreSQL computes, its defaults and triggers come only on the way.
  */
 import { type ClientBase, DatabaseError } from 'pg';
-import { queryInCallersPath } from '../postgres/search-path.ts';
-import { columnsRead, type RowRule } from '../tables/row-constraints.ts';
-import { analyzeStagingTable, indexRows } from '../tables/staging.ts';
-import type { SentRows, Violation } from '../tables/violations.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import type { Problems } from '../problems.ts';
 import { findViolations, type RowPlaces } from './find-violations.ts';
 import { type MoveOptions, type Shapes, stagedNames, tryRows } from './move-rows.ts';
-import type { Problems } from './problems.ts';
+import { columnsRead, type RowRule } from './row-rules.ts';
+import { analyzeStagingTable, indexRows } from './staging-table.ts';
+import type { SentRows, Violation } from './violation-queries.ts';
 
 export interface StagedLoad extends MoveOptions {
   /** The table has triggers that may change rows before they are stored. */

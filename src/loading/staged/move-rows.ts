@@ -2,17 +2,18 @@
  * Staged rows → the table they are for: one statement for all rows that name the same columns.
  */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
-import { queryInCallersPath } from '../postgres/search-path.ts';
-import type { Statement } from '../postgres/sql.ts';
+import { AppError } from '../../errors.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import type { Statement } from '../../postgres/sql.ts';
 import {
   isBrokenReference,
   isDeadlock,
   isFailureOfExpression,
   isRefusalOfData,
   isRefusalOfInput,
-} from '../postgres/sqlstate.ts';
-import type { LoadColumn } from '../tables/load-column.ts';
+} from '../../postgres/sqlstate.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import { isStagedAsText } from '../target-columns.ts';
 import {
   analyzeStagingTable,
   analyzeSurplusTable,
@@ -37,8 +38,7 @@ import {
   shapeOfRow,
   takeTurn,
   typedStagingTable,
-} from '../tables/staging.ts';
-import { isStagedAsText } from './target-columns.ts';
+} from './staging-table.ts';
 
 /** More different sets of columns than this in one upload, and moving them one set at a time takes too long. */
 export const maxStagedShapes = 200;
