@@ -6,8 +6,8 @@
  * once is refused. This holds for every request, also if nothing reads its body.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { AppError } from '../errors.ts';
+import { stopParser } from './stop-parser.ts';
 
 /** Chunks below this size are gathered. */
 const smallChunkBytes = 1024;
@@ -37,14 +37,14 @@ export function guardChunkedBodies(
         `The body comes in too many tiny chunks: more than ${maxTinyChunks} at once, of fewer than ${minMeanBytes} bytes on average. Send larger chunks, or the body with Content-Length.`,
       );
       refusals.set(request, error);
-      stopParser(request);
+      stopParser(request.socket, () => {});
       if (!response.headersSent) answer(error, request, response);
       request.destroy();
     };
     // Node reads on after an answer, and no longer passes on what it reads.
     response.once('finish', () => {
       if (request.complete) return;
-      stopParser(request);
+      stopParser(request.socket, () => {});
       request.destroy();
     });
     const body = new ChunkedBody(request, request.push.bind(request), refuse);
@@ -55,24 +55,6 @@ export function guardChunkedBodies(
 /** Why the request was refused because of its chunks; undefined: it was not. */
 export function refusalOf(request: IncomingMessage): AppError | undefined {
   return refusals.get(request);
-}
-
-/**
- * Keeps the parser from calling JavaScript for what is left of the bytes that were read: up to 10,000 chunks, which would
- * take five times as long as those before. Node has no method for this. Its parser skips a callback that is no function.
- *
- * The parser serves another connection later, so it gets its callback back. It is given free after the phase of the event
- * loop in which `setImmediate` runs, when the connection has closed.
- */
-function stopParser({ socket }: IncomingMessage): void {
-  const { parser } = socket as Socket & { parser?: Record<string, unknown> | null };
-  for (const [index, callback] of Object.entries(parser ?? {})) {
-    if (typeof callback !== 'function' || callback.name !== 'parserOnBody') continue;
-    parser![index] = null;
-    setImmediate(() => {
-      parser![index] = callback;
-    });
-  }
 }
 
 const refusals = new WeakMap<IncomingMessage, AppError>();

@@ -2,7 +2,13 @@
  * The HTTP server: what is the same for every request. Each endpoint is one file of `routes/`.
  */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
@@ -17,6 +23,7 @@ import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { registerOpenApi } from './openapi.ts';
+import { closeAfterAnswers, inTurn, lingerBytes, lingerMs } from './pipelined-requests.ts';
 import {
   asAppError,
   prepareProblem,
@@ -34,11 +41,9 @@ import { inspectExcelRoute } from './routes/inspect-excel.ts';
 import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
 
-/** A body of an answered request is still read up to this, so that a client in the middle of sending sees the answer. */
-const lingerBytes = 16 * 1024 * 1024;
-const lingerMs = 3_000;
-
-const headersTimeoutMs = 20_000;
+const headersTimeout = 20_000;
+/** Uploads may last for hours; what a body must bring in a time bounds them. */
+const requestTimeout = 0;
 
 /** Of every answer: a browser takes it for nothing but what it is, and tells other sites nothing of its URL. */
 const securityHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
@@ -53,14 +58,14 @@ export interface TableServer {
 }
 
 export async function buildServer(context: HttpContext, log: FastifyBaseLogger): Promise<TableServer> {
+  const running = new RunningRequests();
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     routerOptions: { maxParamLength: 1024 },
-    // Uploads may last for hours; what a body must bring in a time bounds them.
-    requestTimeout: 0,
+    requestTimeout,
     frameworkErrors: (error, request, reply) => {
       // The hooks do not run for a request that Fastify cannot route.
       reply.raw.once('finish', () => logAnswered(request, reply));
@@ -69,13 +74,15 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     },
     clientErrorHandler: answerUnparsable,
     forceCloseConnections: 'idle',
-    // Node's own answer would be no problem document; `refuseWrongHost` gives one.
-    http: { requireHostHeader: false },
+    serverFactory: (handle, { keepAliveTimeout }) => {
+      // Node's own answer to a missing Host would be no problem document; `refuseWrongHost` gives one.
+      const server = createServer({ requireHostHeader: false }, inTurn(running.count(handle)));
+      return Object.assign(server, { keepAliveTimeout, requestTimeout, headersTimeout });
+    },
     // Fastify's own answer would be no problem document; the routes say `shutting-down`.
     return503OnClosing: false,
   });
 
-  app.server.headersTimeout = headersTimeoutMs;
   continueWhenRead(app.server);
   // Node's own answer would be no problem document; `refuseUnknownExpectation` gives one.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -97,7 +104,6 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     refuseUnknownExpectation(request.raw);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
-  const requestsEnded = watchRequests(app, context.stopping);
   closeConnectionsAtTheEnd(app, context);
   closeOverUnreadBodies(app);
   app.setErrorHandler((error, request, reply) => {
@@ -139,27 +145,38 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     inspectExcelRoute(api, context);
   });
   refuseOtherMethods(app, new Map(methodsByPath));
-  return { listen: (place) => app.listen(place), requestsEnded, close: () => app.close() };
+  return {
+    listen: (place) => app.listen(place),
+    requestsEnded: () => running.ended(context.stopping),
+    close: () => app.close(),
+  };
 }
 
 /** Counts the running requests, because Node.js counts connections only, and some of those are idle. */
-function watchRequests(app: FastifyInstance, stopping: AbortSignal): () => Promise<void> {
-  let running = 0;
-  let onNone = (): void => {};
-  app.server.on('request', (_request, response) => {
-    running++;
-    response.once('close', () => {
-      running--;
-      if (running === 0) onNone();
-    });
-  });
-  return async () => {
-    if (running === 0 || stopping.aborted) return;
+class RunningRequests {
+  #running = 0;
+  #onNone = (): void => {};
+
+  /** @returns a handler that counts the requests that it passes on */
+  count(handle: RequestListener): RequestListener {
+    return (request, response) => {
+      this.#running++;
+      response.once('close', () => {
+        this.#running--;
+        if (this.#running === 0) this.#onNone();
+      });
+      handle(request, response);
+    };
+  }
+
+  /** Answers when no request is running, or as soon as `stopping` aborts. */
+  async ended(stopping: AbortSignal): Promise<void> {
+    if (this.#running === 0 || stopping.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    onNone = resolve;
+    this.#onNone = resolve;
     stopping.addEventListener('abort', () => resolve(), { once: true });
     await promise;
-  };
+  }
 }
 
 /** Whatever keeps a connection open must not keep the process alive when it is to end. */
@@ -320,6 +337,7 @@ function answerRefusedBody(error: AppError, _request: IncomingMessage, response:
 function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket): void {
   // Node's own name for the response under way: a second one must not follow the first.
   const { _httpMessage: response } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
+  if (closeAfterAnswers(socket)) return;
   if (!socket.writable || response?.headersSent) {
     socket.destroy();
     return;
