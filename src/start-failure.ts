@@ -2,6 +2,7 @@
  * Why the service cannot start, for the person who starts it: what to change, and no stack where that is known.
  */
 import { ConfigError } from './config.ts';
+import { type Condition, conditionOf } from './postgres/sqlstate.ts';
 
 /** One text; with the stack where the fault must be ours. */
 export function startFailure(error: unknown): string {
@@ -23,9 +24,11 @@ function remedyOf(error: Error): string | undefined {
   const { code = '', syscall, path } = error as Error & SystemFacts;
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
   if (syscall === 'listen') return listenRemedies[code] ?? 'Set HOST and PORT to where it can listen.';
-  const known = databaseRemedies.find(
-    ({ codes, message }) => codes.test(code) && message.test(error.message),
-  );
+  const condition = conditionOf(error);
+  const known = databaseRemedies.find(({ conditions, codes, message }) => {
+    const isOfKind = condition === undefined ? codes?.test(code) : conditions?.includes(condition);
+    return isOfKind && message.test(error.message);
+  });
   if (known !== undefined) return known.remedy;
   if (code !== '' && path !== undefined)
     return `Set DATA_DIR to a folder that can be made and written; it leads to ${path} now.`;
@@ -40,8 +43,10 @@ const listenRemedies: Record<string, string> = {
 };
 
 interface DatabaseRemedy {
-  /** SQLSTATE (PostgreSQL appendix A), or the code of Node.js for sockets and TLS; empty: the driver's own errors. */
-  codes: RegExp;
+  /** Of errors that PostgreSQL or a pooler answers with. */
+  conditions?: Condition[];
+  /** Of errors of Node.js for sockets and TLS; empty: the driver's own errors. */
+  codes?: RegExp;
   message: RegExp;
   remedy: string;
 }
@@ -73,24 +78,24 @@ const databaseRemedies: DatabaseRemedy[] = [
       'The database server has no TLS. Turn it on there, or write sslmode=disable in DATABASE_URL if the network is safe.',
   },
   {
-    codes: /^28000$/,
+    conditions: ['invalid_authorization_specification'],
     message: /pg_hba\.conf.*no encryption/,
     remedy:
       'The database server may want TLS: add sslmode=verify-full to DATABASE_URL, or let this host in with pg_hba.conf.',
   },
   {
-    codes: /^28000$/,
+    conditions: ['invalid_authorization_specification'],
     message: /pg_hba\.conf/,
     remedy: 'Let this host, role and database in with pg_hba.conf on the database server.',
   },
   // The role and the database.
   {
-    codes: /^28000$/,
+    conditions: ['invalid_authorization_specification'],
     message: /not permitted to log ?in/,
     remedy: 'Run ALTER ROLE … LOGIN for the role of DATABASE_URL, or name another role there.',
   },
   {
-    codes: /^(28|08P01$)/,
+    conditions: ['invalid_authorization_specification', 'invalid_password', 'protocol_violation'],
     message: /authentication|password|role/i,
     remedy:
       'Check the user and the password in DATABASE_URL. Special characters in them must be percent-encoded, such as @ as %40.',
@@ -102,29 +107,29 @@ const databaseRemedies: DatabaseRemedy[] = [
       'The database server wants a password. Write it in DATABASE_URL: postgresql://user:password@host:5432/database.',
   },
   {
-    codes: /^(3D000|08P01)$/,
+    conditions: ['invalid_catalog_name', 'protocol_violation'],
     message: /database/,
     remedy: 'Create the database with CREATE DATABASE, or name another one at the end of DATABASE_URL.',
   },
   {
-    codes: /^42501$/,
+    conditions: ['insufficient_privilege'],
     message: /database/,
     remedy: 'Run GRANT CONNECT ON DATABASE … TO … for the role of DATABASE_URL.',
   },
   {
-    codes: /^(53300|08P01)$/,
+    conditions: ['too_many_connections', 'protocol_violation'],
     message: /connection|max_client_conn/,
     remedy:
       'All connections of the server, the role or the pooler are taken. Raise its limit or lower DATABASE_POOL_SIZE; each instance of the service may open that many.',
   },
   {
-    codes: /^08P01$/,
+    conditions: ['protocol_violation'],
     message: /unsupported startup parameter/,
     remedy:
       'A pooler such as PgBouncer refuses a parameter of DATABASE_URL. Remove the parameter from the URL and set it with ALTER ROLE or ALTER DATABASE instead.',
   },
   {
-    codes: /^57P/,
+    conditions: ['admin_shutdown', 'crash_shutdown', 'cannot_connect_now'],
     message: /^/,
     remedy:
       'The database server starts, stops or recovers. Start Tablewright again when it takes connections.',

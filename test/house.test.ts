@@ -1,6 +1,6 @@
 /**
- * The import rule (docs/architecture.md): imports go down only, `sources` and `tables` do not know each other, and no
- * file imports itself by way of others.
+ * The rules of the house that a test can hold (CONTRIBUTING.md): imports go down only, `sources` and `tables` do not know each
+ * other, no file imports itself by way of others, and some kinds of knowledge stand in one file only.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -94,7 +94,59 @@ test('the guard itself tells an upward import and a circle', () => {
   assert.deepEqual(findCircles(new Map(Object.entries(graph))), ['a → b → c → a']);
 });
 
-/** Relative to the project's folder; without the tests and what stands beside them for them alone. */
+const sqlstateFile = 'src/postgres/sqlstate.ts';
+const internalsFile = 'src/postgres/server-internals.ts';
+
+test('SQLSTATEs are written in one file', () => {
+  assert.deepEqual(placesOf(sqlstatesIn, sqlstateFile), []);
+  assert.notDeepEqual(sqlstatesIn(codeOf(read(sqlstateFile))), []);
+});
+
+test('fields of errors that depend on the source code of PostgreSQL are read in one file', () => {
+  assert.deepEqual(placesOf(internalsIn, internalsFile), []);
+  assert.notDeepEqual(internalsIn(codeOf(read(internalsFile))), []);
+});
+
+test('the guard itself sees SQLSTATEs and fields of errors in code, and not in comments', () => {
+  const code = codeOf(`
+/** SQLSTATE '23505' */
+if (error.code === '23505' || /^(22|57P)/.test(code)) return; // '42P01'
+const settings = { shared_buffers: '256MB', XX000: 'internal_error', size: '00042' };
+const { routine, where = '' } = error;
+const c = error.where;
+const name = 'ExecWithCheckOptions';
+`);
+  assert.deepEqual(sqlstatesIn(code), ["'23505'", '/^(22', 'XX000:']);
+  assert.deepEqual(internalsIn(code), ['{ routine,', 'where =', '.where', "'ExecWithCheckOptions'"]);
+});
+
+/** What is found, with the file, in all files of src but one. */
+function placesOf(find: (code: string) => string[], exception: string): string[] {
+  const files = sourceFiles().filter((file) => file !== exception);
+  return files.flatMap((file) => find(codeOf(read(file))).map((found) => `${file}: ${found}`));
+}
+
+/** SQLSTATEs of errors (PostgreSQL, appendix A), and regular expressions over their classes. */
+function sqlstatesIn(code: string): string[] {
+  const errorClass = '(?:0[389A-Z]|[2345][0-9A-Z]|F0|HV|P0|XX)';
+  const whole = `'(?!\\d+[kMGT]B')${errorClass}[0-9A-Z]{3}'|\\b${errorClass}[0-9A-Z]{3}:`;
+  const beginning = `/\\^\\(?${errorClass}(?=[0-9P]*[|)])`;
+  return [...code.matchAll(new RegExp(`${whole}|${beginning}`, 'g'))].map(([found]) => found);
+}
+
+/** The name of the C function that raised an error, its context, and names of C functions. */
+function internalsIn(code: string): string[] {
+  const pattern =
+    /\.(?:routine|where)\b|\{[^{}()]*\broutine\b,?|\bwhere =(?= '')|'(?:Exec|exec_|heap_|Relation)\w+'/g;
+  return [...code.matchAll(pattern)].map(([found]) => found);
+}
+
+/** The text without its comments. */
+function codeOf(text: string): string {
+  return text.replace(/^\s*\/\*.*?\*\//gms, '').replace(/(^|\s)\/\/ .*$/gm, '');
+}
+
+/** Relative to the project's folder; without the tests, but with the helpers of tests that stand beside the source. */
 function sourceFiles(): string[] {
   return globSync('src/**/*.ts', { cwd: root })
     .map((file) => file.replaceAll('\\', '/'))

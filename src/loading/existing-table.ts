@@ -1,11 +1,11 @@
 /**
  * A table that stands and is the definition: rows are added to it, or it is emptied first.
  */
-import { type ClientBase, DatabaseError } from 'pg';
+import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
-import { isUndefinedTable } from '../postgres/sqlstate.ts';
+import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../postgres/sqlstate.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
@@ -91,14 +91,9 @@ async function lockTable(client: ClientBase, statement: string): Promise<void> {
   try {
     await queryInCallersPath(client, statement);
   } catch (error) {
-    if (!isUndefinedTable(error) && !isOtherObject(error)) throw error;
+    if (!isUndefinedTable(error) && !isOtherKindOfObject(error)) throw error;
     throw droppedMeanwhile(error);
   }
-}
-
-/** What has the name now is a sequence, an index or a type. A view can be locked. */
-function isOtherObject(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '42809';
 }
 
 function droppedMeanwhile(cause?: unknown): AppError {
@@ -113,7 +108,7 @@ async function add(client: ClientBase, relation: string, columns: InferredColumn
   try {
     await queryInCallersPath(client, `ALTER TABLE ${relation} ${additions.join(', ')}`);
   } catch (error) {
-    if (!(error instanceof DatabaseError) || !takesNoColumn.has(error.code ?? '')) throw error;
+    if (!isRefusalOfColumn(error)) throw error;
     const detail = `PostgreSQL adds no column to this table: ${error.message}.`;
     throw wrongParameter('extra_columns', detail, { value: 'add' });
   }
@@ -124,9 +119,6 @@ function typeForSql(type: string): string {
   const isKeyword = /^(boolean|bigint|numeric|double precision|interval|timestamp|time)\b/.test(type);
   return isKeyword ? type : `pg_catalog.${type}`;
 }
-
-/** A partition or a table of a type; a column of that name and of another type in a table that inherits from it. */
-const takesNoColumn = new Set(['42809', '42804']);
 
 /** Tables that inherit from this one keep their rows, as they take none of those that are added; partitions are the table. */
 async function truncateStatement(client: ClientBase, relation: string): Promise<string> {

@@ -7,7 +7,7 @@
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
-import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
+import { conditionOf, isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { Spool } from '../sources/spool.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
@@ -21,7 +21,6 @@ import { findInStaged } from './staged/find-in-staged.ts';
 import {
   findViolations,
   largestKey,
-  notNullViolation,
   type RowPlaces,
   refusedRow,
   refusedStagedRow,
@@ -474,9 +473,9 @@ function keyNotBrought(
 
 /** Whether PostgreSQL refused a row by a rule that could not be looked at; one whose name it chose is among them. */
 function isUnread(error: Error, unread: string[]): boolean {
-  const { constraint, code } = error as { constraint?: string; code?: string };
+  const { constraint } = error as { constraint?: string };
   // NOT NULL is no rule of those that are looked for.
-  if (code === notNullViolation) return true;
+  if (conditionOf(error) === 'not_null_violation') return true;
   return unread.some((name) => name === '' || name === constraint);
 }
 
@@ -486,13 +485,10 @@ async function orElse(problems: Problems, named: Problem, search: () => Promise<
   try {
     await search();
   } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code !== statementTimedOut && !isLackOfPrivilege(error)) throw error;
+    if (conditionOf(error) !== 'query_canceled' && !isLackOfPrivilege(error)) throw error;
   }
   if (problems.count === before) problems.add(named);
 }
-
-const statementTimedOut = '57014';
 
 async function stageShape(client: ClientBase, shapes: Shapes, columns: readonly number[]): Promise<void> {
   await queryInCallersPath(client, beginShape(shapes.numberOf(columns)).text);

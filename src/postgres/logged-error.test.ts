@@ -5,7 +5,10 @@ import { AppError } from '../errors.ts';
 import { loggedError } from './logged-error.ts';
 
 function databaseError(fields: Partial<pg.DatabaseError>): pg.DatabaseError {
-  return Object.assign(new pg.DatabaseError(fields.message ?? '', 0, 'error'), fields);
+  return Object.assign(new pg.DatabaseError(fields.message ?? '', 0, 'error'), {
+    severity: 'ERROR',
+    ...fields,
+  });
 }
 
 test('names and codes are kept, values are not', () => {

@@ -2,7 +2,7 @@
  * What of an error stands in the log: enough to find it, and no value of a caller's. PostgreSQL's messages and contexts
  * can hold such values (`COPY orders, line 3, column name: "…"`), and so can the problems of an `AppError`.
  */
-import pg from 'pg';
+import { isDatabaseError, saysNamesOnly } from './sqlstate.ts';
 
 export interface LoggedError {
   type: string;
@@ -36,19 +36,9 @@ export function loggedError(thrown: unknown): LoggedError {
     const value = (thrown as unknown as Record<string, unknown>)[fact];
     if (value !== undefined) logged[fact] = value;
   }
-  if (!(thrown instanceof pg.DatabaseError) || speaksOfNamesOnly(thrown)) logged.message = thrown.message;
+  if (!isDatabaseError(thrown) || saysNamesOnly(thrown)) logged.message = thrown.message;
   const calls = thrown.stack?.indexOf('\n    at ') ?? -1;
   if (calls >= 0) logged.stack = thrown.stack!.slice(calls + 1);
   if (thrown.cause !== undefined) logged.cause = loggedError(thrown.cause);
   return logged;
-}
-
-/**
- * Messages of these classes (PostgreSQL appendix A) name objects, states and resources. What a function or a trigger of
- * the database's owner raises, under whatever code, may say anything.
- */
-const classesOfNames = /^(08|0A|25|26|28|3[BDF]|40|42|5[3-8]|XX)/;
-
-function speaksOfNamesOnly({ code, routine }: pg.DatabaseError): boolean {
-  return code !== undefined && classesOfNames.test(code) && routine !== 'exec_stmt_raise';
 }

@@ -10,21 +10,23 @@ export type Query = string | Statement;
  * Sends all of them before the first is answered (PostgreSQL 54.2.4, "Pipelining"). Each is still on its own: where one
  * fails, those after it are run all the same, and fail in their turn inside a transaction. The connection must be idle.
  *
- * @param onLast called when all but the last have been answered
+ * @param onLast called when all but the last have been answered, with whether all of these succeeded
  * @returns their results, in order
  * @throws the first error, when all have been answered
  */
 export async function pipeline(
   client: ClientBase,
   queries: Query[],
-  onLast: () => void = () => {},
+  onLast: (haveSucceeded: boolean) => void = () => {},
 ): Promise<QueryResult[]> {
   // Not for good: a COPY could not be sent then.
   setPipelining(client, true);
   const sent = queries.map((query) =>
     client.query(typeof query === 'string' ? query : toQuery(client, query)),
   );
-  Promise.allSettled(sent.slice(0, -1)).then(onLast);
+  Promise.allSettled(sent.slice(0, -1)).then((answers) =>
+    onLast(answers.every(({ status }) => status === 'fulfilled')),
+  );
   const answers = await Promise.allSettled(sent);
   setPipelining(client, false);
   return answers.map((answer) => {

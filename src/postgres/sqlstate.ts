@@ -1,11 +1,20 @@
 /**
- * PostgreSQL's errors → the catalogue's, in one table (PostgreSQL appendix A).
+ * What each SQLSTATE means for the service (PostgreSQL appendix A). No other file has a SQLSTATE in it: they ask the functions
+ * below, or for PostgreSQL's own name of the condition.
  *
- * What is not in it is a fault of ours (a syntax error, say) and stays as it is: 500, with the detail in the log only.
+ * `toAppError` turns PostgreSQL's errors into those of the catalogue. An error that the table does not have, such as a syntax
+ * error, is a mistake of the service: it is answered with 500, and the log has the detail.
  */
 
-import pg from 'pg';
+import type { DatabaseError } from 'pg';
 import { AppError, type ErrorCode } from '../errors.ts';
+import {
+  isChangeOfCatalogue,
+  isLackOfTemporary,
+  isMalformedHstore,
+  isOfFunction,
+  isRaised,
+} from './server-internals.ts';
 
 interface Rule {
   code: ErrorCode;
@@ -13,7 +22,7 @@ interface Rule {
    * For the caller. Of the error only names of tables, columns and constraints are told, never SQL, never a value; and
    * the message where it is the words of the table's owner, or names nothing but privileges, objects and features.
    */
-  detail: string | ((error: pg.DatabaseError) => string);
+  detail: string | ((error: DatabaseError) => string);
 }
 
 const unreachable: Rule = {
@@ -21,6 +30,7 @@ const unreachable: Rule = {
   detail: 'The database cannot be reached; try again later.',
 };
 
+/** A standby, or a server that an administrator has set to read only. */
 const takesNoChanges: Rule = {
   code: 'database-unavailable',
   detail: 'The database takes no changes at present.',
@@ -163,6 +173,48 @@ export const sqlstateRules: Record<string, Rule> = {
   '39': failedFunction,
 };
 
+/** PostgreSQL's names of the conditions that single decisions of the service depend on. */
+const conditions = {
+  '08P01': 'protocol_violation',
+  '0A000': 'feature_not_supported',
+  '0LP01': 'invalid_grant_operation',
+  '21000': 'cardinality_violation',
+  '22001': 'string_data_right_truncation',
+  '22003': 'numeric_value_out_of_range',
+  '22008': 'datetime_field_overflow',
+  '22023': 'invalid_parameter_value',
+  '22026': 'string_data_length_mismatch',
+  '22P02': 'invalid_text_representation',
+  '23502': 'not_null_violation',
+  '23503': 'foreign_key_violation',
+  '23505': 'unique_violation',
+  '23514': 'check_violation',
+  '28000': 'invalid_authorization_specification',
+  '28P01': 'invalid_password',
+  '3D000': 'invalid_catalog_name',
+  '40P01': 'deadlock_detected',
+  '42501': 'insufficient_privilege',
+  '42704': 'undefined_object',
+  '42710': 'duplicate_object',
+  '42804': 'datatype_mismatch',
+  '42809': 'wrong_object_type',
+  '42846': 'cannot_coerce',
+  '42883': 'undefined_function',
+  '42P01': 'undefined_table',
+  '42P07': 'duplicate_table',
+  '53300': 'too_many_connections',
+  '54000': 'program_limit_exceeded',
+  '54001': 'statement_too_complex',
+  '55P03': 'lock_not_available',
+  '57014': 'query_canceled',
+  '57P01': 'admin_shutdown',
+  '57P02': 'crash_shutdown',
+  '57P03': 'cannot_connect_now',
+  XX000: 'internal_error',
+} as const;
+
+export type Condition = (typeof conditions)[keyof typeof conditions];
+
 /** Every class that PostgreSQL itself knows (appendix A); a code of another one is somebody's own. */
 const knownClasses = new Set(
   '00 01 02 03 08 09 0A 0B 0F 0L 0P 0Z 10 20 21 22 23 24 25 26 27 28 2B 2D 2F 34 38 39 3B 3D 3F 40 42 44 53 54 55 57 58 72 F0 HV P0 XX'.split(
@@ -170,116 +222,164 @@ const knownClasses = new Set(
   ),
 );
 
-/** Node's errors of the connection's socket, and pg's own, which have a message alone. */
+/** Classes of what a value or a name in a statement can cause: data, integrity, syntax, access, and limits such as the depth of JSON. */
+const classesOfStatements = /^(0A|22|23|38|39|42|44|54|P0)/;
+
+/** Classes whose messages name objects, states and resources, and contain no values of rows. */
+const classesOfNames = /^(08|0A|25|26|28|3[BDF]|40|42|5[3-8]|XX)/;
+
+/** Codes of Node.js for the connection's socket. */
 const socketCodes = new Set(
   'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
 );
+/** The driver's own errors have a message only. */
 const driverMessages =
   /^(Connection terminated|timeout expired$|Client (was closed|has encountered a connection error)|The server does not support SSL|Cannot use a pool after)/;
 const poolExhausted = 'timeout exceeded when trying to connect';
 
 const retryAfterSeconds = 5;
 
-/** PostgreSQL's and its connection's errors as `AppError`s; everything else as it is. */
+/** Turns errors of PostgreSQL and of the connection to it into `AppError`s, and returns everything else unchanged. */
 export function toAppError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
-  if (error instanceof pg.DatabaseError) {
+  if (isDatabaseError(error)) {
     const rule = ruleFor(error);
-    if (rule === undefined) return error;
-    return appError(rule.code, typeof rule.detail === 'string' ? rule.detail : rule.detail(error), error);
+    return rule === undefined ? error : appErrorOf(rule, error);
   }
   if (error.message === poolExhausted) {
     return appError('database-busy', 'All connections to the database are in use; try again later.', error);
   }
-  if (isConnectionError(error)) return appError(unreachable.code, unreachable.detail as string, error);
+  if (isConnectionError(error)) return appErrorOf(unreachable, error as DatabaseError);
   return error;
 }
 
-/** Whether PostgreSQL refused rows for what is in them; then it is worth looking for the cell at fault. */
-export function isRefusalOfData(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && ruleFor(error)?.code === 'invalid-data';
+/** PostgreSQL's errors have a severity beside their SQLSTATE. Errors of Node.js have codes too, and some have five letters. */
+export function isDatabaseError(error: unknown): error is DatabaseError {
+  return error instanceof Error && 'severity' in error;
+}
+
+/** The SQLSTATE of an error of PostgreSQL, to be compared with that of another error; undefined: another kind of error. */
+export function sqlstateOf(error: unknown): string | undefined {
+  return isDatabaseError(error) ? error.code : undefined;
+}
+
+/** PostgreSQL's name of the error's condition; undefined: no decision depends on it, or it is another kind of error. */
+export function conditionOf(error: unknown): Condition | undefined {
+  return (conditions as Record<string, Condition>)[sqlstateOf(error) ?? ''];
+}
+
+/** Whether PostgreSQL refused rows for what is in them. Then it is worth searching for the cells at fault. */
+export function isRefusalOfData(error: unknown): error is DatabaseError {
+  return isDatabaseError(error) && ruleFor(error)?.code === 'invalid-data';
 }
 
 /**
- * The same of statements that turn text into values: besides, there the input function of a type may find no such object
- * (`regclass`), a syntax error (`tsquery`, `jsonpath`), or itself not made for it (`pg_node_tree`).
+ * Whether a statement that turns text into values was refused for that text. The input function of a type may also find no such
+ * object (`regclass`), find a syntax error (`tsquery`, `jsonpath`), or not support input at all (`pg_node_tree`).
  */
-export function isRefusalOfInput(error: unknown): error is pg.DatabaseError {
+export function isRefusalOfInput(error: unknown): error is DatabaseError {
   if (isRefusalOfData(error)) return true;
-  if (!(error instanceof pg.DatabaseError)) return false;
-  if (error.code === 'XX000') return hstoreParsers.has(error.routine ?? '');
+  if (!isDatabaseError(error)) return false;
+  if (conditionOf(error) === 'internal_error') return isMalformedHstore(error);
   return /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error);
 }
 
-/** Before PostgreSQL 16, hstore reports malformed text as an internal error. */
-const hstoreParsers = new Set(['parse_hstore', 'get_val']);
-
 /**
- * Whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. Not among these:
- * errors that call for a retry or for a privilege, and internal ones.
+ * Whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. Errors that call for
+ * a retry or for a privilege, and internal errors, are not among these.
  */
-export function isFailureOfExpression(error: unknown): error is pg.DatabaseError {
-  if (!(error instanceof pg.DatabaseError) || error.code?.startsWith('XX')) return false;
+export function isFailureOfExpression(error: unknown): error is DatabaseError {
+  if (!isDatabaseError(error) || error.code?.startsWith('XX')) return false;
   const rule = ruleFor(error);
   return rule !== undefined && !meansTheSame.has(rule.code);
 }
 
+/** Whether a value or a name in the statement may have caused the error. Timeouts, a lost connection and a shutdown are not among these. */
+export function isStatementFault(error: unknown): error is DatabaseError {
+  return classesOfStatements.test(sqlstateOf(error) ?? '');
+}
+
 /** Whether a foreign key has no match, or still has one. */
 export function isBrokenReference(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '23503';
+  return conditionOf(error) === 'foreign_key_violation';
 }
 
 /** Whether PostgreSQL ended one of several transactions that waited for each other. */
 export function isDeadlock(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '40P01';
+  return conditionOf(error) === 'deadlock_detected';
 }
 
-/** Whether a table that the statement itself names does not exist: in contrast to one that a trigger misses. */
-export function isUndefinedTable(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && error.code === '42P01' && !isOfFunction(error);
+/** Whether a table that the statement itself names does not exist. A table that a trigger does not find is another matter. */
+export function isUndefinedTable(error: unknown): error is DatabaseError {
+  return conditionOf(error) === 'undefined_table' && !isOfFunction(error as DatabaseError);
+}
+
+/** Whether an object of another kind has the name: PostgreSQL does not lock or drop it as a table, or grants nothing of that kind on it. */
+export function isOtherKindOfObject(error: unknown): error is DatabaseError {
+  const condition = conditionOf(error);
+  return condition === 'wrong_object_type' || condition === 'invalid_grant_operation';
+}
+
+/** Whether a name that the statement gives is in use, or another session gives it at this moment. */
+export function isNameClash(error: unknown): error is DatabaseError {
+  const condition = conditionOf(error);
+  if (condition === 'duplicate_table' || condition === 'duplicate_object') return true;
+  return condition === 'unique_violation' && (error as DatabaseError).schema === 'pg_catalog';
+}
+
+/**
+ * Whether PostgreSQL came upon a change of its catalogue by another session: a second row for the same object, or an object
+ * that no longer exists.
+ */
+export function isCatalogueRace(error: unknown): error is DatabaseError {
+  if (!isDatabaseError(error) || isRaised(error)) return false;
+  const condition = conditionOf(error);
+  if (condition === 'unique_violation') return error.schema === 'pg_catalog';
+  return condition === 'internal_error' && isChangeOfCatalogue(error);
+}
+
+/** Whether a table takes no new column: a partition or a table of a type, or one whose heir has such a column of another type. */
+export function isRefusalOfColumn(error: unknown): error is DatabaseError {
+  const condition = conditionOf(error);
+  return condition === 'wrong_object_type' || condition === 'datatype_mismatch';
 }
 
 /** Whether the role may not do or see something. */
 export function isLackOfPrivilege(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '42501';
+  return conditionOf(error) === 'insufficient_privilege';
 }
 
-function ruleFor(error: pg.DatabaseError): Rule | undefined {
+/** Whether SET ROLE was refused: no such role, or the service is not a member of it. */
+export function isUnusableRole(error: unknown): boolean {
+  return isLackOfPrivilege(error) || conditionOf(error) === 'invalid_parameter_value';
+}
+
+/** Whether the error's message contains names of objects and no values. What a function raises may say anything. */
+export function saysNamesOnly(error: DatabaseError): boolean {
+  return classesOfNames.test(error.code ?? '') && !isRaised(error);
+}
+
+/** The answer of a database that can be read and not written. */
+export function readOnlyDatabase(cause: DatabaseError): AppError {
+  return appErrorOf(takesNoChanges, cause);
+}
+
+function ruleFor(error: DatabaseError): Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
   if (isCatalogueRace(error)) return changedMeanwhile;
-  if (isOfStandby(error)) return takesNoChanges;
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
-  // XX is a fault, raised or not.
+  // An internal error is a mistake of the service or of PostgreSQL, even if a function raises it.
   if (isOfFunction(error) && !code.startsWith('XX')) {
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
     if (isRaised(error)) return refusedByFunction;
-    // A table that a function does not find, say, is not the one of the request.
+    // A table that a function does not find, for example, is not the table of the request.
     return stated?.code === 'invalid-data' ? stated : failedFunction;
   }
   return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
 }
 
-/** Internal messages of PostgreSQL are never translated. */
-const raceMessages =
-  /^(cache lookup failed for|could not open relation with OID|could not find tuple for|tuple (concurrently|already) |relation \d+ (has been )?deleted)/;
-
-/**
- * Whether PostgreSQL came upon a change of its catalogue by another session: a second row for the same object, or an object
- * that is no longer there (XX000, internal_error).
- */
-function isCatalogueRace(error: pg.DatabaseError): boolean {
-  if (isRaised(error)) return false;
-  if (error.code === '23505') return error.schema === 'pg_catalog';
-  return error.code === 'XX000' && raceMessages.test(error.message);
-}
-
-/** BEGIN READ WRITE on a standby: feature_not_supported, and not read_only_sql_transaction as of other statements. */
-function isOfStandby({ code, routine }: pg.DatabaseError): boolean {
-  return code === '0A000' && routine === 'call_bool_check_hook';
-}
-
-/** Whoever raises them: try again, or ask for a privilege. */
+/** These mean the same if a function raises them: retry, or ask for a privilege. */
 const meansTheSame = new Set<ErrorCode>([
   'permission-denied',
   'write-conflict',
@@ -287,30 +387,15 @@ const meansTheSame = new Set<ErrorCode>([
   'database-unavailable',
 ]);
 
-/** RAISE, in the source of PL/pgSQL. */
-function isRaised(error: pg.DatabaseError): boolean {
-  return error.routine === 'exec_stmt_raise';
-}
-
-/**
- * Whether the error arose within a function. The context then has a line with the function's language, somewhere in it:
- * "PL/pgSQL function f() line 1 at RAISE", "función PL/pgSQL …", "SQL-Funktion …". What is in quotes is text of queries.
- */
-function isOfFunction(error: pg.DatabaseError): boolean {
-  if (isRaised(error)) return true;
-  const lines = (error.where ?? '').replace(/"[^"]*"/g, '').split('\n');
-  return lines.some((line) => !line.startsWith('COPY ') && /\bPL\/|\bSQL\b/.test(line));
-}
-
 /**
  * PostgreSQL's message names the object and not always the privilege ("permission denied for table orders"). Row-level
  * security has the same SQLSTATE.
  */
-function lackOfPrivilege({ message, routine }: pg.DatabaseError): string {
-  if (routine === 'InitTempTableNamespace') {
-    return 'The role that this request runs under lacks the privilege TEMPORARY on the database. It is needed for on_conflict, for types that PostgreSQL reads from text, and for comparing a definition with a table that stands.';
+function lackOfPrivilege(error: DatabaseError): string {
+  if (isLackOfTemporary(error)) {
+    return 'The role that this request runs under lacks the privilege TEMPORARY on the database. It is needed for on_conflict, for types that PostgreSQL reads from text, and for comparing a definition with an existing table.';
   }
-  return `The role that this request runs under lacks a privilege in PostgreSQL: ${message}.`;
+  return `The role that this request runs under lacks a privilege in PostgreSQL: ${error.message}.`;
 }
 
 function isConnectionError(error: Error): boolean {
@@ -323,19 +408,23 @@ function isConnectionError(error: Error): boolean {
   return driverMessages.test(error.message);
 }
 
+function appErrorOf({ code, detail }: Rule, cause: DatabaseError): AppError {
+  return appError(code, typeof detail === 'string' ? detail : detail(cause), cause);
+}
+
 function appError(code: ErrorCode, detail: string, cause: Error): AppError {
-  const isPassing = code === 'database-busy' || code === 'database-unavailable' || code === 'storage-full';
+  const isTemporary = code === 'database-busy' || code === 'database-unavailable' || code === 'storage-full';
   return new AppError(code, detail, {
     cause,
-    ...(isPassing && { headers: { 'retry-after': String(retryAfterSeconds) } }),
+    ...(isTemporary && { headers: { 'retry-after': String(retryAfterSeconds) } }),
   });
 }
 
-function inColumn(error: pg.DatabaseError): string {
+function inColumn(error: DatabaseError): string {
   return error.column === undefined ? '' : ` in the column "${error.column}"`;
 }
 
-function ofConstraint(error: pg.DatabaseError): string {
+function ofConstraint(error: DatabaseError): string {
   if (error.constraint === undefined) return inColumn(error);
   return error.table === undefined
     ? ` ("${error.constraint}")`

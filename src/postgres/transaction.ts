@@ -11,6 +11,7 @@ import { breakConnection } from './deadline-client.ts';
 import { noteSession, ownSession } from './own-session.ts';
 import { pipeline, type Query, setPipelining } from './pipeline.ts';
 import type { Statement } from './sql.ts';
+import { conditionOf, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
 import { beginStatements, type TransactionSettings } from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
@@ -121,20 +122,24 @@ async function begin(
   const queries: Query[] = [beginStatements(options, session)];
   if (first !== undefined) queries.push(first);
   const deadline = setTimeout(() => breakConnection(client), beginMs);
-  // What comes with it may wait for locks.
-  const onBegun = (): void => {
-    if (first !== undefined) clearTimeout(deadline);
+  let hasBegun = false;
+  const onLast = (haveSucceeded: boolean): void => {
+    if (first === undefined) return;
+    // The first statement may wait for locks.
+    clearTimeout(deadline);
+    hasBegun = haveSucceeded;
   };
   try {
-    const [began, begun] = await pipeline(client, queries, onBegun);
+    const [began, begun] = await pipeline(client, queries, onLast);
     // A text with several statements has a list of results.
     if (session === undefined) noteSession(client, (began as unknown as pg.QueryResult[]).at(-1)!.rows[0]);
     return begun;
   } catch (error) {
+    if (hasBegun) throw error;
+    // Of a standby: it refuses READ WRITE as a feature that it does not have.
+    if (conditionOf(error) === 'feature_not_supported') throw readOnlyDatabase(error as pg.DatabaseError);
     const { role } = options;
-    // Invalid parameter value: no such role.
-    const { code } = error as { code?: unknown };
-    if (role === undefined || (code !== '22023' && code !== '42501')) throw error;
+    if (role === undefined || !isUnusableRole(error)) throw error;
     throw new AppError(
       'permission-denied',
       `The access token's role "${role}" does not exist or is not open to this service.`,

@@ -1,7 +1,7 @@
 /** Statements that may fail because of what a caller wrote, without losing the transaction. */
-import type { ClientBase, QueryResult } from 'pg';
-import { DatabaseError } from 'pg';
+import type { ClientBase, DatabaseError, QueryResult } from 'pg';
 import type { Statement } from '../postgres/sql.ts';
+import { isStatementFault } from '../postgres/sqlstate.ts';
 
 type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
 
@@ -44,12 +44,4 @@ export async function findFaults<Item, Row>(
     await findFaults(client, items.slice(0, half), toStatement, onSuccess, onFault);
     await findFaults(client, items.slice(half), toStatement, onSuccess, onFault);
   }
-}
-
-/**
- * SQLSTATE classes (PostgreSQL, appendix A) of what a value or a name can cause: data, integrity, syntax, access, and
- * limits such as the depth of a JSON text.
- */
-export function isStatementFault(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && /^(0A|22|23|38|39|42|44|54|P0)/.test(error.code ?? '');
 }

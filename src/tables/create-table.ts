@@ -1,10 +1,10 @@
 /** Creates a table from a definition, or tells where the one that stands differs from it. */
-import { type ClientBase, DatabaseError, type Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import { AppError } from '../errors.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
+import { isNameClash, isStatementFault } from '../postgres/sqlstate.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
 import { inTransaction } from '../postgres/transaction.ts';
-import { isStatementFault } from './attempt.ts';
 import type { TableFacts } from './catalog.ts';
 import { describeRelation, findRelation, lookUpDefinition } from './catalog.ts';
 import { compareDefinition } from './compare-definition.ts';
@@ -212,11 +212,4 @@ export function nameConflict(cause: unknown): AppError {
   const detail =
     'Other sessions created objects at the same moment, with names that this table needs. Send the request again.';
   return new AppError('write-conflict', detail, { cause });
-}
-
-/** `duplicate_table`, `duplicate_object`, or a race for the row of PostgreSQL's own catalogue. */
-export function isNameClash(error: unknown): error is DatabaseError {
-  if (!(error instanceof DatabaseError)) return false;
-  if (error.code === '42P07' || error.code === '42710') return true;
-  return error.code === '23505' && error.schema === 'pg_catalog';
 }

@@ -3,14 +3,20 @@
  * storage parameters and the comments of the one that stands. Readers of that one wait only for these few statements and the commit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientBase } from 'pg';
-import { DatabaseError } from 'pg';
+import type { ClientBase, DatabaseError } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { enterCallersPath, inCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
+import {
+  conditionOf,
+  isCatalogueRace,
+  isNameClash,
+  isOtherKindOfObject,
+  isUndefinedTable,
+} from '../postgres/sqlstate.ts';
 import { describeRelation, type TableFacts } from './catalog.ts';
-import { isNameClash, nameConflict } from './create-table.ts';
+import { nameConflict } from './create-table.ts';
 import type { Naming } from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { isTable, toDescription } from './describe-table.ts';
@@ -22,11 +28,6 @@ const lockTryMs = 50;
 const lockPauseMs = 100;
 /** An automatic VACUUM or ANALYZE that is in the way gets this long to end by itself. */
 const patienceMs = 1000;
-
-const undefinedTable = '42P01';
-/** What has the name is no table: PostgreSQL locks or drops no such object, or grants nothing of the kind. */
-const otherObject = new Set(['42809', '0LP01']);
-const lockNotAvailable = '55P03';
 
 /**
  * @param replacement quoted; the table made aside, whose defaults may use the sequences of the standing one
@@ -104,8 +105,7 @@ export async function swapTable(
       await lock.run(statements);
       return swapped;
     } catch (error) {
-      const code = errorCode(error);
-      if (code === undefinedTable || otherObject.has(code ?? '')) throw droppedMeanwhile(error);
+      if (isUndefinedTable(error) || isOtherKindOfObject(error)) throw droppedMeanwhile(error);
       if (isNameClash(error))
         replacement.table.names = await namesAfterClash(client, replacement, error, tries);
       else if (!isChange(error)) throw error;
@@ -279,7 +279,7 @@ class LockTries {
         ]);
         return;
       } catch (error) {
-        if (errorCode(error) !== lockNotAvailable) throw error;
+        if (conditionOf(error) !== 'lock_not_available') throw error;
         await client.query('ROLLBACK TO SAVEPOINT "lock"; RELEASE SAVEPOINT "lock"');
         tryMs = await this.nextTryMs(error);
       }
@@ -385,22 +385,16 @@ function renames(schema: string, before: ObjectNames, after: ObjectNames): strin
   });
 }
 
-function errorCode(error: unknown): string | undefined {
-  return error instanceof DatabaseError ? error.code : undefined;
-}
-
-/** What the cast of the check says, and `invalid_text_representation`. */
+/** The text that the first statement of the swap casts to an integer if the old table has changed. */
 const changed = 'tablewright: the table changed';
 
-/** Whether the old table is no longer as it was looked at: by our check, or because PostgreSQL came upon the change itself. */
+/** Whether the old table has changed since it was read: that first statement says so, or PostgreSQL came upon the change. */
 function isChange(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return false;
-  if (error.code === '22P02') return error.message.includes(changed);
-  return error.code === 'XX000' && cameUponChange.test(error.message);
+  if (isCatalogueRace(error)) return true;
+  return (
+    conditionOf(error) === 'invalid_text_representation' && (error as DatabaseError).message.includes(changed)
+  );
 }
-
-/** Messages of PostgreSQL that it does not translate. */
-const cameUponChange = /^(tuple concurrently|cache lookup failed|could not open relation with OID)/;
 
 /**
  * An expression whose value changes with everything that the plan of a swap depends on: the rows of the catalogue for the

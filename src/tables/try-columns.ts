@@ -7,6 +7,7 @@ import type { Problem } from '../errors.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteLiteral } from '../postgres/sql.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 import { findFaults } from './attempt.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
@@ -168,28 +169,28 @@ function explain(trial: ColumnTrial, tried: DefaultTrial, error: DatabaseError):
 }
 
 function reasonOf(type: string, error: DatabaseError): string {
-  switch (error.code) {
-    case '22001':
-    case '22026':
+  switch (conditionOf(error)) {
+    case 'string_data_right_truncation':
+    case 'string_data_length_mismatch':
       return `is too long for the type ${type}, or too short where its length is fixed`;
-    case '22008':
+    case 'datetime_field_overflow':
       return `is no date or time that the type ${type} holds; dates are written YYYY-MM-DD`;
-    case '22003':
+    case 'numeric_value_out_of_range':
       return `is out of the range of the type ${type}`;
-    case '23514':
+    case 'check_violation':
       return `violates the check "${error.constraint}" of the type ${type}`;
-    case '42883':
+    case 'undefined_function':
       return 'calls a function that does not take these arguments';
-    case '42846':
-    case '42804':
+    case 'cannot_coerce':
+    case 'datatype_mismatch':
       return `gives a value that does not go into a column of type ${type}`;
-    case '42P01':
-    case '42704':
+    case 'undefined_table':
+    case 'undefined_object':
       return 'names an object that does not exist';
-    case '54000':
-    case '54001':
+    case 'program_limit_exceeded':
+    case 'statement_too_complex':
       return `is too large or too deeply nested for the type ${type}`;
-    case '42501':
+    case 'insufficient_privilege':
       return 'needs a right that the role does not have';
     default:
       return `is not valid for the type ${type}`;

@@ -17,6 +17,8 @@ export interface ServerOptions {
   hostRules?: string;
   /** Files for the cluster's folder, by their names there. */
   files?: Record<string, Buffer>;
+  /** It takes no changes, and has no other role or database than those of the superuser. */
+  isStandby?: boolean;
 }
 
 export interface ThrowAwayServer {
@@ -55,7 +57,9 @@ export async function startThrowAwayServer(
     ],
     asUser,
   );
-  for (const [name, content] of Object.entries(options.files ?? {})) {
+  const files = { ...options.files };
+  if (options.isStandby) files['standby.signal'] = Buffer.alloc(0);
+  for (const [name, content] of Object.entries(files)) {
     const path = join(cluster, name);
     await writeFile(path, content, { mode: 0o600 });
     if (user !== undefined) await chown(path, user.uid, user.gid);
@@ -83,7 +87,8 @@ export async function startThrowAwayServer(
   const url = (role: string, database: string) =>
     `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
   const adminUrl = url('postgres', 'postgres');
-  await provision(adminUrl);
+  if (options.isStandby) await connectWhenReady(adminUrl).then((admin) => admin.end());
+  else await provision(adminUrl);
   return {
     port,
     url: url('tablewright', 'tablewright'),

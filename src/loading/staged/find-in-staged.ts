@@ -2,8 +2,9 @@
  * Which rows in the staging table break a rule of the table that they are for: those that the rows themselves tell, since what
  * PostgreSQL computes, its defaults and triggers come only on the way.
  */
-import { type ClientBase, DatabaseError } from 'pg';
+import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { type Condition, conditionOf } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
 import { findViolations, type RowPlaces } from './find-violations.ts';
 import { type MoveOptions, type Shapes, stagedNames, tryRows } from './move-rows.ts';
@@ -60,15 +61,15 @@ async function isRefused(
   const numbers = ordinals.map((one) => (load.hasDataRowNumbers ? rowNumbers.rowOf(one) : one + 1));
   if (numbers.includes(undefined)) return true;
   const refusal = await tryRows(client, load, shapes, numbers as number[]);
-  return refusal instanceof DatabaseError && refusal.code === refusals[rule.kind];
+  return refusal !== undefined && conditionOf(refusal) === refusals[rule.kind];
 }
 
-/** SQLSTATE, appendix A. */
-const refusals: Partial<Record<RowRule['kind'], string>> = {
-  unique: '23505',
-  'foreign key': '23503',
-  'half reference': '23503',
-  check: '23514',
+/** How PostgreSQL refuses a row that breaks such a rule. */
+const refusals: Partial<Record<RowRule['kind'], Condition>> = {
+  unique: 'unique_violation',
+  'foreign key': 'foreign_key_violation',
+  'half reference': 'foreign_key_violation',
+  check: 'check_violation',
 };
 
 /** Whether rows in the staging table say what a rule asks: those lack what PostgreSQL computes, and what triggers fill in. */

@@ -5,7 +5,15 @@
  */
 import type { ClientBase, QueryResult } from 'pg';
 import type { Problem } from '../../errors.ts';
-import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import {
+  copyLineOf,
+  isSecondUpdate,
+  maxRowsStoredTogether,
+  partitionKeyOf,
+  rowSizes,
+  storesRowsTogether,
+} from '../../postgres/server-internals.ts';
+import { conditionOf, isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import type { LocateCell } from '../../sources/cell-sink.ts';
 import { describeCellProblem, NOT_NULL } from '../cell-problems.ts';
 import { maxListedProblems, type Problems, shortenValue } from '../problems.ts';
@@ -85,17 +93,15 @@ async function readViolations(
 
 /** PostgreSQL's refusal of a row in a COPY, for rules that no query knows (triggers, exclusion, partitions, sizes). */
 export function refusedRow(error: Error, rowsBefore: number, places: RowPlaces): Problem {
-  const { where = '', routine } = error as DatabaseFields;
-  // Functions of triggers stand before it, with lines of their own. The word for "line" is in the server's language.
-  const context = where.split('\n').findLast((line) => line.startsWith('COPY '));
-  const [, line, column] = /^COPY .*?, \S+ (\d+)(?:, \S+ ([^:]+))?/.exec(context ?? '') ?? [];
-  if (line === undefined) return refusal(error, undefined, column, places);
+  const copied = copyLineOf(error);
+  if (copied === undefined) return refusal(error, undefined, undefined, places);
+  const { line, column } = copied;
   // The end of the data counts as a line.
-  const last = Math.min(rowsBefore + Number(line), places.rowNumbers.count) - 1;
+  const last = Math.min(rowsBefore + line, places.rowNumbers.count) - 1;
   const row = places.rowNumbers.rowOf(last);
-  if (routine !== sizeRoutine) return refusal(error, row, column, places);
+  if (!storesRowsTogether(error)) return refusal(error, row, column, places);
   // Rows are stored some at a time: the line is the last one of them.
-  const first = Math.max(rowsBefore, last - maxRowsStoredAtOnce);
+  const first = Math.max(rowsBefore, last - maxRowsStoredTogether);
   const firstRow = places.rowNumbers.rowOf(first);
   if (first === last || firstRow === undefined) return refusal(error, row, column, places);
   const problem = refusal(error, undefined, column, places);
@@ -121,7 +127,7 @@ export async function largestKey(
   places: RowPlaces,
 ): Promise<Problem> {
   let largest: (LargestKey & { rule: RowRule }) | undefined;
-  for (const rule of (error as DatabaseFields).code === tooLarge ? rules : []) {
+  for (const rule of conditionOf(error) === 'program_limit_exceeded' ? rules : []) {
     if (rule.kind !== 'unique') continue;
     const { rows } = await client.query<LargestKey>(findLargestKey(relation, rule));
     if (rows[0] && rows[0].size > (largest?.size ?? 0)) largest = { ...rows[0], rule };
@@ -132,38 +138,20 @@ export async function largestKey(
 
 /** What a `pg.DatabaseError` may have. */
 interface DatabaseFields {
-  code?: string;
-  where?: string;
   column?: string;
   constraint?: string;
-  detail?: string;
-  routine?: string;
 }
 
-export const notNullViolation = '23502';
-/** program_limit_exceeded */
-const tooLarge = '54000';
-
-/** Where PostgreSQL's source refuses a row that is too large, and one that no partition takes. */
-const sizeRoutine = 'RelationGetBufferForTuple';
-const rowSizeRoutines = [sizeRoutine, 'heap_form_tuple', 'raw_heap_insert'];
-const partitionRoutine = 'ExecFindPartition';
-/** The same of a row that one statement would change twice: their keys looked different among the rows sent. */
-const updateRoutine = 'ExecOnConflictUpdate';
+/** One statement would change a row twice, although the keys of the rows that were sent looked different. */
 const sameInTheTable =
   'two rows have the same key in the table: by the default of a column that they do not bring, or by a trigger; send every column of the key, as the table holds it';
-/** PostgreSQL's MAX_BUFFERED_TUPLES (copyfrom.c). */
-const maxRowsStoredAtOnce = 1000;
 
 /** PostgreSQL's words, or ours where these do not say what to do. */
 function messageOf(error: Error): string {
-  const { code, routine } = error as DatabaseFields;
-  if (routine === updateRoutine) return sameInTheTable;
-  // "row is too big: size 32520, maximum size 8160", in the server's language.
-  const sizes =
-    code === tooLarge && rowSizeRoutines.includes(routine ?? '') ? error.message.match(/\d+/g) : null;
-  if (sizes?.length !== 2) return error.message;
-  return `the row has too many values: they take ${sizes[0]} bytes, and PostgreSQL stores a row in at most ${sizes[1]} (long texts apart); load fewer columns, or split them over several tables`;
+  if (isSecondUpdate(error)) return sameInTheTable;
+  const sizes = rowSizes(error);
+  if (sizes === undefined) return error.message;
+  return `the row has too many values: they take ${sizes.size} bytes, and PostgreSQL stores a row in at most ${sizes.max} (long texts apart); load fewer columns, or split them over several tables`;
 }
 
 function refusal(
@@ -172,17 +160,17 @@ function refusal(
   copyColumn: string | undefined,
   places: RowPlaces,
 ): Problem {
-  const { column = copyColumn, constraint, detail = '', routine, code } = error as DatabaseFields;
-  // "Partition key of the failing row contains (k) = (200).", in the server's language.
-  const key = routine === partitionRoutine ? /\((.*)\) = \((.*)\)/s.exec(detail) : null;
-  const name = key ? key[1] : column;
+  const { column = copyColumn, constraint } = error as DatabaseFields;
+  const key = partitionKeyOf(error);
+  const name = key ? key.columns : column;
   const isNamed = constraint === undefined || error.message.includes(`"${constraint}"`);
   const message = messageOf(error);
-  if (code === notNullViolation && name !== undefined) return missingValue(name, row, places);
+  if (conditionOf(error) === 'not_null_violation' && name !== undefined)
+    return missingValue(name, row, places);
   return {
     ...(row !== undefined && { ...places.locate(row, -1, ''), row }),
     ...(name !== undefined && { column: name }),
-    ...(key && { value: shortenValue(key[2]!) }),
+    ...(key && { value: shortenValue(key.values) }),
     code: 'refused-by-postgresql',
     detail: isNamed ? message : `${message} (constraint "${constraint}")`,
   };

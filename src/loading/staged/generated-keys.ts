@@ -4,7 +4,9 @@
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
+import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
+import { conditionOf } from '../../postgres/sqlstate.ts';
 import { findSequence, isTableOrPartition } from '../../tables/catalog.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { shortenValue } from '../problems.ts';
@@ -49,7 +51,7 @@ export async function generatedKey(
   const candidates = isOfAnother ? rule.columns : lacking;
   const numbered = await numberedColumn(client, load, candidates);
   const [column] = rule.columns;
-  const [, value] = keyInDetail(error) ?? [];
+  const value = repeatedKeyOf(error)?.values;
   return {
     ...(row !== undefined && { ...places.locate(row, places.sourceColumn(column!), column!), row }),
     column: rule.columns.join(', '),
@@ -59,13 +61,11 @@ export async function generatedKey(
   };
 }
 
-const uniqueViolation = '23505';
-
 /** The key that the error is about, if it is checked row by row. A partition's index has a name of its own. */
 function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
-  const { code, constraint } = error as { code?: string; constraint?: string };
-  if (code !== uniqueViolation) return undefined;
-  const [columns] = keyInDetail(error) ?? [];
+  if (conditionOf(error) !== 'unique_violation') return undefined;
+  const { constraint } = error as { constraint?: string };
+  const columns = repeatedKeyOf(error)?.columns;
   const keys = rules.filter((rule) => rule.kind === 'unique').filter((rule) => !rule.isDeferrable);
   const named = keys.find(({ name }) => name === constraint);
   return named ?? keys.find((key) => unquoted(key.columns.join(', ')) === unquoted(columns));
@@ -76,13 +76,6 @@ async function isOfTable(client: ClientBase, error: Error, relation: string): Pr
   const { schema, table } = error as { schema?: string; table?: string };
   if (schema === undefined || table === undefined) return false;
   return (await client.query(isTableOrPartition(relation, quoteQualified(schema, table)))).rows[0].answer;
-}
-
-/** "Key (a, b)=(1, 2) already exists.", in the server's language. */
-function keyInDetail(error: Error): [columns: string, values: string] | undefined {
-  const { detail = '' } = error as { detail?: string };
-  const [, columns, values] = /\((.*?)\)=\((.*)\)/s.exec(detail) ?? [];
-  return columns === undefined ? undefined : [columns, values!];
 }
 
 function unquoted(names: string | undefined): string | undefined {

@@ -4,13 +4,16 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../../errors.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import {
+  conditionOf,
   isBrokenReference,
   isDeadlock,
   isFailureOfExpression,
   isRefusalOfData,
   isRefusalOfInput,
+  sqlstateOf,
 } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { isStagedAsText } from '../target-columns.ts';
@@ -241,7 +244,7 @@ export async function findRefusedRow(
   refusal: Refusal,
 ): Promise<number | undefined> {
   // Rows that meet within one statement do not when they are moved one after the other.
-  if (sqlstate(refusal.error) === cardinalityViolation) return undefined;
+  if (conditionOf(refusal.error) === 'cardinality_violation') return undefined;
   const end = (await readCount(client, lastRowNumber)) + 1;
   const attempt = async (shape: number, from: number, to: number): Promise<Error | undefined> => {
     await client.query('SAVEPOINT "part"');
@@ -264,7 +267,7 @@ export async function findRefusedRow(
       else from = middle;
       refused = error ?? refused;
     }
-    return from > 0 && sqlstate(refused) === sqlstate(refusal.error) ? from : undefined;
+    return from > 0 && sqlstateOf(refused) === sqlstateOf(refusal.error) ? from : undefined;
   }
   return undefined;
 }
@@ -335,12 +338,6 @@ export async function checkDeferred(client: ClientBase): Promise<Refusal | undef
   return refusal && { ...refusal, isDeferred: true };
 }
 
-const cardinalityViolation = '21000';
-
-function sqlstate(error: Error): unknown {
-  return (error as { code?: unknown }).code;
-}
-
 /** Whether PostgreSQL refused a row for what is in it, on its way from the staging table. */
 export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
   const isOfData = columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
@@ -363,11 +360,6 @@ async function refusalOf(
     if (!(error instanceof Error) || !isExpected(error)) throw error;
     return { error, isDeferred: false };
   }
-}
-
-/** A row that row-level security forbids: the same SQLSTATE as a missing privilege, but for what is in it. */
-function isPolicyViolation(error: unknown): error is Error {
-  return error instanceof Error && 'routine' in error && error.routine === 'ExecWithCheckOptions';
 }
 
 /** @returns the rows inserted or updated */

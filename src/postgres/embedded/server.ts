@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Log } from '../log.ts';
+import { conditionOf } from '../sqlstate.ts';
 import { programPath } from './binaries.ts';
 import type { Place } from './place.ts';
 import { runProgram, spawnProgram } from './run-program.ts';
@@ -153,8 +154,9 @@ async function becomesReady(child: ChildProcess, port: number, password: string)
       return true;
     } catch (error) {
       const { code } = error as { code?: string };
-      const passing = code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === '57P03';
-      if (!passing || performance.now() > end) {
+      const isStarting =
+        code === 'ECONNREFUSED' || code === 'ECONNRESET' || conditionOf(error) === 'cannot_connect_now';
+      if (!isStarting || performance.now() > end) {
         child.kill('SIGKILL');
         throw new Error(`the embedded PostgreSQL does not take connections: ${(error as Error).message}`, {
           cause: error,

@@ -1,0 +1,113 @@
+/**
+ * What the service knows of PostgreSQL's source code. No documentation promises these names and formats, so a decision
+ * depends on them only if neither the SQLSTATE nor a field of the error tells the cases apart. They stand in this file alone;
+ * server-internals.database.test.ts brings each one about on a real server, and test/matrix/servers.matrix.ts runs it with
+ * the other versions of PostgreSQL. If a new version changes one of them, a message or a place gets less exact.
+ *
+ * `routine` is the C function that raised an error.
+ */
+import type { DatabaseError } from 'pg';
+
+type Fields = Partial<Pick<DatabaseError, 'code' | 'message' | 'routine' | 'where' | 'detail'>>;
+
+/**
+ * Whether RAISE of PL/pgSQL made the error. A function may raise any SQLSTATE, with any message. The message is then written
+ * by the owner of the table for whoever sends rows; messages of PostgreSQL itself may contain values of other people.
+ */
+export function isRaised({ routine }: Fields): boolean {
+  return routine === 'exec_stmt_raise';
+}
+
+/**
+ * Whether the error arose within a function, for example that of a trigger. The SQLSTATE is then about the statements of that
+ * function, not about the statement of the service. The context has one line for each function, with the function's language:
+ * "PL/pgSQL function f() line 1 at RAISE", "función PL/pgSQL …", "SQL-Funktion …". The text in double quotes is that of
+ * queries, and is left out.
+ */
+export function isOfFunction(error: Fields): boolean {
+  if (isRaised(error)) return true;
+  const lines = (error.where ?? '').replace(/"[^"]*"/g, '').split('\n');
+  return lines.some((line) => !line.startsWith('COPY ') && /\bPL\/|\bSQL\b/.test(line));
+}
+
+/** Whether a policy of row-level security forbids the row. A missing privilege has the same SQLSTATE, 42501, and no other mark. */
+export function isPolicyViolation(error: unknown): error is Error {
+  return error instanceof Error && (error as Fields).routine === 'ExecWithCheckOptions';
+}
+
+/** Whether the role may not make temporary tables. The message does not name the privilege, which is that on the database. */
+export function isLackOfTemporary({ routine }: Fields): boolean {
+  return routine === 'InitTempTableNamespace';
+}
+
+/** Whether hstore found malformed text, which it reports as an internal error, XX000, before PostgreSQL 16. */
+export function isMalformedHstore({ routine }: Fields): boolean {
+  return routine === 'parse_hstore' || routine === 'get_val';
+}
+
+/** Messages that PostgreSQL never translates, because they are internal errors (XX000). */
+const raceMessages =
+  /^(cache lookup failed for|could not open relation with OID|could not find tuple for|tuple (concurrently|already) |relation \d+ (has been )?deleted)/;
+
+/** Whether an internal error (XX000) says that another session changed or dropped an object that the statement uses. */
+export function isChangeOfCatalogue({ message = '' }: Fields): boolean {
+  return raceMessages.test(message);
+}
+
+/** Whether ON CONFLICT DO UPDATE found two rows with the same key. A query that returns several rows for one has the same SQLSTATE. */
+export function isSecondUpdate({ routine }: Fields): boolean {
+  return routine === 'ExecOnConflictUpdate';
+}
+
+/** Stores a row, among the last rows of a COPY: see `storesRowsTogether`. */
+const storingRoutine = 'RelationGetBufferForTuple';
+const rowSizeRoutines = [storingRoutine, 'heap_form_tuple', 'raw_heap_insert'];
+
+/**
+ * How many rows COPY collects before it stores them: MAX_BUFFERED_TUPLES of copyfrom.c. The line in the context is that of the
+ * last collected row if storing fails.
+ */
+export const maxRowsStoredTogether = 1000;
+
+/** Whether the error came when COPY stored the rows that it had collected. */
+export function storesRowsTogether({ routine }: Fields): boolean {
+  return routine === storingRoutine;
+}
+
+/**
+ * The sizes in "row is too big: size 32520, maximum size 8160", in any language. Other things that are too large, such as the
+ * entry of an index, have the same SQLSTATE.
+ */
+export function rowSizes({ routine, message = '' }: Fields): { size: string; max: string } | undefined {
+  if (!rowSizeRoutines.includes(routine ?? '')) return undefined;
+  const [size, max, ...more] = message.match(/\d+/g) ?? [];
+  return size === undefined || max === undefined || more.length > 0 ? undefined : { size, max };
+}
+
+/**
+ * The partition key of a row that no partition takes, from "Partition key of the failing row contains (k) = (200).", in any
+ * language. No field of the error names the column.
+ */
+export function partitionKeyOf({
+  routine,
+  detail = '',
+}: Fields): { columns: string; values: string } | undefined {
+  const [, columns, values] = (routine === 'ExecFindPartition' && /\((.*)\) = \((.*)\)/s.exec(detail)) || [];
+  return columns === undefined ? undefined : { columns, values: values! };
+}
+
+/** The key in "Key (a, b)=(1, 2) already exists.", in any language. No field of the error has the columns or their values. */
+export function repeatedKeyOf({ detail = '' }: Fields): { columns: string; values: string } | undefined {
+  const [, columns, values] = /\((.*?)\)=\((.*)\)/s.exec(detail) ?? [];
+  return columns === undefined ? undefined : { columns, values: values! };
+}
+
+/**
+ * The line of a COPY at which PostgreSQL stopped, and the column if it is named, from "COPY t, line 3, column a: …". The word
+ * for "line" is in the server's language. Lines of triggers' functions come before it. No field of the error has the line.
+ */
+export function copyLineOf({ where = '' }: Fields): { line: number; column: string | undefined } | undefined {
+  const context = where.split('\n').findLast((line) => line.startsWith('COPY '));
+  const [, line, column] = /^COPY .*?, \S+ (\d+)(?:, \S+ ([^:]+))?/.exec(context ?? '') ?? [];
+  return line === undefined ? undefined : { line: Number(line), column };
+}
