@@ -6,12 +6,14 @@ import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
 import { type IfExists, loadTable, type OnConflict } from '../loading/load-table.ts';
+import { readText } from '../loading/text-reading/read-text.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { tableErrors, Warnings } from './openapi.ts';
 import { admitTableRequest, schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
+import { textParameters, textReadingOf } from './text-parameters.ts';
 
 export const uploadParameters = {
   schema: schemaParameter,
@@ -38,6 +40,7 @@ export const uploadParameters = {
     description:
       'true: everything is done and checked, and then rolled back. The answer says what would have happened.',
   }),
+  ...textParameters,
 };
 
 const uploadQuery = Type.Object(uploadParameters);
@@ -114,8 +117,10 @@ export async function admitUpload(
   request: FastifyRequest,
   reply: FastifyReply,
   context: HttpContext,
-  query: Pick<UploadQuery, 'schema' | 'if_exists' | 'extra_columns'>,
+  query: UploadQuery,
 ): Promise<TableRequest> {
+  // Refused before the body is read.
+  textReadingOf(query);
   const scope = uploadScope(query.if_exists);
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
   // It changes the definition of the table, whatever the rows turn out to be.
@@ -145,12 +150,13 @@ export async function answerUpload(
   context: HttpContext,
   table: TableRequest,
   query: UploadQuery,
-  input: LoadInput,
+  unread: LoadInput,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { schema, name, grants, signal, transaction } = table;
   const { pool, config } = context;
   const startedAt = performance.now();
+  const input = readText(unread, textReadingOf(query));
   try {
     const loaded = await loadTable(
       { pool, transaction, extraFunctions: config.database.defaultFunctions, limits: config.limits },

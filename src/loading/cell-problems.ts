@@ -3,7 +3,7 @@ import type { ColumnType } from '../tables/load-column.ts';
 /**
  * What can be wrong with one cell: a number on the per-cell path, a code and a sentence for the person who must act.
  *
- * 1 to 7 are the faults that only a source can see, under the numbers they have in sources/cell-kind.ts.
+ * 1 to 9 are the faults that only a source can see, under the numbers they have in sources/cell-kind.ts.
  */
 
 export const REPEATED_KEY = 1;
@@ -13,6 +13,8 @@ export const FORMULA_WITHOUT_VALUE = 4;
 export const SERIAL_OUT_OF_RANGE = 5;
 export const UNREADABLE_CELL = 6;
 export const TEXT_BEHIND_QUOTE = 7;
+export const NOT_IN_NUMBER_FORM = 8;
+export const NOT_IN_DATE_ORDER = 9;
 
 export const NOT_NULL = 10;
 export const NOT_A_BOOLEAN = 11;
@@ -128,6 +130,20 @@ const problems = new Map<number, [code: string, detail: string | ((type: ColumnT
     [
       'text-behind-quote',
       'text stands behind the closing quote: a quote within a quoted field is written twice, as in "say ""five"""',
+    ],
+  ],
+  [
+    NOT_IN_NUMBER_FORM,
+    [
+      'not-in-number-form',
+      'not a number as decimal_sign and thousands_sign say: with decimal_sign=, and thousands_sign=. it is written as in -1.234,5',
+    ],
+  ],
+  [
+    NOT_IN_DATE_ORDER,
+    [
+      'not-in-date-order',
+      'not a date in the order that date_order says: with date_order=dmy it is written as in 21/11/2026, with mdy as in 11/21/2026, with ymd as in 2026/11/21',
     ],
   ],
   [NOT_NULL, ['null-not-allowed', 'a value is needed here']],

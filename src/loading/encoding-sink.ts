@@ -10,7 +10,13 @@
  * goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
 import { ARRAY, NULL, NUMBER, ROUNDED_NUMBER, SERIAL_OUT_OF_RANGE, STRING } from '../sources/cell-kind.ts';
-import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
+import {
+  type CellSink,
+  DATE_VALUE,
+  type LocateCell,
+  NUMBER_VALUE,
+  TEXT_VALUE,
+} from '../sources/cell-sink.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { CellLosses } from './cell-losses.ts';
@@ -103,6 +109,12 @@ export class EncodingSink implements CellSink {
   #out: CopyBuffer;
   #positionOf: Int32Array;
 
+  /** What `original` said last: it is of the cells whose bytes are `#rewritten`. */
+  #rewritten: Buffer | undefined;
+  #original: Buffer = noBytes;
+  #originalStart = 0;
+  #originalEnd = 0;
+
   #row = 0;
   #stamp = 0;
   #isInRow = false;
@@ -149,6 +161,18 @@ export class EncodingSink implements CellSink {
       const row = this.#row > 0 && { row: this.#row };
       this.#problems.add({ ...this.#locate(column, name), ...row, column: name, ...match.problem });
     }
+  }
+
+  wants(column: number): number {
+    const target = this.#targetOf[column]!;
+    return target < 0 ? TEXT_VALUE : valueFor(this.#encoders[target]!.code);
+  }
+
+  original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {
+    this.#rewritten = rewritten;
+    this.#original = bytes;
+    this.#originalStart = start;
+    this.#originalEnd = end;
   }
 
   beginRow(row: number): void {
@@ -356,6 +380,8 @@ export class EncodingSink implements CellSink {
     const { name, type, default: byDefault } = this.#options.targets[target]!.column;
     let place = this.#locate(column, this.#names[column] ?? name);
     let value = end > start || kind === STRING ? shortenBytes(bytes, start, end) : undefined;
+    if (bytes === this.#rewritten)
+      value = shortenBytes(this.#original, this.#originalStart, this.#originalEnd);
     if (kind === ARRAY && isArrayEncoder(this.#encoders[target]!) && faultyElement.depth > 0) {
       if (place.pointer !== undefined) place = { ...place, pointer: place.pointer + faultyElementPath() };
       value = shortenElement(bytes, faultyElement.start, faultyElement.end);
@@ -454,6 +480,25 @@ class Shape {
 function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number): void {
   out.ensure(end - start);
   out.appendRange(source, start, end);
+}
+
+/** Which texts a column of the type takes. */
+function valueFor(code: number): number {
+  switch (code) {
+    case codes.INT2:
+    case codes.INT4:
+    case codes.INT8:
+    case codes.NUMERIC:
+    case codes.FLOAT4:
+    case codes.FLOAT8:
+      return NUMBER_VALUE;
+    case codes.DATE:
+    case codes.TIMESTAMP:
+    case codes.TIMESTAMPTZ:
+      return DATE_VALUE;
+    default:
+      return TEXT_VALUE;
+  }
 }
 
 /** The JSON text of an element, a string without its quotes as everywhere in problems. */

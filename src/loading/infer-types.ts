@@ -39,6 +39,7 @@ import {
   TIMESTAMP_CELL,
 } from './infer/seen.ts';
 import { classifyString } from './infer/string-class.ts';
+import { ALL_FORMS, COMMA_FORMS, type FormHint, TextForms } from './infer/text-forms.ts';
 import { type InferredType, typeOf } from './infer/type-of.ts';
 import { shortenBytes } from './problems.ts';
 
@@ -51,6 +52,10 @@ export interface InferredColumn {
   column: number;
   /** Why a column is text although most of its values, or all before one, have another type. */
   oddity?: Oddity;
+  /** How a request could say that the values of a text column are dates or numbers. */
+  hint?: FormHint;
+  /** Every number with a point may have its points between thousands: `1.234`. */
+  isGroupedByPoint?: boolean;
 }
 
 interface FirstValue {
@@ -88,6 +93,9 @@ export class TypeInference implements CellSink {
   readonly #names: string[] = [];
   /** Per column the union of the classes of seen.ts; `MIXED` or `OTHER` alone once the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
+  /** Per column the forms of text-forms.ts that all values may have. */
+  #forms = new Uint16Array(INITIAL_COLUMNS).fill(ALL_FORMS);
+  readonly #textForms = new TextForms();
   readonly #places: number[] = [];
   /** Per column its first value. */
   readonly #firstValues: (FirstValue | undefined)[] = [];
@@ -112,7 +120,18 @@ export class TypeInference implements CellSink {
   columns(): InferredColumn[] {
     const columns = this.#names.map((name, column) => {
       const oddity = this.#oddValues[column]?.oddity ?? this.#turns[column];
-      return { name, type: typeOf(this.#seen[column]!), column, ...(oddity && { oddity }) };
+      const type = typeOf(this.#seen[column]!);
+      const forms = this.#forms[column]!;
+      const hint = type === 'text' ? this.#textForms.hint(column, forms) : undefined;
+      const isGroupedByPoint = type === 'numeric' && this.#textForms.isGroupedByPoint(forms);
+      return {
+        name,
+        type,
+        column,
+        ...(oddity && { oddity }),
+        ...(hint && { hint }),
+        ...(isGroupedByPoint && { isGroupedByPoint }),
+      };
     });
     return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
   }
@@ -151,19 +170,29 @@ export class TypeInference implements CellSink {
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (kind === NULL) return;
     const seen = this.#seen[column]!;
-    if (seen === OTHER) return;
+    const forms = this.#forms[column]!;
+    if (seen === OTHER && forms === 0) return;
     // In a `numeric` column most numbers need no second look: 6 ns for a cell instead of 19.
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
-    if ((seen & found) === 0 && this.#take(column, seen, found)) {
+    const isNew = (seen & found) === 0;
+    const isPoint = found === EXACT && kind === TEXT && (forms & COMMA_FORMS) !== 0;
+    if (forms !== 0 && (isNew || isPoint || found === OTHER)) {
+      this.#noteForm(column, forms, kind, found, bytes, start, end);
+    }
+    if (seen === OTHER) return;
+    if (isNew && this.#take(column, seen, found)) {
       this.#show(column, seen, found, shortenBytes(bytes, start, end));
     }
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
     const seen = this.#seen[column]!;
-    if (seen === OTHER) return;
+    const forms = this.#forms[column]!;
+    if (seen === OTHER && forms === 0) return;
     const found = classifyMoment(kind);
+    if (forms !== 0) this.#forms[column] = this.#textForms.withClass(forms, found);
+    if (seen === OTHER) return;
     if ((seen & found) === 0 && this.#take(column, seen, found)) {
       const length = formatMoment(kind, days, microseconds);
       this.#show(column, seen, found, momentText.toString('latin1', 0, length));
@@ -179,6 +208,25 @@ export class TypeInference implements CellSink {
 
   drain(): undefined {
     return undefined;
+  }
+
+  /** Leaves of the forms that the column's values may have those that this one may have, too. */
+  #noteForm(
+    column: number,
+    forms: number,
+    kind: number,
+    found: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): void {
+    let left: number;
+    if (found !== OTHER) left = this.#textForms.withClass(forms, found);
+    else if (kind === STRING || kind === TEXT)
+      left = this.#textForms.withText(forms, column, this.#row, bytes, start, end);
+    else left = 0;
+    if (found === EXACT && kind === TEXT) left = this.#textForms.withPoint(left, bytes, start, end);
+    this.#forms[column] = left;
   }
 
   /**
@@ -230,6 +278,9 @@ export class TypeInference implements CellSink {
     const seen = new Uint16Array(capacity);
     seen.set(this.#seen);
     this.#seen = seen;
+    const forms = new Uint16Array(capacity).fill(ALL_FORMS);
+    forms.set(this.#forms);
+    this.#forms = forms;
   }
 }
 

@@ -7,6 +7,7 @@ import type { LocateCell } from '../sources/cell-sink.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
 import type { Oddity } from './infer/odd-values.ts';
+import { type FormHint, isNullWord } from './infer/text-forms.ts';
 import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
 import { shortenValue } from './problems.ts';
 
@@ -30,13 +31,46 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
 
 /** One warning for each column that is text because of a few odd values. */
 export function mixedColumns(columns: InferredColumn[], locate: LocateCell): SourceWarning[] {
-  return columns.flatMap(({ name, column, oddity }): SourceWarning[] => {
-    if (oddity === undefined) return [];
+  return columns.flatMap(({ name, column, oddity, hint }): SourceWarning[] => {
+    if (oddity === undefined || hint !== undefined) return [];
     const { row, value } = oddity.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
-    const detail = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.`;
+    const detail = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.${nullHint(value)}`;
     return [{ code: 'mixed-column', column: name, detail }];
   });
+}
+
+/** Where a word stands for no value, there is a way to say so. */
+function nullHint(value: string): string {
+  return isNullWord(value) ? ` Send null_values=${inQuery(value)} to load this as NULL.` : '';
+}
+
+/** One warning for each column that is text, or a number, and would be of another type or value if text were read as a parameter says. */
+export function otherReadings(columns: InferredColumn[], locate: LocateCell): SourceWarning[] {
+  return columns.flatMap(({ name, column, hint, isGroupedByPoint }): SourceWarning[] => {
+    if (hint !== undefined) {
+      return [{ code: 'other-notation', column: name, detail: explainHint(name, column, hint, locate) }];
+    }
+    if (!isGroupedByPoint) return [];
+    const detail = `Every number with a point in column "${shortenValue(name)}" has three digits behind each point, and the point was read as the decimal sign. If points stand between thousands, send decimal_sign=,&thousands_sign=. to read them.`;
+    return [{ code: 'other-notation', column: name, detail }];
+  });
+}
+
+function explainHint(name: string, column: number, hint: FormHint, locate: LocateCell): string {
+  const { row, value } = hint.first;
+  const place = locate(row, column, name).cell ?? `row ${row}`;
+  const words = hint.nullWords;
+  const except = words.length === 0 ? '' : ` but ${words.map((word) => JSON.stringify(word)).join(', ')}`;
+  const forms = hint.parameters.map(({ looksLike }) => looksLike).join(' or ');
+  const nulls = words.length === 0 ? '' : `&null_values=${words.map(inQuery).join(',')}`;
+  const remedies = hint.parameters.map(({ parameter }) => parameter + nulls).join(' or ');
+  return `Column "${shortenValue(name)}" became text. Every value${except} looks like ${forms}, the first is ${JSON.stringify(shortenValue(value))} in ${place}. Send ${remedies} to read them.`;
+}
+
+/** The word as a part of a query string, with as little escaped as possible. */
+function inQuery(word: string): string {
+  return word.replaceAll(/[^\w./()<>*!~-]/g, encodeURIComponent);
 }
 
 function explainOddity({ type, counts }: Oddity, value: string, place: string): string {

@@ -11,8 +11,10 @@ import type { SheetSummary, SpreadsheetSource } from '../sources/spreadsheet/spr
 import { describeCellProblem } from './cell-problems.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { TypeInference } from './infer-types.ts';
-import { mixedColumns, unfitNames } from './inferred-columns.ts';
+import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
 import { headerProblems, maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
+import { shortYearWarnings } from './text-reading/read-text.ts';
+import { type TextReading, TextReadingSink } from './text-reading/text-reading.ts';
 
 /** So many rows are shown. */
 const shownRows = 20;
@@ -43,18 +45,23 @@ interface SheetSize {
 /**
  * @param openSheet opens the file anew with another sheet chosen
  * @param isSheetChosen the caller said which sheet; if not, the other sheets that have rows are a warning
+ * @param textReading undefined: text is read as it always is
  */
 export async function inspectSpreadsheet(
   chosen: SpreadsheetSource,
   openSheet: (name: string) => Promise<SpreadsheetSource>,
   isSheetChosen: boolean,
+  textReading: TextReading | undefined,
   limits: { maxColumns: number; maxRows: number },
   signal: AbortSignal,
 ): Promise<Inspection> {
   let preview = new Preview(limits, chosen.locate);
-  const refused = await faultOf(() => {
+  let ofText: SourceWarning[] = [];
+  const refused = await faultOf(async () => {
     preview = new Preview(limits, chosen.locate);
-    return chosen.read(preview, signal);
+    const textSink = textReading && new TextReadingSink(preview, textReading);
+    await chosen.read(textSink ?? preview, signal);
+    ofText = textSink ? shortYearWarnings(textSink, chosen) : [];
   });
   if (refused !== undefined) throw nameOtherSheets(chosen, refused);
   const sheets: Inspection['sheets'] = [];
@@ -67,7 +74,7 @@ export async function inspectSpreadsheet(
   const otherNames = others.map(({ name }) => name);
   const ofOthers =
     isSheetChosen || otherNames.length === 0 ? [] : [otherSheetsWarning(chosen.sheet, otherNames)];
-  const warnings = orderWarnings([...ofOthers, ...chosen.warnings, ...preview.warnings]);
+  const warnings = orderWarnings([...ofOthers, ...chosen.warnings, ...ofText, ...preview.warnings]);
   return { sheets, sheet: { name: chosen.sheet, ...preview.result(headerProblems(chosen)), warnings } };
 
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
@@ -126,7 +133,8 @@ class Preview implements CellSink {
   }
 
   get warnings(): SourceWarning[] {
-    return mixedColumns(this.#inference.columns(), this.#locate);
+    const columns = this.#inference.columns();
+    return [...mixedColumns(columns, this.#locate), ...otherReadings(columns, this.#locate)];
   }
 
   /** @param ofHeader problems of header cells */

@@ -17,7 +17,7 @@ import { refuseDependents } from '../tables/replace-table.ts';
 import { ColumnMatcher, type ExtraColumns, looseName } from './column-matching.ts';
 import { openExistingTable } from './existing-table.ts';
 import { type InferredColumn, TypeInference } from './infer-types.ts';
-import { mixedColumns, unfitNames } from './inferred-columns.ts';
+import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
 import type { LoadInput } from './load-input.ts';
 import { type ConflictOption, loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
@@ -146,6 +146,7 @@ export async function loadTable(
         ...ignoredColumns(matcher),
         ...(isNew && input.definition === undefined ? [] : made.map(addedColumn)),
         ...mixedColumns(made, input.locate),
+        ...otherReadings(made, input.locate),
         ...suppressedRows(suppressed),
         ...ownNumbers(target, matcher),
         ...told,

@@ -43,9 +43,26 @@ export interface CellSink {
 
   endRow(): void;
 
+  /**
+   * What the values of a column become, once it was named: `ANY_VALUE`, `TEXT_VALUE`, `NUMBER_VALUE` or `DATE_VALUE`. A sink that does
+   * not say so takes any value.
+   */
+  wants?(column: number): number;
+
+  /** Before a cell with the bytes `rewritten`: the text that they were made from, for the person who is told of a problem with it. */
+  original?(rewritten: Buffer, bytes: Buffer, start: number, end: number): void;
+
   /** Asked between slices of input: a promise when the source must wait for it before it pushes more. */
   drain(): Promise<void> | undefined;
 }
+
+/** What a column's values become: not known yet. */
+export const ANY_VALUE = 0;
+/** Text, or a type that reads its values itself. */
+export const TEXT_VALUE = 1;
+export const NUMBER_VALUE = 2;
+/** A date, with or without a time of day. */
+export const DATE_VALUE = 3;
 
 /** Says where a cell stands in the caller's own terms. `column` is -1 for a whole row. */
 export type LocateCell = (row: number, column: number, name: string) => CellLocation;

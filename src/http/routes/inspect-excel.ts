@@ -9,8 +9,9 @@ import { LocatedProblem, problemResponses, tokenErrors, Warnings } from '../open
 import { queryParser } from '../query.ts';
 import { filePart, spreadsheetErrors, spreadsheetParameters, withSpreadsheet } from '../spreadsheet.ts';
 import { admitRequest } from '../table-request.ts';
+import { textParameters, textReadingOf } from '../text-parameters.ts';
 
-const Query = Type.Object(spreadsheetParameters);
+const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
 
 const Body = Type.Object({ file: filePart }, { title: 'ExcelInspection' });
 
@@ -82,6 +83,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
+      const textReading = textReadingOf(query);
       const admitted = await admitRequest(request, reply, context, 'table:load');
       return withSpreadsheet(
         request,
@@ -94,6 +96,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
             source,
             openSheet,
             query.sheet !== undefined,
+            textReading,
             context.config.limits,
             admitted.signal,
           );

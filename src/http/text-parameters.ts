@@ -1,0 +1,75 @@
+/**
+ * The parameters that say how text is read, the same for JSON strings, text files and text cells of workbooks.
+ */
+import Type, { type Static } from 'typebox';
+import { wrongParameter } from '../errors.ts';
+import type {
+  DateOrder,
+  DecimalSign,
+  TextReading,
+  ThousandsSign,
+} from '../loading/text-reading/text-reading.ts';
+
+export const textParameters = {
+  null_values: Type.Optional(
+    Type.String({
+      description:
+        'Texts that mean NULL, separated by commas, to the letter: `N/A,-`. An empty item stands for the empty text. Default: none.',
+    }),
+  ),
+  date_order: Type.String({
+    enum: ['iso', 'dmy', 'mdy', 'ymd'],
+    default: 'iso',
+    description:
+      'The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates as `2026-11-21` are read under each. `iso`: only those.',
+  }),
+  decimal_sign: Type.String({
+    enum: ['.', ','],
+    default: '.',
+    description: 'The sign before the decimals of a number.',
+  }),
+  thousands_sign: Type.String({
+    enum: ['none', '.', ',', 'space', "'"],
+    default: 'none',
+    description:
+      'The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`.',
+  }),
+  trim: Type.Boolean({
+    default: false,
+    description: 'true: white space around a text is left out.',
+  }),
+};
+
+const textQuery = Type.Object(textParameters);
+export type TextQuery = Static<typeof textQuery>;
+
+const maxNullValues = 100;
+
+/**
+ * @returns undefined: text is read as it always is
+ * @throws AppError `invalid-parameter`
+ */
+export function textReadingOf(query: TextQuery): TextReading | undefined {
+  const { null_values, date_order, decimal_sign, thousands_sign, trim } = query;
+  if (decimal_sign === thousands_sign) {
+    throw wrongParameter('thousands_sign', 'thousands_sign and decimal_sign must not be the same sign.');
+  }
+  const nullValues = null_values?.split(',') ?? [];
+  if (nullValues.length > maxNullValues) {
+    throw wrongParameter('null_values', `null_values has more than ${maxNullValues} items.`);
+  }
+  const isDefault =
+    nullValues.length === 0 &&
+    date_order === 'iso' &&
+    decimal_sign === '.' &&
+    thousands_sign === 'none' &&
+    !trim;
+  if (isDefault) return undefined;
+  return {
+    nullValues,
+    dateOrder: date_order as DateOrder,
+    decimalSign: decimal_sign as DecimalSign,
+    thousandsSign: thousands_sign as ThousandsSign,
+    trim,
+  };
+}

@@ -1,0 +1,227 @@
+/**
+ * Finds text columns whose every value would be a date or a number if the request said how text is read (`date_order`, `decimal_sign`,
+ * `thousands_sign`). Nothing is guessed: a warning names the parameter.
+ *
+ * A column has one bit for each form that all of its values so far may have. Most columns of text lose all bits with their first value.
+ */
+import { NUMBER } from '../../sources/cell-kind.ts';
+import { textKind } from '../../sources/text-kind.ts';
+import {
+  DAY_MONTH_YEAR,
+  MONTH_DAY_YEAR,
+  maxDateBytes,
+  readDate,
+  YEAR_MONTH_DAY,
+} from '../text-reading/date-form.ts';
+import {
+  APOSTROPHE,
+  COMMA,
+  type NumberSigns,
+  POINT,
+  readNumber,
+  SPACE,
+} from '../text-reading/number-form.ts';
+import type { Sighting } from './odd-values.ts';
+import {
+  DATE_CELL,
+  DATE_STRING,
+  EXACT,
+  OTHER,
+  TIMESTAMP_CELL,
+  TIMESTAMP_STRING,
+  TIMESTAMPTZ_STRING,
+  WHOLE,
+} from './seen.ts';
+import { classifyString } from './string-class.ts';
+
+interface DateForm {
+  bit: number;
+  order: number;
+  parameter: string;
+  looksLike: string;
+}
+
+interface NumberForm {
+  bit: number;
+  signs: NumberSigns;
+  parameter: string;
+  looksLike: string;
+}
+
+const dateForms: readonly DateForm[] = [
+  { bit: 1, order: DAY_MONTH_YEAR, parameter: 'date_order=dmy', looksLike: 'day/month/year' },
+  { bit: 2, order: MONTH_DAY_YEAR, parameter: 'date_order=mdy', looksLike: 'month/day/year' },
+  { bit: 4, order: YEAR_MONTH_DAY, parameter: 'date_order=ymd', looksLike: 'year/month/day' },
+];
+
+/** A form that needs fewer parameters stands before one that needs more. */
+const numberForms: readonly NumberForm[] = [
+  numberForm(1 << 3, COMMA, 0, 'decimal_sign=,'),
+  numberForm(1 << 4, POINT, COMMA, 'thousands_sign=,'),
+  numberForm(1 << 5, POINT, SPACE, 'thousands_sign=space'),
+  numberForm(1 << 6, POINT, APOSTROPHE, "thousands_sign='"),
+  numberForm(1 << 7, COMMA, POINT, 'decimal_sign=,&thousands_sign=.'),
+  numberForm(1 << 8, COMMA, SPACE, 'decimal_sign=,&thousands_sign=space'),
+  numberForm(1 << 9, COMMA, APOSTROPHE, "decimal_sign=,&thousands_sign='"),
+];
+
+const DATE_FORMS = 0b111;
+const NUMBER_FORMS = 0b1111111 << 3;
+/** Forms in which `1.5` is not a number, or, grouped as `1.500`, another one. */
+export const COMMA_FORMS = (1 << 3) | (1 << 7) | (1 << 8) | (1 << 9);
+const GROUPED_BY_POINT = 1 << 7;
+/** The column has a value that only these forms read, and not PostgreSQL. */
+const IS_NEEDED = 1 << 15;
+
+export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS;
+
+/** Words that stand for no value, as people and programs write them. Not words that are also names, as `None` alone would be of a person. */
+const nullWords = new Set([
+  'n/a',
+  'na',
+  'n.a.',
+  '#n/a',
+  'nan',
+  'null',
+  '(null)',
+  '<null>',
+  'none',
+  'nil',
+  '-',
+  '--',
+  '---',
+  '.',
+  '?',
+  '\\n',
+  'k.a.',
+  'unknown',
+]);
+const maxNullWordBytes = 7;
+
+/** Whether the text is a word that people and programs write where there is no value: `n/a`. */
+export function isNullWord(text: string): boolean {
+  return nullWords.has(text.trim().toLowerCase());
+}
+
+/** Parameters that would make another type of a text column. */
+export interface FormHint {
+  /** As in a query string; more than one if the values do not tell day and month, or decimals and thousands, apart. */
+  parameters: { parameter: string; looksLike: string }[];
+  /** The first value that is not of PostgreSQL's own form. */
+  first: Sighting;
+  /** The words for no value that stand in the column. */
+  nullWords: string[];
+}
+
+/** Keeps, for the columns of one source, the forms that their values may have. */
+export class TextForms {
+  readonly #first: (Sighting | undefined)[] = [];
+  readonly #nullWords: (string[] | undefined)[] = [];
+  readonly #scratch = Buffer.alloc(256);
+
+  /** What is left of `forms` after a value of the class `found` (seen.ts) that is not an `OTHER`. */
+  withClass(forms: number, found: number): number {
+    switch (found) {
+      case WHOLE:
+      case EXACT:
+        return forms & ~DATE_FORMS;
+      case DATE_STRING:
+      case TIMESTAMP_STRING:
+      case TIMESTAMPTZ_STRING:
+      case DATE_CELL:
+      case TIMESTAMP_CELL:
+        return forms & ~NUMBER_FORMS;
+      default:
+        return 0;
+    }
+  }
+
+  /** What is left of `forms` after the number with a point, `1.5`, of a file whose cells have no types. */
+  withPoint(forms: number, bytes: Buffer, start: number, end: number): number {
+    if ((forms & COMMA_FORMS) === 0) return forms;
+    const isGrouped = this.#reads(GROUPED_BY_POINT, bytes, start, end) && bytes[start] !== 0x30;
+    return forms & ~(isGrouped ? COMMA_FORMS & ~GROUPED_BY_POINT : COMMA_FORMS);
+  }
+
+  /** What is left of `forms` after a text that is of none of PostgreSQL's forms. */
+  withText(forms: number, column: number, row: number, bytes: Buffer, start: number, end: number): number {
+    if (end - start <= maxNullWordBytes) {
+      const word = bytes.toString('utf8', start, end);
+      if (isNullWord(word)) {
+        this.#noteNullWord(column, word);
+        return forms;
+      }
+    }
+    let left = forms & IS_NEEDED;
+    if (end - start <= maxDateBytes) {
+      for (const { bit, order } of dateForms) {
+        if ((forms & bit) !== 0 && this.#readsDate(order, bytes, start, end)) left |= bit;
+      }
+      for (const { bit } of numberForms) {
+        if ((forms & bit) !== 0 && this.#reads(bit, bytes, start, end)) left |= bit;
+      }
+    }
+    if ((left & ~IS_NEEDED) === 0) return 0;
+    // A number that is written as PostgreSQL writes it, in a text of JSON or of a workbook, says nothing about signs.
+    if ((left & IS_NEEDED) === 0 && textKind(bytes, start, end) !== NUMBER) {
+      this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
+      left |= IS_NEEDED;
+    }
+    return left;
+  }
+
+  /** The parameters that would make another type of the text column; undefined: none. */
+  hint(column: number, forms: number): FormHint | undefined {
+    const first = this.#first[column];
+    if ((forms & IS_NEEDED) === 0 || first === undefined) return undefined;
+    const words = this.#nullWords[column] ?? [];
+    const dates = dateForms.filter(({ bit }) => (forms & bit) !== 0);
+    if (dates.length > 0) return { parameters: dates, first, nullWords: words };
+    const numbers = numberForms.filter(({ bit }) => (forms & bit) !== 0);
+    return { parameters: fewest(numbers), first, nullWords: words };
+  }
+
+  /** Whether every number with a point in the column may have points between its thousands. */
+  isGroupedByPoint(forms: number): boolean {
+    return (forms & COMMA_FORMS) === GROUPED_BY_POINT;
+  }
+
+  #noteNullWord(column: number, word: string): void {
+    const words = this.#nullWords[column];
+    if (words === undefined) this.#nullWords[column] = [word];
+    else if (words.length < 5 && !words.includes(word)) words.push(word);
+  }
+
+  #readsDate(order: number, bytes: Buffer, start: number, end: number): boolean {
+    const length = readDate(bytes, start, end, order, this.#scratch);
+    return length > 0 && classifyString(this.#scratch, 0, length) !== OTHER;
+  }
+
+  #reads(bit: number, bytes: Buffer, start: number, end: number): boolean {
+    const form = numberForms.find((candidate) => candidate.bit === bit)!;
+    const length = readNumber(bytes, start, end, form.signs, this.#scratch);
+    return length > 0 && textKind(this.#scratch, 0, length) === NUMBER;
+  }
+}
+
+/** Where no value has a thousands sign, none is named. */
+function fewest(forms: NumberForm[]): NumberForm[] {
+  const alone = forms.filter(({ signs }) => signs.thousands === 0);
+  const withComma = forms.filter(({ signs }) => signs.decimal === POINT && signs.thousands === COMMA);
+  if (alone.length > 0) return [...alone, ...withComma];
+  return forms.slice(0, 1);
+}
+
+function numberForm(bit: number, decimal: number, thousands: number, parameter: string): NumberForm {
+  const decimals = decimal === COMMA ? 'a comma before the decimals' : '';
+  const between = {
+    0: '',
+    [COMMA]: 'a comma',
+    [POINT]: 'a point',
+    [SPACE]: 'a space',
+    [APOSTROPHE]: 'an apostrophe',
+  }[thousands];
+  const groups = between && `${between} between thousands`;
+  const looksLike = `numbers with ${[groups, decimals].filter((part) => part).join(' and ')}`;
+  return { bit, signs: { decimal, thousands }, parameter, looksLike };
+}

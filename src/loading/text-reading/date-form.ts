@@ -1,0 +1,188 @@
+/**
+ * Reads dates whose day, month and year stand in a given order: `21/11/2026`, `11-21-2026`, `21.11.26 2:30 PM`.
+ *
+ * The separator is `/`, `.` or `-`, twice the same, and a `.` may be followed by a space. A year of two digits is read as PostgreSQL reads it (section
+ * B.1 of its documentation): 70 to 99 are of the twentieth century, 00 to 69 of the twenty-first. A time may follow after a space, a
+ * comma and a space, or a `T`.
+ */
+
+export const DAY_MONTH_YEAR = 1;
+export const MONTH_DAY_YEAR = 2;
+export const YEAR_MONTH_DAY = 3;
+
+/** Of the date that `readDate` read last. */
+export const lastDate = { hasShortYear: false };
+
+/** `readDate` writes at most so many bytes. */
+export const maxDateBytes = 64;
+
+const COMMA = 0x2c;
+const PLUS = 0x2b;
+const HYPHEN = 0x2d;
+const POINT = 0x2e;
+const SLASH = 0x2f;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const CAPITAL_T = 0x54;
+const CAPITAL_Z = 0x5a;
+const LOWER = 0x20;
+const SMALL_A = 0x61;
+const SMALL_M = 0x6d;
+const SMALL_P = 0x70;
+
+const FIRST_YEAR_OF_1900 = 70;
+const FRACTION_DIGITS = 9;
+
+/** Where the scan stands. */
+let at = 0;
+
+/**
+ * Writes the date as `2026-11-21`, or with a time as `2026-11-21T14:30:00`, to the beginning of `out`. Whether the calendar has the day is left to
+ * whoever reads that.
+ *
+ * @param order `DAY_MONTH_YEAR`, `MONTH_DAY_YEAR` or `YEAR_MONTH_DAY`
+ * @returns the length written; -1: the text is not a date in this order
+ */
+export function readDate(bytes: Buffer, start: number, end: number, order: number, out: Buffer): number {
+  at = start;
+  const first = readDigits(bytes, end);
+  const firstDigits = at - start;
+  const separator = at < end ? bytes[at]! : 0;
+  if (separator !== SLASH && separator !== POINT && separator !== HYPHEN) return -1;
+  skipSeparator(bytes, end, separator);
+  const secondStart = at;
+  const second = readDigits(bytes, end);
+  const secondDigits = at - secondStart;
+  if (at >= end || bytes[at] !== separator) return -1;
+  skipSeparator(bytes, end, separator);
+  const thirdStart = at;
+  const third = readDigits(bytes, end);
+  const thirdDigits = at - thirdStart;
+
+  const isYearFirst = order === YEAR_MONTH_DAY;
+  const yearDigits = isYearFirst ? firstDigits : thirdDigits;
+  const otherDigits = isYearFirst ? thirdDigits : firstDigits;
+  if (yearDigits !== 4 && yearDigits !== 2) return -1;
+  if (otherDigits === 0 || otherDigits > 2 || secondDigits === 0 || secondDigits > 2) return -1;
+  const writtenYear = isYearFirst ? first : third;
+  const month = order === MONTH_DAY_YEAR ? first : second;
+  const day = order === MONTH_DAY_YEAR ? second : isYearFirst ? third : first;
+  lastDate.hasShortYear = yearDigits === 2;
+  const year =
+    yearDigits === 4 ? writtenYear : writtenYear + (writtenYear < FIRST_YEAR_OF_1900 ? 2000 : 1900);
+
+  writeTwoDigits(out, 0, Math.trunc(year / 100));
+  writeTwoDigits(out, 2, year % 100);
+  out[4] = HYPHEN;
+  writeTwoDigits(out, 5, month);
+  out[7] = HYPHEN;
+  writeTwoDigits(out, 8, day);
+  return at === end ? 10 : readTimeBehind(bytes, end, out);
+}
+
+/** Reads the time behind a date into `out`, from its 11th byte on. Answers the length written, or -1. */
+function readTimeBehind(bytes: Buffer, end: number, out: Buffer): number {
+  if (bytes[at] === CAPITAL_T) {
+    at += 1;
+  } else {
+    if (bytes[at] === COMMA) at += 1;
+    const space = at;
+    while (at < end && bytes[at] === SPACE) at += 1;
+    if (at === space || at === end) return -1;
+  }
+  let hours = readTwoDigits(bytes, end, false);
+  if (hours < 0 || at >= end || bytes[at] !== COLON) return -1;
+  at += 1;
+  const minutes = readTwoDigits(bytes, end, true);
+  if (minutes < 0) return -1;
+  let seconds = 0;
+  let length = 19;
+  if (at < end && bytes[at] === COLON) {
+    at += 1;
+    seconds = readTwoDigits(bytes, end, true);
+    if (seconds < 0) return -1;
+    if (at < end && bytes[at] === POINT) {
+      const point = at;
+      out[length++] = bytes[at++]!;
+      while (at < end && isDigit(bytes[at]!) && at - point <= FRACTION_DIGITS) out[length++] = bytes[at++]!;
+      if (at === point + 1) return -1;
+    }
+  }
+  const half = readHalfOfDay(bytes, end);
+  if (half !== 0) {
+    if (hours === 0 || hours > 12) return -1;
+    hours = (hours % 12) + (half === SMALL_P ? 12 : 0);
+  }
+  out[10] = CAPITAL_T;
+  writeTwoDigits(out, 11, hours);
+  out[13] = COLON;
+  writeTwoDigits(out, 14, minutes);
+  out[16] = COLON;
+  writeTwoDigits(out, 17, seconds);
+  return at === end ? length : readOffset(bytes, end, out, length);
+}
+
+/** Reads AM or PM, in capitals or not, after a space or not: `SMALL_A`, `SMALL_P`; 0: neither stands there. */
+function readHalfOfDay(bytes: Buffer, end: number): number {
+  let letter = at;
+  while (letter < end && bytes[letter] === SPACE) letter += 1;
+  if (letter + 2 !== end || (bytes[letter + 1]! | LOWER) !== SMALL_M) return 0;
+  const half = bytes[letter]! | LOWER;
+  if (half !== SMALL_A && half !== SMALL_P) return 0;
+  at = end;
+  return half;
+}
+
+/** Copies `Z`, `+HH:MM` or `-HH:MM`, which must end the text; `+HH` and `+HHMM` get their minutes and colon. */
+function readOffset(bytes: Buffer, end: number, out: Buffer, written: number): number {
+  let length = written;
+  const sign = bytes[at]!;
+  out[length++] = sign;
+  at += 1;
+  if (sign === CAPITAL_Z) return at === end ? length : -1;
+  if (sign !== PLUS && sign !== HYPHEN) return -1;
+  const hours = readTwoDigits(bytes, end, true);
+  if (hours < 0) return -1;
+  let minutes = 0;
+  if (at < end) {
+    if (bytes[at] === COLON) at += 1;
+    minutes = readTwoDigits(bytes, end, true);
+  }
+  if (minutes < 0 || at !== end) return -1;
+  writeTwoDigits(out, length, hours);
+  out[length + 2] = COLON;
+  writeTwoDigits(out, length + 3, minutes);
+  return length + 5;
+}
+
+function skipSeparator(bytes: Buffer, end: number, separator: number): void {
+  at += 1;
+  if (separator === POINT && at < end && bytes[at] === SPACE) at += 1;
+}
+
+/** The number of up to four digits at `at`; the caller looks at how many there were. */
+function readDigits(bytes: Buffer, end: number): number {
+  const stop = Math.min(end, at + 4);
+  let value = 0;
+  while (at < stop && isDigit(bytes[at]!)) value = value * 10 + (bytes[at++]! - ZERO);
+  return value;
+}
+
+/** The number of two digits, or, where they need not be two, of one; -1: no digit. */
+function readTwoDigits(bytes: Buffer, end: number, mustBeTwo: boolean): number {
+  if (at >= end || !isDigit(bytes[at]!)) return -1;
+  const tens = bytes[at++]! - ZERO;
+  if (at < end && isDigit(bytes[at]!)) return tens * 10 + (bytes[at++]! - ZERO);
+  return mustBeTwo ? -1 : tens;
+}
+
+function writeTwoDigits(out: Buffer, position: number, value: number): void {
+  out[position] = ZERO + Math.trunc(value / 10);
+  out[position + 1] = ZERO + (value % 10);
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= NINE;
+}

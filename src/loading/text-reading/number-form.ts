@@ -1,0 +1,118 @@
+/**
+ * Reads numbers that are written with other signs than PostgreSQL's: `1.234,50`, `1 234,50`, `1'234.50`.
+ *
+ * A thousands sign separates groups of three digits, or, as in India, groups of two before the last three: `12,34,567`. Anything else
+ * is not a number here, so that `1.2345` is never taken for 12345. A space may be any of the spaces that programs write between digits
+ * (U+0020, U+00A0, U+2009, U+202F), an apostrophe also U+2019, a minus sign also U+2212.
+ */
+
+/** The signs as code points; `thousands` 0: none. */
+export interface NumberSigns {
+  decimal: number;
+  thousands: number;
+}
+
+export const COMMA = 0x2c;
+export const POINT = 0x2e;
+export const SPACE = 0x20;
+export const APOSTROPHE = 0x27;
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const CAPITAL_E = 0x45;
+const LOWER = 0x20;
+
+/**
+ * Writes the number in PostgreSQL's form, `-1234.50`, to the beginning of `out`, which holds at least as many bytes as the text.
+ *
+ * @returns the length written; -1: the text is not a number with these signs
+ */
+export function readNumber(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  { decimal, thousands }: NumberSigns,
+  out: Buffer,
+): number {
+  let at = start;
+  let length = 0;
+  if (at < end && (bytes[at] === PLUS || bytes[at] === MINUS)) {
+    if (bytes[at] === MINUS) out[length++] = MINUS;
+    at += 1;
+  } else if (isMinusSign(bytes, at, end)) {
+    out[length++] = MINUS;
+    at += 3;
+  }
+
+  const firstDigit = length;
+  let groupStart = length;
+  /** How many digits the first group and the groups between it and the last one have; 0: no such group yet. */
+  let firstGroup = 0;
+  let innerGroup = 0;
+  let groups = 0;
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte >= ZERO && byte <= NINE) {
+      out[length++] = byte;
+      at += 1;
+      continue;
+    }
+    const signLength = thousands === 0 ? 0 : signLengthAt(bytes, at, end, thousands);
+    if (signLength === 0) break;
+    const digits = length - groupStart;
+    if (digits === 0 || digits > 3) return -1;
+    if (groups === 0) firstGroup = digits;
+    else if (innerGroup !== 0 && innerGroup !== digits) return -1;
+    else innerGroup = digits;
+    groups += 1;
+    groupStart = length;
+    at += signLength;
+  }
+  const wholeDigits = length - firstDigit;
+  if (groups > 0) {
+    // The last group always has three digits; those before it all have three, or all have two.
+    if (length - groupStart !== 3 || innerGroup === 1) return -1;
+    if (innerGroup === 2 && firstGroup === 3) return -1;
+  }
+
+  let fractionDigits = 0;
+  if (at < end && bytes[at] === decimal) {
+    at += 1;
+    out[length++] = POINT;
+    while (at < end && bytes[at]! >= ZERO && bytes[at]! <= NINE) {
+      out[length++] = bytes[at++]!;
+      fractionDigits += 1;
+    }
+    if (fractionDigits === 0) return -1;
+  }
+  if (wholeDigits + fractionDigits === 0) return -1;
+
+  if (at < end && (bytes[at]! | LOWER) === (CAPITAL_E | LOWER)) {
+    out[length++] = bytes[at++]!;
+    if (at < end && (bytes[at] === PLUS || bytes[at] === MINUS)) out[length++] = bytes[at++]!;
+    const exponent = at;
+    while (at < end && bytes[at]! >= ZERO && bytes[at]! <= NINE) out[length++] = bytes[at++]!;
+    if (at === exponent) return -1;
+  }
+  return at === end ? length : -1;
+}
+
+/** How many bytes the thousands sign at `at` has; 0: there is none. */
+function signLengthAt(bytes: Buffer, at: number, end: number, thousands: number): number {
+  const byte = bytes[at]!;
+  if (byte === thousands) return 1;
+  if (thousands === SPACE) {
+    if (byte === 0xc2) return at + 1 < end && bytes[at + 1] === 0xa0 ? 2 : 0;
+    if (byte !== 0xe2 || at + 2 >= end || bytes[at + 1] !== 0x80) return 0;
+    return bytes[at + 2] === 0xaf || bytes[at + 2] === 0x89 ? 3 : 0;
+  }
+  const isRightQuote = byte === 0xe2 && at + 2 < end && bytes[at + 1] === 0x80 && bytes[at + 2] === 0x99;
+  return thousands === APOSTROPHE && isRightQuote ? 3 : 0;
+}
+
+/** U+2212. */
+function isMinusSign(bytes: Buffer, at: number, end: number): boolean {
+  return at + 2 < end && bytes[at] === 0xe2 && bytes[at + 1] === 0x88 && bytes[at + 2] === 0x92;
+}

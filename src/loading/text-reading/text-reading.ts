@@ -1,0 +1,257 @@
+/**
+ * Reads the text of cells as the request says: which words mean NULL, in which order a date is written, which signs a number has.
+ *
+ * This is a sink in front of another sink, so that it is the same for every source, for inference and for loading. Cells that are not text (numbers
+ * and dates of a workbook, numbers of JSON) go through as they are. A text is read as a date or a number only if its column is one, or, while types
+ * are inferred, if it looks like one; a text column keeps the text.
+ */
+import {
+  NOT_IN_DATE_ORDER,
+  NOT_IN_NUMBER_FORM,
+  NULL,
+  NUMBER,
+  STRING,
+  TEXT,
+} from '../../sources/cell-kind.ts';
+import { ANY_VALUE, type CellSink, DATE_VALUE, NUMBER_VALUE } from '../../sources/cell-sink.ts';
+import { textKind } from '../../sources/text-kind.ts';
+import { lastDate, maxDateBytes, readDate } from './date-form.ts';
+import { APOSTROPHE, COMMA, type NumberSigns, POINT, readNumber, SPACE } from './number-form.ts';
+import { trimmedEnd, trimmedStart } from './white-space.ts';
+
+export type DateOrder = 'iso' | 'dmy' | 'mdy' | 'ymd';
+export type DecimalSign = '.' | ',';
+export type ThousandsSign = 'none' | '.' | ',' | 'space' | "'";
+
+/** How the text of cells is read. */
+export interface TextReading {
+  /** Texts that mean NULL; after trimming, if `trim`. */
+  nullValues: readonly string[];
+  dateOrder: DateOrder;
+  decimalSign: DecimalSign;
+  thousandsSign: ThousandsSign;
+  /** White space around a text is left out. */
+  trim: boolean;
+}
+
+/** The sink that reads text as `reading` says and hands the cells on to `inner`. */
+export class TextReadingSink implements CellSink {
+  readonly #inner: CellSink;
+  /** By their length in bytes. */
+  readonly #nullValues: readonly (readonly Buffer[] | undefined)[];
+  readonly #dateOrder: number;
+  readonly #signs: NumberSigns | undefined;
+  readonly #trim: boolean;
+  readonly #names: string[] = [];
+  /** Per column one of cell-sink.ts from `ANY_VALUE` on. */
+  readonly #wanted: number[] = [];
+  /** Per column the first date with a year of two digits. */
+  readonly #shortYears: (ShortYear | undefined)[] = [];
+  #row = 0;
+  #scratch = Buffer.alloc(256);
+
+  constructor(inner: CellSink, reading: TextReading) {
+    this.#inner = inner;
+    this.#nullValues = byLength(reading.nullValues);
+    this.#dateOrder = orders.indexOf(reading.dateOrder);
+    this.#signs = signsOf(reading);
+    this.#trim = reading.trim;
+  }
+
+  /** The first date with a year of two digits of each column that has one. */
+  shortYears(): ShortYear[] {
+    return this.#shortYears.filter((found) => found !== undefined);
+  }
+
+  column(column: number, name: string, place?: number): void {
+    this.#inner.column(column, name, place);
+    this.#names[column] = name;
+    this.#wanted[column] = this.#inner.wants?.(column) ?? ANY_VALUE;
+  }
+
+  beginRow(row: number): void {
+    this.#row = row;
+    this.#inner.beginRow(row);
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (kind === STRING || kind === TEXT) this.#text(column, kind, bytes, start, end);
+    else this.#inner.cell(column, kind, bytes, start, end);
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#inner.moment(column, kind, days, microseconds);
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#inner.fault(column, fault, bytes, start, end);
+  }
+
+  endRow(): void {
+    this.#inner.endRow();
+  }
+
+  drain(): Promise<void> | undefined {
+    return this.#inner.drain();
+  }
+
+  #text(column: number, kind: number, bytes: Buffer, from: number, to: number): void {
+    const start = this.#trim ? trimmedStart(bytes, from, to) : from;
+    const end = this.#trim ? trimmedEnd(bytes, start, to) : to;
+    // A text file cannot tell an empty text from no value.
+    if ((kind === TEXT && start === end) || this.#isNull(bytes, start, end)) {
+      this.#inner.cell(column, NULL, bytes, start, start);
+      return;
+    }
+    switch (this.#wanted[column]) {
+      case ANY_VALUE:
+        this.#value(column, kind, bytes, start, end);
+        return;
+      case NUMBER_VALUE:
+        this.#number(column, kind, bytes, start, end);
+        return;
+      case DATE_VALUE:
+        this.#date(column, kind, bytes, start, end);
+        return;
+      default:
+        this.#inner.cell(column, kind, bytes, start, end);
+    }
+  }
+
+  /** A text of a column whose type is yet to be inferred. */
+  #value(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const dateLength = this.#readDate(bytes, start, end);
+    if (dateLength > 0) {
+      if (lastDate.hasShortYear) this.#noteShortYear(column, bytes, start, end);
+      this.#inner.original?.(this.#scratch, bytes, start, end);
+      this.#inner.cell(column, STRING, this.#scratch, 0, dateLength);
+      return;
+    }
+    if (this.#signs === undefined) {
+      this.#inner.cell(column, kind, bytes, start, end);
+      return;
+    }
+    const length = this.#readNumber(this.#signs, bytes, start, end);
+    if (length > 0 && textKind(this.#scratch, 0, length) === NUMBER) {
+      this.#inner.original?.(this.#scratch, bytes, start, end);
+      this.#inner.cell(column, NUMBER, this.#scratch, 0, length);
+      return;
+    }
+    // What is a number with the usual signs alone, as `1.5` where a comma is the decimal sign, is text.
+    const isOther = kind === TEXT && textKind(bytes, start, end) === NUMBER;
+    this.#inner.cell(column, isOther ? STRING : kind, bytes, start, end);
+  }
+
+  #number(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    // Without a digit it is NaN, Infinity, or no number at all.
+    if (this.#signs === undefined || !hasDigit(bytes, start, end)) {
+      this.#inner.cell(column, kind, bytes, start, end);
+      return;
+    }
+    const length = this.#readNumber(this.#signs, bytes, start, end);
+    if (length < 0) {
+      this.#inner.fault(column, NOT_IN_NUMBER_FORM, bytes, start, end);
+      return;
+    }
+    this.#inner.original?.(this.#scratch, bytes, start, end);
+    this.#inner.cell(column, TEXT, this.#scratch, 0, length);
+  }
+
+  #date(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const length = this.#readDate(bytes, start, end);
+    if (length > 0) {
+      if (lastDate.hasShortYear) this.#noteShortYear(column, bytes, start, end);
+      this.#inner.original?.(this.#scratch, bytes, start, end);
+      this.#inner.cell(column, kind, this.#scratch, 0, length);
+      return;
+    }
+    if (this.#dateOrder > 0 && isDigit(bytes[start]) && !isIsoDate(bytes, start, end)) {
+      this.#inner.fault(column, NOT_IN_DATE_ORDER, bytes, start, end);
+      return;
+    }
+    this.#inner.cell(column, kind, bytes, start, end);
+  }
+
+  /** Reads into `#scratch`. Answers the length, or -1. */
+  #readDate(bytes: Buffer, start: number, end: number): number {
+    if (this.#dateOrder <= 0 || end - start > maxDateBytes) return -1;
+    return readDate(bytes, start, end, this.#dateOrder, this.#scratch);
+  }
+
+  /** Reads into `#scratch`. Answers the length, or -1. */
+  #readNumber(signs: NumberSigns, bytes: Buffer, start: number, end: number): number {
+    if (end - start > this.#scratch.length) this.#scratch = Buffer.alloc(2 * (end - start));
+    return readNumber(bytes, start, end, signs, this.#scratch);
+  }
+
+  #isNull(bytes: Buffer, start: number, end: number): boolean {
+    const candidates = this.#nullValues[end - start];
+    if (candidates === undefined) return false;
+    for (const candidate of candidates) {
+      if (bytes.compare(candidate, 0, candidate.length, start, end) === 0) return true;
+    }
+    return false;
+  }
+
+  #noteShortYear(column: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#shortYears[column] !== undefined) return;
+    this.#shortYears[column] = {
+      column,
+      name: this.#names[column]!,
+      row: this.#row,
+      text: bytes.toString('utf8', start, end),
+      readAs: this.#scratch.toString('latin1', 0, 10),
+    };
+  }
+}
+
+/** A date with a year of two digits, and as what it was read. */
+export interface ShortYear {
+  column: number;
+  name: string;
+  row: number;
+  text: string;
+  readAs: string;
+}
+
+/** At their index: the orders of date-form.ts. */
+const orders: readonly DateOrder[] = ['iso', 'dmy', 'mdy', 'ymd'];
+
+function byLength(texts: readonly string[]): (Buffer[] | undefined)[] {
+  const found: (Buffer[] | undefined)[] = [];
+  for (const text of texts) {
+    const bytes = Buffer.from(text);
+    found[bytes.length] = [...(found[bytes.length] ?? []), bytes];
+  }
+  return found;
+}
+
+const thousandsSigns: Record<ThousandsSign, number> = {
+  none: 0,
+  '.': POINT,
+  ',': COMMA,
+  space: SPACE,
+  "'": APOSTROPHE,
+};
+
+/** undefined: numbers are written with the signs of PostgreSQL. */
+function signsOf({ decimalSign, thousandsSign }: TextReading): NumberSigns | undefined {
+  if (decimalSign === '.' && thousandsSign === 'none') return undefined;
+  return { decimal: decimalSign === ',' ? COMMA : POINT, thousands: thousandsSigns[thousandsSign] };
+}
+
+/** Four digits and a hyphen: `2026-11-21` means the same in every order. */
+function isIsoDate(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start < 8 || bytes[start + 4] !== 0x2d) return false;
+  for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at])) return false;
+  return true;
+}
+
+function hasDigit(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (isDigit(bytes[at])) return true;
+  return false;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}

@@ -1,0 +1,52 @@
+/**
+ * White space at the ends of a text: Unicode's property White_Space, and U+FEFF and U+200B, which programs leave behind and nobody sees.
+ */
+
+/** Where the text begins behind its leading white space; `end` if there is nothing else. */
+export function trimmedStart(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end) {
+    const length = spaceLength(bytes, at, end);
+    if (length === 0) break;
+    at += length;
+  }
+  return at;
+}
+
+/** Where the text ends before its trailing white space. */
+export function trimmedEnd(bytes: Buffer, start: number, end: number): number {
+  let stop = end;
+  while (stop > start) {
+    // A character has at most three bytes here, and its first one is not a continuation byte.
+    let first = stop - 1;
+    while (first > start && stop - first < 3 && (bytes[first]! & 0xc0) === 0x80) first -= 1;
+    if (spaceLength(bytes, first, stop) !== stop - first) break;
+    stop = first;
+  }
+  return stop;
+}
+
+/** How many bytes the white space character at `at` has in UTF-8; 0: another character stands there. */
+function spaceLength(bytes: Buffer, at: number, end: number): number {
+  const first = bytes[at]!;
+  if (first === 0x20 || (first >= 0x09 && first <= 0x0d)) return 1;
+  if (first < 0xc2) return 0;
+  if (first === 0xc2) return at + 1 < end && (bytes[at + 1] === 0xa0 || bytes[at + 1] === 0x85) ? 2 : 0;
+  if (at + 2 >= end) return 0;
+  const rest = (bytes[at + 1]! << 8) | bytes[at + 2]!;
+  switch (first) {
+    case 0xe1:
+      return rest === 0x9a80 ? 3 : 0; // U+1680
+    case 0xe2: {
+      const isSpaceOfWidth = rest >= 0x8080 && rest <= 0x808b; // U+2000 to U+200B
+      const isSeparator = rest === 0x80a8 || rest === 0x80a9 || rest === 0x80af || rest === 0x819f; // U+2028, U+2029, U+202F, U+205F
+      return isSpaceOfWidth || isSeparator ? 3 : 0;
+    }
+    case 0xe3:
+      return rest === 0x8080 ? 3 : 0; // U+3000
+    case 0xef:
+      return rest === 0xbbbf ? 3 : 0; // U+FEFF
+    default:
+      return 0;
+  }
+}

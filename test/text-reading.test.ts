@@ -1,0 +1,323 @@
+/** How text is read: `null_values`, `date_order`, `decimal_sign`, `thousands_sign` and `trim`, over HTTP, for each kind of source. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import fc from 'fast-check';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sheetOf } from './support/workbook.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+let tables = 0;
+const nextTable = () => `reading_${++tables}`;
+
+const uploadCsv = (name: string, lines: string[], query = '', body?: unknown): Promise<TestAnswer> =>
+  service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(lines.join('\n')), body);
+
+const typesOf = ({ body }: TestAnswer): Record<string, string> => {
+  assert.ok(body.table, JSON.stringify(body));
+  return Object.fromEntries(body.table.columns.map(({ name, type }: Record<string, string>) => [name, type]));
+};
+
+const warningsOf = ({ body }: TestAnswer, code: string): string[] =>
+  body.load.warnings
+    .filter((warning: { code: string }) => warning.code === code)
+    .map(({ detail }: { detail: string }) => detail);
+
+const rowsOf = (name: string): Promise<Record<string, unknown>[]> =>
+  service
+    .rows(`SELECT to_jsonb(t) AS row FROM ${name} t`)
+    .then((rows) => rows.map(({ row }) => row as never));
+
+const european = '?date_order=dmy&decimal_sign=,&thousands_sign=.&null_values=n/a,-';
+
+const europeanLines = [
+  'no;day;at;amount;code;note',
+  '1;21/11/2026;21.11.2026 14:30;1.234,50;007;n/a',
+  '2;01/02/2026;1.2.2026 08:05:09;-12,5;1.234;1,5 kg',
+  '3;n/a;-;-;12;-',
+  '4;2026-12-24;24.12.2026 00:00;1.234.567;13;x',
+];
+
+suite('a European text file', () => {
+  test('is read by its parameters', async () => {
+    const name = nextTable();
+    const answer = await uploadCsv(name, europeanLines, european);
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(typesOf(answer), {
+      no: 'bigint',
+      day: 'date',
+      at: 'timestamp without time zone',
+      amount: 'numeric',
+      code: 'text',
+      note: 'text',
+    });
+    assert.deepEqual(await rowsOf(name), [
+      { no: 1, day: '2026-11-21', at: '2026-11-21T14:30:00', amount: 1234.5, code: '007', note: null },
+      { no: 2, day: '2026-02-01', at: '2026-02-01T08:05:09', amount: -12.5, code: '1.234', note: '1,5 kg' },
+      { no: 3, day: null, at: null, amount: null, code: '12', note: null },
+      { no: 4, day: '2026-12-24', at: '2026-12-24T00:00:00', amount: 1234567, code: '13', note: 'x' },
+    ]);
+    assert.deepEqual(await service.rows(`SELECT amount::text FROM ${name} WHERE no = 1`), [
+      { amount: '1234.50' },
+    ]);
+  });
+
+  test('names the parameters where they are not sent', async () => {
+    const answer = await uploadCsv(nextTable(), europeanLines);
+    assert.deepEqual(warningsOf(answer, 'other-notation'), [
+      'Column "day" became text. Every value but "n/a" looks like day/month/year, the first is "21/11/2026" in B2. Send date_order=dmy&null_values=n/a to read them.',
+      'Column "at" became text. Every value but "-" looks like day/month/year, the first is "21.11.2026 14:30" in C2. Send date_order=dmy&null_values=- to read them.',
+      'Column "amount" became text. Every value but "-" looks like numbers with a point between thousands and a comma before the decimals, the first is "1.234,50" in D2. Send decimal_sign=,&thousands_sign=.&null_values=- to read them.',
+    ]);
+  });
+
+  test('is read into the columns of a definition', async () => {
+    const name = nextTable();
+    const columns = [
+      'no integer',
+      'day date',
+      'at timestamptz',
+      'amount numeric(12,2)',
+      'code varchar(9)',
+      'note text',
+    ];
+    const body = {
+      table: {
+        columns: columns.map((column) => {
+          const [columnName, type] = column.split(' ');
+          return { name: columnName, type };
+        }),
+      },
+    };
+    const answer = await uploadCsv(name, europeanLines, european, body);
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual((await rowsOf(name))[1], {
+      no: 2,
+      day: '2026-02-01',
+      at: '2026-02-01T08:05:09+00:00',
+      amount: -12.5,
+      code: '1.234',
+      note: '1,5 kg',
+    });
+  });
+});
+
+suite('cells that are not written as the parameters say', () => {
+  const definition = {
+    table: {
+      columns: [
+        { name: 'day', type: 'date' },
+        { name: 'amount', type: 'numeric' },
+      ],
+    },
+  };
+
+  test('are problems with the text of the file', async () => {
+    const lines = [
+      'day;amount',
+      '11/21/2026;1.5',
+      '30/02/2026;1.234,567,8',
+      '21112026;12,5e',
+      '21/11/2026;1.234',
+    ];
+    const answer = await uploadCsv(nextTable(), lines, european, definition);
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      errors?.map(({ cell, value, code }) => [cell, value, code]),
+      [
+        ['A2', '11/21/2026', 'no-such-date'],
+        ['B2', '1.5', 'not-in-number-form'],
+        ['A3', '30/02/2026', 'no-such-date'],
+        ['B3', '1.234,567,8', 'not-in-number-form'],
+        ['A4', '21112026', 'not-in-date-order'],
+        ['B4', '12,5e', 'not-in-number-form'],
+      ],
+    );
+  });
+
+  test('make text of an inferred column, as they are', async () => {
+    const name = nextTable();
+    const answer = await uploadCsv(name, ['day;amount', '21/11/2026;1.234,5', '11/21/2026;1.5'], european);
+    assert.deepEqual(typesOf(answer), { day: 'text', amount: 'text' });
+    assert.deepEqual(await rowsOf(name), [
+      { day: '21/11/2026', amount: '1.234,5' },
+      { day: '11/21/2026', amount: '1.5' },
+    ]);
+  });
+});
+
+test('JSON strings are read the same way, and other values as they are', async () => {
+  const name = nextTable();
+  const data = [
+    { day: '21/11/2026', amount: '1.234,50', code: ' 007 ', nested: { a: '1,5' } },
+    { day: null, amount: 2.5, code: 'n/a', nested: { a: 'n/a' } },
+  ];
+  const answer = await service.post(`/table/${name}/upload/json${european}&trim=true`, { data });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.deepEqual(typesOf(answer), { day: 'date', amount: 'numeric', code: 'text', nested: 'jsonb' });
+  assert.deepEqual(await rowsOf(name), [
+    { day: '2026-11-21', amount: 1234.5, code: '007', nested: { a: '1,5' } },
+    { day: null, amount: 2.5, code: null, nested: { a: 'n/a' } },
+  ]);
+});
+
+test('text cells of a workbook are read the same way beside real dates and numbers', async () => {
+  const name = nextTable();
+  const realDate = { attributes: 't="d"', content: '<v>2026-11-22</v>' };
+  const file = sheetOf([
+    ['day', 'amount'],
+    ['21/11/2026', '1.234,50'],
+    [realDate, 1.5],
+  ]);
+  const path = `/table/${name}/upload/excel${european}`;
+  const answer = await service.upload(path, file);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.equal(typesOf(answer).amount, 'numeric');
+  assert.deepEqual(await service.rows(`SELECT amount::text FROM ${name} ORDER BY 1`), [
+    { amount: '1.5' },
+    { amount: '1234.50' },
+  ]);
+  assert.match(typesOf(answer).day!, /^(date|timestamp without time zone)$/);
+
+  const inspected = await service.upload(`/api/v1/inspect/excel${european}`, file);
+  assert.equal(inspected.status, 200, JSON.stringify(inspected.body));
+  assert.deepEqual(inspected.body.sheet.definition.columns[1], { name: 'amount', type: 'numeric' });
+});
+
+suite('null_values and trim', () => {
+  const lines = ['a;b', ' x ;" "', 'n/a; n/a', '-;"-"', '"";y'];
+
+  test('null_values are compared to the letter', async () => {
+    const name = nextTable();
+    await uploadCsv(name, lines, '?null_values=n/a,-,');
+    assert.deepEqual(await rowsOf(name), [
+      { a: ' x ', b: ' ' },
+      { a: null, b: ' n/a' },
+      { a: null, b: null },
+      { a: null, b: 'y' },
+    ]);
+  });
+
+  test('trim comes first, and what it leaves empty is NULL in a text file', async () => {
+    const name = nextTable();
+    await uploadCsv(name, lines, '?null_values=n/a&trim=true');
+    assert.deepEqual(await rowsOf(name), [
+      { a: 'x', b: null },
+      { a: null, b: null },
+      { a: '-', b: '-' },
+      { a: null, b: 'y' },
+    ]);
+  });
+
+  test('trim takes every white space of Unicode', async () => {
+    const name = nextTable();
+    const spaces = '\u00a0\u2003\u202f\u3000\u2028\ufeff\u200b\u1680\u205f\t';
+    await service.post(`/table/${name}/upload/json?trim=true`, {
+      data: [{ a: `${spaces}é x€${spaces}`, b: spaces }],
+    });
+    assert.deepEqual(await rowsOf(name), [{ a: 'é x€', b: '' }]);
+  });
+});
+
+suite('warnings', () => {
+  const hints = async (values: string[], query = ''): Promise<string[]> => {
+    const answer = await uploadCsv(nextTable(), ['v', ...values.map((value) => `"${value}"`)], query);
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    return [...warningsOf(answer, 'other-notation'), ...warningsOf(answer, 'two-digit-year')];
+  };
+
+  const cases: [title: string, values: string[], expected: RegExp | undefined][] = [
+    [
+      'day and month that cannot be told apart',
+      ['01/02/2026', '3/4/2026'],
+      /Send date_order=dmy or date_order=mdy to read them\.$/,
+    ],
+    ['months before days', ['01/02/2026', '11/21/2026'], /Send date_order=mdy to read them\.$/],
+    ['years first', ['2026/11/21', '2026/01/02'], /Send date_order=ymd to read them\.$/],
+    [
+      'a comma that may be both signs',
+      ['1,234', '2,500'],
+      /Send decimal_sign=, or thousands_sign=, to read them\.$/,
+    ],
+    ['a comma before decimals', ['1,5', '2,50', '3'], /Send decimal_sign=, to read them\.$/],
+    ['commas between thousands', ['1,234.5', '7'], /Send thousands_sign=, to read them\.$/],
+    [
+      'spaces between thousands',
+      ['1 234,5', '7'],
+      /Send decimal_sign=,&thousands_sign=space to read them\.$/,
+    ],
+    [
+      'points that may stand between thousands',
+      ['1.234', '2.500', '7'],
+      /If points stand between thousands, send decimal_sign=,&thousands_sign=\. to read them\.$/,
+    ],
+    ['numbers with a point that cannot', ['1.234', '2.5'], undefined],
+    ['fractions below one', ['0.234', '0.500'], undefined],
+    ['a value of another kind', ['01/02/2026', 'x'], undefined],
+    ['a leading zero', ['1,5', '01,5'], undefined],
+    ['days beyond the calendar', ['30/02/2026'], undefined],
+    ['words', ['n/a', '-'], undefined],
+  ];
+  for (const [title, values, expected] of cases) {
+    test(`${expected ? 'there is one for' : 'there is none for'} ${title}`, async () => {
+      const found = await hints(values);
+      assert.equal(found.length, expected ? 1 : 0, found.join('\n'));
+      if (expected) assert.match(found[0]!, expected);
+    });
+  }
+
+  test('there is one for years of two digits, which names how the first is read', async () => {
+    assert.deepEqual(await hints(['21/11/26', '21/11/70'], '?date_order=dmy'), [
+      'Column "v" has years of two digits: 70 to 99 were read as 1970 to 1999, 00 to 69 as 2000 to 2069. The first is "21/11/26" in A2, read as 2026-11-21.',
+    ]);
+  });
+
+  test('an odd word for no value names null_values', async () => {
+    const answer = await uploadCsv(nextTable(), ['v', '1', '2', '3', 'n/a']);
+    assert.match(warningsOf(answer, 'mixed-column')[0]!, /Send null_values=n\/a to load this as NULL\.$/);
+  });
+});
+
+suite('parameters that are refused', () => {
+  for (const query of ['decimal_sign=,&thousands_sign=,', 'date_order=ydm', 'decimal_sign=;', 'trim=1']) {
+    test(query, async () => {
+      assertProblem(await uploadCsv(nextTable(), ['a', '1'], `?${query}`), 422, 'invalid-parameter');
+    });
+  }
+});
+
+test('what is inferred with parameters is what a definition of the same types loads', async () => {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const value = fc.oneof(
+    fc
+      .record({ d: fc.integer({ min: 1, max: 28 }), m: fc.integer({ min: 1, max: 12 }) })
+      .map(({ d, m }) => `${two(d)}.${two(m)}.2026`),
+    fc.integer({ min: -9_999_999, max: 9_999_999 }).map((n) => n.toLocaleString('de-DE')),
+    fc
+      .integer({ min: -9_999_999, max: 9_999_999 })
+      .map((n) => (n / 8).toLocaleString('de-DE', { minimumFractionDigits: 3 })),
+    fc.constantFrom('n/a', '', 'x', '1.5', '007'),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(value, value), { minLength: 1, maxLength: 8 }), async (rows) => {
+      const lines = ['a;b', ...rows.map((row) => row.map((cell) => `"${cell}"`).join(';'))];
+      const [inferred, defined] = [nextTable(), nextTable()];
+      const first = await uploadCsv(inferred, lines, european);
+      assert.equal(first.status, 201, JSON.stringify(first.body));
+      const columns = first.body.table.columns.map(({ name, type }: Record<string, string>) => ({
+        name,
+        type,
+      }));
+      const second = await uploadCsv(defined, lines, european, { table: { columns } });
+      assert.equal(second.status, 201, JSON.stringify(second.body));
+      assert.deepEqual(await rowsOf(defined), await rowsOf(inferred));
+    }),
+    { numRuns: 25 },
+  );
+});
