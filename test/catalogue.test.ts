@@ -134,6 +134,8 @@ const warnings = [
   'ignored-column',
   'added-column',
   'mixed-column',
+  'other-notation',
+  'two-digit-year',
   'repeated-keys',
   'key-not-brought',
   'time-left-out',

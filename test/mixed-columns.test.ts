@@ -42,7 +42,9 @@ suite('JSON', () => {
     [
       'an odd first value is named',
       ['N/A', ...numbers(3)],
-      ['"N/A" in row 1; its 3 other values are whole numbers (bigint).'],
+      [
+        '"N/A" in row 1; its 3 other values are whole numbers (bigint). Send null_values=N/A to load this as NULL.',
+      ],
     ],
     [
       'an odd first value that has a type itself is named',
@@ -78,7 +80,7 @@ suite('JSON', () => {
 test('CSV: a row of units above a thousand numbers is named, and the column of units is text without a warning', async () => {
   const rows = numbers(1000).map((row) => `${row},${row}.50,pcs ${row}`);
   assert.deepEqual(await uploadFile(Buffer.from(['no,price,unit', 'n/a,EUR,kg', ...rows].join('\n'))), [
-    'Column "no" became text because of "n/a" in A2; its 1000 other values are whole numbers (bigint).',
+    'Column "no" became text because of "n/a" in A2; its 1000 other values are whole numbers (bigint). Send null_values=n/a to load this as NULL.',
     'Column "price" became text because of "EUR" in B2; its 1000 other values are numbers (numeric).',
   ]);
 });

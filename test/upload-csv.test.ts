@@ -98,7 +98,7 @@ suite('without a definition', () => {
     assert.deepEqual(typesOf(answer), { straße: 'text', betrag: 'text' });
     assert.deepEqual(
       answer.body.load.warnings.map(({ code }: { code: string }) => code),
-      ['delimiter', 'encoding'],
+      ['delimiter', 'encoding', 'other-notation'],
     );
     assert.deepEqual(await service.rows(`SELECT * FROM ${name} ORDER BY betrag`), [
       { straße: 'Große Gasse', betrag: '1,50' },

@@ -9,7 +9,15 @@
  * sequence, `now()`) is evaluated by PostgreSQL for the rows that need it: such a column has no fill, and a row without it
  * goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
-import { ARRAY, NULL, NUMBER, ROUNDED_NUMBER, SERIAL_OUT_OF_RANGE, STRING } from '../sources/cell-kind.ts';
+import {
+  ARRAY,
+  NULL,
+  NUMBER,
+  ROUNDED_NUMBER,
+  SERIAL_OUT_OF_RANGE,
+  STRING,
+  TEXT,
+} from '../sources/cell-kind.ts';
 import {
   type CellSink,
   DATE_VALUE,
@@ -20,7 +28,16 @@ import {
 import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { CellLosses } from './cell-losses.ts';
-import { describeCellProblem, NOT_A_DATE, NOT_A_TIME, NOT_A_TIMESTAMP, NOT_NULL } from './cell-problems.ts';
+import {
+  describeCellProblem,
+  NO_SUCH_DATE,
+  NOT_A_DATE,
+  NOT_A_NUMBER,
+  NOT_A_TIME,
+  NOT_A_TIMESTAMP,
+  NOT_A_WHOLE_NUMBER,
+  NOT_NULL,
+} from './cell-problems.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { faultyElement, faultyElementPath } from './encoders/array-shape.ts';
 import { type ColumnEncoder, isArrayEncoder } from './encoders/column-encoder.ts';
@@ -29,6 +46,7 @@ import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { losses } from './encoders/losses.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import * as codes from './encoders/type-codes.ts';
+import { parameterReading } from './infer/text-forms.ts';
 import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 
@@ -389,7 +407,9 @@ export class EncodingSink implements CellSink {
     const { code, detail } = describeCellProblem(problem, type);
     const hasDefault = byDefault !== 'none';
     const isDispensable = start === end && (hasDefault || this.#isNullable[target]!);
-    const hint = hintFor(problem, kind, isDispensable, hasDefault, place.cell !== undefined);
+    const hint =
+      hintFor(problem, kind, isDispensable, hasDefault, place.cell !== undefined) +
+      notationHint(problem, kind, bytes, start, end);
     this.#problems.add({
       ...place,
       row: this.#row,
@@ -480,6 +500,15 @@ class Shape {
 function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number): void {
   out.ensure(end - start);
   out.appendRange(source, start, end);
+}
+
+/** Which parameters would read a text that is a date or a number in another notation. */
+function notationHint(problem: number, kind: number, bytes: Buffer, start: number, end: number): string {
+  if (kind !== STRING && kind !== TEXT) return '';
+  const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
+  if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
+  const parameters = parameterReading(isDate, bytes, start, end);
+  return parameters === undefined ? '' : `; with ${parameters} it is read`;
 }
 
 /** Which texts a column of the type takes. */

@@ -113,6 +113,20 @@ export interface FormHint {
   nullWords: string[];
 }
 
+/** The parameters under which the text of one cell would be a date or a number, as in a query string; undefined: there are none. */
+export function parameterReading(
+  isDate: boolean,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): string | undefined {
+  const forms = new TextForms().withText(isDate ? DATE_FORMS : NUMBER_FORMS, 0, 0, bytes, start, end);
+  if ((forms & IS_NEEDED) === 0) return undefined;
+  return parametersOf(forms)
+    .map(({ parameter }) => parameter)
+    .join(' or ');
+}
+
 /** Keeps, for the columns of one source, the forms that their values may have. */
 export class TextForms {
   readonly #first: (Sighting | undefined)[] = [];
@@ -138,7 +152,7 @@ export class TextForms {
 
   /** What is left of `forms` after the number with a point, `1.5`, of a file whose cells have no types. */
   withPoint(forms: number, bytes: Buffer, start: number, end: number): number {
-    if ((forms & COMMA_FORMS) === 0) return forms;
+    if ((forms & COMMA_FORMS) === 0 || !bytes.subarray(start, end).includes(POINT)) return forms;
     const isGrouped = this.#reads(GROUPED_BY_POINT, bytes, start, end) && bytes[start] !== 0x30;
     return forms & ~(isGrouped ? COMMA_FORMS & ~GROUPED_BY_POINT : COMMA_FORMS);
   }
@@ -174,11 +188,7 @@ export class TextForms {
   hint(column: number, forms: number): FormHint | undefined {
     const first = this.#first[column];
     if ((forms & IS_NEEDED) === 0 || first === undefined) return undefined;
-    const words = this.#nullWords[column] ?? [];
-    const dates = dateForms.filter(({ bit }) => (forms & bit) !== 0);
-    if (dates.length > 0) return { parameters: dates, first, nullWords: words };
-    const numbers = numberForms.filter(({ bit }) => (forms & bit) !== 0);
-    return { parameters: fewest(numbers), first, nullWords: words };
+    return { parameters: parametersOf(forms), first, nullWords: this.#nullWords[column] ?? [] };
   }
 
   /** Whether every number with a point in the column may have points between its thousands. */
@@ -202,6 +212,11 @@ export class TextForms {
     const length = readNumber(bytes, start, end, form.signs, this.#scratch);
     return length > 0 && textKind(this.#scratch, 0, length) === NUMBER;
   }
+}
+
+function parametersOf(forms: number): FormHint['parameters'] {
+  const dates = dateForms.filter(({ bit }) => (forms & bit) !== 0);
+  return dates.length > 0 ? dates : fewest(numberForms.filter(({ bit }) => (forms & bit) !== 0));
 }
 
 /** Where no value has a thousands sign, none is named. */
