@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
-import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
+import { quoteIdentifier, quoteQualified, randomName } from '../postgres/sql.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../postgres/sqlstate.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
@@ -83,7 +83,8 @@ async function mayLock(client: ClientBase, relation: string): Promise<boolean> {
  * until the transaction ends.
  */
 function lockByPrepare(relation: string): string {
-  return `PREPARE "tablewright lock" AS INSERT INTO ${relation} DEFAULT VALUES; DEALLOCATE "tablewright lock"`;
+  const name = quoteIdentifier(randomName('lock'));
+  return `PREPARE ${name} AS INSERT INTO ${relation} DEFAULT VALUES; DEALLOCATE ${name}`;
 }
 
 /** @throws AppError `write-conflict` if another session dropped the table, which was found before */

@@ -1,11 +1,10 @@
 /**
  * A table that the upload makes: bare first, keys and references after the rows, and, for a replace, the swap.
  */
-import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
-import { quoteQualified, type Statement } from '../postgres/sql.ts';
+import { quoteQualified, randomName, type Statement } from '../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { findRelation } from '../tables/catalog.ts';
@@ -98,7 +97,7 @@ export async function openNewTable(
 }
 
 function nameAside(table: PreparedTable): Naming {
-  const name = `tablewright ${randomBytes(12).toString('hex')}`;
+  const name = randomName('table');
   return { name, names: namesAside(table.names, name) };
 }
 

@@ -1,6 +1,7 @@
 /**
  * The two functions through which text becomes SQL where a value cannot be bound: identifiers and literals in DDL.
  */
+import { randomBytes } from 'node:crypto';
 
 export interface Statement {
   text: string;
@@ -15,6 +16,14 @@ export interface Statement {
 /** Quotes an identifier, always (PostgreSQL 4.1.1). The name must not hold NUL; PostgreSQL refuses it. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * A name for an object that exists in one transaction only. A function of somebody else may have left an object with a name that is
+ * always the same in the session.
+ */
+export function randomName(purpose: string): string {
+  return `tablewright ${purpose} ${randomBytes(12).toString('hex')}`;
 }
 
 /** `"schema"."name"` */

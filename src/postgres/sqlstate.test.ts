@@ -14,7 +14,7 @@ function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg
 }
 
 /** Features, states and privileges, and what functions of the table say. */
-const tellsTheMessage = /^(0A|55|42501|42704|42710|42P07|P0|P0001|09|20|27|2F|38|39)$/;
+const tellsTheMessage = /^(0A|55|42501|42704|42710|42P07|P0|P0001|09|20|26|27|2F|38|39)$/;
 
 function codeOf(error: unknown): string | undefined {
   const result = toAppError(error);

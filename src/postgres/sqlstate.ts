@@ -167,6 +167,8 @@ export const sqlstateRules: Record<string, Rule> = {
   P0001: refusedByFunction,
   '09': failedFunction,
   '20': failedFunction,
+  // A function removed a statement that the service had prepared in the session.
+  '26': failedFunction,
   '27': failedFunction,
   '2F': failedFunction,
   '38': failedFunction,

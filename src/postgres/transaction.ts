@@ -12,6 +12,7 @@ import { noteSession, ownSession } from './own-session.ts';
 import { pipeline, type Query, setPipelining } from './pipeline.ts';
 import type { Statement } from './sql.ts';
 import { conditionOf, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
+import { tidySession } from './tidy-session.ts';
 import { beginStatements, type TransactionSettings } from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
@@ -94,10 +95,16 @@ export async function inTransaction<T>(
     if (hasEnded) return running;
     throw signal?.aborted ? signal.reason : error;
   } finally {
-    if (!isClean) setPipelining(client, false);
-    client.release(!isClean);
-    if (isClean) client.off('error', ignore);
+    await giveBack(client, isClean, options.readOnly === true);
   }
+}
+
+/** A read-only transaction of the service runs no code of others, so it needs no tidying, which takes a round trip. */
+async function giveBack(client: pg.PoolClient, isClean: boolean, isReadOnly: boolean): Promise<void> {
+  if (!isClean) setPipelining(client, false);
+  const isReusable = isClean && (isReadOnly || (await tidySession(client)));
+  client.release(!isReusable);
+  if (isReusable) client.off('error', ignore);
 }
 
 /** The work was cut off in the middle of something: the connection's state is not known. */

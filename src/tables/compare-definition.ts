@@ -5,6 +5,7 @@
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
+import { randomName } from '../postgres/sql.ts';
 import { createTemporaryTable } from './ddl.ts';
 import type { ColumnDescription, KeyDefinition, TableDescription } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
@@ -53,13 +54,12 @@ export async function compareDefinition(
 
 type Tell = (pointer: string, detail: string, code?: string) => void;
 
-const temporaryName = 'tablewright comparison';
-
 async function describeColumns(
   client: ClientBase,
   prepared: PreparedTable,
   extraFunctions: readonly string[],
 ): Promise<ColumnDescription[]> {
+  const temporaryName = randomName('comparison');
   await client.query('SAVEPOINT "comparison"');
   try {
     await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName).text);

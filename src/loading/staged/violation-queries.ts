@@ -3,7 +3,13 @@
  * so that the order of `ctid` is the order in which its rows were sent: that is what gives each its ordinal.
  */
 import { inCallersPath } from '../../postgres/search-path.ts';
-import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../../postgres/sql.ts';
+import {
+  quoteIdentifier,
+  quoteLiteral,
+  quoteQualified,
+  randomName,
+  type Statement,
+} from '../../postgres/sql.ts';
 import {
   type CheckRule,
   columnsRead,
@@ -85,8 +91,6 @@ export function violationQueries(sent: SentRows, rules: RowRule[], limit: number
   return queries;
 }
 
-const violationsView = 'pg_temp."tablewright violations"';
-
 /**
  * The statements that run a violation query, which the last but one of them answers.
  *
@@ -98,10 +102,8 @@ const violationsView = 'pg_temp."tablewright violations"';
 export function runQuery({ rule, statement }: ViolationQuery, { existing }: SentRows): string[] {
   const runsCode = existing !== undefined || rule.kind === 'check' || rule.kind === 'input';
   if (!runsCode) return [statement.text, 'SELECT'];
-  return [
-    `CREATE OR REPLACE TEMPORARY VIEW ${violationsView} AS ${statement.text}`,
-    inCallersPath(`TABLE ${violationsView}`),
-  ];
+  const view = `pg_temp.${quoteIdentifier(randomName('violations'))}`;
+  return [`CREATE TEMPORARY VIEW ${view} AS ${statement.text}`, inCallersPath(`TABLE ${view}`)];
 }
 
 export interface LargestKey {
