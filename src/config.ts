@@ -1,94 +1,11 @@
 /**
- * Every setting: its name in the environment, its default and its check, in the table below. All faults are told at
- * once. `.env.example` explains each; a test keeps the two equal.
+ * Every setting is declared once, in `declared` below: its name in the environment, its default, its bounds and what it is for.
+ * The types, the parsing, its check and `.env.example` follow from the declaration; tests compare README.md and docs/limits.md
+ * with it. All faults are reported at once.
  */
 
 import { isIP } from 'node:net';
 import { databaseUrlFault } from './database-url.ts';
-
-export interface Config {
-  logLevel: string;
-  /** Where the embedded PostgreSQL and the generated secrets are. */
-  dataDir: string;
-  http: HttpConfig;
-  database: DatabaseConfig;
-  tokens: TokenConfig;
-  limits: LimitsConfig;
-}
-
-export interface HttpConfig {
-  host: string;
-  /** 0: any free one. */
-  port: number;
-  /** Origins of web pages that may call the service; `*`: every origin. */
-  corsOrigins: string[];
-  /** How long running requests may take to end when the service stops. */
-  stopTimeoutMs: number;
-}
-
-export interface DatabaseConfig {
-  /** undefined: the embedded PostgreSQL. */
-  url: string | undefined;
-  poolSize: number;
-  /** 0: none. */
-  statementTimeoutMs: number;
-  /** 0: none. */
-  lockTimeoutMs: number;
-  /** What a default may call beside the built-in functions: `name` or `schema.name`. */
-  defaultFunctions: string[];
-}
-
-export interface TokenConfig {
-  /** Of HS256 (RFC 7518 section 3.2); undefined: the one generated in the data folder, with the embedded PostgreSQL only. */
-  secret: string | undefined;
-  issuer: string | undefined;
-  audience: string | undefined;
-  /** Tokens must name a PostgreSQL role. */
-  requireRole: boolean;
-}
-
-/** What tokens are verified with, and signed in development. */
-export interface TokenSettings {
-  secret: Buffer;
-  issuer: string | undefined;
-  audience: string | undefined;
-}
-
-export interface LimitsConfig {
-  /** Of an upload's request. */
-  maxBodyBytes: number;
-  /** Of a JSON table definition. */
-  maxDefinitionBytes: number;
-  /** Of a workbook's parts together, unpacked. */
-  maxUnpackedBytes: number;
-  /** Unpacked bytes for each packed byte of a workbook's part. */
-  maxUnpackRatio: number;
-  maxColumns: number;
-  maxRows: number;
-  maxCellBytes: number;
-  /** Of a workbook's shared strings, which are held in memory. */
-  maxSharedStringBytes: number;
-  /** The limit for an .xls file, which a separate process reads whole. */
-  maxLegacyFileBytes: number;
-  /** Processes that read .xls files at the same time; others wait. */
-  maxLegacyReaders: number;
-  /** Levels of arrays and objects within a JSON value. */
-  maxJsonDepth: number;
-  /** Open at the same time. */
-  maxUploads: number;
-  /** Open at the same time, of the same token subject. */
-  maxUploadsPerSubject: number;
-  /** Waiting for one of these to end. */
-  maxWaitingUploads: number;
-  /** How long an upload waits for another one to end; 0: it does not. */
-  uploadWaitMs: number;
-  /** The longest pause of a client in the middle of its body. */
-  bodyIdleTimeoutMs: number;
-  /** Of a client that is waited for; 0: none. */
-  minBodyBytesPerSecond: number;
-  /** The lowest rate over the whole body while other uploads wait for a place. */
-  minBusyBodyBytesPerSecond: number;
-}
 
 export type Environment = Record<string, string | undefined>;
 
@@ -103,14 +20,27 @@ export class ConfigError extends Error {
   }
 }
 
-interface Setting {
+export interface Setting<Name extends string = string, Value = unknown> {
+  name: Name;
+  /** One or more sentences for the person who runs the service. */
+  purpose: string;
   /** As it would be written in the environment; undefined: none. */
   default: string | undefined;
   example: string;
-  /** What it must be, as the end of "must be …". */
+  /** What the value must be, as the end of "must be …". */
   rule: string;
   fits: (value: string) => boolean;
-  /** Its value is not repeated in a message. */
+  parse: (value: string | undefined) => Value;
+  /** What a number counts, such as `bytes`. */
+  unit?: string;
+  /** The value is not repeated in a message. */
+  isSecret?: boolean;
+}
+
+interface TextRule {
+  rule: string;
+  example: string;
+  fits?: (value: string) => boolean;
   isSecret?: boolean;
 }
 
@@ -118,130 +48,133 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const DAY_MS = 86_400_000;
+const ANY = Number.MAX_SAFE_INTEGER;
 const minSecretBytes = 32;
+const fitsAlways = () => true;
 
-export const settings = {
-  HOST: text('127.0.0.1', 'an IP address or a host name', '0.0.0.0', isHost),
-  PORT: integer(8080, 0, 65_535),
-  CORS_ORIGINS: text(
-    undefined,
-    'origins (scheme://host or scheme://host:port) separated by spaces, or *',
-    'https://app.example.com http://localhost:3000',
-    (value) => value === '*' || value.split(/ +/).every(isOrigin),
-  ),
-  STOP_TIMEOUT_MS: integer(5000, 0, DAY_MS),
-  LOG_LEVEL: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-  DATA_DIR: text('.tablewright', 'a path', '/var/lib/tablewright-data', (value) => !value.includes('\0')),
+const hostRule: TextRule = { rule: 'an IP address or a host name', example: '0.0.0.0', fits: isHost };
+const originsRule: TextRule = {
+  rule: 'origins (scheme://host or scheme://host:port) separated by spaces, or *',
+  example: 'https://app.example.com http://localhost:3000',
+  fits: areOrigins,
+};
+const pathRule: TextRule = {
+  rule: 'a path',
+  example: '/var/lib/tablewright-data',
+  fits: (value) => !value.includes('\0'),
+};
+const databaseUrlRule: TextRule = {
+  rule: 'a PostgreSQL URL',
+  example: 'postgresql://user:password@localhost:5432/database',
+  isSecret: true,
+};
+const functionsRule: TextRule = {
+  rule: 'names of functions separated by spaces',
+  example: 'app.next_number my_id',
+  fits: areFunctions,
+};
+const tokenSecretRule: TextRule = {
+  rule: `at least ${minSecretBytes} bytes`,
+  example: 'the output of "openssl rand -base64 32"',
+  fits: (value) => Buffer.byteLength(value) >= minSecretBytes,
+  isSecret: true,
+};
+const issuerRule: TextRule = { rule: 'the `iss` of the tokens', example: 'https://login.example.com/' };
+const audienceRule: TextRule = { rule: 'the `aud` of the tokens', example: 'tablewright' };
 
-  DATABASE_URL: secret(
-    'a PostgreSQL URL',
-    'postgresql://user:password@localhost:5432/database',
-    // `databaseUrlFault` says more than one rule could.
-    () => true,
-  ),
-  DATABASE_POOL_SIZE: integer(20, 2, 1000),
-  STATEMENT_TIMEOUT_MS: integer(600_000, 0, DAY_MS),
-  LOCK_TIMEOUT_MS: integer(10_000, 0, DAY_MS),
-  DEFAULT_FUNCTIONS: text(
-    undefined,
-    'names of functions separated by spaces',
-    'app.next_number my_id',
-    (value) => /^[\w$]+(\.[\w$]+)?( +[\w$]+(\.[\w$]+)?)*$/.test(value),
-  ),
+// biome-ignore format: one line for each setting
+const declared = {
+  http: {
+    host: text('HOST', '127.0.0.1', 'The address to listen on; 0.0.0.0 for all addresses of the machine.', hostRule),
+    port: integer('PORT', 8080, [0, 65_535], '', 'The port to listen on; 0 for any free one.'),
+    corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. Not set: none.', originsRule),
+    stopTimeoutMs: integer('STOP_TIMEOUT_MS', 5000, [0, DAY_MS], 'ms', 'How long running requests may take to end when the service stops, in milliseconds; then they are rolled back.'),
+  },
+  logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'How much is logged: fatal, error, warn, info, debug, trace or silent.'),
+  dataDir: text('DATA_DIR', '.tablewright', 'The folder of the embedded PostgreSQL and the generated secrets.', pathRule),
+  database: {
+    /** undefined: the embedded PostgreSQL. `databaseUrlFault` says more than one rule could. */
+    url: optional('DATABASE_URL', 'Your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. Not set: the embedded one.', databaseUrlRule),
+    poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL; above MAX_UPLOADS.'),
+    statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The longest one SQL statement may take, in milliseconds; 0 for no limit.'),
+    lockTimeoutMs: integer('LOCK_TIMEOUT_MS', 10_000, [0, DAY_MS], 'ms', 'The longest wait for a table that another transaction has locked, in milliseconds; 0 for no limit.'),
+    defaultFunctions: words('DEFAULT_FUNCTIONS', "Functions that a column's default may call beside the built-in ones, each name or schema.name, separated by spaces.", functionsRule),
+  },
+  tokens: {
+    /** undefined: the one generated in the data folder, with the embedded PostgreSQL only. */
+    secret: optional('TOKEN_SECRET', 'The secret that access tokens are signed with (HS256), at least 32 bytes. Needed with DATABASE_URL; otherwise generated.', tokenSecretRule),
+    issuer: optional('TOKEN_ISSUER', 'What tokens must have as their issuer (iss). Not set: any.', issuerRule),
+    audience: optional('TOKEN_AUDIENCE', 'What tokens must have as their audience (aud). Not set: any.', audienceRule),
+    requireRole: flag('REQUIRE_ROLE', false, 'true: tokens must name a PostgreSQL role (claim role). docs/postgresql.md says how to set up the role that the service connects as.'),
+  },
+  limits: {
+    maxBodyBytes: integer('MAX_BODY_BYTES', 10 * GIB, [KIB, ANY], 'bytes', 'The largest upload, in bytes of its request.'),
+    maxDefinitionBytes: integer('MAX_DEFINITION_BYTES', MIB, [KIB, 256 * MIB], 'bytes', 'The largest table definition, in bytes of JSON.'),
+    maxUnpackedBytes: integer('MAX_UNPACKED_BYTES', 20 * GIB, [KIB, ANY], 'bytes', 'The most bytes that a workbook may unpack to.'),
+    maxUnpackRatio: integer('MAX_UNPACK_RATIO', 250, [1, 1_000_000], 'unpacked bytes per packed byte', 'The most bytes that one packed byte of a workbook may unpack to.'),
+    maxColumns: integer('MAX_COLUMNS', 1600, [1, 1600], 'columns', "The most columns of a table; PostgreSQL's own limit is 1600."),
+    maxRows: integer('MAX_ROWS', 100_000_000, [1, ANY], 'rows', 'The most rows of one upload.'),
+    maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The largest single value, in bytes.'),
+    maxSharedStringBytes: integer('MAX_SHARED_STRING_BYTES', 256 * MIB, [KIB, 4 * GIB], 'bytes', 'The most bytes of text that the shared strings of one workbook may hold in memory.'),
+    maxLegacyFileBytes: integer('MAX_LEGACY_FILE_BYTES', 50 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest .xls workbook, in bytes; a separate process reads each one whole.'),
+    maxLegacyReaders: integer('MAX_LEGACY_READERS', 2, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time, each with up to 1.25 GiB of memory; further uploads wait.'),
+    maxJsonDepth: integer('MAX_JSON_DEPTH', 128, [1, 1000], 'levels', 'The most levels of arrays and objects within one JSON value.'),
+    maxUploads: integer('MAX_UPLOADS', 8, [1, 1000], 'uploads', 'The most uploads at the same time, below DATABASE_POOL_SIZE; further ones wait.'),
+    maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time of one token subject; below MAX_UPLOADS, so that one client never takes all places.'),
+    maxWaitingUploads: integer('MAX_WAITING_UPLOADS', 32, [0, 10_000], 'uploads', 'The most uploads that wait for others to end; one more is answered with 429.'),
+    uploadWaitMs: integer('UPLOAD_WAIT_MS', 10_000, [0, DAY_MS], 'ms', 'How long an upload waits for others to end until it is answered with 429, in milliseconds; 0 for not at all.'),
+    bodyIdleTimeoutMs: integer('BODY_IDLE_TIMEOUT_MS', 30_000, [1000, DAY_MS], 'ms', 'The longest pause of a client in the middle of its body, in milliseconds.'),
+    minBodyBytesPerSecond: integer('MIN_BODY_BYTES_PER_SECOND', KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second that a client must send while it is waited for, checked each BODY_IDLE_TIMEOUT_MS; 0 for no limit.'),
+    minBusyBodyBytesPerSecond: integer('MIN_BUSY_BODY_BYTES_PER_SECOND', 16 * KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second over the whole body, while other uploads wait for this one to end; 0 for no limit.'),
+  },
+};
 
-  TOKEN_SECRET: secret(
-    `at least ${minSecretBytes} bytes`,
-    'the output of "openssl rand -base64 32"',
-    (value) => Buffer.byteLength(value) >= minSecretBytes,
-  ),
-  TOKEN_ISSUER: text(undefined, 'the `iss` of the tokens', 'https://login.example.com/'),
-  TOKEN_AUDIENCE: text(undefined, 'the `aud` of the tokens', 'tablewright'),
-  REQUIRE_ROLE: oneOf('false', ['false', 'true']),
+type Declared = typeof declared;
+type ValuesOf<Part> = {
+  [Key in keyof Part]: Part[Key] extends Setting<string, infer Value> ? Value : ValuesOf<Part[Key]>;
+};
+type NamesOf<Part> = {
+  [Key in keyof Part]: Part[Key] extends Setting<infer Name> ? Name : NamesOf<Part[Key]>;
+}[keyof Part];
 
-  MAX_BODY_BYTES: integer(10 * GIB, KIB, Number.MAX_SAFE_INTEGER),
-  MAX_DEFINITION_BYTES: integer(MIB, KIB, 256 * MIB),
-  MAX_UNPACKED_BYTES: integer(20 * GIB, KIB, Number.MAX_SAFE_INTEGER),
-  MAX_UNPACK_RATIO: integer(250, 1, 1_000_000),
-  // PostgreSQL's own limit (appendix K).
-  MAX_COLUMNS: integer(1600, 1, 1600),
-  MAX_ROWS: integer(100_000_000, 1, Number.MAX_SAFE_INTEGER),
-  MAX_CELL_BYTES: integer(16 * MIB, KIB, 256 * MIB),
-  MAX_SHARED_STRING_BYTES: integer(256 * MIB, KIB, 4 * GIB),
-  MAX_LEGACY_FILE_BYTES: integer(50 * MIB, KIB, 512 * MIB),
-  MAX_LEGACY_READERS: integer(2, 1, 1000),
-  MAX_JSON_DEPTH: integer(128, 1, 1000),
-  MAX_UPLOADS: integer(8, 1, 1000),
-  MAX_UPLOADS_PER_SUBJECT: integer(6, 1, 1000),
-  MAX_WAITING_UPLOADS: integer(32, 0, 10_000),
-  UPLOAD_WAIT_MS: integer(10_000, 0, DAY_MS),
-  BODY_IDLE_TIMEOUT_MS: integer(30_000, 1000, DAY_MS),
-  MIN_BODY_BYTES_PER_SECOND: integer(KIB, 0, GIB),
-  MIN_BUSY_BODY_BYTES_PER_SECOND: integer(16 * KIB, 0, GIB),
-} satisfies Record<string, Setting>;
+export type Config = ValuesOf<Declared>;
+export type LimitsConfig = Config['limits'];
+export type SettingName = NamesOf<Declared>;
+
+/** The limits, by their names in `Config`. */
+export const limitSettings: Record<keyof LimitsConfig, Setting<SettingName, number>> = declared.limits;
+
+/** All settings, in the order of `.env.example`. */
+export const settings: readonly Setting<SettingName>[] = settingsIn(declared);
+
+function settingsIn(part: object): Setting<SettingName>[] {
+  return Object.values(part).flatMap((value) => ('name' in value ? [value] : settingsIn(value)));
+}
 
 /** Reads the settings; an empty value counts as absent. Throws `ConfigError` with all faults. */
 export function readConfig(environment: Environment): Config {
   const faults: string[] = [];
-
-  const read = (name: keyof typeof settings): string | undefined => {
-    const setting: Setting = settings[name];
-    const value = environment[name]?.trim() || undefined;
-    if (value === undefined) return setting.default;
-    if (!setting.fits(value)) {
-      const found = setting.isSecret ? '' : `, not ${JSON.stringify(value)}`;
-      faults.push(`${name} must be ${setting.rule}${found}; for example ${setting.example}`);
-      return setting.default;
-    }
-    return value;
-  };
-  const number = (name: keyof typeof settings) => Number(read(name));
-
-  const config: Config = {
-    logLevel: read('LOG_LEVEL')!,
-    dataDir: read('DATA_DIR')!,
-    http: {
-      host: read('HOST')!,
-      port: number('PORT'),
-      corsOrigins: words(read('CORS_ORIGINS')),
-      stopTimeoutMs: number('STOP_TIMEOUT_MS'),
-    },
-    database: {
-      url: read('DATABASE_URL'),
-      poolSize: number('DATABASE_POOL_SIZE'),
-      statementTimeoutMs: number('STATEMENT_TIMEOUT_MS'),
-      lockTimeoutMs: number('LOCK_TIMEOUT_MS'),
-      defaultFunctions: words(read('DEFAULT_FUNCTIONS')),
-    },
-    tokens: {
-      secret: read('TOKEN_SECRET'),
-      issuer: read('TOKEN_ISSUER'),
-      audience: read('TOKEN_AUDIENCE'),
-      requireRole: read('REQUIRE_ROLE') === 'true',
-    },
-    limits: {
-      maxBodyBytes: number('MAX_BODY_BYTES'),
-      maxDefinitionBytes: number('MAX_DEFINITION_BYTES'),
-      maxUnpackedBytes: number('MAX_UNPACKED_BYTES'),
-      maxUnpackRatio: number('MAX_UNPACK_RATIO'),
-      maxColumns: number('MAX_COLUMNS'),
-      maxRows: number('MAX_ROWS'),
-      maxCellBytes: number('MAX_CELL_BYTES'),
-      maxSharedStringBytes: number('MAX_SHARED_STRING_BYTES'),
-      maxLegacyFileBytes: number('MAX_LEGACY_FILE_BYTES'),
-      maxLegacyReaders: number('MAX_LEGACY_READERS'),
-      maxJsonDepth: number('MAX_JSON_DEPTH'),
-      maxUploads: number('MAX_UPLOADS'),
-      maxUploadsPerSubject: number('MAX_UPLOADS_PER_SUBJECT'),
-      maxWaitingUploads: number('MAX_WAITING_UPLOADS'),
-      uploadWaitMs: number('UPLOAD_WAIT_MS'),
-      bodyIdleTimeoutMs: number('BODY_IDLE_TIMEOUT_MS'),
-      minBodyBytesPerSecond: number('MIN_BODY_BYTES_PER_SECOND'),
-      minBusyBodyBytesPerSecond: number('MIN_BUSY_BODY_BYTES_PER_SECOND'),
-    },
-  };
+  const config = valuesOf(declared, environment, faults) as Config;
   checkTogether(config, environment, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
+}
+
+function valuesOf(part: object, environment: Environment, faults: string[]): object {
+  const values = Object.entries(part).map(([key, value]): [string, unknown] => [
+    key,
+    'name' in value ? readSetting(value, environment, faults) : valuesOf(value, environment, faults),
+  ]);
+  return Object.fromEntries(values);
+}
+
+function readSetting(setting: Setting, environment: Environment, faults: string[]): unknown {
+  const { name, rule, example, isSecret } = setting;
+  const value = environment[name]?.trim() || undefined;
+  if (value === undefined || setting.fits(value)) return setting.parse(value ?? setting.default);
+  const found = isSecret ? '' : `, not ${JSON.stringify(value)}`;
+  faults.push(`${name} must be ${rule}${found}; for example ${example}`);
+  return setting.parse(setting.default);
 }
 
 function checkTogether(config: Config, environment: Environment, faults: string[]): void {
@@ -250,7 +183,7 @@ function checkTogether(config: Config, environment: Environment, faults: string[
   if (urlFault) faults.push(`DATABASE_URL ${urlFault}`);
   if (environment.DATABASE_URL?.trim() && !environment.TOKEN_SECRET?.trim()) {
     faults.push(
-      `TOKEN_SECRET is needed where DATABASE_URL is set (only the embedded PostgreSQL comes with a generated one); for example ${settings.TOKEN_SECRET.example}`,
+      `TOKEN_SECRET is needed where DATABASE_URL is set (only the embedded PostgreSQL comes with a generated one); for example ${declared.tokens.secret.example}`,
     );
   }
   // Uploads that held every connection would leave none for a health check or a short request.
@@ -261,39 +194,83 @@ function checkTogether(config: Config, environment: Environment, faults: string[
   }
 }
 
-function text(
-  byDefault: string | undefined,
-  rule: string,
-  example: string,
-  fits: (value: string) => boolean = () => true,
-): Setting {
-  return { default: byDefault, rule, example, fits };
+/** What tokens are verified with, and signed in development. */
+export interface TokenSettings {
+  secret: Buffer;
+  issuer: string | undefined;
+  audience: string | undefined;
 }
 
-function secret(rule: string, example: string, fits: (value: string) => boolean): Setting {
-  return { default: undefined, rule, example, fits, isSecret: true };
+function text<const Name extends string>(
+  name: Name,
+  byDefault: string,
+  purpose: string,
+  { fits = fitsAlways, ...rule }: TextRule,
+): Setting<Name, string> {
+  return { name, purpose, default: byDefault, fits, parse: (value) => value!, ...rule };
 }
 
-function oneOf(byDefault: string, values: string[]): Setting {
+function optional<const Name extends string>(
+  name: Name,
+  purpose: string,
+  { fits = fitsAlways, ...rule }: TextRule,
+): Setting<Name, string | undefined> {
+  return { name, purpose, default: undefined, fits, parse: (value) => value, ...rule };
+}
+
+function words<const Name extends string>(
+  name: Name,
+  purpose: string,
+  { fits = fitsAlways, ...rule }: TextRule,
+): Setting<Name, string[]> {
+  const parse = (value = '') => value.split(/ +/).filter((word) => word !== '');
+  return { name, purpose, default: undefined, fits, parse, ...rule };
+}
+
+function oneOf<const Name extends string>(
+  name: Name,
+  byDefault: string,
+  values: string[],
+  purpose: string,
+): Setting<Name, string> {
+  const fits = (value: string) => values.includes(value);
+  return text(name, byDefault, purpose, { rule: `one of ${values.join(', ')}`, example: byDefault, fits });
+}
+
+function flag<const Name extends string>(
+  name: Name,
+  byDefault: boolean,
+  purpose: string,
+): Setting<Name, boolean> {
+  const setting = oneOf(name, String(byDefault), ['false', 'true'], purpose);
+  return { ...setting, parse: (value) => value === 'true' };
+}
+
+function integer<const Name extends string>(
+  name: Name,
+  byDefault: number,
+  [min, max]: [min: number, max: number],
+  unit: string,
+  purpose: string,
+): Setting<Name, number> {
   return {
-    default: byDefault,
-    rule: `one of ${values.join(', ')}`,
-    example: byDefault,
-    fits: (value) => values.includes(value),
-  };
-}
-
-function integer(byDefault: number, min: number, max: number): Setting {
-  return {
+    name,
+    purpose,
+    unit,
     default: String(byDefault),
     rule: `a whole number from ${min} to ${max}`,
     example: String(byDefault),
     fits: (value) => /^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max,
+    parse: Number,
   };
 }
 
-function words(value = ''): string[] {
-  return value.split(/ +/).filter((word) => word !== '');
+function areFunctions(value: string): boolean {
+  return /^[\w$]+(\.[\w$]+)?( +[\w$]+(\.[\w$]+)?)*$/.test(value);
+}
+
+function areOrigins(value: string): boolean {
+  return value === '*' || value.split(/ +/).every(isOrigin);
 }
 
 /** An origin as a browser sends it: in lower case, without a path and without the scheme's own port. */

@@ -87,7 +87,7 @@ test('the settings of README.md and docs/limits.md are those of config.ts, with 
   const limits = readFileSync(join(root, 'docs', 'limits.md'), 'utf8');
   const rows = [...`${readme}\n${limits}`.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`|none|–) \|/gm)];
   const documented = rows.map(([, name, byDefault]) => [name, byDefault?.replaceAll(',', '')]);
-  const expected = Object.entries(settings).map(([name, setting]) => [name, setting.default]);
+  const expected = settings.map((setting) => [setting.name, setting.default]);
   assert.deepEqual(documented.toSorted(), expected.toSorted());
 });
 

@@ -5,7 +5,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import type { LimitsConfig } from '../config.ts';
+import { type LimitsConfig, limitSettings } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
 import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
@@ -81,24 +81,18 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
 }
 
 function limitsInWords(limits: LimitsConfig): string {
-  const lines = Object.entries(limits).map(([name, value]) => {
-    const setting = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-    return `- \`${setting}\`: ${amountInWords(setting, value)}`;
+  const lines = Object.entries(limitSettings).map(([key, { name, unit = '' }]) => {
+    return `- \`${name}\`: ${amountInWords(limits[key as keyof LimitsConfig], unit)}`;
   });
   return `**Limits of this service.** A request over a limit is refused, and the answer names the limit.\n\n${lines.join('\n')}`;
 }
 
-/** The value of a limit with its unit, such as `10 GiB`, `30 s` or `1,600 columns`. The unit is part of the setting's name. */
-export function amountInWords(setting: string, value: number): string {
-  if (setting.endsWith('_BYTES_PER_SECOND'))
-    return value === 0 ? 'none' : `${bytesInWords(value)} per second`;
-  if (setting.endsWith('_BYTES')) return bytesInWords(value);
-  if (setting.endsWith('_MS')) return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
-  const amount = value.toLocaleString('en-US');
-  if (setting === 'MAX_UNPACK_RATIO') return `${amount} unpacked bytes per packed byte`;
-  if (setting === 'MAX_JSON_DEPTH') return `${amount} levels`;
-  const counted = /^MAX_([A-Z]+)$/.exec(setting)?.[1];
-  return counted === undefined ? amount : `${amount} ${counted.toLowerCase()}`;
+/** The value of a limit with its unit, such as `10 GiB`, `30 s` or `1,600 columns`. */
+export function amountInWords(value: number, unit: string): string {
+  if (unit === 'bytes per second') return value === 0 ? 'none' : `${bytesInWords(value)} per second`;
+  if (unit === 'bytes') return bytesInWords(value);
+  if (unit === 'ms') return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
+  return `${value.toLocaleString('en-US')} ${unit}`;
 }
 
 function bytesInWords(bytes: number): string {
