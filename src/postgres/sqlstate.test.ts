@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { AppError, errorCatalogue } from '../errors.ts';
 import { createPool } from './pool.ts';
-import { isRefusalOfData, sqlstateRules, toAppError } from './sqlstate.ts';
+import { isFailureOfExpression, isRefusalOfData, sqlstateRules, toAppError } from './sqlstate.ts';
 
 function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError('secret SQL text', 0, 'error'), {
@@ -178,4 +178,12 @@ test('a refusal of data is one of its content', () => {
   assert(isRefusalOfData(postgresError('23505')));
   assert(!isRefusalOfData(postgresError('57014')));
   assert(!isRefusalOfData(new Error('x')));
+});
+
+test('a full disk is no failure of a row, wherever it is noticed', () => {
+  for (const where of ['COPY orders, line 2000', 'PL/pgSQL function f() line 1 at SQL statement']) {
+    const error = postgresError('53100', { where });
+    assert(!isFailureOfExpression(error), where);
+    assert.equal(codeOf(error), 'storage-full', where);
+  }
 });

@@ -387,6 +387,7 @@ const meansTheSame = new Set<ErrorCode>([
   'write-conflict',
   'database-busy',
   'database-unavailable',
+  'storage-full',
 ]);
 
 /**
