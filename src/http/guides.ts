@@ -27,6 +27,11 @@ export const guides: Guide[] = [
   { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
   { name: 'limits', title: 'Limits', about: 'every limit and its default' },
   { name: 'postgresql', title: 'PostgreSQL', about: 'servers, roles, TLS, poolers and timeouts' },
+  {
+    name: 'reliability',
+    title: 'Reliability',
+    about: 'what is promised about loss, atomicity and cleaning up, and the test of each promise',
+  },
   { name: 'architecture', title: 'Architecture', about: 'how the service is built' },
   { name: 'performance', title: 'Performance', about: 'what was measured, and how to repeat it' },
 ];

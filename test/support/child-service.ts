@@ -31,7 +31,7 @@ export interface ChildService extends ServiceClient {
 }
 
 export async function startChildService(
-  database: TestDatabase,
+  database: Pick<TestDatabase, 'serviceUrl'>,
   environment: Record<string, string> = {},
 ): Promise<ChildService> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-child-'));

@@ -81,7 +81,7 @@ export async function startTestService(
 
 /** What a service for tests has in its environment, whether it is a process of its own or not. */
 export function testEnvironment(
-  database: TestDatabase,
+  database: Pick<TestDatabase, 'serviceUrl'>,
   dataDir: string,
   environment: Record<string, string> = {},
 ): Record<string, string> {

@@ -1,0 +1,153 @@
+/** The faults of a run: what they break, and how it is repaired. */
+import { kill } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childProcesses, isRunning } from './leftovers.ts';
+import type { Machinery } from './machinery.ts';
+import type { Random } from './random.ts';
+
+export interface FaultContext {
+  machinery: Machinery;
+  random: Random;
+  /** Settles when an operation has ended that is chosen or sent in this way. */
+  ask(wish: Wish): Promise<void>;
+  /** Something is wrong that no operation shows. */
+  report(violation: string): void;
+}
+
+/** How the next operation shall be. */
+export interface Wish {
+  /** It needs a temporary file. */
+  isLarge?: boolean;
+  failure?: 'vanish' | 'stall';
+}
+
+export interface Fault {
+  title: string;
+  /** Operations may be answered with 503, or not at all, until it is repaired. */
+  failsOthers: boolean;
+  needsDisks?: boolean;
+  /** Breaks something and repairs it. */
+  strike(context: FaultContext): Promise<void>;
+}
+
+const leftoverTimeoutMs = 15_000;
+const fullDiskMs = 10_000;
+
+const serviceBackends = `SELECT pid FROM pg_stat_activity WHERE application_name = 'tablewright' ORDER BY state = 'idle', random()`;
+
+export const faults = {
+  'service-killed': {
+    title: 'kill -9 of the service',
+    failsOthers: true,
+    strike: async ({ machinery, random, report }) => {
+      const children = childProcesses(machinery.service.child.pid!);
+      await machinery.service.end('SIGKILL');
+      await endOf(children, report);
+      await sleep(random.integer(0, 100));
+      await machinery.restartService();
+    },
+  },
+  'service-stopped': {
+    title: 'SIGTERM to the service under load',
+    failsOthers: true,
+    strike: async ({ machinery, report }) => {
+      const children = childProcesses(machinery.service.child.pid!);
+      const end = await machinery.service.end('SIGTERM');
+      if (end !== 0) report(`after SIGTERM the service ended with ${end}: ${machinery.service.output()}`);
+      await endOf(children, report);
+      await machinery.restartService();
+    },
+  },
+  'backend-killed': {
+    title: 'kill -9 of a PostgreSQL backend',
+    failsOthers: true,
+    strike: async ({ machinery }) => {
+      const [pid] = await backends(machinery);
+      if (pid !== undefined) kill(pid, 'SIGKILL');
+      await machinery.restorePostgres();
+    },
+  },
+  'backends-terminated': {
+    title: '`pg_terminate_backend`',
+    failsOthers: true,
+    strike: async ({ machinery, random }) => {
+      const all = await backends(machinery);
+      const some = random.chance(0.5) ? all : all.slice(0, 1);
+      const client = await machinery.connect();
+      await client.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) pid', [some]);
+      await client.end();
+    },
+  },
+  'postmaster-killed': {
+    title: "kill -9 of PostgreSQL's first process",
+    failsOthers: true,
+    strike: async ({ machinery, random }) => {
+      kill(await machinery.postmaster(), 'SIGKILL');
+      await sleep(random.integer(0, 200));
+      await machinery.restorePostgres();
+    },
+  },
+  'postgres-stopped': {
+    title: 'immediate stop of PostgreSQL',
+    failsOthers: true,
+    strike: async ({ machinery, random }) => {
+      kill(await machinery.postmaster(), 'SIGQUIT');
+      await sleep(random.integer(0, 200));
+      await machinery.restorePostgres();
+    },
+  },
+  'client-vanished': {
+    title: 'a client that vanishes in the middle of its body, or right behind it',
+    failsOthers: false,
+    strike: ({ ask }) => ask({ failure: 'vanish' }),
+  },
+  'client-stalled': {
+    title: 'a client that stops sending',
+    failsOthers: false,
+    strike: ({ ask }) => ask({ failure: 'stall' }),
+  },
+  'spool-full': {
+    title: 'a full disk for the temporary files of the service',
+    failsOthers: true,
+    needsDisks: true,
+    strike: async ({ machinery, random, ask }) => {
+      const { spool } = machinery.disks!;
+      await spool.fill(random.integer(1, 400) * 1024);
+      await Promise.race([ask({ isLarge: true }), sleep(fullDiskMs, undefined, { ref: false })]);
+      await spool.empty();
+    },
+  },
+  'data-full': {
+    title: 'a full disk for the data of PostgreSQL',
+    failsOthers: true,
+    needsDisks: true,
+    strike: async ({ machinery, random, ask }) => {
+      const { data } = machinery.disks!;
+      await data.fill(random.integer(1, 400) * 1024);
+      await Promise.race([ask({ isLarge: true }), sleep(fullDiskMs, undefined, { ref: false })]);
+      await data.empty();
+      await machinery.restorePostgres();
+    },
+  },
+} satisfies Record<string, Fault>;
+
+export type FaultKind = keyof typeof faults;
+
+async function backends(machinery: Machinery): Promise<number[]> {
+  const client = await machinery.connect();
+  const { rows } = await client.query(serviceBackends);
+  await client.end();
+  return rows.map(({ pid }) => pid);
+}
+
+/** The processes that a service has started end with it. */
+async function endOf(children: number[], report: (violation: string) => void): Promise<void> {
+  const giveUpAt = performance.now() + leftoverTimeoutMs;
+  while (children.some(isRunning)) {
+    if (performance.now() > giveUpAt) {
+      report(`processes that the service had started did not end with it: ${children.filter(isRunning)}`);
+      return;
+    }
+    await sleep(10);
+  }
+}

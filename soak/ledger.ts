@@ -1,0 +1,125 @@
+/**
+ * What the database must hold: for each table the states that are possible after everything that was answered. An operation
+ * that was acknowledged leaves one state; one without an answer leaves two, before and after it. A third is a violation.
+ */
+
+export interface TableState {
+  columns: string[];
+  hasKey: boolean;
+  /** By id. The values as text, in the order of the columns; values that are missing at the end are NULL. */
+  rows: Map<number, (string | null)[]>;
+}
+
+export interface LedgerTable {
+  name: string;
+  /** The table's states that are possible; undefined: it does not exist. */
+  possible: (TableState | undefined)[];
+  /** What was done last, for the report of a violation. */
+  lastOperation: string;
+}
+
+/** Rows that one operation adds to the table that all clients share. */
+export interface Batch {
+  name: string;
+  rows: number;
+  /** Undefined: not known, because the operation was not answered. */
+  isThere: boolean | undefined;
+}
+
+export interface Ledger {
+  tables: Map<string, LedgerTable>;
+  batches: Map<string, Batch>;
+}
+
+/** The table that all clients add rows to. */
+export const sharedTable = 'soak_shared';
+/** The table whose trigger notes what is in the session that loads it. */
+export const sessionsTable = 'soak_sessions';
+
+/** Runs a query and returns its rows as arrays of texts. */
+export type ReadTexts = (sql: string, values?: unknown[]) => Promise<(string | null)[][]>;
+
+/** Compares all tables with the ledger, notes which state each of them has, and returns what is wrong. */
+export async function compareWithLedger(ledger: Ledger, read: ReadTexts): Promise<string[]> {
+  const wrong: string[] = [];
+  const found = await read(
+    `SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
+  );
+  const names = new Set(found.map(([name]) => name!));
+  for (const table of ledger.tables.values()) {
+    const state = names.has(table.name) ? await readTable(table.name, read) : undefined;
+    const index = table.possible.findIndex((possible) => differenceBetween(possible, state) === undefined);
+    if (index < 0) {
+      const differences = table.possible.map((possible) => differenceBetween(possible, state));
+      wrong.push(`${table.name} after ${table.lastOperation}: ${differences.join('; or ')}`);
+    }
+    table.possible = [index < 0 ? state : table.possible[index]];
+    names.delete(table.name);
+  }
+  wrong.push(...(await compareBatches(ledger, read)));
+  names.delete(sharedTable);
+  names.delete(sessionsTable);
+  for (const name of names) wrong.push(`${name} was left behind: no operation made it`);
+  return wrong;
+}
+
+async function readTable(name: string, read: ReadTexts): Promise<TableState> {
+  const columns = await read(
+    `SELECT attname FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    [`public.${name}`],
+  );
+  const key = await read(`SELECT 1 FROM pg_constraint WHERE conrelid = $1::regclass AND contype = 'p'`, [
+    `public.${name}`,
+  ]);
+  const texts = columns.map(([column]) => `"${column}"::text`);
+  const rows = await read(`SELECT ${texts.join(', ')} FROM public.${name}`);
+  const byId = new Map(rows.map((row) => [Number(row[0]), row]));
+  // A row that is there twice, in a table without a key, must not hide behind the other one.
+  if (byId.size !== rows.length) byId.set(Number.NaN, [`${rows.length - byId.size} repeated rows`]);
+  return { columns: columns.map(([column]) => column!), hasKey: key.length > 0, rows: byId };
+}
+
+function differenceBetween(
+  expected: TableState | undefined,
+  state: TableState | undefined,
+): string | undefined {
+  if (expected === undefined || state === undefined) {
+    if (expected === state) return undefined;
+    return state === undefined
+      ? `the table with ${expected!.rows.size} rows is lost`
+      : 'the table should not exist';
+  }
+  if (expected.columns.join() !== state.columns.join()) {
+    return `columns ${state.columns.join()} instead of ${expected.columns.join()}`;
+  }
+  if (expected.hasKey !== state.hasKey) return `the primary key is ${state.hasKey ? 'there' : 'missing'}`;
+  let missing = 0;
+  let different = 0;
+  for (const [id, row] of expected.rows) {
+    const found = state.rows.get(id);
+    if (found === undefined) missing += 1;
+    else if (expected.columns.some((_, column) => (row[column] ?? null) !== found[column])) different += 1;
+  }
+  const surplus = state.rows.size - expected.rows.size + missing;
+  if (missing + different + surplus === 0) return undefined;
+  return `of ${expected.rows.size} expected rows ${missing} are missing and ${different} are different, ${surplus} rows are too many`;
+}
+
+async function compareBatches(ledger: Ledger, read: ReadTexts): Promise<string[]> {
+  const rows = await read(`SELECT batch, count(*) FROM public.${sharedTable} GROUP BY batch`);
+  const counts = new Map(rows.map(([batch, count]) => [batch!, Number(count)]));
+  const wrong: string[] = [];
+  for (const batch of ledger.batches.values()) {
+    const count = counts.get(batch.name) ?? 0;
+    counts.delete(batch.name);
+    const mayBe = batch.isThere === undefined ? [0, batch.rows] : [batch.isThere ? batch.rows : 0];
+    if (!mayBe.includes(count)) {
+      wrong.push(`${sharedTable}: ${count} rows of ${batch.name}, and not ${mayBe.join(' or ')}`);
+    }
+    batch.isThere = count > 0;
+  }
+  for (const [name, count] of counts) {
+    wrong.push(`${sharedTable}: ${count} rows of ${name}, which no operation sent`);
+  }
+  return wrong;
+}

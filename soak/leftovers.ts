@@ -1,0 +1,137 @@
+/** What must not be left when no operation is under way: in PostgreSQL, in the folder for temporary files, in the process. */
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReadTexts } from './ledger.ts';
+import { sessionsTable } from './ledger.ts';
+import type { Machinery } from './machinery.ts';
+import { serviceSettings } from './machinery.ts';
+
+/** What is closed a moment after an answer may take so long on a busy machine. */
+const settleTimeoutMs = 20_000;
+
+/** A connection of its own for health checks. */
+const mostConnections = Number(serviceSettings.DATABASE_POOL_SIZE) + 1;
+/** The service prepares a few kinds of statements by name. The number must not grow with the operations. */
+const mostPreparedStatements = 40;
+
+interface Question {
+  what: string;
+  sql: string;
+}
+
+/** Each returns a row for everything that is left. */
+const questions: Question[] = [
+  {
+    what: 'a connection that is in the middle of something',
+    sql: `SELECT pid, state, left(query, 80) FROM pg_stat_activity WHERE application_name = 'tablewright' AND state <> 'idle'`,
+  },
+  {
+    what: 'connections beyond the size of the pool',
+    sql: `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tablewright' HAVING count(*) > ${mostConnections}`,
+  },
+  {
+    what: 'a lock',
+    sql: `SELECT l.mode, l.relation::regclass FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'tablewright'`,
+  },
+  { what: 'a prepared transaction', sql: 'SELECT gid FROM pg_prepared_xacts' },
+  {
+    what: 'a temporary table',
+    sql: `SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname LIKE 'pg\\_temp%'`,
+  },
+  {
+    what: 'a relation with an internal name',
+    sql: `SELECT relname FROM pg_class WHERE relname LIKE 'tablewright%'`,
+  },
+  {
+    what: 'a column with an internal name',
+    sql: `SELECT attrelid::regclass, attname FROM pg_attribute WHERE attname LIKE 'tablewright%' AND NOT attisdropped`,
+  },
+  {
+    what: 'a constraint, type, function or trigger with an internal name',
+    sql: `SELECT conname FROM pg_constraint WHERE conname LIKE 'tablewright%' UNION ALL SELECT typname FROM pg_type WHERE typname LIKE 'tablewright%'
+      UNION ALL SELECT proname FROM pg_proc WHERE proname LIKE 'tablewright%' UNION ALL SELECT tgname FROM pg_trigger WHERE tgname LIKE 'tablewright%'`,
+  },
+  {
+    what: 'a sequence of no column',
+    sql: `SELECT relname FROM pg_class c WHERE relkind = 'S' AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = c.oid AND deptype IN ('a', 'i'))`,
+  },
+  {
+    what: 'a statement, cursor or advisory lock in the session of a load',
+    sql: `SELECT * FROM ${sessionsTable} WHERE prepared > ${mostPreparedStatements} OR cursors > 0 OR advisory_locks > 0`,
+  },
+];
+
+/** The table `sessionsTable`, with a trigger that notes what is in the session which loads it. */
+export const sessionsTableSql = `
+  CREATE TABLE ${sessionsTable} (id bigint, prepared integer, cursors integer, advisory_locks integer);
+  CREATE FUNCTION soak_note_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    SELECT count(*) INTO NEW.prepared FROM pg_catalog.pg_prepared_statements;
+    SELECT count(*) INTO NEW.cursors FROM pg_catalog.pg_cursors WHERE is_holdable;
+    SELECT count(*) INTO NEW.advisory_locks FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid();
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER note BEFORE INSERT ON ${sessionsTable} FOR EACH ROW EXECUTE FUNCTION soak_note_session();
+  ALTER TABLE ${sessionsTable} OWNER TO tablewright`;
+
+/** Returns what is left, after a moment in which it may end. */
+export async function findLeftovers(machinery: Machinery, read: ReadTexts): Promise<string[]> {
+  const giveUpAt = performance.now() + settleTimeoutMs;
+  for (;;) {
+    const left = [...(await inDatabase(read)), ...inProcess(machinery)];
+    if (left.length === 0 || performance.now() > giveUpAt) return left;
+    await sleep(20);
+  }
+}
+
+async function inDatabase(read: ReadTexts): Promise<string[]> {
+  const left: string[] = [];
+  for (const { what, sql } of questions) {
+    for (const row of await read(sql)) left.push(`${what}: ${row.join(' ')}`);
+  }
+  return left;
+}
+
+function inProcess({ spoolFolder, service }: Machinery): string[] {
+  const pid = service.child.pid!;
+  return [
+    ...readdirSync(spoolFolder).map((name) => `a temporary file: ${name}`),
+    ...openFiles(pid)
+      .filter((path) => path.startsWith(spoolFolder))
+      .map((path) => `an open temporary file: ${path}`),
+    ...childProcesses(pid).map((child) => `a child process: ${child}`),
+  ];
+}
+
+/** The files that a process has open; none if the platform does not tell. */
+function openFiles(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readlinkSync(`${folder}/${name}`)];
+    } catch {
+      // It was closed meanwhile.
+      return [];
+    }
+  });
+}
+
+/** The processes that a process has started; none if the platform does not tell. */
+export function childProcesses(pid: number): number[] {
+  try {
+    const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return listed.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // A process that nobody has collected yet has ended all the same.
+    return !/\) [ZX] /.test(stat);
+  } catch {
+    return false;
+  }
+}

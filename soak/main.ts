@@ -1,0 +1,38 @@
+/**
+ * `npm run soak -- [--seed n] [--operations n] [--faults n] [--clients n] [--report]`: the fault loop. It prints its seed; the
+ * same seed makes the same choices again, at moments of its own. `--report` writes the figures into docs/reliability.md.
+ */
+import { parseArgs } from 'node:util';
+import { figuresText, writeReport } from './report.ts';
+import { runSoak } from './run-soak.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    operations: { type: 'string', default: '3000' },
+    faults: { type: 'string', default: '150' },
+    clients: { type: 'string', default: '6' },
+    report: { type: 'boolean', default: false },
+  },
+});
+
+const stopping = new AbortController();
+process.once('SIGINT', () => stopping.abort());
+process.once('SIGTERM', () => stopping.abort());
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+print(`Seed ${values.seed}`);
+const figures = await runSoak({
+  seed: Number(values.seed),
+  operations: Number(values.operations),
+  faults: Number(values.faults),
+  clients: Number(values.clients),
+  log: print,
+  signal: stopping.signal,
+});
+print(figuresText(figures));
+for (const violation of figures.violations) print(`- ${violation}`);
+if (figures.violations.length > 0) process.exitCode = 1;
+if (values.report) await writeReport(figures);
