@@ -10,8 +10,9 @@ import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { AppError } from '../src/errors.ts';
 import type { CellSink } from '../src/sources/cell-sink.ts';
 import { withSecondReading } from '../src/sources/row-source.ts';
+import { openSpreadsheet } from '../src/sources/spreadsheet/open-spreadsheet.ts';
 import type { RandomAccessFile } from '../src/sources/spreadsheet/random-access-file.ts';
-import { openSpreadsheet, type SpreadsheetSource } from '../src/sources/spreadsheet/spreadsheet-source.ts';
+import type { SheetSource } from '../src/sources/spreadsheet/sheet-source.ts';
 import { cellText, faultText, momentText } from '../test/support/recorded-cells.ts';
 import { describeOracleCell, namesHeader } from './support/oracle-cells.ts';
 
@@ -86,7 +87,7 @@ async function compareFile(name: string): Promise<void> {
   }
 }
 
-function compareSheetLists(label: string, ours: SpreadsheetSource, theirs: library.WorkBook): void {
+function compareSheetLists(label: string, ours: SheetSource, theirs: library.WorkBook): void {
   const hidden = new Map(theirs.Workbook?.Sheets?.map(({ name, Hidden }) => [name, Hidden ?? 0]));
   const visibilities = ['visible', 'hidden', 'veryHidden'];
   const list = ours.sheets.map(({ name, visibility }) => `${name} (${visibility})`).join(', ');
@@ -159,7 +160,7 @@ function readOracle(bytes: Buffer): library.WorkBook {
   });
 }
 
-function openSheet(bytes: Buffer, sheet: string | undefined): Promise<SpreadsheetSource> {
+function openSheet(bytes: Buffer, sheet: string | undefined): Promise<SheetSource> {
   const file: RandomAccessFile = {
     size: bytes.length,
     read: async (target, position) => bytes.copy(target, 0, position),
@@ -168,7 +169,7 @@ function openSheet(bytes: Buffer, sheet: string | undefined): Promise<Spreadshee
   return openSpreadsheet(file, sheet === undefined ? options : { ...options, sheet }, limits);
 }
 
-async function readCells(source: SpreadsheetSource): Promise<Cells> {
+async function readCells(source: SheetSource): Promise<Cells> {
   const texts = new Map<string, string>();
   const names: string[] = [];
   let row = 0;

@@ -5,11 +5,9 @@ import type { FastifyRequest } from 'fastify';
 import Type, { type Static, type TObject } from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { Spool } from '../sources/spool.ts';
-import {
-  openSpreadsheet,
-  type SpreadsheetOptions,
-  type SpreadsheetSource,
-} from '../sources/spreadsheet/spreadsheet-source.ts';
+import { openSpreadsheet } from '../sources/spreadsheet/open-spreadsheet.ts';
+import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
+import type { SpreadsheetOptions } from '../sources/spreadsheet/spreadsheet-options.ts';
 import type { HttpContext } from './context.ts';
 import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
 import { readSpreadsheetUpload } from './multipart.ts';
@@ -65,9 +63,9 @@ export const spreadsheetErrors: ErrorCode[] = [
 ];
 
 export interface OpenedSpreadsheet {
-  source: SpreadsheetSource;
+  source: SheetSource;
   /** The same file with another sheet chosen. */
-  openSheet: (sheet: string) => Promise<SpreadsheetSource>;
+  openSheet: (sheet: string) => Promise<SheetSource>;
   spool: Spool;
   /** The value of `table` in the part `body`; undefined: none. */
   definition: unknown;

@@ -7,7 +7,8 @@ import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import { type SourceWarning, withSecondReading } from '../sources/row-source.ts';
 import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
-import type { SheetSummary, SpreadsheetSource } from '../sources/spreadsheet/spreadsheet-source.ts';
+import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
+import type { SheetSummary } from '../sources/spreadsheet/spreadsheet-options.ts';
 import { describeCellProblem } from './cell-problems.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { TypeInference } from './infer-types.ts';
@@ -48,8 +49,8 @@ interface SheetSize {
  * @param textReading undefined: text is read as it always is
  */
 export async function inspectSpreadsheet(
-  chosen: SpreadsheetSource,
-  openSheet: (name: string) => Promise<SpreadsheetSource>,
+  chosen: SheetSource,
+  openSheet: (name: string) => Promise<SheetSource>,
   isSheetChosen: boolean,
   textReading: TextReading | undefined,
   limits: { maxColumns: number; maxRows: number },
@@ -80,7 +81,7 @@ export async function inspectSpreadsheet(
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
     if (!summary.hasCells) return { rows: 0, columns: 0 };
     if (summary.name === chosen.sheet) return preview.size;
-    let source: SpreadsheetSource | undefined;
+    let source: SheetSource | undefined;
     let counter = new TypeInference(limits, () => {});
     const fault = await faultOf(async () => {
       source ??= await openSheet(summary.name);

@@ -10,7 +10,7 @@ import { TypeInference } from '../../src/loading/infer-types.ts';
 import { NUMBER, STRING } from '../../src/sources/cell-kind.ts';
 import type { CellSink } from '../../src/sources/cell-sink.ts';
 import { withSecondReading } from '../../src/sources/row-source.ts';
-import { openSpreadsheet } from '../../src/sources/spreadsheet/spreadsheet-source.ts';
+import { openSpreadsheet } from '../../src/sources/spreadsheet/open-spreadsheet.ts';
 import { buildZip, memoryFile, type WorkbookSpec, workbookParts, type ZipEntry } from './xlsx-builder.ts';
 
 export type RandomNumbers = (below: number) => number;

@@ -5,7 +5,7 @@ import type { CellSink } from '../../sources/cell-sink.ts';
 import type { SourceWarning } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
 import { orderWarnings, otherSheetsWarning } from '../../sources/spreadsheet/choose-sheet.ts';
-import type { SpreadsheetSource } from '../../sources/spreadsheet/spreadsheet-source.ts';
+import type { SheetSource } from '../../sources/spreadsheet/sheet-source.ts';
 import type { LoadInput } from '../load-input.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { LoadInput } from '../load-input.ts';
  * @param isSheetChosen the caller said which sheet; if not, the other sheets that have rows are a warning
  */
 export function spreadsheetInput(
-  source: SpreadsheetSource,
+  source: SheetSource,
   spool: Spool,
   definition: unknown,
   isSheetChosen: boolean,
@@ -22,18 +22,18 @@ export function spreadsheetInput(
   const read = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
     await source.read(sink, signal);
     otherSheets ??= isSheetChosen ? [] : await findOtherSheets(source, signal);
-    const ordered = orderWarnings([...otherSheets, ...source.warnings]);
-    source.warnings.splice(0, source.warnings.length, ...ordered);
   };
   return {
     nameMatching: source.nameMatching,
-    warnings: source.warnings,
+    get warnings() {
+      return orderWarnings([...(otherSheets ?? []), ...source.warnings]);
+    },
     locate: source.locate,
     get headerFaults() {
-      return source.headerFaults ?? [];
+      return source.headerFaults;
     },
     get reading() {
-      return source.reading ?? { format: 'unknown' };
+      return source.reading;
     },
     definition,
     open: async () => {},
@@ -44,7 +44,7 @@ export function spreadsheetInput(
   };
 }
 
-async function findOtherSheets(source: SpreadsheetSource, signal: AbortSignal): Promise<SourceWarning[]> {
-  const names = (await source.otherSheetsWithRows?.(signal)) ?? [];
+async function findOtherSheets(source: SheetSource, signal: AbortSignal): Promise<SourceWarning[]> {
+  const names = await source.otherSheetsWithRows(signal);
   return names.length === 0 ? [] : [otherSheetsWarning(source.sheet, names)];
 }

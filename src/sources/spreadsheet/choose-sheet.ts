@@ -39,19 +39,6 @@ function findSheet(sheets: SheetSummary[], wanted: string): number {
   return /^\d{1,6}$/.test(wanted) ? Number(wanted) - 1 : -1;
 }
 
-/** The other visible sheets that are known to have rows. */
-export function visibleSheetsWithRows({
-  sheet,
-  sheets,
-}: {
-  sheet: string;
-  sheets: SheetSummary[];
-}): string[] {
-  return sheets
-    .filter(({ name, visibility, hasRows }) => hasRows && visibility === 'visible' && name !== sheet)
-    .map(({ name }) => name);
-}
-
 /**
  * The warning for who chose no sheet, while others have rows too.
  *

@@ -6,7 +6,7 @@ import { recordRows } from '../../../test/support/recorded-cells.ts';
 import { buildWorkbook, buildZip, memoryFile, workbookParts } from '../../../test/support/xlsx-builder.ts';
 import { AppError } from '../../errors.ts';
 import { withSecondReading } from '../row-source.ts';
-import { openSpreadsheet } from './spreadsheet-source.ts';
+import { openSpreadsheet } from './open-spreadsheet.ts';
 
 const limits = {
   maxUnpackedBytes: 10_000_000,

@@ -9,7 +9,8 @@ import { buildWorkbook, buildZip, memoryFile, workbookParts } from '../../../tes
 import { AppError } from '../../errors.ts';
 import { withSecondReading } from '../row-source.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP, SOME } from './merged-areas.ts';
-import { openSpreadsheet, type SpreadsheetOptions } from './spreadsheet-source.ts';
+import { openSpreadsheet } from './open-spreadsheet.ts';
+import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 import { XmlMergesReader } from './xlsx/merges-reader.ts';
 
 const limits = {

@@ -19,12 +19,14 @@ import {
 } from '../cell-kind.ts';
 import type { CellLocation, CellSink } from '../cell-sink.ts';
 import type { HeaderFault, SourceReading, SourceWarning } from '../row-source.ts';
+import { pauseBetweenSlices } from '../share-turns.ts';
 import { textKind } from '../text-kind.ts';
 import {
   type CellRange,
   cellAddress,
   columnLetters,
   maxSheetColumn,
+  maxSheetRow,
   parseRange,
   rowAddress,
   wholeSheet,
@@ -34,7 +36,7 @@ import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './h
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
 import { SeenRows } from './seen-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
-import type { SpreadsheetOptions, SpreadsheetSource } from './spreadsheet-options.ts';
+import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 import { TitleWatch } from './title-row.ts';
 import { dayMicroseconds } from './values/serial-date.ts';
 
@@ -60,13 +62,21 @@ export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLi
     throw wrongParameter('header_row', detail, { value: String(headerRow) });
   }
   return {
-    range,
+    // A text may go on where a sheet must end.
+    range: range.lastRow < maxSheetRow ? range : { ...range, lastRow: Number.MAX_SAFE_INTEGER },
     // Within a range the header is the range's first row, blank or not.
     headerRow: headerRow ?? (range.hasFirstRow ? range.firstRow : undefined),
     columnNames,
     cellErrors,
     limits,
   };
+}
+
+/** Which sheet of which sheets is read. */
+interface SheetOfFile {
+  /** Empty: the file has no sheets. */
+  sheet: string;
+  sheets: SheetSummary[];
 }
 
 /** What a row is for. */
@@ -139,16 +149,17 @@ export class SheetRows {
 
   readonly #seenRows = new SeenRows();
 
-  readonly #merged: MergedAreas | undefined;
+  /** Undefined: not known, or the source leaves the covered cells out itself. */
+  readonly merged: MergedAreas | undefined;
   /** Undefined: the sheet has no merged areas. */
   readonly #covered: CoveredCells | undefined;
   /** Whether the row at hand may have a cell beneath a merged area. */
   #mayBeCovered = false;
 
-  /** @param merged the areas whose covered cells have no value; undefined: the source leaves these cells out itself */
+  /** @param merged the areas whose covered cells have no value */
   constructor(sink: CellSink, options: SheetRowsOptions, merged?: MergedAreas) {
     this.#sink = sink;
-    this.#merged = merged;
+    this.merged = merged;
     this.#covered = merged === undefined || merged.count === 0 ? undefined : new CoveredCells(merged);
     this.#options = options;
     this.#firstColumn = options.range.firstColumn - 1;
@@ -158,7 +169,7 @@ export class SheetRows {
   }
 
   /** What a person should know of the pass over this sheet, which has come to its end. */
-  warningsFor(source: Pick<SpreadsheetSource, 'sheet' | 'sheets'>): SourceWarning[] {
+  warningsFor(source: SheetOfFile): SourceWarning[] {
     const warnings = [...(this.#names?.warnings ?? [])];
     const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
     if (title !== undefined) warnings.push(title);
@@ -196,7 +207,7 @@ export class SheetRows {
 
   #valuesBeneathMerged(sheet: string): SourceWarning {
     const first = cellAddress(sheet, this.#firstCoveredRow, this.#firstCoveredColumn);
-    const area = this.#merged?.rangeAt(this.#firstCoveredRow, this.#firstCoveredColumn);
+    const area = this.merged?.rangeAt(this.#firstCoveredRow, this.#firstCoveredColumn);
     const place = area === undefined ? first : `${first}, in the merged cells ${area}`;
     const values =
       this.#coveredValues === 1
@@ -224,19 +235,20 @@ export class SheetRows {
     return { format, ...ofSheet, headerRow, range };
   }
 
+  /** What the source asks between slices of its input: a promise if it must wait for the sink or for a turn. */
+  pause(): Promise<void> | undefined {
+    return pauseBetweenSlices(this.#sink);
+  }
+
   /** @param sheet empty: the file has no sheets */
   headerFaultsOf(sheet: string): HeaderFault[] {
     return this.#headerFaults.map(({ sheetColumn, fault, value }) => {
-      const place =
-        sheet === ''
-          ? { cell: `${columnLetters(sheetColumn)}${this.headerRow}` }
-          : { sheet, cell: cellAddress(sheet, this.headerRow, sheetColumn) };
-      return { fault, value, place };
+      return { fault, value, place: placeIn(sheet, this.headerRow, sheetColumn) };
     });
   }
 
   /** A sheet without a row is most often the wrong sheet, or has its header elsewhere. */
-  #describeNothing({ sheet, sheets }: Pick<SpreadsheetSource, 'sheet' | 'sheets'>): string {
+  #describeNothing({ sheet, sheets }: SheetOfFile): string {
     const subject = sheet === '' ? 'The file' : `Sheet ${quote(sheet)}`;
     const { headerRow, range } = this.#options;
     const header = this.#headerTexts.filter((text) => text);
@@ -437,11 +449,7 @@ export class SheetRows {
 
   /** The place of a cell of the sink in the sheet of this name; `column` is -1 for a whole row. */
   locate(sheet: string, row: number, column: number): CellLocation {
-    const sheetRow = row + this.headerRow;
-    const sheetColumn = this.sheetColumns[column];
-    const cell =
-      sheetColumn === undefined ? rowAddress(sheet, sheetRow) : cellAddress(sheet, sheetRow, sheetColumn);
-    return { sheet, cell };
+    return placeIn(sheet, row + this.headerRow, this.sheetColumns[column]);
   }
 
   #isHeaderCell(column: number): boolean {
@@ -533,6 +541,13 @@ export class SheetRows {
     const remedy = 'Load a part of it with `range`, as in range=A:Z.';
     return limitExceeded('The sheet has too many columns', maxColumns, 'columns (MAX_COLUMNS)', remedy);
   }
+}
+
+/** The place of a cell, or of a whole row. @param sheet empty: the file has no sheets */
+function placeIn(sheet: string, row: number, column?: number): CellLocation {
+  if (sheet === '')
+    return { cell: column === undefined ? `${row}:${row}` : `${columnLetters(column)}${row}` };
+  return { sheet, cell: column === undefined ? rowAddress(sheet, row) : cellAddress(sheet, row, column) };
 }
 
 const maxNamesListed = 20;

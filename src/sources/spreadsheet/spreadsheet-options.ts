@@ -1,5 +1,3 @@
-import type { RowSource } from '../row-source.ts';
-
 export interface SpreadsheetOptions {
   /** A sheet's name, or its number from 1 where no sheet has that name. Default: the first visible worksheet. */
   sheet?: string;
@@ -21,15 +19,4 @@ export interface SheetSummary {
   hasCells: boolean;
   /** Whether there is a row with a value below a first one; undefined: not known without reading the sheet. */
   hasRows?: boolean;
-}
-
-export interface SpreadsheetSource extends RowSource {
-  /** All sheets of the workbook in the order of their tabs. */
-  sheets: SheetSummary[];
-  /** The name of the sheet that is read. */
-  sheet: string;
-  /** The names of the other visible sheets that have rows below a header; undefined: not known. */
-  otherSheetsWithRows?: (signal: AbortSignal) => Promise<string[]>;
-  /** Another sheet of the file, without reading again what the sheets share; undefined: open the file anew. */
-  openSheet?: (name: string) => SpreadsheetSource | undefined;
 }

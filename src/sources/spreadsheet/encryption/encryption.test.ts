@@ -13,7 +13,7 @@ import {
 import { recordRows } from '../../../../test/support/recorded-cells.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
-import { openSpreadsheet } from '../spreadsheet-source.ts';
+import { openSpreadsheet } from '../open-spreadsheet.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 
 const limits = {

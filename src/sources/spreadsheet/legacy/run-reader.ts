@@ -12,7 +12,7 @@ import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../errors.ts';
-import { encrypted } from '../package/zip-container.ts';
+import { encrypted, notAWorkbook } from '../refused-files.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { FAILED, frameHeadBytes, maxCells, type ReaderFault } from './cell-blocks.ts';
 
@@ -220,13 +220,6 @@ const remedy = 'Save it as .xlsx and send that: it is read as a stream';
 
 function tooLarge(limitMib: number): AppError {
   return limitExceeded(`Reading this workbook takes too much memory. ${remedy}`, limitMib, 'MiB');
-}
-
-function notAWorkbook(what: string): AppError {
-  return new AppError(
-    'unsupported-file',
-    `The file is ${what}, not an Excel workbook. Save it as .xlsx and send that.`,
-  );
 }
 
 /** It may read the code that it runs, and nothing else of this machine; it may write nothing and start nothing. */

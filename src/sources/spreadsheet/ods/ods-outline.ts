@@ -1,6 +1,7 @@
 /** What stands in the parts of an OpenDocument spreadsheet beside cells: its sheets and its styles. */
 
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
+import { maxSheets } from '../sheet-names.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';
 import { attributeText, type OdsStylesReader } from './ods-styles.ts';
 
@@ -14,9 +15,6 @@ const repeatedName = Buffer.from('number-rows-repeated');
 const cellName = Buffer.from('table-cell');
 const valueTypeName = Buffer.from('value-type');
 const dateValueName = Buffer.from('date-value');
-
-/** More than any workbook of a person has. */
-const maxSheets = 10_000;
 
 export class OdsOutline {
   /** Numbers that are dates count from 1904-01-01. */

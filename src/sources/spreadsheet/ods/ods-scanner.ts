@@ -9,11 +9,12 @@
 import { AppError } from '../../../errors.ts';
 import * as kinds from '../../cell-kind.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import { TextCollector } from '../package/text-collector.ts';
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { parseIsoMoment } from '../values/iso-moment.ts';
-import { SharedStrings, TextCollector } from '../values/shared-strings.ts';
+import { SharedStrings } from '../values/shared-strings.ts';
 import { parseDuration } from './duration.ts';
 import { attributeText, type OdsStyles } from './ods-styles.ts';
 

@@ -11,6 +11,7 @@ import type { Entry, LocalFileHeader, ZipFile } from 'yauzl';
 import yauzl from 'yauzl';
 import { AppError } from '../../../errors.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
+import { encrypted } from '../refused-files.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
 /** Real workbooks have tens of parts, with pictures some thousands; each one costs two reads to list. */
@@ -218,14 +219,6 @@ async function findZipEnd(file: RandomAccessFile): Promise<number> {
   if (at < 0 || at + endRecordBytes > tail.length) return file.size;
   const end = at + endRecordBytes + tail.readUInt16LE(at + 20);
   return end <= tail.length && tail.length - end <= maxBytesBehindZip ? tailStart + end : file.size;
-}
-
-/** The workbook is locked by a password: the same words for an encrypted zip and for Office's own encryption. */
-export function encrypted(): AppError {
-  return new AppError(
-    'unsupported-file',
-    'The workbook is encrypted. Remove the password (File, Info, Protect Workbook, Encrypt with Password) and save it again.',
-  );
 }
 
 async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, ZipPart>> {

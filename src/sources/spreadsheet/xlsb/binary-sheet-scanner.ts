@@ -2,10 +2,10 @@
 
 import * as kinds from '../../cell-kind.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
+import type { SheetScannerOptions } from '../open-xml/open-package.ts';
+import { RowBounds } from '../open-xml/row-bounds.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
-import { pauseBytes, rowCells, type SheetScannerOptions } from '../xlsx/sheet-scanner.ts';
 import { BinaryRecords, NEED_MORE } from './binary-records.ts';
 import { maxDoubleBytes, writeDouble } from './double-text.ts';
 import * as types from './record-types.ts';
@@ -52,8 +52,7 @@ export class BinarySheetScanner {
   readonly #records: BinaryRecords;
   readonly #values: CellValues;
   readonly #target: SheetTarget;
-  readonly #maxRowBytes: number;
-  readonly #maxSharedBytes: number;
+  readonly #bounds: RowBounds;
   readonly #number: Buffer = Buffer.alloc(maxDoubleBytes);
 
   #sawSheet = false;
@@ -64,32 +63,24 @@ export class BinarySheetScanner {
   /** From 0: the last cell of the row. */
   #column = -1;
   #isRowBegun = false;
-  /** The records of the row so far. */
-  #rowBytes = 0;
-  /** The text of shared strings in the rows before. */
-  #sharedBytes = 0;
-  #pauseAtBytes = pauseBytes;
-  #isPausing = false;
 
   constructor(target: SheetTarget, options: SheetScannerOptions) {
     this.#target = target;
     this.#values = new CellValues(target, options.styles, options.strings, options.is1904);
     this.#records = new BinaryRecords(options.partName, wantedTypes, options.limits);
-    this.#maxRowBytes = rowCells * options.limits.maxCellBytes;
-    this.#maxSharedBytes = options.maxSharedBytes;
+    this.#bounds = new RowBounds(this.#values, options.limits.maxCellBytes, options.maxSharedBytes);
   }
 
-  /** As `SheetScanner.feed`. */
+  /** As the scanner of .xlsx. */
   feed(chunk: Buffer): void {
     if (!this.#isDone) this.#records.feed(chunk);
   }
 
-  /** As `SheetScanner.scan`. */
   scan(): boolean {
     const records = this.#records;
-    this.#isPausing = false;
+    this.#bounds.isPauseDue = false;
     while (!this.#isDone) {
-      if (this.#isPausing) return true;
+      if (this.#bounds.isPauseDue) return true;
       const type = records.next();
       if (type === NEED_MORE) return false;
       if (type > types.ROW_HEADER && type <= types.SHORT_SHARED_STRING) this.#cell(type);
@@ -98,7 +89,6 @@ export class BinarySheetScanner {
     return false;
   }
 
-  /** As `SheetScanner.behindCells`. */
   get behindCells(): Buffer | undefined {
     return this.#isDone ? this.#records.rest : undefined;
   }
@@ -136,24 +126,14 @@ export class BinarySheetScanner {
     this.#row = this.#records.uint32(0) + 1;
     if (this.#row > maxSheetRow) this.#records.fail(`a row outside of 1 to ${maxSheetRow}`);
     this.#column = -1;
-    this.#rowBytes = 0;
-    this.#values.sharedBytes = 0;
+    this.#bounds.beginRow();
   }
 
   #endRow(): void {
     if (!this.#isRowBegun) return;
     this.#isRowBegun = false;
     this.#target.endRow();
-    this.#sharedBytes += this.#values.sharedBytes;
-    if (this.#sharedBytes <= this.#pauseAtBytes) return;
-    this.#pauseAtBytes = this.#sharedBytes + pauseBytes;
-    this.#isPausing = true;
-    if (this.#sharedBytes <= this.#maxSharedBytes) return;
-    throw limitExceeded(
-      `The cells name the same shared strings too many times, up to row ${this.#row}`,
-      this.#maxSharedBytes,
-      'bytes of text for a file of this size',
-    );
+    this.#bounds.endRow(this.#row);
   }
 
   #cell(type: number): void {
@@ -166,7 +146,7 @@ export class BinarySheetScanner {
     if (column >= maxSheetColumn) records.fail(`a cell beyond the last column XFD in row ${this.#row}`);
     const value = isShort ? shortHeadBytes : cellHeadBytes;
     const style = records.uint32(value - 4) & 0xff_ffff;
-    this.#rowBytes += records.end - records.start;
+    this.#bounds.bytes += records.end - records.start;
     switch (type) {
       case types.CELL_RK:
       case types.SHORT_RK:
@@ -200,7 +180,7 @@ export class BinarySheetScanner {
         this.#error(column, records.uint8(value));
         break;
     }
-    this.#checkRowBytes();
+    this.#bounds.check(this.#row);
   }
 
   #begin(): void {
@@ -239,12 +219,6 @@ export class BinarySheetScanner {
     this.#begin();
     const text = errorBytes[code]!;
     this.#target.fault(column, kinds.ERROR_CELL, text, 0, text.length);
-  }
-
-  /** The target holds a row until it is whole: strings that the row names again and again count each time. */
-  #checkRowBytes(): void {
-    if (this.#rowBytes + this.#values.sharedBytes <= this.#maxRowBytes) return;
-    throw limitExceeded(`The cells of row ${this.#row} are too long`, this.#maxRowBytes, 'bytes');
   }
 }
 

@@ -3,11 +3,10 @@
  * second list of cells there.
  */
 
-import type { AppError } from '../../../errors.ts';
 import { parseArea } from '../cell-address.ts';
-import { MergedAreas, maxMergedAreas } from '../merged-areas.ts';
+import { MergedAreas } from '../merged-areas.ts';
+import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
 import { NEED_MORE, OPEN, XmlTokens } from '../package/xml-tokens.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 
 const sheetData = Buffer.from('sheetData');
 const mergeCell = Buffer.from('mergeCell');
@@ -42,8 +41,4 @@ export class XmlMergesReader {
     const { firstRow, firstColumn, lastRow, lastColumn } = range;
     if (!this.areas.add(firstRow, firstColumn, lastRow, lastColumn)) throw tooManyMergedAreas();
   }
-}
-
-export function tooManyMergedAreas(): AppError {
-  return limitExceeded('The sheet has too many merged cells', maxMergedAreas, 'areas');
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from '../../../errors.ts';
-import { SharedStrings, SharedStringsReader } from '../values/shared-strings.ts';
+import { SharedStrings } from '../values/shared-strings.ts';
+import { SharedStringsReader } from './shared-strings-reader.ts';
 
 const limits = {
   maxUnpackedBytes: 1e9,

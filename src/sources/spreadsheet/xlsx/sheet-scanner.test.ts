@@ -54,16 +54,23 @@ function scan(xml: string | Buffer, chunkSize = Number.MAX_SAFE_INTEGER, useFast
     },
   };
   const maxSharedBytes = 500_000;
-  const fixed = { partName: 'sheet1.xml', styles, strings, is1904: false, limits, maxSharedBytes };
-  const options = { ...fixed, useFastPath };
+  const options = { partName: 'sheet1.xml', styles, strings, is1904: false, limits, maxSharedBytes };
   const scanner = new SheetScanner(target, options);
-  const bytes = Buffer.from(xml as string);
+  const bytes = Buffer.from((useFastPath ? xml : withoutFastForms(xml)) as string);
   for (let from = 0; from < bytes.length; from += chunkSize) {
     scanner.feed(bytes.subarray(from, from + chunkSize));
     while (scanner.scan()) assert.equal(row, 0, 'a pause within a row');
   }
   scanner.finish();
   return lines;
+}
+
+/** The same document, with white space in its tags that the fast path does not know. */
+function withoutFastForms(xml: string | Buffer): string {
+  return xml
+    .toString()
+    .replace(/<(c|row) /g, '<$1\n')
+    .replaceAll('</row>', '</row >');
 }
 
 const sheet = (rows: string): string =>

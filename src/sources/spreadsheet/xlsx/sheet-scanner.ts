@@ -8,24 +8,14 @@
  */
 
 import * as kinds from '../../cell-kind.ts';
-import { columnLetters } from '../cell-address.ts';
+import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import type { SheetScannerOptions } from '../open-xml/open-package.ts';
+import { RowBounds } from '../open-xml/row-bounds.ts';
+import { TextCollector } from '../package/text-collector.ts';
 import { decodeEscapes, endOfPlainText } from '../package/xml-text.ts';
 import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from '../package/xml-tokens.ts';
-import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from '../values/number-text.ts';
-import { type SharedStrings, TextCollector } from '../values/shared-strings.ts';
-import type { Styles } from '../values/styles.ts';
-
-/** XFD1048576 is the last cell of a sheet. */
-const maxRow = 1_048_576;
-const maxColumn = 16_384;
-
-/** A row may hold so many cells of the largest size; more would be held at once. */
-export const rowCells = 4;
-
-/** After so much text of shared strings the target may be waited for. */
-export const pauseBytes = 256 * 1024;
 
 const LT = 0x3c;
 const GT = 0x3e;
@@ -102,29 +92,13 @@ const ROW = 3;
 const CELL = 4;
 const VALUE = 5;
 
-export interface SheetScannerOptions {
-  partName: string;
-  styles: Styles;
-  strings: SharedStrings;
-  is1904: boolean;
-  /** Called after each cell of a formula that has a result. @param column from 0 */
-  onFormula?: ((column: number, isZero: boolean) => void) | undefined;
-  limits: SpreadsheetLimits;
-  /** What the shared strings may come to in all, each time that a cell names one. */
-  maxSharedBytes: number;
-  /** Default true; false only to compare both ways with each other. */
-  useFastPath?: boolean;
-}
-
 export class SheetScanner {
   readonly #xml: XmlTokens;
   readonly #values: CellValues;
   readonly #target: SheetTarget;
   readonly #onFormula: SheetScannerOptions['onFormula'];
-  readonly #useFastPath: boolean;
   readonly #maxCellBytes: number;
-  readonly #maxRowBytes: number;
-  readonly #maxSharedBytes: number;
+  readonly #bounds: RowBounds;
 
   /** Depth of the element at hand, and whether it stands in `sheetData`, in a `row` there, in a `c` there. */
   #depth = 0;
@@ -138,12 +112,6 @@ export class SheetScanner {
   #column = 0;
   #isRowGuessed = false;
   #isRowBegun = false;
-  /** What the row at hand has come to so far, in bytes of XML. */
-  #rowBytes = 0;
-  /** What the shared strings have come to in the rows before. */
-  #sharedBytes = 0;
-  #pauseAtBytes = pauseBytes;
-  #isPausing = false;
 
   /** Of the cell at hand, on the general way. */
   #type = NUMBER;
@@ -166,18 +134,16 @@ export class SheetScanner {
     this.#xml = new XmlTokens(options.partName);
     this.#text = new TextCollector(options.limits.maxCellBytes);
     this.#onFormula = options.onFormula;
-    this.#useFastPath = options.useFastPath ?? true;
     this.#maxCellBytes = options.limits.maxCellBytes;
-    this.#maxRowBytes = rowCells * options.limits.maxCellBytes;
-    this.#maxSharedBytes = options.maxSharedBytes;
+    this.#bounds = new RowBounds(this.#values, options.limits.maxCellBytes, options.maxSharedBytes);
   }
 
   /** Takes the next bytes of the part: UTF-8, cut anywhere. What was fed before must have been scanned. */
   feed(chunk: Buffer): void {
     if (this.#isDone) return;
     this.#xml.feed(chunk);
-    this.#rowBytes += chunk.length;
-    this.#checkRowBytes();
+    this.#bounds.bytes += chunk.length;
+    if (this.#inRow) this.#bounds.check(this.#row);
   }
 
   /**
@@ -188,10 +154,10 @@ export class SheetScanner {
    */
   scan(): boolean {
     const xml = this.#xml;
-    this.#isPausing = false;
+    this.#bounds.isPauseDue = false;
     while (!this.#isDone) {
-      if (this.#isPausing) return true;
-      if (this.#useFastPath && this.#inData && this.#fast()) continue;
+      if (this.#bounds.isPauseDue) return true;
+      if (this.#inData && this.#fast()) continue;
       switch (xml.next()) {
         case NEED_MORE:
           return false;
@@ -277,18 +243,11 @@ export class SheetScanner {
     this.#inRow = true;
     this.#isRowBegun = false;
     this.#column = 0;
-    this.#rowBytes = 0;
-    this.#values.sharedBytes = 0;
-  }
-
-  /** A row is held until it is whole: strings that it names again and again count each time. */
-  #checkRowBytes(): void {
-    if (!this.#inRow || this.#rowBytes + this.#values.sharedBytes <= this.#maxRowBytes) return;
-    throw limitExceeded(`The cells of row ${this.#row} are too long`, this.#maxRowBytes, 'bytes');
+    this.#bounds.beginRow();
   }
 
   #checkRow(): void {
-    if (this.#row < 1 || this.#row > maxRow) this.#xml.fail(`a row outside of 1 to ${maxRow}`);
+    if (this.#row < 1 || this.#row > maxSheetRow) this.#xml.fail(`a row outside of 1 to ${maxSheetRow}`);
   }
 
   #closeRow(hasName: boolean): void {
@@ -296,16 +255,7 @@ export class SheetScanner {
     this.#inRow = false;
     if (!this.#isRowBegun) return;
     this.#target.endRow();
-    this.#sharedBytes += this.#values.sharedBytes;
-    if (this.#sharedBytes <= this.#pauseAtBytes) return;
-    this.#pauseAtBytes = this.#sharedBytes + pauseBytes;
-    this.#isPausing = true;
-    if (this.#sharedBytes <= this.#maxSharedBytes) return;
-    throw limitExceeded(
-      `The cells name the same shared strings too many times, up to row ${this.#row}`,
-      this.#maxSharedBytes,
-      'bytes of text for a file of this size',
-    );
+    this.#bounds.endRow(this.#row);
   }
 
   #openCell(): void {
@@ -318,7 +268,7 @@ export class SheetScanner {
     const reference = xml.attribute(names.r);
     if (reference < 0) this.#column++;
     else this.#takeReference(xml.attributes[reference + 2]!, xml.attributes[reference + 3]!);
-    if (this.#column > maxColumn) xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
+    if (this.#column > maxSheetColumn) xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
     const style = xml.attribute(names.s);
     this.#style = style < 0 ? 0 : this.#styleIndex(xml.attributes[style + 2]!, xml.attributes[style + 3]!);
     const type = xml.attribute(names.t);
@@ -456,7 +406,7 @@ export class SheetScanner {
         break;
       case SHARED:
         values.sharedString(column - 1, index, bytes, start, end);
-        this.#checkRowBytes();
+        this.#bounds.check(this.#row);
         break;
       case TEXT_RESULT:
       case INLINE:
@@ -586,7 +536,7 @@ export class SheetScanner {
         p++;
         continue;
       }
-      if (column === 0 || column > maxColumn) return false;
+      if (column === 0 || column > maxSheetColumn) return false;
       if (byte === SLASH && bytes[p + 1] === GT) {
         this.#xml.position = p + 2;
         this.#column = column;

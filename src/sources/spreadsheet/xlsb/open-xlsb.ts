@@ -3,28 +3,34 @@
 import { AppError } from '../../../errors.ts';
 import { pauseForOthers } from '../../share-turns.ts';
 import { MergedAreas } from '../merged-areas.ts';
-import type { MergesReader, PackageFormat } from '../open-xml/open-xml-source.ts';
-import { addSheet, type FoundSheet, notAWorkbook, type WorkbookOutline } from '../open-xml/workbook.ts';
+import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
+import { type MergesReader, openPackage, type PackageFormat } from '../open-xml/open-package.ts';
+import { addSheet, type FoundSheet, type WorkbookOutline } from '../open-xml/workbook.ts';
 import { binaryPartSlices } from '../package/part-slices.ts';
 import { maxSmallPartBytes } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
+import { notAWorkbook } from '../refused-files.ts';
+import type { OpenFormat } from '../sheet-format.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { maxStyles, type Styles, toStyles } from '../values/styles.ts';
-import { tooManyMergedAreas } from '../xlsx/merges-reader.ts';
 import { BinaryRecords, NEED_MORE } from './binary-records.ts';
 import { BinarySheetScanner } from './binary-sheet-scanner.ts';
 import * as types from './record-types.ts';
 
-export const binaryFormat: PackageFormat = {
+const binaryFormat: PackageFormat = {
   name: 'xlsb',
+  isFormOf: (workbook) => /\.bin$/i.test(workbook.name),
   workbookParts: { readOutline, readStyles },
   slices: binaryPartSlices,
   createSheetScanner: (target, options) => new BinarySheetScanner(target, options),
   createStringsReader: (partName, limits) => new BinaryStringsReader(partName, limits),
   createMergesReader: (partName) => new BinaryMergesReader(partName),
 };
+
+export const openXlsb: OpenFormat = (content, _options, { limits }) =>
+  openPackage(binaryFormat, content, limits);
 
 /** `hsState` of a sheet (2.5.142). */
 const states = ['visible', 'hidden', 'veryHidden'];

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError } from '../../../errors.ts';
-import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
+import { openSpreadsheet } from '../open-spreadsheet.ts';
+import type { SheetSource } from '../sheet-source.ts';
+import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
 
 const limits = {
   maxUnpackedBytes: 1_000_000,
@@ -18,7 +20,7 @@ const limits = {
 
 type Options = Partial<SpreadsheetOptions>;
 
-function open(content: string | Buffer, options: Options = {}): Promise<SpreadsheetSource> {
+function open(content: string | Buffer, options: Options = {}): Promise<SheetSource> {
   const file = memoryFile(Buffer.from(content as string));
   return openSpreadsheet(file, { columnNames: 'exact', cellErrors: 'problem', ...options }, limits);
 }
@@ -26,7 +28,7 @@ function open(content: string | Buffer, options: Options = {}): Promise<Spreadsh
 async function read(
   content: string | Buffer,
   options: Options = {},
-): Promise<RecordedRows & { source: SpreadsheetSource }> {
+): Promise<RecordedRows & { source: SheetSource }> {
   const source = await open(content, options);
   const sink = recordRows();
   await source.read(sink, new AbortController().signal);

@@ -10,8 +10,11 @@ import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
-import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
-import { openXls } from './legacy-source.ts';
+import { contentOf, openSpreadsheet } from '../open-spreadsheet.ts';
+import type { RandomAccessFile } from '../random-access-file.ts';
+import { openInFormat, type SheetSource } from '../sheet-source.ts';
+import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
+import { openXlsWithin } from './open-xls.ts';
 
 library.set_cptable(codepages);
 
@@ -27,10 +30,19 @@ const limits = {
 const plainOptions: SpreadsheetOptions = { columnNames: 'exact', cellErrors: 'problem' };
 const never = new AbortController().signal;
 
-const open = (bytes: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<SpreadsheetSource> =>
+/** Opens an .xls file with other bounds than the default ones. */
+async function openWithBounds(
+  file: RandomAccessFile,
+  bounds: Parameters<typeof openXlsWithin>[0],
+): Promise<SheetSource> {
+  const content = await contentOf(file, limits, never);
+  return (await openInFormat([openXlsWithin(bounds)], content, plainOptions, limits, never))!;
+}
+
+const open = (bytes: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<SheetSource> =>
   openSpreadsheet(memoryFile(bytes), { ...plainOptions, ...options }, limits);
 
-async function pass(source: SpreadsheetSource): Promise<RecordedRows> {
+async function pass(source: SheetSource): Promise<RecordedRows> {
   const sink = recordRows();
   await source.read(sink, never);
   return sink;
@@ -197,7 +209,7 @@ test('more cells than are kept are read again in every pass', async () => {
   const text = 'x'.repeat(200);
   const rows = Array.from({ length: 2000 }, (_, index): Value[] => [index, text]);
   const file = memoryFile(write([['id', 'text'], ...rows], 'biff8'));
-  const source = await openXls(file, plainOptions, limits, never, { maxKeptBytes: 100_000 });
+  const source = await openWithBounds(file, { maxKeptBytes: 100_000 });
   for (let turn = 0; turn < 2; turn++) {
     const { rows: read } = await pass(source);
     assert.equal(read.length, 2000);
@@ -297,8 +309,7 @@ test('bounds of the process: time, memory in all, memory of the heap', async () 
   const bounds = { maxHeapMib: 512, maxResidentMib: 1024, maxWaitMs: 60_000, maxKeptBytes: 1_000_000 };
   const rows = Array.from({ length: 10_000 }, (_, index): Value[] => [index, `text ${index}`, index / 7]);
   const file = memoryFile(write([['a', 'b', 'c'], ...rows], 'biff8'));
-  const openWithin = (more: Partial<typeof bounds>) =>
-    openXls(file, plainOptions, limits, never, { ...bounds, ...more });
+  const openWithin = (more: Partial<typeof bounds>) => openWithBounds(file, { ...bounds, ...more });
   await assert.rejects(openWithin({ maxWaitMs: 30 }), fails('limit-exceeded', /too long.* 0\.03 seconds/));
   await assert.rejects(openWithin({ maxHeapMib: 20 }), fails('limit-exceeded', /too much memory.* 20 MiB/));
   if (process.platform === 'linux') {
@@ -380,7 +391,7 @@ test('a file that cannot be read is not the caller’s fault', async () => {
 test('nor is a process that cannot be started', async () => {
   const file = memoryFile(write([['a'], [1]], 'biff8'));
   const noBound = { maxHeapMib: Number.NaN, maxResidentMib: 1024, maxWaitMs: 60_000 };
-  await assert.rejects(openXls(file, plainOptions, limits, never, noBound), (error: Error) => {
+  await assert.rejects(openWithBounds(file, noBound), (error: Error) => {
     return !(error instanceof AppError) && /The reader ended \(9\): .*max-old-space-size/.test(error.message);
   });
 });

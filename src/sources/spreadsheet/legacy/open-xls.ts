@@ -1,20 +1,15 @@
-/**
- * One sheet of an .xls workbook as rows: read by a library in a process of its own, and from there on by the same
- * rules as .xlsx.
- */
+/** An .xls workbook: read by a library in a process of its own, and from there on by the same rules as .xlsx. */
 
 import { AppError } from '../../../errors.ts';
 import * as kinds from '../../cell-kind.ts';
-import type { CellLocation, CellSink } from '../../cell-sink.ts';
-import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
-import { pauseBetweenSlices } from '../../share-turns.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
-import { chooseSheet, visibleSheetsWithRows } from '../choose-sheet.ts';
-import { refuseControlCharacters } from '../open-xml/workbook.ts';
+import { chooseSheet } from '../choose-sheet.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
+import type { OpenedFile, OpenFormat, ScanSheet } from '../sheet-format.ts';
+import { refuseControlCharacters } from '../sheet-names.ts';
+import type { SheetRows } from '../sheet-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts';
 import { CellValues } from '../values/cell-values.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { type Styles, stylesOf } from '../values/styles.ts';
@@ -37,22 +32,16 @@ const defaultBounds: LegacyBounds = {
 /** Behind the largest cell: the rest of a block, and the lists of sheets and formats. */
 const frameBytes = 8 * 1024 * 1024;
 
-/**
- * A workbook of records, .xls.
- *
- * @throws AppError as `openSpreadsheet`
- */
-export async function openXls(
-  file: RandomAccessFile,
-  options: SpreadsheetOptions,
-  limits: SpreadsheetLimits,
-  signal: AbortSignal,
-  bounds: Partial<LegacyBounds> = {},
-): Promise<SpreadsheetSource> {
-  const rowsOptions = toRowsOptions(options, limits);
-  checkSize(file, limits);
-  const input = { size: file.size, chunks: () => fileChunks(file) };
-  return await openLegacy(input, options, rowsOptions, signal, { ...defaultBounds, ...bounds });
+export const openXls: OpenFormat = openXlsWithin({});
+
+/** Opens a workbook of records, .xls, with other bounds than the default ones. */
+export function openXlsWithin(bounds: Partial<LegacyBounds>): OpenFormat {
+  return async ({ file, kind }, options, { limits }, signal) => {
+    if (kind !== 'compound-file' && kind !== 'biff') return undefined;
+    checkSize(file, limits);
+    const input = { size: file.size, chunks: () => fileChunks(file) };
+    return await openLegacy(input, options, limits, signal, { ...defaultBounds, ...bounds });
+  };
 }
 
 function checkSize(file: RandomAccessFile, limits: SpreadsheetLimits): void {
@@ -73,12 +62,12 @@ const chunkBytes = 256 * 1024;
 async function openLegacy(
   input: ReaderInput,
   { sheet, allSheets = false }: SpreadsheetOptions,
-  options: SheetRowsOptions,
+  limits: SpreadsheetLimits,
   signal: AbortSignal,
   bounds: LegacyBounds,
-): Promise<SpreadsheetSource> {
-  const maxFrameBytes = frameBytes + options.limits.maxCellBytes;
-  const { readerSlots } = options.limits;
+): Promise<OpenedFile> {
+  const maxFrameBytes = frameBytes + limits.maxCellBytes;
+  const { readerSlots } = limits;
   const startRun: StartRun = async (runSignal) => {
     const giveBack = await readerSlots?.take(runSignal);
     try {
@@ -96,7 +85,7 @@ async function openLegacy(
     const first = await readSheet(run, index, bounds.maxKeptBytes);
     const read = new Map([[index, first]]);
     if (allSheets) await readOtherSheets(run, sheets, read, bounds.maxKeptBytes, signal);
-    return new LegacySource({ startRun, sheets, read, options }, index);
+    return new OpenedXls(startRun, sheets, read, limits);
   } finally {
     await end();
   }
@@ -176,72 +165,47 @@ async function readOtherSheets(
   }
 }
 
-/** What the sheets of a workbook share. */
-interface Shared {
-  startRun: StartRun;
-  sheets: SheetSummary[];
-  /** What has been read of them, by index. */
-  read: Map<number, ReadSheet>;
-  options: SheetRowsOptions;
-}
-
-class LegacySource implements SpreadsheetSource {
-  readonly nameMatching = 'loose';
+class OpenedXls implements OpenedFile {
+  readonly format = 'xls';
   readonly sheets: SheetSummary[];
-  readonly sheet: string;
-  readonly warnings: SourceWarning[] = [];
-  headerFaults: HeaderFault[] = [];
-  reading: SourceReading;
+  readonly #startRun: StartRun;
+  /** What has been read, by index of the sheet. */
+  readonly #read: Map<number, ReadSheet>;
+  readonly #limits: SpreadsheetLimits;
 
-  readonly #shared: Shared;
-  readonly #index: number;
-  #rows: SheetRows | undefined;
-
-  /** @param index of a sheet that has been read */
-  constructor(shared: Shared, index: number) {
-    this.#shared = shared;
-    this.sheets = shared.sheets;
-    this.#index = index;
-    this.sheet = shared.sheets[index]!.name;
-    this.reading = { format: 'xls', sheet: this.sheet };
+  constructor(
+    startRun: StartRun,
+    sheets: SheetSummary[],
+    read: Map<number, ReadSheet>,
+    limits: SpreadsheetLimits,
+  ) {
+    this.sheets = sheets;
+    this.#startRun = startRun;
+    this.#read = read;
+    this.#limits = limits;
   }
 
-  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const { options, read } = this.#shared;
-    const { formats, kept } = read.get(this.#index)!;
-    const rows = new SheetRows(sink, options);
-    this.#rows = rows;
-    const cells = new BlockCells(rows, formats, options.limits.maxCellBytes);
-    for await (const block of kept ?? this.#blocks(signal)) {
-      if (!blocks.readBlock(block, cells)) throw unreadable();
-      const wait = pauseBetweenSlices(sink);
-      if (wait !== undefined) await wait;
-      signal.throwIfAborted();
-    }
-    cells.finish();
-    rows.finish();
-    this.warnings.splice(0, this.warnings.length, ...rows.warningsFor(this));
-    this.headerFaults = rows.headerFaultsOf(this.sheet);
-    this.reading = rows.reading('xls', this.sheet);
+  scanOf(sheet: number): ScanSheet | undefined {
+    const read = this.#read.get(sheet);
+    if (read === undefined) return undefined;
+    return async (rows, signal) => {
+      const cells = new BlockCells(rows, read.formats, this.#limits.maxCellBytes);
+      for await (const block of read.kept ?? this.#blocks(sheet, signal)) {
+        if (!blocks.readBlock(block, cells)) throw unreadable();
+        const wait = rows.pause();
+        if (wait !== undefined) await wait;
+        signal.throwIfAborted();
+      }
+      cells.finish();
+      return {};
+    };
   }
 
-  otherSheetsWithRows = async (): Promise<string[]> => visibleSheetsWithRows(this);
-
-  openSheet = (name: string): SpreadsheetSource | undefined => {
-    const index = chooseSheet(this.sheets, name);
-    return this.#shared.read.has(index) ? new LegacySource(this.#shared, index) : undefined;
-  };
-
-  locate = (row: number, column: number): CellLocation => {
-    return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
-  };
-
-  async *#blocks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
-    const { run, end } = await this.#shared.startRun(signal);
+  async *#blocks(sheet: number, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
+    const { run, end } = await this.#startRun(signal);
     try {
       await run.nextFrame();
-      run.chooseSheet(this.#index);
+      run.chooseSheet(sheet);
       await run.nextFrame();
       for (;;) {
         const { kind, content } = await run.nextFrame();

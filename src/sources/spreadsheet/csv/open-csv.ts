@@ -1,4 +1,4 @@
-/** A text file of delimited fields (.csv, .tsv) as rows. */
+/** A text file of delimited fields (.csv, .tsv). */
 
 import { AppError, wrongParameter } from '../../../errors.ts';
 import {
@@ -8,14 +8,12 @@ import {
   type TextStart,
   textDecoder,
 } from '../../bytes/text-encoding.ts';
-import type { CellLocation, CellSink } from '../../cell-sink.ts';
-import type { HeaderFault, SourceReading, SourceWarning } from '../../row-source.ts';
-import { pauseBetweenSlices } from '../../share-turns.ts';
-import { type CellRange, columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
+import type { SourceWarning } from '../../row-source.ts';
+import { maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import { SheetRows, type SheetRowsOptions, toRowsOptions } from '../sheet-rows.ts';
-import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import type { SheetSummary, SpreadsheetOptions, SpreadsheetSource } from '../spreadsheet-options.ts';
+import type { OpenFormat, ScanResult } from '../sheet-format.ts';
+import type { SheetRows, SheetRowsOptions } from '../sheet-rows.ts';
+import { limitExceeded } from '../spreadsheet-limits.ts';
 import { CsvScanner } from './csv-scanner.ts';
 import { type DelimiterFound, findDelimiter } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
@@ -26,33 +24,29 @@ const theSheet = '';
 /** What delimiter and encoding are told from. */
 const headBytes = 64 * 1024;
 
-/** @throws AppError as `openSpreadsheet` */
-export async function openCsv(
-  wholeFile: RandomAccessFile,
-  options: SpreadsheetOptions,
-  limits: SpreadsheetLimits,
-): Promise<SpreadsheetSource> {
+export const openCsv: OpenFormat = async (content, options, rowsOptions) => {
+  if (content.kind !== 'csv') return undefined;
   if (options.sheet !== undefined && options.sheet !== theSheet && options.sheet !== '1') {
     const detail = 'The file is a text file (CSV) and has no sheets: leave `sheet` out.';
     throw wrongParameter('sheet', detail, { value: options.sheet });
   }
-  const rowsOptions = toRowsOptions(options, limits);
-  const file = await withoutEndMark(wholeFile);
+  const file = await withoutEndMark(content.file);
   const head = await readRange(file, 0, headBytes);
   const start = readTextStart(head);
   const { encoding, markBytes } = start;
   const text = textDecoder(encoding ?? 'utf-8', markBytes).decode(head.subarray(markBytes));
   refuseNul(text);
-  return new CsvSource(file, start, findDelimiter(text, head.length === file.size), {
-    ...rowsOptions,
-    range: openEnd(rowsOptions.range),
-  });
-}
-
-/** A text may go on where a sheet must end. */
-function openEnd(range: CellRange): CellRange {
-  return range.lastRow < maxSheetRow ? range : { ...range, lastRow: Number.MAX_SAFE_INTEGER };
-}
+  const delimiter = findDelimiter(text, head.length === file.size);
+  let found: TextEncoding | undefined;
+  return {
+    format: 'csv',
+    sheets: [{ name: theSheet, visibility: 'visible', hasCells: true }],
+    scanOf: () => async (rows, signal) => {
+      found ??= await findEncoding(file, start, signal);
+      return await scan({ file, markBytes, encoding: found, delimiter }, rows, rowsOptions, signal);
+    },
+  };
+};
 
 /** A NUL that comes later is a problem of its cell, which has an address. */
 function refuseNul(text: Buffer): void {
@@ -63,103 +57,59 @@ function refuseNul(text: Buffer): void {
   );
 }
 
-class CsvSource implements SpreadsheetSource {
-  readonly nameMatching = 'loose';
-  readonly sheets: SheetSummary[] = [{ name: theSheet, visibility: 'visible', hasCells: true }];
-  readonly sheet = theSheet;
-  readonly warnings: SourceWarning[] = [];
-  headerFaults: HeaderFault[] = [];
-  reading: SourceReading = { format: 'csv' };
+interface DelimitedText {
+  file: RandomAccessFile;
+  /** Of the byte order mark. */
+  markBytes: number;
+  encoding: TextEncoding;
+  delimiter: DelimiterFound;
+}
 
-  readonly #file: RandomAccessFile;
-  readonly #start: TextStart;
-  readonly #delimiter: DelimiterFound;
-  readonly #options: SheetRowsOptions;
-  #encoding: TextEncoding | undefined;
-  #rows: SheetRows | undefined;
-
-  constructor(
-    file: RandomAccessFile,
-    start: TextStart,
-    delimiter: DelimiterFound,
-    options: SheetRowsOptions,
-  ) {
-    this.#file = file;
-    this.#start = start;
-    this.#delimiter = delimiter;
-    this.#options = options;
-  }
-
-  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    this.#encoding ??= await findEncoding(this.#file, this.#start, signal);
-    const { maxCellBytes } = this.#options.limits;
-    const { markBytes } = this.#start;
-    const rows = new SheetRows(sink, this.#options);
-    this.#rows = rows;
-    const scanner = new CsvScanner(
-      rows,
-      this.#delimiter.delimiter,
-      { maxCellBytes, maxColumns: maxSheetColumn },
-      this.#options.headerRow,
-    );
-    const decoder = textDecoder(this.#encoding, markBytes);
-    let skipped = 0;
-    for await (const chunk of fileChunks(this.#file, markBytes, signal)) {
-      const text = decoder.decode(chunk);
-      const skip = Math.min(text.length, this.#delimiter.lineBytes - skipped);
-      skipped += skip;
-      scanner.push(text.subarray(skip));
-      // The names are held all at once, and each of them may be as long as a cell.
-      if (rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
-        throw limitExceeded(
-          'The record with the column names is too long',
-          maxCellBytes,
-          'bytes (MAX_CELL_BYTES)',
-        );
-      }
-      const wait = pauseBetweenSlices(sink);
-      if (wait !== undefined) await wait;
+async function scan(
+  { file, markBytes, encoding, delimiter: { delimiter, lineBytes } }: DelimitedText,
+  rows: SheetRows,
+  { headerRow, limits: { maxCellBytes } }: SheetRowsOptions,
+  signal: AbortSignal,
+): Promise<ScanResult> {
+  const scanner = new CsvScanner(rows, delimiter, { maxCellBytes, maxColumns: maxSheetColumn }, headerRow);
+  const decoder = textDecoder(encoding, markBytes);
+  let skipped = 0;
+  for await (const chunk of fileChunks(file, markBytes, signal)) {
+    const text = decoder.decode(chunk);
+    const skip = Math.min(text.length, lineBytes - skipped);
+    skipped += skip;
+    scanner.push(text.subarray(skip));
+    // The names are held all at once, and each of them may be as long as a cell.
+    if (rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
+      throw limitExceeded(
+        'The record with the column names is too long',
+        maxCellBytes,
+        'bytes (MAX_CELL_BYTES)',
+      );
     }
-    decoder.finish();
-    scanner.finish();
-    rows.finish();
-    this.warnings.splice(
-      0,
-      this.warnings.length,
-      ...this.#readingWarnings(),
-      ...shortRecords(scanner),
-      ...rows.warningsFor(this),
-    );
-    this.headerFaults = rows.headerFaultsOf(this.sheet);
-    this.reading = rows.reading('csv', this.sheet);
+    const wait = rows.pause();
+    if (wait !== undefined) await wait;
   }
+  decoder.finish();
+  scanner.finish();
+  return { warnings: [...readingWarnings(delimiter, encoding), ...shortRecords(scanner)] };
+}
 
-  /** As a spreadsheet program would show the file: records are its rows, and there is no sheet to name. */
-  locate = (row: number, column: number): CellLocation => {
-    const record = row + (this.#rows?.headerRow ?? 0);
-    const sheetColumn = this.#rows?.sheetColumns[column];
-    const cell = sheetColumn === undefined ? `${record}:${record}` : `${columnLetters(sheetColumn)}${record}`;
-    return { cell };
-  };
-
-  #readingWarnings(): SourceWarning[] {
-    const { delimiter } = this.#delimiter;
-    const warnings: SourceWarning[] = [];
-    if (delimiter !== COMMA) {
-      warnings.push({
-        code: 'delimiter',
-        detail: `The file was read with ${nameOf(delimiter)} between the fields.`,
-      });
-    }
-    if (this.#encoding !== 'utf-8') {
-      warnings.push({
-        code: 'encoding',
-        detail: `The file was read as ${encodingNames[this.#encoding!]}; where letters are wrong, save it as UTF-8.`,
-      });
-    }
-    return warnings;
+function readingWarnings(delimiter: number, encoding: TextEncoding): SourceWarning[] {
+  const warnings: SourceWarning[] = [];
+  if (delimiter !== COMMA) {
+    warnings.push({
+      code: 'delimiter',
+      detail: `The file was read with ${nameOf(delimiter)} between the fields.`,
+    });
   }
+  if (encoding !== 'utf-8') {
+    warnings.push({
+      code: 'encoding',
+      detail: `The file was read as ${encodingNames[encoding]}; where letters are wrong, save it as UTF-8.`,
+    });
+  }
+  return warnings;
 }
 
 /** A record that lacks fields is read, its last columns empty: most often by intention, sometimes because the file was cut off. */

@@ -8,7 +8,9 @@ import fc from 'fast-check';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
 import { buildWorkbook, buildZip, memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
-import { openSpreadsheet, type SpreadsheetOptions, type SpreadsheetSource } from '../spreadsheet-source.ts';
+import { openSpreadsheet } from '../open-spreadsheet.ts';
+import type { SheetSource } from '../sheet-source.ts';
+import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
 
 const limits = {
   maxUnpackedBytes: 100_000_000,
@@ -76,7 +78,7 @@ function open(bytes: Buffer, options: Partial<SpreadsheetOptions> = {}, more: Pa
   );
 }
 
-async function pass(source: SpreadsheetSource): Promise<RecordedRows> {
+async function pass(source: SheetSource): Promise<RecordedRows> {
   const sink = recordRows();
   await source.read(sink, never);
   return sink;

@@ -21,7 +21,8 @@ import {
 } from '../../../../test/support/xlsb-builder.ts';
 import { buildZip, memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
-import { openSpreadsheet, type SpreadsheetOptions } from '../spreadsheet-source.ts';
+import { openSpreadsheet } from '../open-spreadsheet.ts';
+import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { withoutStyles } from '../values/styles.ts';
 import { BinarySheetScanner } from './binary-sheet-scanner.ts';

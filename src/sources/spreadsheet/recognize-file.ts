@@ -2,7 +2,7 @@
 
 import { readTextStart } from '../bytes/text-encoding.ts';
 
-export type SpreadsheetFormat =
+export type FileKind =
   | 'zip'
   | 'compound-file'
   | 'biff'
@@ -26,10 +26,10 @@ export type SpreadsheetFormat =
   | 'empty'
   | 'unknown';
 
-/** How many of the first bytes `recognizeFormat` looks at, at most. */
+/** How many of the first bytes `recognizeFile` looks at, at most. */
 export const recognizedBytes = 4096;
 
-const signatures: [bytes: number[], format: SpreadsheetFormat][] = [
+const signatures: [bytes: number[], format: FileKind][] = [
   [[0x50, 0x4b, 0x03, 0x04], 'zip'],
   // A zip without any entry, and one that is cut into volumes.
   [[0x50, 0x4b, 0x05, 0x06], 'zip'],
@@ -65,12 +65,12 @@ const signatures: [bytes: number[], format: SpreadsheetFormat][] = [
   ...signature('sqlite', 'SQLite format 3\0'),
 ];
 
-function signature(format: SpreadsheetFormat, ...texts: string[]): [number[], SpreadsheetFormat][] {
+function signature(format: FileKind, ...texts: string[]): [number[], FileKind][] {
   return texts.map((text) => [[...Buffer.from(text, 'latin1')], format]);
 }
 
 /** @param head the file's first bytes, `recognizedBytes` of them or all */
-export function recognizeFormat(head: Buffer): SpreadsheetFormat {
+export function recognizeFile(head: Buffer): FileKind {
   if (head.length === 0) return 'empty';
   for (const [bytes, format] of signatures) {
     if (bytes.every((byte, index) => head[index] === byte)) return format;
@@ -87,7 +87,7 @@ export function recognizeFormat(head: Buffer): SpreadsheetFormat {
   return isText(head.subarray(0, textBytes)) ? 'csv' : 'unknown';
 }
 
-function xmlFormat(start: string): SpreadsheetFormat {
+function xmlFormat(start: string): FileKind {
   if (start.includes('urn:schemas-microsoft-com:office:spreadsheet') || /progid="Excel\.Sheet"/.test(start)) {
     return 'xml-spreadsheet';
   }

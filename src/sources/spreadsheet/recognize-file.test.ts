@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recognizeFormat, type SpreadsheetFormat } from './recognize-format.ts';
+import { type FileKind, recognizeFile } from './recognize-file.ts';
 
 const dbase = Buffer.alloc(97);
 dbase.set([0x03, 120, 5, 17, 2, 0, 0, 0, 65, 0, 11, 0]);
 dbase.write('NAME', 32);
 dbase[43] = 'C'.charCodeAt(0);
 
-const files: [content: string | Buffer, format: SpreadsheetFormat][] = [
+const files: [content: string | Buffer, format: FileKind][] = [
   [
     'ID;PWXL;N;E\r\nP;PGeneral\r\nP;P0\r\nF;P0;DG0G8\r\nB;Y2;X2\r\nC;Y1;X1;K"id"\r\nC;X2;K"name"\r\nE\r\n',
     'sylk',
@@ -37,6 +37,6 @@ const files: [content: string | Buffer, format: SpreadsheetFormat][] = [
 
 for (const [content, format] of files) {
   test(`${JSON.stringify(content.toString().slice(0, 24))} is ${format}`, () => {
-    assert.equal(recognizeFormat(Buffer.from(content as string)), format);
+    assert.equal(recognizeFile(Buffer.from(content as string)), format);
   });
 }

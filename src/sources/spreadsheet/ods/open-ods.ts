@@ -1,0 +1,88 @@
+/** An OpenDocument spreadsheet (.ods). */
+
+import { AppError } from '../../../errors.ts';
+import { partSlices } from '../package/part-slices.ts';
+import { attributeOf, readSmallPart } from '../package/small-part.ts';
+import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
+import { encrypted, notAWorkbook } from '../refused-files.ts';
+import type { OpenFormat, ScanResult } from '../sheet-format.ts';
+import type { SheetRows } from '../sheet-rows.ts';
+import type { SheetSummary } from '../spreadsheet-options.ts';
+import { OdsOutline } from './ods-outline.ts';
+import { OdsScanner } from './ods-scanner.ts';
+import { OdsStylesReader } from './ods-styles.ts';
+
+const spreadsheetType = /^application\/vnd\.oasis\.opendocument\.spreadsheet/;
+const contentName = 'content.xml';
+
+export const openOds: OpenFormat = async ({ container }, _options, { limits }, signal) => {
+  if (container === undefined || !isOpenDocument(container)) return undefined;
+  await checkManifest(container);
+  const content = container.find(contentName);
+  if (content === undefined) {
+    throw new AppError('invalid-file', `The file does not hold the part ${contentName}.`);
+  }
+  const stylesReader = new OdsStylesReader();
+  const stylesPart = container.find('styles.xml');
+  if (stylesPart !== undefined) await readOutline(container, stylesPart, stylesReader, signal);
+  const { sheets, is1904 } = await readOutline(container, content, stylesReader, signal);
+  const styles = stylesReader.finish();
+  return {
+    format: 'ods',
+    sheets,
+    scanOf: (sheet) => (rows, scanSignal) => {
+      const scanner = new OdsScanner(rows, { partName: content.name, styles, is1904, sheet, limits });
+      return scan(scanner, partSlices(container, content, scanSignal), rows, scanSignal);
+    },
+  };
+};
+
+async function scan(
+  scanner: OdsScanner,
+  slices: AsyncIterable<Buffer>,
+  rows: SheetRows,
+  signal: AbortSignal,
+): Promise<ScanResult> {
+  for await (const slice of slices) {
+    scanner.feed(slice);
+    for (let isRead = false; !isRead; ) {
+      isRead = scanner.run();
+      const wait = rows.pause();
+      if (wait !== undefined) await wait;
+      signal.throwIfAborted();
+    }
+    // What follows are the other sheets.
+    if (scanner.isDone) break;
+  }
+  scanner.finish();
+  return {};
+}
+
+/** Whether the package is of OpenDocument, of whatever kind (OpenDocument part 2, 3.2). */
+function isOpenDocument(container: ZipContainer): boolean {
+  return container.find('META-INF/manifest.xml') !== undefined;
+}
+
+/** The manifest names the document's type, and which of its parts are encrypted (OpenDocument part 2, 4). */
+async function checkManifest(container: ZipContainer): Promise<void> {
+  let type = '';
+  await readSmallPart(container, container.find('META-INF/manifest.xml')!, (tag, path) => {
+    if (path === 'manifest/file-entry/encryption-data') throw encrypted();
+    if (path !== 'manifest/file-entry') return;
+    if (attributeOf(tag, 'full-path') === '/') type = attributeOf(tag, 'media-type') ?? '';
+  });
+  if (type !== '' && !spreadsheetType.test(type)) {
+    throw notAWorkbook('an OpenDocument file of another kind');
+  }
+}
+
+async function readOutline(
+  container: ZipContainer,
+  part: ZipPart,
+  styles: OdsStylesReader,
+  signal: AbortSignal,
+): Promise<{ sheets: SheetSummary[]; is1904: boolean }> {
+  const outline = new OdsOutline(part.name, styles);
+  for await (const slice of partSlices(container, part, signal)) outline.push(slice);
+  return { sheets: outline.finish(), is1904: outline.is1904 };
+}

@@ -1,0 +1,54 @@
+/**
+ * A spreadsheet file as rows: its format is found out by its content, and one sheet of it is read in passes.
+ *
+ * A format is one folder and one line in `formats`. A file of a format that is not read is refused by its name.
+ */
+
+import { openCsv } from './csv/open-csv.ts';
+import { openEncryptedPackage } from './encryption/decrypt-package.ts';
+import { openXls } from './legacy/open-xls.ts';
+import { openOds } from './ods/open-ods.ts';
+import { openZipContainer } from './package/zip-container.ts';
+import { type RandomAccessFile, readRange } from './random-access-file.ts';
+import { recognizedBytes, recognizeFile } from './recognize-file.ts';
+import { refuseFile } from './refuse-file.ts';
+import type { FileContent, OpenFormat } from './sheet-format.ts';
+import { openInFormat, type SheetSource } from './sheet-source.ts';
+import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
+import type { SpreadsheetOptions } from './spreadsheet-options.ts';
+import { openXlsb } from './xlsb/open-xlsb.ts';
+import { openXlsx } from './xlsx/open-xlsx.ts';
+
+/** Each is asked in turn. CSV is the last, because any text can be CSV. */
+const formats: readonly OpenFormat[] = [openOds, openXlsx, openXlsb, openXls, openCsv];
+
+/**
+ * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass: close it only afterwards.
+ *
+ * @param signal ends the work before the first pass, which takes a while for the formats that are read as a whole
+ * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, a range that is none),
+ *   `limit-exceeded`; the signal's reason
+ */
+export async function openSpreadsheet(
+  file: RandomAccessFile,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<SheetSource> {
+  const content = await contentOf(file, limits, signal);
+  return (await openInFormat(formats, content, options, limits, signal)) ?? refuseFile(content);
+}
+
+/** What the file holds; of an encrypted workbook the decrypted package. */
+export async function contentOf(
+  file: RandomAccessFile,
+  limits: SpreadsheetLimits,
+  signal: AbortSignal,
+): Promise<FileContent> {
+  const head = await readRange(file, 0, recognizedBytes);
+  const kind = recognizeFile(head);
+  if (kind === 'zip') return { file, head, kind, container: await openZipContainer(file, limits) };
+  const decrypted = kind === 'compound-file' ? await openEncryptedPackage(file, signal) : undefined;
+  if (decrypted === undefined) return { file, head, kind, container: undefined };
+  return { file: decrypted, head, kind: 'zip', container: await openZipContainer(decrypted, limits) };
+}

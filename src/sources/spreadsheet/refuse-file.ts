@@ -1,0 +1,62 @@
+/** Refuses files that are no spreadsheet, or whose format is not read, by their name. */
+
+import { AppError } from '../../errors.ts';
+import type { ZipContainer } from './package/zip-container.ts';
+import type { FileKind } from './recognize-file.ts';
+import { notAWorkbook } from './refused-files.ts';
+
+const asWorkbook = 'Open it in a spreadsheet program, save it as .xlsx or .csv, and send that.';
+
+const known: Partial<Record<FileKind, [what: string, remedy?: string]>> = {
+  'excel-xml': ['an XML file'],
+  'xml-spreadsheet': ['an XML spreadsheet of Excel 2003'],
+  'flat-opendocument': ['a flat OpenDocument file (.fods)'],
+  'web-archive': ['a web page saved as one file (MHTML), whatever its name says'],
+  sylk: ['a SYLK file (.slk), whatever its name says'],
+  dif: ['a DIF file (Data Interchange Format), whatever its name says'],
+  lotus: ['a Lotus 1-2-3 or Quattro Pro worksheet'],
+  dbase: ['a dBase table (.dbf)'],
+  html: ['a web page (HTML), whatever its name says'],
+  json: [
+    'JSON',
+    'Send it to /upload/json of the table instead, as the body of the request: {"data": [{…}, …]}.',
+  ],
+  pdf: ['a PDF document'],
+  rtf: ['a text document (RTF)'],
+  image: ['an image'],
+  archive: ['a compressed file or an archive', 'Unpack it and send the workbook that is in it.'],
+  parquet: ['a Parquet file'],
+  sqlite: ['an SQLite database'],
+  empty: ['empty', 'Send one that holds at least a row with the names of the columns.'],
+};
+
+const unknown = [
+  'of a type that is not recognized',
+  'Send an Excel workbook (.xlsx, .xls, .xlsb), an OpenDocument spreadsheet (.ods) or a text file (CSV).',
+] as const;
+
+/** Refuses a file that none of the formats takes. */
+export function refuseFile({
+  kind,
+  container,
+}: {
+  kind: FileKind;
+  container: ZipContainer | undefined;
+}): never {
+  if (container !== undefined) throw refusedZip(container);
+  const [what, remedy = asWorkbook] = known[kind] ?? unknown;
+  throw new AppError('unsupported-file', `The file is ${what}. ${remedy}`);
+}
+
+function refusedZip(container: ZipContainer): AppError {
+  if (isNumbers(container)) return notAWorkbook('a Numbers document (.numbers)');
+  return new AppError(
+    'unsupported-file',
+    'The file is a zip file of another kind, not an Excel workbook. Where a workbook is in it, unpack it and send that.',
+  );
+}
+
+/** Newer documents have their parts in the zip file, older ones in another zip file within it. */
+function isNumbers(container: ZipContainer): boolean {
+  return container.find('Index/Document.iwa') !== undefined || container.find('Index.zip') !== undefined;
+}

@@ -1,0 +1,74 @@
+/**
+ * What a format of spreadsheet files must give: one function that opens a file and answers a scan for each sheet. Everything
+ * else, which all formats share, is in sheet-source.ts. The formats are listed in open-spreadsheet.ts.
+ */
+
+import type { SourceWarning } from '../row-source.ts';
+import type { MergedAreas } from './merged-areas.ts';
+import type { ZipContainer } from './package/zip-container.ts';
+import type { RandomAccessFile } from './random-access-file.ts';
+import type { FileKind } from './recognize-file.ts';
+import type { SheetRows, SheetRowsOptions } from './sheet-rows.ts';
+import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
+
+/** A file and what its first bytes say about it. */
+export interface FileContent {
+  file: RandomAccessFile;
+  /** The first bytes of the file: `recognizedBytes` of them, or all. */
+  head: Buffer;
+  kind: FileKind;
+  /** Undefined: the file is no zip file. */
+  container: ZipContainer | undefined;
+}
+
+/**
+ * Opens a file of one format.
+ *
+ * @returns undefined if the file is of another format
+ * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet), `limit-exceeded`; the
+ *   signal's reason
+ */
+export type OpenFormat = (
+  content: FileContent,
+  options: SpreadsheetOptions,
+  rowsOptions: SheetRowsOptions,
+  signal: AbortSignal,
+) => Promise<OpenedFile | undefined>;
+
+export interface OpenedFile {
+  /** As the answer names the format: `xlsx`. */
+  format: string;
+  /** In the order of the tabs. A format without sheets has one, whose name is empty. */
+  sheets: SheetSummary[];
+  /**
+   * Answers the scan of the sheet with this index, which has cells.
+   *
+   * @returns undefined if the file must be opened anew for this sheet
+   * @throws AppError `invalid-file` if the file does not hold the sheet
+   */
+  scanOf(sheet: number): ScanSheet | undefined;
+  /**
+   * Scans the beginning of the sheet with this index, until `isEnough`. Only for formats whose summaries do not say
+   * whether a sheet has rows.
+   */
+  probe?(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Pushes every row of a sheet with its cells into `rows`, one whole pass. Awaits `rows.pause()` between slices of the
+ * input. May be called again for another pass.
+ *
+ * @throws AppError `invalid-file`, `limit-exceeded`; the signal's reason once it is aborted
+ */
+export type ScanSheet = (rows: SheetRows, signal: AbortSignal) => Promise<ScanResult>;
+
+/** What a pass has found beside cells. */
+export interface ScanResult {
+  /** How the file was read. */
+  warnings?: SourceWarning[];
+  /**
+   * The merged areas, where they follow the cells and `rows.merged` was undefined. If there are any, the pass is
+   * repeated with them.
+   */
+  merged?: MergedAreas;
+}

@@ -1,0 +1,128 @@
+/** One sheet of a file as rows: the passes over it and what is known after them, whatever the format of the file. */
+
+import { AppError } from '../../errors.ts';
+import type { CellSink, LocateCell } from '../cell-sink.ts';
+import {
+  type HeaderFault,
+  ReadAgain,
+  type RowSource,
+  type SourceReading,
+  type SourceWarning,
+} from '../row-source.ts';
+import { wholeSheet } from './cell-address.ts';
+import { chooseSheet } from './choose-sheet.ts';
+import type { MergedAreas } from './merged-areas.ts';
+import { RowProbe } from './row-probe.ts';
+import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-format.ts';
+import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
+import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
+import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
+
+/**
+ * Opens a file in the first of the formats that it has, and chooses its sheet.
+ *
+ * @returns undefined if the file has none of the formats
+ * @throws AppError as `openSpreadsheet`
+ */
+export async function openInFormat(
+  formats: readonly OpenFormat[],
+  content: FileContent,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  signal: AbortSignal,
+): Promise<SheetSource | undefined> {
+  const rowsOptions = toRowsOptions(options, limits);
+  for (const open of formats) {
+    const file = await open(content, options, rowsOptions, signal);
+    if (file !== undefined) return sourceOf(file, chooseSheet(file.sheets, options.sheet), rowsOptions);
+  }
+  return undefined;
+}
+
+function sourceOf(file: OpenedFile, index: number, options: SheetRowsOptions): SheetSource | undefined {
+  const scan = file.scanOf(index);
+  return scan && new SheetSource(file, index, scan, options);
+}
+
+/** So many other sheets are probed for rows. */
+const maxProbedSheets = 50;
+
+export class SheetSource implements RowSource {
+  readonly nameMatching = 'loose';
+  /** All sheets of the file in the order of their tabs. */
+  readonly sheets: SheetSummary[];
+  /** The name of the sheet that is read; empty: the file has no sheets. */
+  readonly sheet: string;
+  warnings: SourceWarning[] = [];
+  headerFaults: HeaderFault[] = [];
+  reading: SourceReading;
+
+  readonly #file: OpenedFile;
+  readonly #index: number;
+  readonly #scan: ScanSheet;
+  readonly #options: SheetRowsOptions;
+  #rows: SheetRows | undefined;
+  /** Undefined: not known before the end of the first pass, or the format leaves covered cells out itself. */
+  #merged: MergedAreas | undefined;
+
+  constructor(file: OpenedFile, index: number, scan: ScanSheet, options: SheetRowsOptions) {
+    this.#file = file;
+    this.#index = index;
+    this.#scan = scan;
+    this.#options = options;
+    this.sheets = file.sheets;
+    this.sheet = file.sheets[index]!.name;
+    this.reading = { format: file.format, ...(this.sheet !== '' && { sheet: this.sheet }) };
+  }
+
+  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const rows = new SheetRows(sink, this.#options, this.#merged);
+    this.#rows = rows;
+    const { warnings = [], merged } = await this.#scan(rows, signal);
+    if (merged !== undefined) this.#merged = merged;
+    // Reading every sheet twice, to know its merged areas before its cells, would take half as long again.
+    if (merged !== undefined && merged.count > 0) throw new ReadAgain();
+    rows.finish();
+    this.warnings = [...warnings, ...rows.warningsFor(this)];
+    this.headerFaults = rows.headerFaultsOf(this.sheet);
+    this.reading = rows.reading(this.#file.format, this.sheet);
+  }
+
+  locate: LocateCell = (row, column) => this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
+
+  /**
+   * Answers another sheet of the file, without reading again what the sheets share.
+   *
+   * @returns undefined if the file must be opened anew for it
+   * @throws AppError `invalid-parameter` if there is no such sheet, `invalid-file`
+   */
+  openSheet(name: string): SheetSource | undefined {
+    return sourceOf(this.#file, chooseSheet(this.sheets, name), this.#options);
+  }
+
+  /** The names of the other visible sheets that have rows below a header. */
+  async otherSheetsWithRows(signal: AbortSignal): Promise<string[]> {
+    const names: string[] = [];
+    let probesLeft = maxProbedSheets;
+    for (const [index, { name, visibility, hasCells, hasRows }] of this.sheets.entries()) {
+      if (index === this.#index || !hasCells || visibility !== 'visible') continue;
+      const isKnown = hasRows !== undefined;
+      if (isKnown ? hasRows : probesLeft-- > 0 && (await this.#probe(index, signal))) names.push(name);
+    }
+    return names;
+  }
+
+  /** Whether there is a row below a header in the beginning of the sheet. A sheet that cannot be read has none. */
+  async #probe(index: number, signal: AbortSignal): Promise<boolean> {
+    const sink = new RowProbe();
+    const rows = new SheetRows(sink, { ...this.#options, range: wholeSheet, headerRow: undefined });
+    try {
+      await this.#file.probe?.(index, rows, () => sink.hasRow, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AppError)) throw error;
+    }
+    return sink.hasRow;
+  }
+}

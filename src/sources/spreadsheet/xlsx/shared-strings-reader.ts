@@ -1,0 +1,139 @@
+/** The part of the shared strings of an .xlsx workbook (ECMA-376 part 1, 18.4.8). */
+
+import { TextCollector } from '../package/text-collector.ts';
+import { endOfPlainText } from '../package/xml-text.ts';
+import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from '../package/xml-tokens.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { SharedStrings } from '../values/shared-strings.ts';
+
+const GT = 0x3e;
+
+const siName = Buffer.from('si');
+const tName = Buffer.from('t');
+const phoneticName = Buffer.from('rPh');
+
+/** Around most strings, as the fast way compares it. */
+const stringStart = Buffer.from('<si><t');
+const stringEnd = Buffer.from('</t></si>');
+
+/**
+ * Reads the part of the shared strings, chunk by chunk. A rich string is the text of its runs; phonetic hints
+ * (`rPh`, how a Japanese text is pronounced) are not part of it.
+ */
+export class SharedStringsReader {
+  readonly strings: SharedStrings;
+  readonly #xml: XmlTokens;
+  readonly #text: TextCollector;
+  readonly #maxCellBytes: number;
+  #depth = 0;
+  /** The depth at which a `si` or `rPh` is open; 0: none. */
+  #stringDepth = 0;
+  #phoneticDepth = 0;
+  #textDepth = 0;
+  #textMark = 0;
+  #isPreserving = false;
+  #stringPreserves = false;
+  #rootPreserves = false;
+  #sawRoot = false;
+
+  constructor(partName: string, limits: SpreadsheetLimits) {
+    this.strings = new SharedStrings(limits.maxSharedStringBytes);
+    this.#xml = new XmlTokens(partName);
+    this.#text = new TextCollector(limits.maxCellBytes);
+    this.#maxCellBytes = limits.maxCellBytes;
+  }
+
+  push(chunk: Buffer): void {
+    const xml = this.#xml;
+    xml.feed(chunk);
+    for (;;) {
+      if (this.#depth === 1 && this.#fastString()) continue;
+      switch (xml.next()) {
+        case NEED_MORE:
+          return;
+        case OPEN:
+          this.#open();
+          break;
+        case CLOSE:
+          this.#close();
+          break;
+        case TEXT:
+          if (this.#textDepth !== 0) this.#text.append(xml.bytes, xml.textStart, xml.textEnd);
+      }
+    }
+  }
+
+  finish(): SharedStrings {
+    if (this.#depth !== 0 || !this.#sawRoot) this.#xml.fail('it ends too early');
+    return this.strings;
+  }
+
+  /**
+   * Reads `<si><t>text</t></si>` at once. The zeros behind the text end its loop; a match of the last byte says that all
+   * of it is here.
+   *
+   * @returns false, with nothing moved, where it is not all here or not of this form
+   */
+  #fastString(): boolean {
+    const { bytes, position } = this.#xml;
+    if (!matches(bytes, position, stringStart)) return false;
+    let start = position + stringStart.length;
+    const isPreserving = bytes[start] !== GT;
+    if (isPreserving) {
+      if (!matches(bytes, start, preserveSpace)) return false;
+      start += preserveSpace.length;
+      if (bytes[start] !== GT) return false;
+    }
+    start++;
+    const end = endOfPlainText(bytes, start);
+    if (!matches(bytes, end, stringEnd) || end - start > this.#maxCellBytes) return false;
+    if (!isPreserving && end > start && (isSpace(bytes[start]!) || isSpace(bytes[end - 1]!))) return false;
+    this.#xml.position = end + stringEnd.length;
+    this.strings.add(bytes, start, end);
+    return true;
+  }
+
+  #open(): void {
+    const xml = this.#xml;
+    const depth = ++this.#depth;
+    if (depth === 1) {
+      this.#sawRoot = true;
+      this.#rootPreserves = xml.preservesSpace(false);
+    } else if (depth === 2 && xml.isNamed(siName)) {
+      this.#stringDepth = depth;
+      this.#stringPreserves = xml.preservesSpace(this.#rootPreserves);
+      this.#text.clear();
+    } else if (this.#stringDepth !== 0 && this.#phoneticDepth === 0 && this.#textDepth === 0) {
+      if (xml.isNamed(phoneticName)) {
+        this.#phoneticDepth = depth;
+      } else if (xml.isNamed(tName)) {
+        this.#textDepth = depth;
+        this.#textMark = this.#text.length;
+        this.#isPreserving = xml.preservesSpace(this.#stringPreserves);
+      }
+    }
+    if (xml.isSelfClosing) this.#closed();
+  }
+
+  #close(): void {
+    if (this.#depth === 0) this.#xml.fail('a closing tag without an opening one');
+    this.#closed();
+  }
+
+  #closed(): void {
+    const depth = this.#depth--;
+    if (depth === this.#textDepth) {
+      this.#textDepth = 0;
+      this.#text.endRun(this.#textMark, this.#isPreserving);
+    } else if (depth === this.#phoneticDepth) {
+      this.#phoneticDepth = 0;
+    } else if (depth === this.#stringDepth) {
+      this.#stringDepth = 0;
+      this.strings.add(this.#text.bytes, 0, this.#text.length);
+    }
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
