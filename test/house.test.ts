@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
@@ -48,6 +48,22 @@ test('imports go down only', () => {
 test('no file imports itself by way of others', () => {
   const graph = new Map(sourceFiles().map((file) => [file, importsOf(file)]));
   assert.deepEqual(findCircles(graph), []);
+});
+
+test('a sheet format imports from no other format, and only open-spreadsheet.ts imports formats', () => {
+  const folder = 'src/sources/spreadsheet';
+  const list = `${folder}/open-spreadsheet.ts`;
+  const formats = importsOf(list)
+    .filter((imported) => /^open-/.test(basename(imported)))
+    .map((imported) => dirname(imported));
+  assert.ok(formats.length >= 5, `${list} imports ${formats.length} formats`);
+  const formatOf = (file: string) => formats.find((format) => file.startsWith(`${format}/`));
+  const wrong = sourceFiles().flatMap((file) =>
+    importsOf(file)
+      .filter((imported) => ![undefined, formatOf(file)].includes(formatOf(imported)) && file !== list)
+      .map((imported) => `${file} imports ${imported}`),
+  );
+  assert.deepEqual(wrong, []);
 });
 
 test('imports lead to files of this project that exist, or to packages that it names', () => {
