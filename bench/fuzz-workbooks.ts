@@ -6,7 +6,8 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mutant, outcomeOf, randomNumbers, readSeeds } from '../test/support/workbook-mutants.ts';
+import { randomNumbers } from '../test/support/random-numbers.ts';
+import { mutant, outcomeOf, readSeeds } from '../test/support/workbook-mutants.ts';
 
 /** Of processor time, since others may have the machine too. */
 const maxMs = 2000;

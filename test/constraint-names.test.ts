@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sized } from './support/sized.ts';
 import { until } from './support/until.ts';
 
 let service: TestService;
@@ -177,7 +178,7 @@ test('a random definition gives equal tables when it is created, uploaded and pu
       await service.rows('DROP TABLE created.t');
       assert.deepEqual(shape(await create('created', sent), 'created'), created);
     }),
-    { numRuns: 25 },
+    { numRuns: sized(8, 25) },
   );
 });
 
@@ -216,7 +217,7 @@ test('an unnamed constraint has the name that PostgreSQL would choose', async ()
         await service.rows(`DROP TABLE plain.${quote(name)}, chosen.${quote(name)}`);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: sized(15, 40) },
   );
 });
 

@@ -7,6 +7,7 @@ import type { TableDescription } from '../src/tables/definition.ts';
 import { describeTable } from '../src/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { rolledBack } from './support/rolled-back.ts';
+import { sized } from './support/sized.ts';
 
 let database: TestDatabase;
 
@@ -294,6 +295,6 @@ test('a legal definition comes back as one that gives the same table', async () 
         assert.deepEqual(same.differences, []);
       });
     }),
-    { numRuns: 150 },
+    { numRuns: sized(40, 150) },
   );
 });

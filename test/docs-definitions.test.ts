@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { errorCatalogue } from '../src/errors.ts';
 import { friendlyTypeNames } from '../src/tables/column-types.ts';
+import { codeOf, lineAt, rowsUnder } from './support/markdown.ts';
 import { startTestService, type TestService } from './support/service.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -64,7 +65,7 @@ function requestExamples(): Example[] {
       shown: shown!,
       part: 'answer',
       blocks: sent === undefined ? 1 : 2,
-      line: lineAt(match.index),
+      line: lineAt(page, match.index),
     };
   });
 }
@@ -80,7 +81,7 @@ function problemExamples(): Example[] {
     shown: match[2]!,
     part: 'errors',
     blocks: 2,
-    line: lineAt(match.index),
+    line: lineAt(page, match.index),
   }));
 }
 
@@ -89,31 +90,12 @@ function definitionOf(count: number): string {
   return JSON.stringify({ table: { columns } });
 }
 
-function lineAt(index: number): number {
-  return page.slice(0, index).split('\n').length;
-}
-
-/** The rows of every table with this head, cell by cell. */
-function rowsUnder(head: string): string[][] {
-  return page
-    .split(`${head}\n`)
-    .slice(1)
-    .flatMap((rest) => {
-      const rows = rest.slice(0, rest.search(/\n(?!\|)/)).split('\n');
-      return rows.slice(1).map((row) => row.slice(2, -2).split(' | '));
-    });
-}
-
-function codeOf(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
-}
-
-const types = rowsUnder('| type | answered |').map(([sent, answered]) => ({
+const types = rowsUnder(page, '| type | answered |').map(([sent, answered]) => ({
   sent: codeOf(sent!),
   answered: codeOf(answered!)[0]!,
 }));
 
-const defaults = rowsUnder('| default | for a column of type | means | answered |').map(
+const defaults = rowsUnder(page, '| default | for a column of type | means | answered |').map(
   ([text, type, , answered]): DefaultRow => ({
     text: JSON.parse(codeOf(text!)[0]!),
     type: codeOf(type!)[0]!,
@@ -182,7 +164,7 @@ test('the functions are those that the service tells', async () => {
   const columns = [{ name: 'c', type: 'integer', default: 'nothing()' }];
   const { body } = await service.post('/table/new', { table: { columns } });
   const told = /: ([\w, ]+)\.$/.exec(body.detail)![1]!.split(', ');
-  const listed = rowsUnder('| for | functions |').flatMap(([, names]) => codeOf(names!));
+  const listed = rowsUnder(page, '| for | functions |').flatMap(([, names]) => codeOf(names!));
   assert.deepEqual(listed.toSorted(), told.toSorted());
 });
 

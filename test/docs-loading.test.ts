@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { codeOf, lineAt, rowsUnder } from './support/markdown.ts';
 import { startTestService, type TestService } from './support/service.ts';
 
 const docs = join(import.meta.dirname, '..', 'docs');
@@ -42,7 +43,7 @@ const examples: Example[] = [
   ...[...page.matchAll(requests)].map((match) => {
     const [, path, body, status, member, shown] = match;
     return {
-      line: lineAt(match.index),
+      line: lineAt(page, match.index),
       path: path!,
       body: body!,
       ...(status !== undefined && { status: Number(status), shown: shown! }),
@@ -50,15 +51,11 @@ const examples: Example[] = [
     };
   }),
   ...[...page.matchAll(queries)].map((match) => ({
-    line: lineAt(match.index),
+    line: lineAt(page, match.index),
     query: match[1]!,
     shown: match[2]!,
   })),
 ].sort((a, b) => a.line - b.line);
-
-function lineAt(index: number): number {
-  return page.slice(0, index).split('\n').length;
-}
 
 test('every block is one that is sent or compared', () => {
   const blocks = examples.reduce(
@@ -97,18 +94,7 @@ function comparable(value: unknown): string {
     .replace(/"duration_ms": \d+/, '"duration_ms": 0');
 }
 
-/** The rows of the table with this head, cell by cell. */
-function rowsUnder(head: string): string[][] {
-  const rest = page.split(`${head}\n`)[1]!;
-  const rows = rest.slice(0, rest.search(/\n(?!\|)/)).split('\n');
-  return rows.slice(1).map((row) => row.slice(2, -2).split(' | '));
-}
-
-function codeOf(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
-}
-
-const inferred = rowsUnder('| values | type | |').flatMap(([values, type]) =>
+const inferred = rowsUnder(page, '| values | type | |').flatMap(([values, type]) =>
   codeOf(values!).map((list) => ({ list, type: codeOf(type!)[0]! })),
 );
 
@@ -156,7 +142,7 @@ function elementsOf(list: string): string[] {
   return [...elements, list.slice(start, -1).trim()];
 }
 
-const problems = rowsUnder('| code | type | value | detail |').map(([code, type, value, detail]) => ({
+const problems = rowsUnder(page, '| code | type | value | detail |').map(([code, type, value, detail]) => ({
   code: codeOf(code!)[0]!,
   type: codeOf(type!)[0]!,
   isNullable: !type!.endsWith(' not null'),
@@ -185,7 +171,7 @@ test('every warning of the service is there', () => {
     .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(docs, '..', file), 'utf8'))
     .join('\n');
-  const told = rowsUnder('| warning | |').flatMap(([code]) => codeOf(code!));
+  const told = rowsUnder(page, '| warning | |').flatMap(([code]) => codeOf(code!));
   for (const code of told) assert.ok(source.includes(`'${code}'`), code);
   const pipeline = readFileSync(join(docs, '..', 'src', 'loading', 'load-table.ts'), 'utf8');
   for (const [, code] of pipeline.matchAll(/\bcode: '([a-z-]+)'/g)) assert.ok(page.includes(code!), code);

@@ -7,8 +7,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { shownJson } from '../scripts/demo/shown.ts';
+import { rowsUnder } from './support/markdown.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
-import { sendExample, shellExamples } from './support/shell-examples.ts';
+import { sendExample, shellExamples, withoutChance } from './support/shell-examples.ts';
 import { buildWorkbook } from './support/xlsx-builder.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -33,26 +34,6 @@ for (const { command, shown } of examples) {
   });
 }
 
-/** Times and ids differ from one answer to the next. */
-function withoutChance(shown: string): string {
-  return shown
-    .replace(/^(\d{3}) [A-Z][a-z A-Z]*\n/, '$1 ')
-    .replace(/"duration_ms": \d+/, '"duration_ms": 0')
-    .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:');
-}
-
-/** The rows of the table with this head, cell by cell, without their backquotes. */
-function rowsUnder(head: string): string[][] {
-  const rest = page.split(`${head}\n`)[1]!;
-  const rows = rest.slice(0, rest.search(/\n(?!\|)/)).split('\n');
-  return rows.slice(1).map((row) =>
-    row
-      .slice(2, -2)
-      .split(' | ')
-      .map((cell) => cell.replaceAll('`', '')),
-  );
-}
-
 function uploadCells(format: string, cells: string[]): Promise<TestAnswer> {
   const rows = cells.map((cell, index) => `<row r="${index + 2}">${cell}</row>`).join('');
   const header = '<row r="1"><c r="A1" t="inlineStr"><is><t>v</t></is></c></row>';
@@ -60,7 +41,10 @@ function uploadCells(format: string, cells: string[]): Promise<TestAnswer> {
   return service.upload('/table/cells/upload/excel?if_exists=replace', file);
 }
 
-const values = rowsUnder('| in the file | number format | in the table | type |');
+const plainRowsUnder = (head: string) =>
+  rowsUnder(page, head).map((row) => row.map((cell) => cell.replaceAll('`', '')));
+
+const values = plainRowsUnder('| in the file | number format | in the table | type |');
 test('there are cells to try', () => assert.ok(values.length >= 16));
 
 for (const [value, format, stored, type] of values) {
@@ -73,7 +57,7 @@ for (const [value, format, stored, type] of values) {
   });
 }
 
-for (const [value, format, code] of rowsUnder('| in the file | number format | code | |')) {
+for (const [value, format, code] of plainRowsUnder('| in the file | number format | code | |')) {
   test(`${value} as ${format} is ${code}`, async () => {
     const cell = value!.startsWith('#N/A')
       ? '<c t="e"><v>#N/A</v></c>'

@@ -3,7 +3,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mutant, outcomeOf, randomNumbers, readSeeds } from './support/workbook-mutants.ts';
+import { randomNumbers } from './support/random-numbers.ts';
+import { sized } from './support/sized.ts';
+import { mutant, outcomeOf, readSeeds } from './support/workbook-mutants.ts';
 
 /** Of processor time, since others may have the machine too. */
 const maxMs = 2000;
@@ -11,8 +13,9 @@ const maxMs = 2000;
 test('mutated XML ends in rows or in a refusal', async () => {
   const seeds = await readSeeds();
   const random = randomNumbers(20);
+  const runs = sized(300, 800);
   const outcomes = new Map<string, number>();
-  for (let run = 0; run < 800; run++) {
+  for (let run = 0; run < runs; run++) {
     const bytes = mutant(seeds[random(seeds.length)]!, random);
     const before = process.cpuUsage();
     const outcome = await outcomeOf(bytes);
@@ -22,5 +25,5 @@ test('mutated XML ends in rows or in a refusal', async () => {
   }
   // The mutants reach the scanners, and some of them are harmless.
   const told = JSON.stringify([...outcomes]);
-  assert.ok(outcomes.get('read')! > 160 && outcomes.get('invalid-file')! > 160, told);
+  assert.ok(outcomes.get('read')! > runs / 5 && outcomes.get('invalid-file')! > runs / 5, told);
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { tableNames } from './support/tables.ts';
 import { type CellSpec, sheetXml } from './support/workbook.ts';
 import { buildWorkbook } from './support/xlsx-builder.ts';
 
@@ -11,8 +12,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `parts_${++tables}`;
+const nextTable = tableNames('parts_');
 
 const columnsOf = (types: Record<string, string>) =>
   Object.entries(types).map(([name, type]) => ({ name, type }));

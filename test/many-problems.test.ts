@@ -5,6 +5,7 @@ import { type ChildService, startChildService } from './support/child-service.ts
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { assertProblem } from './support/problem.ts';
 import type { TestAnswer } from './support/service.ts';
+import { sized } from './support/sized.ts';
 
 /** Only a test that hangs takes as long: how plans grow with the rows is tested in `staged-plans.test.ts`. */
 const timeout = 900_000;
@@ -59,19 +60,25 @@ async function assertCounted(
   assert.ok(errors.every((error, index) => index === 0 || error.row! >= errors[index - 1]!.row!));
 }
 
-test('a million faulty cells', { timeout }, async (context) => {
+const faultyCells = sized(200_000, 1_000_000);
+
+test(`${faultyCells} faulty cells`, { timeout }, async (context) => {
   const row = (n: number) => `{"a":"${n}x","b":"${n}"}`;
-  await assertCounted(upload('/table/faulty/upload/json', { columns }, 1_000_000, row), 1_000_000, {
+  await assertCounted(upload('/table/faulty/upload/json', { columns }, faultyCells, row), faultyCells, {
     row: 1,
     value: '0x',
     code: 'not-a-whole-number',
   });
   const alternating = (n: number) => `{"a":${n % 2 ? n : '[]'},"b":"${n}"}`;
-  await assertCounted(upload('/table/faulty/upload/json', { columns }, 400_000, alternating), 200_000, {
-    row: 1,
-    value: '[]',
-    code: 'nested-value',
-  });
+  await assertCounted(
+    upload('/table/faulty/upload/json', { columns }, faultyCells, alternating),
+    faultyCells / 2,
+    {
+      row: 1,
+      value: '[]',
+      code: 'nested-value',
+    },
+  );
   const peak = service.peakMemoryBytes();
   if (peak !== undefined) {
     context.diagnostic(`peak memory of the service: ${Math.round(peak / 2 ** 20)} MiB`);
@@ -79,17 +86,20 @@ test('a million faulty cells', { timeout }, async (context) => {
   }
 });
 
-test('a repeated key among 200,000 rows, and 100,000 of them', { timeout }, async () => {
+/** Half of them have a problem. */
+const rowCount = sized(40_000, 200_000);
+
+test(`a repeated key among ${rowCount} rows, and ${rowCount / 2} of them`, { timeout }, async () => {
   const table = { columns, constraints: { primary_key: { name: '', columns: ['a'] } } };
-  const once = (n: number) => `{"a":${n === 199_999 ? 77 : n}}`;
-  await assertCounted(upload('/table/keyed/upload/json', table, 200_000, once), 1, {
-    row: 200_000,
+  const once = (n: number) => `{"a":${n === rowCount - 1 ? 77 : n}}`;
+  await assertCounted(upload('/table/keyed/upload/json', table, rowCount, once), 1, {
+    row: rowCount,
     value: '77',
     detail: 'must be unique: also in row 78',
   });
-  const twice = (n: number) => `{"a":${n % 100_000}}`;
-  await assertCounted(upload('/table/keyed/upload/json', table, 200_000, twice), 100_000, {
-    row: 100_001,
+  const twice = (n: number) => `{"a":${n % (rowCount / 2)}}`;
+  await assertCounted(upload('/table/keyed/upload/json', table, rowCount, twice), rowCount / 2, {
+    row: rowCount / 2 + 1,
     value: '0',
     detail: 'must be unique: also in row 1',
   });
@@ -97,23 +107,23 @@ test('a repeated key among 200,000 rows, and 100,000 of them', { timeout }, asyn
 
 test('rows without a match in a large table, beside those of it', { timeout }, async () => {
   await database.pool.query(`CREATE TABLE numbers (a int PRIMARY KEY);
-    INSERT INTO numbers SELECT generate_series(1, 500000);
+    INSERT INTO numbers SELECT generate_series(1, ${(rowCount / 2) * 5});
     CREATE TABLE standing (a int REFERENCES numbers, b text)`);
   const row = (n: number) => `{"a":${n * 5 + 1},"b":"${n}"}`;
   const expected = {
-    row: 100_001,
+    row: rowCount / 2 + 1,
     column: 'a',
-    value: '500001',
+    value: String((rowCount / 2) * 5 + 1),
     code: 'no-such-reference',
     detail: 'has no match in public.numbers (a)',
   };
   const foreignKeys = [{ name: '', column: 'a', reference_table: 'numbers', reference_column: 'a' }];
   const table = { columns, constraints: { foreign_keys: foreignKeys } };
-  await assertCounted(upload('/table/new/upload/json', table, 200_000, row), 100_000, expected);
+  await assertCounted(upload('/table/new/upload/json', table, rowCount, row), rowCount / 2, expected);
   const path = '/table/standing/upload/json?if_exists=append';
-  await assertCounted(upload(path, undefined, 200_000, row), 100_000, expected);
-  const matching = await upload(path, undefined, 200_000, (n) => `{"a":${n + 1}}`);
-  assert.equal(matching.body.load?.rows, 200_000, JSON.stringify(matching.body));
+  await assertCounted(upload(path, undefined, rowCount, row), rowCount / 2, expected);
+  const matching = await upload(path, undefined, rowCount, (n) => `{"a":${n + 1}}`);
+  assert.equal(matching.body.load?.rows, rowCount, JSON.stringify(matching.body));
 });
 
 test('cells, keys and references of one upload, beside each other', { timeout }, async () => {

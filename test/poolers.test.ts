@@ -27,7 +27,7 @@ const foreignSettings: Record<string, string> = {
   standard_conforming_strings: 'off',
   default_transaction_read_only: 'on',
   default_transaction_isolation: 'serializable',
-  idle_in_transaction_session_timeout: '2s',
+  idle_in_transaction_session_timeout: '1s',
 };
 
 describe('PgBouncer in session mode', { skip }, () => testBehindPooler('session', {}));
@@ -217,7 +217,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
       'application/json',
     );
     socket.write(chunk('{"table": {"columns": [{"name": "n", "type": "integer"}]}, "data": [{"n": 1},'));
-    await sleep(3000);
+    await sleep(2000);
     socket.write(Buffer.concat([chunk('{"n": 2}]}'), chunk('')]));
     const [answer] = await once(socket, 'data');
     socket.destroy();
@@ -228,6 +228,8 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     await service.post('/table/locked', { table: { columns: [{ name: 'n', type: 'integer' }] } });
     const locking = new pg.Client(service.database.url);
     await locking.connect();
+    // The setting of the database is not for this session, which waits for the upload.
+    await locking.query('SET idle_in_transaction_session_timeout TO 0');
     await locking.query('BEGIN READ WRITE; LOCK TABLE locked');
     const isWaited = `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND relation = 'locked'::regclass`;
     const waiters = async () => (await service.rows(isWaited))[0]!.n;

@@ -12,7 +12,7 @@ import { settings } from '../src/config.ts';
 import { errorCatalogue } from '../src/errors.ts';
 import { childEnvironment } from './support/child-environment.ts';
 import { startTestService, type TestService } from './support/service.ts';
-import { sendByFetch, sendExample, shellExamples } from './support/shell-examples.ts';
+import { sendByFetch, sendExample, shellExamples, withoutChance } from './support/shell-examples.ts';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -74,14 +74,6 @@ test('the examples are understood without curl, too', async () => {
   const { status, body } = await sendByFetch(command, token, root);
   assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(example.shown!));
 });
-
-/** Times and ids differ from one answer to the next. */
-function withoutChance(shown: string): string {
-  return shown
-    .replace(/^(\d{3}) [A-Z][a-z A-Z]*\n/, '$1 ')
-    .replace(/"duration_ms": \d+/, '"duration_ms": 0')
-    .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:');
-}
 
 test('the settings of README.md and docs/limits.md are those of config.ts, with their defaults', () => {
   const limits = readFileSync(join(root, 'docs', 'limits.md'), 'utf8');

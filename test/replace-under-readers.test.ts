@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sized } from './support/sized.ts';
 import { until } from './support/until.ts';
 
 let service: TestService;
@@ -88,11 +89,12 @@ async function startReader(query: string, by = service): Promise<Reader> {
 // A reader that fails would be waited for.
 const timeout = 180_000;
 
-test('while 300,000 rows replace others, readers go on seeing all the old, and then all the new', {
+const oldCount = sized(20_000, 100_000);
+const newCount = sized(60_000, 300_000);
+
+test(`while ${newCount} rows replace others, readers go on seeing all the old, and then all the new`, {
   timeout,
 }, async (context) => {
-  const oldCount = 100_000;
-  const newCount = 300_000;
   assert.equal((await replace('polled', 1, oldCount)).status, 201);
   const counts = await startReader(
     'SELECT count(*)::int AS rows, min(version) AS low, max(version) AS high FROM polled',

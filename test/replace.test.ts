@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { columns } from './support/columns.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
+import { sized } from './support/sized.ts';
+import { tableNames } from './support/tables.ts';
 import { until } from './support/until.ts';
 
 let service: TestService;
@@ -14,12 +17,9 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `r${++tables}`;
+const nextTable = tableNames('r');
 const replace = (name: string, body: unknown, query = '') =>
   service.post(`/table/${name}/upload/json?if_exists=replace${query}`, body);
-const columns = (...list: [name: string, type: string, more?: object][]) =>
-  list.map(([name, type, more]) => ({ name, type, ...more }));
 
 /** Everything that has a name of its own beside the table: constraints, indexes, sequences. */
 async function namesOf(name: string): Promise<string[]> {
@@ -590,7 +590,7 @@ suite('readers and writers beside a replace', () => {
       columns: columns(['generation', 'integer'], ['n', 'integer']),
       constraints: { primary_key: { name: '', columns: ['n'] } },
     };
-    const count = 200_000;
+    const count = sized(50_000, 200_000);
     const generation = (g: number) => ({
       table,
       data: Array.from({ length: count }, (_, n) => ({ generation: g, n })),
@@ -711,7 +711,7 @@ suite('readers and writers beside a replace', () => {
       }
     })();
     changing.catch(() => {});
-    for (let i = 0; i < 12; i++) {
+    for (let i = 0; i < sized(4, 12); i++) {
       const answer = await replace(name, { data: [{ a: 2 }] });
       const isExpected = answer.status === 201 || answer.status === 409;
       assert.ok(isExpected, JSON.stringify(answer.body));

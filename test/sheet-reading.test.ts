@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import * as library from '@e965/xlsx';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { tableNames } from './support/tables.ts';
 import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
 import { buildWorkbook, buildZip, workbookParts } from './support/xlsx-builder.ts';
 
@@ -14,8 +15,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `sheet_${++tables}`;
+const nextTable = tableNames('sheet_');
 const path = (name: string, query = '') => `/table/${name}/upload/excel${query}`;
 const warningsOf = (answer: TestAnswer, code: string): string[] =>
   answer.body.load.warnings

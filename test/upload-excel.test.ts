@@ -4,8 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
 import { CFB } from '@e965/xlsx';
+import { columns, typesOf } from './support/columns.ts';
 import { assertProblem, places } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { assertNoTable, rowsOf, tableNames } from './support/tables.ts';
 import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
 import { buildWorkbook, buildZip, workbookParts } from './support/xlsx-builder.ts';
 
@@ -17,18 +19,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `x${++tables}`;
+const nextTable = tableNames('x');
 const path = (name: string, query = '') => `/table/${name}/upload/excel${query}`;
-const rowsOf = (name: string) => service.rows(`SELECT * FROM ${name}`);
-const columns = (...list: [name: string, type: string, more?: object][]) =>
-  list.map(([name, type, more]) => ({ name, type, ...more }));
-const typesOf = (answer: TestAnswer) =>
-  answer.body.table.columns.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`);
-
-async function assertNoTable(name: string): Promise<void> {
-  assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
-}
 
 /** Sends the parts in their order; text is a field, a buffer a file. */
 function send(name: string, parts: [string, string | Buffer][], query = ''): Promise<TestAnswer> {
@@ -169,7 +161,7 @@ suite('a workbook without a definition', () => {
     const name = nextTable();
     const answer = await service.upload(path(name, '?schema=sales'), plain);
     assert.equal(answer.body.table.schema, 'sales');
-    assert.equal((await rowsOf(`sales.${name}`)).length, 2);
+    assert.equal((await rowsOf(service, `sales.${name}`)).length, 2);
   });
 
   test('and without a row is refused, with a header or without', async () => {
@@ -298,7 +290,7 @@ suite('a workbook with a definition', () => {
         primary_key: { name: `${name}_pkey`, columns: ['id'] },
         foreign_keys: [],
       });
-      assert.deepEqual(await rowsOf(name), [
+      assert.deepEqual(await rowsOf(service, name), [
         { id: 1, name: 'Möhre', sku: '00042', stock: 3 },
         { id: 2, name: 'Rübe', sku: '00043', stock: null },
       ]);
@@ -332,7 +324,7 @@ suite('a workbook with a definition', () => {
       { table: both },
     );
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    assert.deepEqual(await rowsOf(name), [{ a: 2, A: 1 }]);
+    assert.deepEqual(await rowsOf(service, name), [{ a: 2, A: 1 }]);
   });
 
   test('two headers for one column are refused', async () => {
@@ -350,7 +342,7 @@ suite('a workbook with a definition', () => {
       errors.map(({ code, cell }) => [code, cell]),
       [['repeated-column', 'Sheet1!B1']],
     );
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('a header that is no column is named with its cell; ignored or added where so wished', async () => {
@@ -392,7 +384,7 @@ suite('a workbook with a definition', () => {
       422,
       'invalid-definition',
     );
-    await assertNoTable('wrong');
+    await assertNoTable(service, 'wrong');
   });
 });
 
@@ -446,7 +438,7 @@ suite('the parts of the body', () => {
         errors.map((error) => [error.code, error.parameter]),
         [[code, part]],
       );
-      await assertNoTable(name);
+      await assertNoTable(service, name);
     });
   }
 });
@@ -477,7 +469,7 @@ suite('the file', () => {
     test(`${title}: 400`, async () => {
       const name = nextTable();
       assertProblem(await service.upload(path(name), file), 400, 'invalid-file');
-      await assertNoTable(name);
+      await assertNoTable(service, name);
     });
   }
 
@@ -496,7 +488,7 @@ suite('the file', () => {
       const name = nextTable();
       const { detail } = assertProblem(await service.upload(path(name), file), 422, 'unsupported-file');
       if (title.includes('encrypted')) assert.match(detail, /encrypt|password/);
-      await assertNoTable(name);
+      await assertNoTable(service, name);
     });
   }
 
@@ -541,7 +533,7 @@ suite('the choice of the cells', () => {
       const name = nextTable();
       const answer = await service.upload(path(name, query), workbook);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
-      assert.deepEqual(await rowsOf(name), expected);
+      assert.deepEqual(await rowsOf(service, name), expected);
     });
   }
   for (const [title, query] of Object.entries({
@@ -570,7 +562,7 @@ suite('the choice of the cells', () => {
       ]),
     );
     assert.deepEqual(typesOf(answer), ['a bigint', 'column_B bigint', 'a_2 bigint']);
-    assert.deepEqual(await rowsOf(name), [{ a: '1', column_B: '2', a_2: '3' }]);
+    assert.deepEqual(await rowsOf(service, name), [{ a: '1', column_B: '2', a_2: '3' }]);
     assert.equal(answer.body.load.warnings.length, 2);
     for (const warning of answer.body.load.warnings) assert.match(warning.detail, /column_B|a_2/);
   });
@@ -582,7 +574,7 @@ suite('the choice of the cells', () => {
       sheetOf([['a', 'b'], [1, 2], [], [null, null], [3, null]]),
     );
     assert.equal(answer.body.load.rows, 2);
-    assert.deepEqual(await rowsOf(name), [
+    assert.deepEqual(await rowsOf(service, name), [
       { a: '1', b: '2' },
       { a: '3', b: null },
     ]);
@@ -645,7 +637,7 @@ suite('problems in the cells', () => {
       at('B7', 6, 'name', 'too-long', 'FALSE'),
     ]);
     assert.equal(count, 12);
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('texts that are JSON objects or arrays go as such into jsonb', async () => {
@@ -710,10 +702,10 @@ suite('problems in the cells', () => {
       [2, { attributes: '', content: '<f>NOW()</f>' }],
     ]);
     assertProblem(await service.upload(path(name), file), 422, 'invalid-data');
-    await assertNoTable(name);
+    await assertNoTable(service, name);
     const answer = await service.upload(path(name, '?cell_errors=null'), file);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    assert.deepEqual(await rowsOf(name), [
+    assert.deepEqual(await rowsOf(service, name), [
       { a: '1', b: null },
       { a: '2', b: null },
     ]);
@@ -769,7 +761,7 @@ suite('if_exists', () => {
       assert.equal(answer.status, status, JSON.stringify(answer.body));
       assert.equal(answer.headers.has('location'), status === 201);
       assert.deepEqual(
-        (await rowsOf(name)).map((row) => Object.values(row)[0]),
+        (await rowsOf(service, name)).map((row) => Object.values(row)[0]),
         rows,
       );
     });
@@ -788,6 +780,6 @@ suite('if_exists', () => {
       table: { columns: columns(['a', 'text']) },
     });
     assertProblem(answer, 422, 'invalid-definition');
-    assert.equal((await rowsOf(name)).length, 2);
+    assert.equal((await rowsOf(service, name)).length, 2);
   });
 });

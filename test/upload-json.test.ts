@@ -1,8 +1,10 @@
 /** Upload Table From Json, over HTTP: what may be sent, where it goes, and every way in which it can be wrong. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { columns } from './support/columns.ts';
 import { assertProblem, places } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { assertNoTable, rowsOf, tableNames } from './support/tables.ts';
 
 let service: TestService;
 
@@ -13,8 +15,7 @@ before(async () => {
 after(() => service.stop());
 
 /** A table that every upload of a test gets for itself. */
-let tables = 0;
-const nextTable = () => `t${++tables}`;
+const nextTable = tableNames('t');
 
 const upload = (name: string, body: unknown, query = ''): Promise<TestAnswer> =>
   service.post(`/table/${name}/upload/json${query}`, body);
@@ -25,15 +26,6 @@ const uploadText = (name: string, text: string, query = ''): Promise<TestAnswer>
     body: text,
     headers: { 'content-type': 'application/json' },
   });
-
-const rowsOf = (name: string) => service.rows(`SELECT * FROM ${name}`);
-
-async function assertNoTable(name: string): Promise<void> {
-  assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
-}
-
-const columns = (...list: [name: string, type: string, more?: object][]) =>
-  list.map(([name, type, more]) => ({ name, type, ...more }));
 
 suite('an upload without a definition', () => {
   const body = {
@@ -113,8 +105,8 @@ suite('an upload without a definition', () => {
     const answer = await upload(name, body, '?schema=sales');
     assert.equal(answer.status, 201);
     assert.equal(answer.body.table.schema, 'sales');
-    assert.equal((await rowsOf(`sales.${name}`)).length, 2);
-    await assertNoTable(name);
+    assert.equal((await rowsOf(service, `sales.${name}`)).length, 2);
+    await assertNoTable(service, name);
   });
 
   for (const [title, nothing] of Object.entries({
@@ -128,7 +120,7 @@ suite('an upload without a definition', () => {
     test(`is refused with nothing to load: ${title}`, async () => {
       const name = nextTable();
       assertProblem(await upload(name, nothing), 422, 'nothing-to-load');
-      await assertNoTable(name);
+      await assertNoTable(service, name);
     });
   }
 
@@ -176,7 +168,7 @@ suite('an upload with a definition', () => {
         foreign_keys: [],
       });
       assert.equal(answer.body.load.rows, 2);
-      assert.deepEqual(await rowsOf(name), [
+      assert.deepEqual(await rowsOf(service, name), [
         { id: '1', name: 'a' },
         { id: '2', name: 'b' },
       ]);
@@ -195,7 +187,7 @@ suite('an upload with a definition', () => {
       const answer = await upload(name, body);
       assert.equal(answer.status, 201);
       assert.equal(answer.body.load.rows, 0);
-      assert.deepEqual(await rowsOf(name), []);
+      assert.deepEqual(await rowsOf(service, name), []);
     });
   }
 
@@ -210,7 +202,7 @@ suite('an upload with a definition', () => {
         ['/table/columns/0/type'],
       );
     }
-    await assertNoTable('wrong');
+    await assertNoTable(service, 'wrong');
   });
 
   test('whose table part is no object is refused', async () => {
@@ -332,7 +324,7 @@ suite('values', () => {
     };
     const answer = await upload(name, { table, data: [row] });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    const [found] = await rowsOf(name);
+    const [found] = await rowsOf(service, name);
     assert.deepEqual(found, {
       ...row,
       u: row.u.toLowerCase(),
@@ -496,7 +488,7 @@ suite('missing keys and nulls', () => {
       '?extra_columns=ignore',
     );
     assert.equal(answer.body.load.rows, 4);
-    assert.deepEqual(await rowsOf(name), [{ a: 'x' }, { a: 'x' }, { a: 'x' }, { a: 'y' }]);
+    assert.deepEqual(await rowsOf(service, name), [{ a: 'x' }, { a: 'x' }, { a: 'x' }, { a: 'y' }]);
   });
 
   test('data that has no column of the table makes no empty rows of it', async () => {
@@ -515,7 +507,7 @@ suite('missing keys and nulls', () => {
         },
       ]);
     }
-    assert.deepEqual(await rowsOf(name), [{ a: 'old' }]);
+    assert.deepEqual(await rowsOf(service, name), [{ a: 'old' }]);
     const answer = await upload(name, { data: [{}, {}] }, '?if_exists=append&extra_columns=ignore');
     assert.equal(answer.body.load.rows, 2, 'rows without any column are meant so');
   });
@@ -526,7 +518,7 @@ suite('missing keys and nulls', () => {
     const table = { columns: columns(['n', 'integer'], ['shade', 'shade']) };
     const answer = await upload(name, { table, data: [{ n: 1 }, { n: 2, shade: 'red' }, { n: 3 }] });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    assert.deepEqual(await rowsOf(name), [
+    assert.deepEqual(await rowsOf(service, name), [
       { n: 1, shade: 'grey' },
       { n: 2, shade: 'red' },
       { n: 3, shade: 'grey' },
@@ -538,7 +530,7 @@ suite('missing keys and nulls', () => {
     const table = { columns: columns(['id', 'serial']) };
     const answer = await upload(name, { table, data: [{}, {}] });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    assert.deepEqual(await rowsOf(name), [{ id: 1 }, { id: 2 }]);
+    assert.deepEqual(await rowsOf(service, name), [{ id: 1 }, { id: 2 }]);
   });
 
   test('rows without any key take all defaults', async () => {
@@ -570,7 +562,7 @@ suite('if_exists', () => {
     test(`fail (${query || 'by default'}): 409 and the rows stay`, async () => {
       const name = await filled();
       assertProblem(await upload(name, second, query), 409, 'table-exists');
-      assert.deepEqual(await rowsOf(name), [{ a: '1', b: 'one' }]);
+      assert.deepEqual(await rowsOf(service, name), [{ a: '1', b: 'one' }]);
     });
   }
 
@@ -581,7 +573,7 @@ suite('if_exists', () => {
     assert.equal(answer.headers.get('location'), null);
     assert.equal(answer.body.load.rows, 1);
     assert.deepEqual(answer.body.table, (await service.get(`/table/${name}`)).body.table);
-    assert.deepEqual(await rowsOf(name), [
+    assert.deepEqual(await rowsOf(service, name), [
       { a: '1', b: 'one' },
       { a: '2', b: 'two' },
     ]);
@@ -593,7 +585,7 @@ suite('if_exists', () => {
     const before = await service.rows('SELECT to_regclass($1)::oid AS oid', [name]);
     const answer = await upload(name, second, '?if_exists=truncate');
     assert.equal(answer.status, 200);
-    assert.deepEqual(await rowsOf(`${name}_view`), [{ a: '2', b: 'two' }]);
+    assert.deepEqual(await rowsOf(service, `${name}_view`), [{ a: '2', b: 'two' }]);
     assert.deepEqual(await service.rows('SELECT to_regclass($1)::oid AS oid', [name]), before);
   });
 
@@ -603,13 +595,13 @@ suite('if_exists', () => {
     const answer = await upload(name, { table: described.table, data: [] }, '?if_exists=truncate');
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     assert.equal(answer.body.load.rows, 0);
-    assert.deepEqual(await rowsOf(name), []);
+    assert.deepEqual(await rowsOf(service, name), []);
   });
 
   test('truncate with a problem leaves the old rows', async () => {
     const name = await filled();
     assertProblem(await upload(name, { data: [{ a: 'x' }] }, '?if_exists=truncate'), 422, 'invalid-data');
-    assert.deepEqual(await rowsOf(name), [{ a: '1', b: 'one' }]);
+    assert.deepEqual(await rowsOf(service, name), [{ a: '1', b: 'one' }]);
   });
 
   test('replace: another table stands in its place', async () => {
@@ -621,7 +613,7 @@ suite('if_exists', () => {
       answer.body.table.columns.map((column: { name: string }) => column.name),
       ['c'],
     );
-    assert.deepEqual(await rowsOf(name), [{ c: true }]);
+    assert.deepEqual(await rowsOf(service, name), [{ c: true }]);
   });
 
   for (const value of ['append', 'truncate', 'replace']) {
@@ -630,7 +622,7 @@ suite('if_exists', () => {
       const answer = await upload(name, first, `?if_exists=${value}`);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       assert.equal(answer.headers.get('location'), `/api/v1/table/${name}?schema=public`);
-      assert.deepEqual(await rowsOf(name), [{ a: '1', b: 'one' }]);
+      assert.deepEqual(await rowsOf(service, name), [{ a: '1', b: 'one' }]);
     });
   }
 
@@ -650,7 +642,7 @@ suite('if_exists', () => {
         errors.map((error) => error.pointer),
         ['/table/columns/0/type', '/table/columns/1/name'],
       );
-      assert.equal((await rowsOf(name)).length, value === 'append' ? 2 : 1);
+      assert.equal((await rowsOf(service, name)).length, value === 'append' ? 2 : 1);
     });
   }
 
@@ -693,14 +685,14 @@ suite('extra_columns', () => {
       );
       assert.equal(count, 2);
     }
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('ignore: they are left out, and that is told', async () => {
     const name = nextTable();
     const answer = await upload(name, { table, data }, '?extra_columns=ignore');
     assert.equal(answer.status, 201);
-    assert.deepEqual(await rowsOf(name), [{ a: 1 }, { a: 2 }]);
+    assert.deepEqual(await rowsOf(service, name), [{ a: 1 }, { a: 2 }]);
     assert.deepEqual(
       answer.body.load.warnings.map(({ code, column }: { code: string; column: string }) => [code, column]),
       [
@@ -726,7 +718,7 @@ suite('extra_columns', () => {
           ['c', 'numeric'],
         ],
       );
-      assert.deepEqual(await rowsOf(name), [
+      assert.deepEqual(await rowsOf(service, name), [
         { a: 1, b: 'x', c: null },
         { a: 2, b: 'y', c: '2.5' },
       ]);
@@ -738,10 +730,10 @@ suite('extra_columns', () => {
     await upload(name, { table, data: [{ a: 0 }] });
     const query = '?if_exists=append&extra_columns=add';
     assertProblem(await upload(name, { data: [{ a: 'x', b: 1 }] }, query), 422, 'invalid-data');
-    assert.deepEqual(await rowsOf(name), [{ a: 0 }]);
+    assert.deepEqual(await rowsOf(service, name), [{ a: 0 }]);
     const answer = await upload(name, { data }, query);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    assert.deepEqual(await rowsOf(name), [
+    assert.deepEqual(await rowsOf(service, name), [
       { a: 0, b: null, c: null },
       { a: 1, b: 'x', c: null },
       { a: 2, b: 'y', c: '2.5' },
@@ -762,7 +754,7 @@ suite('dry_run', () => {
       answer.body.table.columns.map((column: { name: string }) => column.name),
       ['a'],
     );
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   for (const value of ['append', 'truncate', 'replace']) {
@@ -771,7 +763,7 @@ suite('dry_run', () => {
       await upload(name, { data: [{ a: 1 }] });
       const answer = await upload(name, { data: [{ a: 2 }] }, `?dry_run=true&if_exists=${value}`);
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
-      assert.deepEqual(await rowsOf(name), [{ a: '1' }]);
+      assert.deepEqual(await rowsOf(service, name), [{ a: '1' }]);
     });
   }
 
@@ -892,7 +884,7 @@ suite('problems in the data', () => {
       { pointer: '/data/6', row: 7, value: '5', code: 'row-not-an-object' },
     ]);
     assert.equal(count, 14);
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('a repeated key is one, in its row', async () => {
@@ -902,7 +894,7 @@ suite('problems in the data', () => {
     assert.deepEqual(places(errors), [
       { pointer: '/data/1/a', row: 2, column: 'a', value: '4', code: 'repeated-key' },
     ]);
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('keys that are there twice name both rows', async () => {
@@ -941,7 +933,7 @@ suite('problems in the data', () => {
         detail: 'must be unique: also in row 2',
       },
     ]);
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('keys that the table has already, and those repeated beside them', async () => {
@@ -963,7 +955,7 @@ suite('problems in the data', () => {
         [3, '3', 'not-unique', 'must be unique: also in row 1'],
       ],
     );
-    assert.equal((await rowsOf(name)).length, 2);
+    assert.equal((await rowsOf(service, name)).length, 2);
   });
 
   const references = {
@@ -1039,7 +1031,7 @@ suite('problems in the data', () => {
       ],
     );
     assert.match(errors[1]!.detail, /"in_order"/);
-    assert.deepEqual(await rowsOf('checked'), []);
+    assert.deepEqual(await rowsOf(service, 'checked'), []);
   });
 
   test('of a domain in a definition', async () => {
@@ -1057,7 +1049,7 @@ suite('problems in the data', () => {
         [3, 'a', '-2'],
       ],
     );
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('that a trigger raises are told in its words, with the row', async () => {
@@ -1068,7 +1060,7 @@ suite('problems in the data', () => {
     const answer = await upload('triggered', { data: [{ a: 1 }, { a: 2 }, { a: 3 }] }, '?if_exists=append');
     const { detail, errors } = assertProblem(answer, 422, 'invalid-data');
     assert.match(detail + JSON.stringify(errors), /three is taken/);
-    assert.deepEqual(await rowsOf('triggered'), []);
+    assert.deepEqual(await rowsOf(service, 'triggered'), []);
   });
 
   test('beyond a hundred are counted, and a hundred listed', async () => {
@@ -1084,7 +1076,7 @@ suite('problems in the data', () => {
     assert.equal(count, 750 + 500);
     assert.match(detail, /1250/);
     assert.deepEqual(errors.at(-1)!.row, Math.max(...errors.map((error) => error.row!)));
-    await assertNoTable(name);
+    await assertNoTable(service, name);
   });
 
   test('beyond a hundred of one key are counted', async () => {
@@ -1131,7 +1123,7 @@ suite('bodies that are no upload', () => {
       });
       const { detail } = assertProblem(answer, status, 'invalid-json');
       assert.match(detail, place);
-      await assertNoTable('broken');
+      await assertNoTable(service, 'broken');
     });
   }
 
@@ -1160,6 +1152,6 @@ suite('bodies that are no upload', () => {
     const rows = '{"a":1},'.repeat(100_000);
     const answer = await uploadText('broken', `{"table":${JSON.stringify(table)},"data":[${rows}{"a":1}`);
     assertProblem(answer, 400, 'invalid-json');
-    await assertNoTable('broken');
+    await assertNoTable(service, 'broken');
   });
 });

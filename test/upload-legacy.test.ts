@@ -4,8 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import * as library from '@e965/xlsx';
+import { typesOf } from './support/columns.ts';
 import { assertProblem, places } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { tableNames } from './support/tables.ts';
 import { until } from './support/until.ts';
 
 let service: TestService;
@@ -15,14 +17,10 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `legacy${++tables}`;
+const nextTable = tableNames('legacy');
 const upload = (name: string, file: Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
   service.upload(`/table/${name}/upload/excel${query}`, file, body);
 const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'fixtures', name));
-const typesOf = (answer: TestAnswer): string[] =>
-  answer.body.table.columns.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`);
-
 type Row = (string | number | boolean | null)[];
 
 function write(rows: Row[], bookType: library.BookType): Buffer {
@@ -52,7 +50,8 @@ for (const file of ['kinds.xls', 'kinds.ods']) {
       const asNull = await upload(name, fixture(file), '?range=A1:K3&cell_errors=null');
       assert.equal(asNull.status, 201, JSON.stringify(asNull.body));
     }
-    const again = await upload(nextTable(), fixture(file), '?range=A1:K2');
+    const part = nextTable();
+    const again = await upload(part, fixture(file), '?range=A1:K2');
     assert.equal(again.status, 201, JSON.stringify(again.body));
     assert.deepEqual(typesOf(again), [
       'text text',
@@ -67,7 +66,7 @@ for (const file of ['kinds.xls', 'kinds.ods']) {
       'price numeric',
       'flag boolean',
     ]);
-    const [row] = await service.rows(`SELECT to_jsonb(t) AS row FROM legacy${tables} t`);
+    const [row] = await service.rows(`SELECT to_jsonb(t) AS row FROM ${part} t`);
     assert.deepEqual(row!.row, {
       text: 'plain',
       whole: 1,
@@ -229,7 +228,8 @@ test('locked, foreign and broken files, and ones over the limit', async () => {
   const whole = write([['a'], [1]], 'biff8');
   assertProblem(await upload(nextTable(), whole.subarray(0, 1500)), 400, 'invalid-file');
   const rows = Array.from({ length: 20_000 }, (_, index): Row => [index, `text ${index}`]);
-  const large = assertProblem(await upload(nextTable(), write(rows, 'biff8')), 413, 'limit-exceeded');
+  const name = nextTable();
+  const large = assertProblem(await upload(name, write(rows, 'biff8')), 413, 'limit-exceeded');
   assert.match(large.detail, /300,000 bytes/);
   // The limit is for what is read as a whole: a stream of the same size passes.
   const { status } = await upload(
@@ -237,7 +237,7 @@ test('locked, foreign and broken files, and ones over the limit', async () => {
     readFileSync(join(import.meta.dirname, '../examples/orders.xlsx')),
   );
   assert.equal(status, 201);
-  const found = await service.rows(`SELECT to_regclass('legacy${tables - 1}') AS found`);
+  const found = await service.rows('SELECT to_regclass($1) AS found', [name]);
   assert.deepEqual(found, [{ found: null }]);
 });
 

@@ -2,22 +2,17 @@
  * Runs the tests that PostgreSQL can make fail on the older versions of PostgreSQL, and by way of PgBouncer. Skips what this
  * machine cannot have.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import process from 'node:process';
-import { createInterface } from 'node:readline';
+import { basename } from 'node:path';
 import { test } from 'node:test';
 import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 import { findPgBouncer } from '../support/pooler.ts';
 import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
+import { root, runTests } from './run-tests.ts';
 
 /** One run takes about two minutes on two cores. */
 const timeoutMs = 900_000;
-
-const root = join(import.meta.dirname, '..', '..');
 
 /** These tests do not depend on PostgreSQL's version or on how the service reaches it, or take long. `npm test` runs them. */
 const independent = [
@@ -82,32 +77,4 @@ for (const mode of ['session', 'transaction']) {
 function overHttp(): string[] {
   const files = globSync('test/*.test.ts', { cwd: root });
   return files.filter((file) => !independent.includes(basename(file, '.test.ts')));
-}
-
-/** Runs the files by a test runner of their own, and prints what fails and the closing lines. */
-async function runTests(name: string, environment: Record<string, string>, files: string[]): Promise<void> {
-  // This one tells a test runner that it is part of another one.
-  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
-  const child = spawn(
-    process.execPath,
-    [
-      '--test',
-      '--test-concurrency=3',
-      '--test-reporter=spec',
-      '--test-global-setup=test/support/global-setup.ts',
-      ...files,
-    ],
-    { cwd: root, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  const closed = once(child, 'close');
-  const stop = () => child.kill();
-  process.once('exit', stop);
-  let isTail = false;
-  for await (const line of createInterface({ input: child.stdout })) {
-    isTail ||= line.startsWith('✖ failing tests');
-    if (isTail || /^ℹ |✖/.test(line)) console.log(`${name}: ${line}`);
-  }
-  const [code] = await closed;
-  process.off('exit', stop);
-  if (code !== 0) throw new Error(`the tests failed on ${name}`);
 }

@@ -4,6 +4,8 @@
  */
 import { constants, deflateRawSync } from 'node:zlib';
 import type { ErrorCode } from '../../src/errors.ts';
+import { randomNumbers } from './random-numbers.ts';
+import { sized } from './sized.ts';
 import {
   buildWorkbook,
   buildZip,
@@ -30,11 +32,18 @@ export interface HarmlessWorkbook {
   columns: string[];
 }
 
+const megabyte = 1024 * 1024;
+
+/** More than a cell may have, and more than a quarter of what a workbook may have. */
+const hugeBytes = sized(24, 100) * megabyte;
+const huge = `${hugeBytes / megabyte} MB`;
+const maxUnpackedBytes = sized(64, 256) * megabyte;
+
 /** Of the service that they are sent to. */
 export const hostileLimits = {
-  MAX_UNPACKED_BYTES: String(256 * 1024 * 1024),
+  MAX_UNPACKED_BYTES: String(maxUnpackedBytes),
   // Memory that the strings of a workbook may have: with the default the service would need 400 MB for them.
-  MAX_SHARED_STRING_BYTES: String(64 * 1024 * 1024),
+  MAX_SHARED_STRING_BYTES: String(sized(16, 64) * megabyte),
 };
 
 const text = (reference: string, value: string): string =>
@@ -86,13 +95,11 @@ const stylesOf = (content: string, prolog = ''): string =>
   `${xml}${prolog}<styleSheet xmlns="${mainNamespace}">${content}</styleSheet>`;
 const workbookRelationships = 'xl/_rels/workbook.xml.rels';
 
-const megabyte = 1024 * 1024;
-
 /** Letters that pack to a fiftieth or so: far enough from the limit of the ratio not to meet it. */
 function letters(bytes: number): Buffer {
   const block = Buffer.alloc(1024, 'abcdefghijklmnopqrstuvwxyz');
   const all = Buffer.alloc(bytes);
-  const random = randomNumbers();
+  const random = randomNumbers(1);
   for (let at = 0; at < bytes; at += block.length) {
     for (let i = 0; i < 12; i++) block[i] = 0x61 + random(26);
     block.copy(all, at);
@@ -100,7 +107,11 @@ function letters(bytes: number): Buffer {
   return all;
 }
 
-const hundredMegabytes = (): Buffer => letters(100 * megabyte);
+let hugeLetters: Buffer | undefined;
+function hugeText(): Buffer {
+  hugeLetters ??= letters(hugeBytes);
+  return hugeLetters;
+}
 const around = (head: string, middle: Buffer, tail: string): Buffer =>
   Buffer.concat([Buffer.from(head), middle, Buffer.from(tail)]);
 /** The start and end of a sheet, in a row. */
@@ -116,18 +127,9 @@ const entityBomb = `<!DOCTYPE x [<!ENTITY a "ha">${Array.from(
 /** Bytes that do not pack. */
 function noise(bytes: number): Buffer {
   const all = Buffer.alloc(bytes);
-  const random = randomNumbers();
+  const random = randomNumbers(1);
   for (let at = 0; at < bytes; at++) all[at] = random(256);
   return all;
-}
-
-/** Equal in every run. */
-function randomNumbers(): (below: number) => number {
-  let state = 1;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
 }
 
 /** So that the ratio of the part is no reason to refuse it: bytes that do not pack, in a comment. */
@@ -139,35 +141,34 @@ export const hostileWorkbooks: HostileWorkbook[] = [
   // The container.
   {
     name: 'a zip bomb: a sheet that packs to a thousandth',
-    build: () => withParts({ [sheetPart]: around(sheetStart, Buffer.alloc(100 * megabyte, ' '), sheetEnd) }),
+    build: () => withParts({ [sheetPart]: around(sheetStart, Buffer.alloc(hugeBytes, ' '), sheetEnd) }),
     code: 'limit-exceeded',
     names: /sheet1\.xml.*250 to 1/,
   },
   {
     name: 'a zip bomb in the styles',
-    build: () =>
-      withParts({ 'xl/styles.xml': around(`${xml}<a>`, Buffer.alloc(100 * megabyte, ' '), '</a>') }),
+    build: () => withParts({ 'xl/styles.xml': around(`${xml}<a>`, Buffer.alloc(hugeBytes, ' '), '</a>') }),
     code: 'limit-exceeded',
     names: /styles\.xml.*1,048,576 bytes/,
   },
   {
     name: 'a zip bomb in all: more bytes than the limit, at an honest ratio',
     build: () => {
-      const text = hundredMegabytes();
+      const text = hugeText();
       const pack = (bytes: Buffer) =>
         deflateRawSync(bytes, { level: 1, finishFlush: constants.Z_SYNC_FLUSH });
       const packed = pack(text);
       const all = [pack(Buffer.from(worksheet('').replace('</worksheet>', ''))), packed, packed, packed];
-      return withSheetEntry({ packed: Buffer.concat(all), stated: { size: 256 * megabyte } });
+      return withSheetEntry({ packed: Buffer.concat(all), stated: { size: maxUnpackedBytes } });
     },
     code: 'limit-exceeded',
-    names: /268,435,456 bytes/,
+    names: new RegExp(`${maxUnpackedBytes.toLocaleString('en')} bytes`),
   },
   {
     name: 'a size stated of 21 GB',
     build: () => withSheetEntry({ isZip64: true, stated: { size: 21_000_000_000 } }),
     code: 'limit-exceeded',
-    names: /sheet1\.xml.*268,435,456 bytes/,
+    names: new RegExp(`sheet1\\.xml.*${maxUnpackedBytes.toLocaleString('en')} bytes`),
   },
   {
     name: 'a zip within a zip: a workbook in a zip',
@@ -404,13 +405,18 @@ export const hostileWorkbooks: HostileWorkbook[] = [
   {
     name: 'millions of elements, one in another, in the workbook',
     build: () =>
-      withParts({ 'xl/workbook.xml': workbookOf(`${'<a>'.repeat(8_000_000)}${padding(150_000)}`) }),
+      withParts({
+        'xl/workbook.xml': workbookOf(`${'<a>'.repeat(sized(2_000_000, 8_000_000))}${padding(150_000)}`),
+      }),
     code: 'invalid-file',
     names: /workbook\.xml.*deep/,
   },
   {
     name: 'millions of elements, one in another, in the sheet',
-    build: () => withParts({ [sheetPart]: worksheet(`${'<a>'.repeat(8_000_000)}${padding(150_000)}`) }),
+    build: () =>
+      withParts({
+        [sheetPart]: worksheet(`${'<a>'.repeat(sized(2_000_000, 8_000_000))}${padding(150_000)}`),
+      }),
     code: 'invalid-file',
     names: /sheet1\.xml/,
   },
@@ -460,7 +466,8 @@ export const hostileWorkbooks: HostileWorkbook[] = [
   },
   {
     name: 'empty rows for gigabytes',
-    build: () => withRows(headerRow + '<row r="9" s="1" customFormat="1" ht="15"/>'.repeat(3_000_000)),
+    build: () =>
+      withRows(headerRow + '<row r="9" s="1" customFormat="1" ht="15"/>'.repeat(sized(400_000, 3_000_000))),
     code: 'limit-exceeded',
     names: /sheet1\.xml.*250 to 1/,
   },
@@ -525,33 +532,33 @@ export const hostileWorkbooks: HostileWorkbook[] = [
     names: /sheet1\.xml.*reference/,
   },
   {
-    name: 'an attribute of 100 MB in the sheet',
+    name: `an attribute of ${huge} in the sheet`,
     build: () =>
-      withParts({ [sheetPart]: around(`${sheetStart}<c r="A2" x="`, hundredMegabytes(), `"/>${sheetEnd}`) }),
+      withParts({ [sheetPart]: around(`${sheetStart}<c r="A2" x="`, hugeText(), `"/>${sheetEnd}`) }),
     code: 'limit-exceeded',
     names: /sheet1\.xml.*1,048,576 bytes/,
   },
   {
-    name: 'an attribute of 100 MB in the workbook',
-    build: () => withParts({ 'xl/workbook.xml': around(`${xml}<workbook x="`, hundredMegabytes(), '"/>') }),
+    name: `an attribute of ${huge} in the workbook`,
+    build: () => withParts({ 'xl/workbook.xml': around(`${xml}<workbook x="`, hugeText(), '"/>') }),
     code: 'limit-exceeded',
     names: /workbook\.xml.*bytes/,
   },
   {
-    name: 'the name of an element of 100 MB in the sheet',
-    build: () => withParts({ [sheetPart]: around(`${sheetStart}<`, hundredMegabytes(), `/>${sheetEnd}`) }),
+    name: `the name of an element of ${huge} in the sheet`,
+    build: () => withParts({ [sheetPart]: around(`${sheetStart}<`, hugeText(), `/>${sheetEnd}`) }),
     code: 'limit-exceeded',
     names: /sheet1\.xml.*1,048,576 bytes/,
   },
   {
-    name: 'a closing tag of 100 MB in the sheet',
-    build: () => withParts({ [sheetPart]: around(`${sheetStart}</`, hundredMegabytes(), `>${sheetEnd}`) }),
+    name: `a closing tag of ${huge} in the sheet`,
+    build: () => withParts({ [sheetPart]: around(`${sheetStart}</`, hugeText(), `>${sheetEnd}`) }),
     code: 'limit-exceeded',
     names: /sheet1\.xml.*1,048,576 bytes/,
   },
   {
-    name: 'the name of an element of 100 MB in the styles',
-    build: () => withParts({ 'xl/styles.xml': around(`${xml}<`, hundredMegabytes(), '/>') }),
+    name: `the name of an element of ${huge} in the styles`,
+    build: () => withParts({ 'xl/styles.xml': around(`${xml}<`, hugeText(), '/>') }),
     code: 'limit-exceeded',
     names: /styles\.xml.*bytes/,
   },
@@ -562,20 +569,20 @@ export const hostileWorkbooks: HostileWorkbook[] = [
     ['a CDATA section', '<c r="A2" t="str"><v><![CDATA[', ']]></v></c>'],
   ].map(
     ([what, start, end]): HostileWorkbook => ({
-      name: `${what} of 100 MB`,
-      build: () => withParts({ [sheetPart]: around(sheetStart + start, hundredMegabytes(), end + sheetEnd) }),
+      name: `${what} of ${huge}`,
+      build: () => withParts({ [sheetPart]: around(sheetStart + start, hugeText(), end + sheetEnd) }),
       code: 'limit-exceeded',
       names: /16,777,216 bytes/,
     }),
   ),
   {
-    name: 'a shared string of 100 MB',
+    name: `a shared string of ${huge}`,
     build: () =>
       withParts(
         {
           'xl/sharedStrings.xml': around(
             `${xml}<sst xmlns="${mainNamespace}"><si><t>`,
-            hundredMegabytes(),
+            hugeText(),
             '</t></si></sst>',
           ),
         },
@@ -617,7 +624,8 @@ export const hostileWorkbooks: HostileWorkbook[] = [
   },
   {
     name: 'shared strings without end',
-    build: () => withRows(headerRow + dataRow, '<si/>'.repeat(20_000_000) + padding(450_000)),
+    build: () =>
+      withRows(headerRow + dataRow, '<si/>'.repeat(sized(5_000_000, 20_000_000)) + padding(450_000)),
     code: 'limit-exceeded',
     names: /shared strings.*bytes/i,
   },
@@ -780,12 +788,12 @@ export const harmlessWorkbooks: HarmlessWorkbook[] = [
     columns: ['id', 'name'],
   },
   {
-    name: 'a comment of 100 MB',
+    name: `a comment of ${huge}`,
     build: () =>
       withParts({
         [sheetPart]: around(
           `${sheetStart}<c r="A2"><v>1</v></c></row><!--`,
-          hundredMegabytes(),
+          hugeText(),
           `--><row r="3"><c r="A3"><v>2</v></c>${sheetEnd}`,
         ),
       }),

@@ -97,3 +97,11 @@ function shellWords(command: string, token: string): string[] {
   }
   return words.filter((word) => word !== '');
 }
+
+/** What is shown, without the times and ids, which differ from one answer to the next. */
+export function withoutChance(shown: string): string {
+  return shown
+    .replace(/^(\d{3}) [A-Z][a-z A-Z]*\n/, '$1 ')
+    .replace(/"duration_ms": \d+/, '"duration_ms": 0')
+    .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:');
+}

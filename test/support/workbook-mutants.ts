@@ -11,18 +11,8 @@ import { NUMBER, STRING } from '../../src/sources/cell-kind.ts';
 import type { CellSink } from '../../src/sources/cell-sink.ts';
 import { withSecondReading } from '../../src/sources/row-source.ts';
 import { openSpreadsheet } from '../../src/sources/spreadsheet/open-spreadsheet.ts';
+import type { RandomNumbers } from './random-numbers.ts';
 import { buildZip, memoryFile, type WorkbookSpec, workbookParts, type ZipEntry } from './xlsx-builder.ts';
-
-export type RandomNumbers = (below: number) => number;
-
-/** A small generator with a seed, so that a failure can be repeated. */
-export function randomNumbers(seed: number): RandomNumbers {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 type Parts = [name: string, data: Buffer][];
 

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { randomNumbers } from '../../../test/support/random-numbers.ts';
 import { recordRows } from '../../../test/support/recorded-cells.ts';
+import { sized } from '../../../test/support/sized.ts';
 import { buildWorkbook, buildZip, memoryFile, workbookParts } from '../../../test/support/xlsx-builder.ts';
 import { AppError } from '../../errors.ts';
 import { withSecondReading } from '../row-source.ts';
@@ -33,15 +35,6 @@ const spec = {
     { name: 'Other', xml: '', state: 'hidden' as const },
   ],
 };
-
-/** A small generator with a seed, so that a failure can be repeated. */
-function randomNumbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 function mutate(bytes: Buffer, random: (below: number) => number): Buffer {
   const mutant = Buffer.from(bytes);
@@ -75,14 +68,14 @@ test('mutated zip files end in an answer', async () => {
   const bytes = buildWorkbook(spec);
   assert.equal(await tryToRead(bytes), 'read');
   const random = randomNumbers(1);
-  for (let run = 0; run < 1500; run++) await tryToRead(mutate(bytes, random));
+  for (let run = 0; run < sized(500, 1500); run++) await tryToRead(mutate(bytes, random));
 });
 
 test('mutated parts end in an answer', async () => {
   const parts = Object.entries(workbookParts(spec));
   const random = randomNumbers(2);
   const seen = new Map<string, number>();
-  for (let run = 0; run < 2500; run++) {
+  for (let run = 0; run < sized(700, 2500); run++) {
     const victim = random(parts.length);
     const entries = parts.map(([name, data], index) => ({
       name,
@@ -93,5 +86,5 @@ test('mutated parts end in an answer', async () => {
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   }
   // The mutants reach the readers, and some of them are harmless.
-  assert.ok(seen.get('read')! > 100 && seen.get('invalid-file')! > 100, JSON.stringify([...seen]));
+  assert.ok(seen.get('read')! > 50 && seen.get('invalid-file')! > 50, JSON.stringify([...seen]));
 });

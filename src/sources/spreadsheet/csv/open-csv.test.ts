@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import process from 'node:process';
 import { test } from 'node:test';
+import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
+import { sized } from '../../../../test/support/sized.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError } from '../../../errors.ts';
 import { openSpreadsheet } from '../open-spreadsheet.ts';
@@ -255,10 +257,10 @@ test('the event loop has its turns while a long text is read from memory', async
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
   const idle = { ...recordRows(), column() {}, beginRow() {}, cell() {} };
-  // The time of the process and not of the clock, because the machine may be busy.
-  const start = process.cpuUsage();
+  // The time of this thread and not of the clock, because the machine may be busy.
+  const start = process.threadCpuUsage();
   await source.read(idle, new AbortController().signal);
-  const { user, system } = process.cpuUsage(start);
+  const { user, system } = process.threadCpuUsage(start);
   clearInterval(timer);
   const milliseconds = (user + system) / 1000;
   assert.ok(turns >= Math.floor(milliseconds / 40), `${turns} turns in ${milliseconds} ms`);
@@ -273,13 +275,9 @@ test('mutated texts end in an answer', async () => {
     Buffer.from(text, 'utf16le'),
   ];
   const interesting = Buffer.from('",;\t\r\n \0\xff\xfe\xef\xc3\x8019a=', 'latin1');
-  let state = 1;
-  const random = (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const random = randomNumbers(1);
   const seen = new Map<string, number>();
-  for (let run = 0; run < 2000; run++) {
+  for (let run = 0; run < sized(800, 2000); run++) {
     let mutant = Buffer.from(originals[random(originals.length)]!);
     if (random(4) === 0) mutant = mutant.subarray(random(mutant.length));
     for (let changes = 1 + random(4); changes > 0 && mutant.length > 0; changes--) {
@@ -299,7 +297,7 @@ test('mutated texts end in an answer', async () => {
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   }
   for (const outcome of ['read', 'invalid-file', 'unsupported-file']) {
-    assert.ok(seen.get(outcome)! > 50, JSON.stringify([...seen]));
+    assert.ok(seen.get(outcome)! > 20, JSON.stringify([...seen]));
   }
 });
 

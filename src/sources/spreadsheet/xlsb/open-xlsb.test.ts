@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as library from '@e965/xlsx';
 import fc from 'fast-check';
+import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
+import { sized } from '../../../../test/support/sized.ts';
 import {
   buildXlsb,
   cell,
@@ -103,7 +105,7 @@ test('a workbook gives the same cells as .xlsb as it does as .xlsx', async () =>
         library.write(workbook, { type: 'buffer', bookType, bookSST }) as Buffer;
       assert.deepEqual(cellsOf(await read(write('xlsb'))), cellsOf(await read(write('xlsx'))));
     }),
-    { numRuns: 60 },
+    { numRuns: sized(20, 60) },
   );
 });
 
@@ -328,13 +330,9 @@ test('mutated parts end in an answer', async () => {
     shortCell(13, 0, rk(5, 2)),
   ];
   const parts = Object.entries(xlsbParts({ rows, sharedStrings: ['shared'] }));
-  let state = 3;
-  const random = (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const random = randomNumbers(3);
   const seen = new Map<string, number>();
-  for (let run = 0; run < 2000; run++) {
+  for (let run = 0; run < sized(600, 2000); run++) {
     const victim = random(parts.length);
     const entries = parts.map(([name, data], index) => {
       if (index !== victim) return { name, data, isStored: true };
@@ -352,5 +350,5 @@ test('mutated parts end in an answer', async () => {
     );
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   }
-  assert.ok(seen.get('read')! > 100 && seen.get('invalid-file')! > 100, JSON.stringify([...seen]));
+  assert.ok(seen.get('read')! > 50 && seen.get('invalid-file')! > 50, JSON.stringify([...seen]));
 });

@@ -1,0 +1,18 @@
+/** Runs the tests that `npm test` runs in a small size (`test/support/sized.ts`) with their whole size. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root, runTests } from './run-tests.ts';
+
+/** The run takes about three minutes on two cores. */
+const timeoutMs = 900_000;
+
+test('the tests in their whole size', { timeout: timeoutMs }, async (t) => {
+  const files = globSync(['src/**/*.test.ts', 'test/*.test.ts'], { cwd: root });
+  await runTests(t.name, { TEST_SIZE: 'whole' }, files.filter(hasTwoSizes));
+});
+
+function hasTwoSizes(file: string): boolean {
+  const text = readFileSync(join(root, file), 'utf8');
+  return text.includes('support/sized.ts') || text.includes('support/hostile-workbooks.ts');
+}

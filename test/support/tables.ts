@@ -1,0 +1,17 @@
+/** The tables that the tests of a file make. */
+import assert from 'node:assert/strict';
+import type { TestService } from './service.ts';
+
+/** @returns a function that answers another name, which begins with `prefix`, at each call */
+export function tableNames(prefix: string): () => string {
+  let tables = 0;
+  return () => `${prefix}${++tables}`;
+}
+
+export function rowsOf(service: TestService, name: string): Promise<Record<string, unknown>[]> {
+  return service.rows(`SELECT * FROM ${name}`);
+}
+
+export async function assertNoTable(service: TestService, name: string): Promise<void> {
+  assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
+}
