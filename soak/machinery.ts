@@ -1,5 +1,7 @@
 /** The processes of a run: PostgreSQL and the service, each of which can be killed and started again. */
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,6 +48,12 @@ export async function startMachinery(): Promise<Machinery> {
   const spool = await mountSmallDisk(spoolFolder);
   const data = await mountSmallDisk(dataFolder);
 
+  // It starts there each time, so that the URL of the service stays right.
+  const dataDir = join(dataFolder, 'postgres');
+  await mkdir(dataDir);
+  await chmod(dataDir, 0o711);
+  await writeFile(join(dataDir, 'postgres-port'), `${await findPort()}\n`);
+
   let postgres: EmbeddedPostgres | undefined;
   let hasEnded = true;
   const startPostgres = async () => {
@@ -53,9 +61,8 @@ export async function startMachinery(): Promise<Machinery> {
     const onExit = (): void => {
       hasEnded = true;
     };
-    // Durable: what was committed must be there after a kill.
-    const dataDir = join(dataFolder, 'postgres');
     try {
+      // Durable: what was committed must be there after a kill.
       postgres = await startEmbeddedPostgres({ dataDir, log: quiet, onExit, durable: true });
     } catch (error) {
       hasEnded = true;
@@ -72,17 +79,19 @@ export async function startMachinery(): Promise<Machinery> {
   };
   const restorePostgres = async () => {
     const giveUpAt = performance.now() + postgresTimeoutMs;
+    const address = postgres!.url;
     for (;;) {
       try {
         if (hasEnded) await startPostgres();
         const client = await connect();
         await client.query('SELECT 1').finally(() => client.end());
-        return;
+        break;
       } catch (error) {
         if (performance.now() > giveUpAt) throw error;
         await sleep(50);
       }
     }
+    if (postgres!.url !== address) throw new Error('PostgreSQL was started again at another address');
   };
   const startService = () =>
     startChildService({ serviceUrl: postgres!.url }, { ...serviceSettings, TMPDIR: spoolFolder });
@@ -103,9 +112,7 @@ export async function startMachinery(): Promise<Machinery> {
         machinery.service = await startService();
       },
       postmaster: async () =>
-        Number(
-          (await readFile(join(dataFolder, 'postgres', 'postgres', 'postmaster.pid'), 'utf8')).split('\n', 1),
-        ),
+        Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n', 1)),
       connect,
       end: async () => {
         await machinery.service.end('SIGKILL');
@@ -118,5 +125,24 @@ export async function startMachinery(): Promise<Machinery> {
     await postgres?.stop();
     await unmount();
     throw error;
+  }
+}
+
+/**
+ * A free port below those that operating systems give to outgoing connections: otherwise one of the service's own attempts to
+ * connect, while PostgreSQL is down, might take the port.
+ */
+async function findPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+      return port;
+    } catch {
+      // Another program listens there.
+    } finally {
+      server.close();
+    }
   }
 }

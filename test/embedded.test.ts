@@ -198,6 +198,24 @@ test('a killed server: told, and started again', async () => {
   await next.stop();
 });
 
+test('a killed server whose last process ends late is started again at the same address', async () => {
+  const server = await start('killed');
+  const client = new pg.Client(server.url);
+  client.on('error', () => {});
+  await client.connect();
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+  // It cannot notice that its server is gone.
+  process.kill(rows[0].pid, 'SIGSTOP');
+  process.kill(await postmasterPid(join(folder, 'killed')), 'SIGKILL');
+  await server.stop();
+  const starting = start('killed');
+  await sleep(500);
+  process.kill(rows[0].pid, 'SIGKILL');
+  const next = await starting;
+  assert.equal(next.url, server.url);
+  await next.stop();
+});
+
 test('a pid file of before, whose number another process has now, is no obstacle', async () => {
   const cluster = join(folder, 'killed', 'postgres');
   const bystander = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);

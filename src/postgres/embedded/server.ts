@@ -52,12 +52,13 @@ export async function startServer(
       return watch(child, port, place, logFile, logStart);
     }
     const words = await lastWords(logFile, logStart);
-    // The port can be taken between our look and the server's; a killed server's last processes go within moments.
-    const passing = /could not (bind|create any TCP)|pre-existing shared memory block/.test(words);
-    if (!passing || attempt === startAttempts) {
+    // The port can be taken between our look and the server's. The last processes of a killed server end within moments.
+    const isPortTaken = /could not (bind|create any TCP)/.test(words);
+    const isTemporary = isPortTaken || words.includes('pre-existing shared memory block');
+    if (!isTemporary || attempt === startAttempts) {
       throw new Error(`the embedded PostgreSQL did not start: ${words} (see ${logFile})`);
     }
-    preferred = 0;
+    if (isPortTaken) preferred = 0;
     await sleep(200 * attempt);
   }
 }
