@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { faults } from '../soak/faults.ts';
 import { runSoak } from '../soak/run-soak.ts';
+import { sized } from './support/sized.ts';
 
 const root = join(import.meta.dirname, '..');
 const kinds = Object.keys(faults).length;
+
+const faultCount = sized(kinds, 3 * kinds);
+const operationCount = sized(6 * kinds, 400);
 
 const seed = Number(process.env.SOAK_SEED ?? Math.floor(Math.random() * 1_000_000));
 
@@ -15,13 +19,13 @@ test('everything that was acknowledged is there in whole, nothing else is there 
   context.diagnostic(`SOAK_SEED=${seed}`);
   const figures = await runSoak({
     seed,
-    operations: 6 * kinds,
-    faults: kinds,
+    operations: operationCount,
+    faults: faultCount,
     clients: 5,
     log: (line) => context.diagnostic(line),
   });
   assert.deepEqual(figures.violations, [], `with SOAK_SEED=${seed}`);
-  assert.ok(figures.operations >= 6 * kinds);
+  assert.ok(figures.operations >= operationCount);
   assert.ok(figures.acknowledged > 0 && figures.failed + figures.unanswered > 0, JSON.stringify(figures));
   const times = Object.values(figures.faults).map((fault) => fault.times);
   assert.equal(times.length + figures.leftOutFaults.length, kinds, 'each kind of fault was injected');

@@ -16,6 +16,8 @@ export interface SteadyClient {
    * from the machine is not the service's doing. Where the platform does not tell it, it is elapsed time.
    */
   stop(since: number): Promise<number[]>;
+  /** The same for the requests that ended since the last call, without ending it. At least one request is among them. */
+  take(): Promise<number[]>;
 }
 
 /** Asks until it is stopped; `stop` fails where an answer was not 200. */
@@ -32,8 +34,12 @@ export function startSteadyClient(url: URL, token: string, pauseMs: number, pid:
     stop: async (since) => {
       await ready;
       child.stdin.end();
-      const requests = succeeded(await nextLine()).filter(({ endedAt }) => endedAt > since);
-      return requests.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
+      return timesOf(succeeded(await nextLine()).filter(({ endedAt }) => endedAt > since));
+    },
+    take: async () => {
+      await ready;
+      child.stdin.write('take\n');
+      return timesOf(succeeded(await nextLine()));
     },
   };
 }
@@ -50,6 +56,10 @@ function succeeded(report: Report): Request[] {
   return report;
 }
 
+function timesOf(requests: Request[]): number[] {
+  return requests.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
+}
+
 /** The processor time of a process's main thread. */
 function mainThreadMs(pid: number): number {
   const path = `/proc/${pid}/schedstat`;
@@ -59,9 +69,15 @@ function mainThreadMs(pid: number): number {
 
 async function askUntilStopped(url: string, token: string, pauseMs: number, pid: number): Promise<Request[]> {
   let isStopped = false;
-  process.stdin.resume().once('end', () => {
-    isStopped = true;
-  });
+  let isAsked = false;
+  let isReady = false;
+  process.stdin
+    .on('data', () => {
+      isAsked = true;
+    })
+    .once('end', () => {
+      isStopped = true;
+    });
   const requests: Request[] = [];
   while (!isStopped) {
     const startedAt = mainThreadMs(pid);
@@ -69,7 +85,10 @@ async function askUntilStopped(url: string, token: string, pauseMs: number, pid:
     const body = await answer.text();
     if (answer.status !== 200) throw new Error(`${answer.status} ${body}`);
     requests.push({ endedAt: Date.now(), tookMs: mainThreadMs(pid) - startedAt });
-    if (requests.length === 1) report([]);
+    if (!isReady) report([]);
+    isReady = true;
+    if (isAsked) report(requests.splice(0));
+    isAsked = false;
     await sleep(pauseMs);
   }
   return requests;
