@@ -582,6 +582,27 @@ suite('the choice of the cells', () => {
 });
 
 suite('problems in the cells', () => {
+  test('a required column that the sheet lacks is one problem, with the number of rows', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} ("Sku" text, "Name" text, "Stock" int, email text NOT NULL)`);
+    const { errors, error_count: count } = assertProblem(
+      await service.upload(path(name, '?if_exists=append'), plain),
+      422,
+      'invalid-data',
+    );
+    assert.deepEqual(errors, [
+      {
+        sheet: 'Sheet1',
+        cell: 'Sheet1!2:2',
+        row: 1,
+        column: 'email',
+        code: 'null-not-allowed',
+        detail: 'a value is needed here, and the column is missing in all 2 rows',
+      },
+    ]);
+    assert.equal(count, 1);
+  });
+
   test('come in one answer, each with sheet, cell, row, column and value', async () => {
     const name = nextTable();
     const table = {

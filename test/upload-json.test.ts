@@ -887,6 +887,50 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
+  test('a required column that no row brings is one problem, with the number of rows', async () => {
+    const name = nextTable();
+    const table = {
+      columns: columns(['id', 'integer'], ['email', 'text', { is_nullable: false }]),
+      constraints: { primary_key: { name: '', columns: ['id'] } },
+    };
+    const data = Array.from({ length: 250 }, (_, id) => ({ id: id === 7 ? 'x' : id }));
+    const { errors, error_count: count } = assertProblem(
+      await upload(name, { table, data }),
+      422,
+      'invalid-data',
+    );
+    const missing = { column: 'email', code: 'null-not-allowed' };
+    assert.deepEqual(errors, [
+      {
+        pointer: '/data/0',
+        row: 1,
+        ...missing,
+        detail: 'a value is needed here, and the column is missing in all 250 rows',
+      },
+      { ...errors[1], pointer: '/data/7/id', row: 8, column: 'id' },
+    ]);
+    assert.equal(count, 2);
+    await assertNoTable(service, name);
+    const one = assertProblem(await upload(name, { table, data: [{ id: 1 }] }), 422, 'invalid-data');
+    assert.equal(one.errors[0]!.detail, 'a value is needed here');
+  });
+
+  test('a required column that a late row brings is a problem of each row without it', async () => {
+    const table = { columns: columns(['id', 'integer'], ['email', 'text', { is_nullable: false }]) };
+    const data = Array.from({ length: 250 }, (_, id) => ({ id, ...(id === 200 && { email: 'e' }) }));
+    const { errors, error_count: count } = assertProblem(
+      await upload(nextTable(), { table, data }),
+      422,
+      'invalid-data',
+    );
+    assert.equal(count, 249);
+    assert.equal(errors.length, 100);
+    assert.deepEqual(
+      errors.map(({ row, detail }) => [row, detail]),
+      Array.from({ length: 100 }, (_, index) => [index + 1, 'a value is needed here']),
+    );
+  });
+
   test('a repeated key is one, in its row', async () => {
     const name = nextTable();
     const answer = await uploadText(name, '{"data":[{"a":1},{"a":2,"b":3,"a":4}]}');

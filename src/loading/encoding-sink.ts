@@ -47,7 +47,7 @@ import { losses } from './encoders/losses.ts';
 import { formatMoment, momentText } from './encoders/moment-text.ts';
 import * as codes from './encoders/type-codes.ts';
 import { parameterReading } from './infer/text-forms.ts';
-import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
+import { addRowFault, maxListedProblems, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 
 /** A column that rows are loaded into. */
@@ -107,6 +107,8 @@ export class EncodingSink implements CellSink {
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
   readonly #required: number[] = [];
+  /** By required column that no row has brought so far: the rows that have come. */
+  readonly #unbrought = new Map<number, { count: number; firstRows: number[] }>();
   readonly #mustLeaveOut: boolean[];
   /** To be left out, or required: a row without the column goes the slow way, where it is placed or refused. */
   readonly #cannotFill: boolean[];
@@ -173,7 +175,10 @@ export class EncodingSink implements CellSink {
     const match = this.#options.matcher.match(name);
     this.#names[column] = name;
     this.#targetOf[column] = match.target;
-    if (match.target >= 0) this.#sourceOf[match.target] = column;
+    if (match.target >= 0) {
+      this.#sourceOf[match.target] = column;
+      this.#addUnbroughtSoFar(match.target);
+    }
     if (match.problem) {
       // A header names its columns before any row.
       const row = this.#row > 0 && { row: this.#row };
@@ -281,6 +286,15 @@ export class EncodingSink implements CellSink {
     this.#countRow();
   }
 
+  /** All rows have come: adds one problem for each required column that none of them brings. */
+  endOfRows(): void {
+    for (const [target, { count, firstRows }] of this.#unbrought) {
+      const more = count === 1 ? '' : `, and the column is missing in all ${count} rows`;
+      this.#addMissing(target, firstRows[0]!, more);
+    }
+    this.#unbrought.clear();
+  }
+
   /** One warning for each column and each kind of loss: parts of values that the column's type does not hold. */
   lossWarnings(): SourceWarning[] {
     const columns = this.#options.targets.map(({ column }) => column);
@@ -370,14 +384,49 @@ export class EncodingSink implements CellSink {
   #refuseMissing(): void {
     for (const target of this.#required) {
       if (this.#seenIn[target] === this.#stamp) continue;
-      this.#refuseCell(this.#sourceOf[target]!, target, NOT_NULL, noBytes, 0, 0);
+      this.#isRefused = true;
+      if (this.#sourceOf[target]! < 0) this.#noteUnbrought(target);
+      else this.#addMissing(target, this.#row);
     }
   }
 
-  /** For a row that does not bring a column: PostgreSQL checks NOT NULL before it looks for the existing row. */
-  #hintAtUpdate(target: number): string {
-    if (this.#options.mayUpdate !== true || this.#seenIn[target] === this.#stamp) return '';
-    const { name } = this.#options.targets[target]!.column;
+  /** A column that no row brings is one problem, and not one for each row: so it is told when a row brings it, or at the end. */
+  #noteUnbrought(target: number): void {
+    const unbrought = this.#unbrought.get(target) ?? { count: 0, firstRows: [] };
+    this.#unbrought.set(target, unbrought);
+    unbrought.count += 1;
+    if (unbrought.firstRows.length < maxListedProblems) unbrought.firstRows.push(this.#row);
+  }
+
+  /** A later row brings the column after all. */
+  #addUnbroughtSoFar(target: number): void {
+    const unbrought = this.#unbrought.get(target);
+    if (unbrought === undefined) return;
+    this.#unbrought.delete(target);
+    for (const row of unbrought.firstRows) this.#addMissing(target, row);
+    this.#problems.addUnlisted(unbrought.count - unbrought.firstRows.length);
+  }
+
+  #addMissing(target: number, row: number, more = ''): void {
+    if (!this.#problems.hasRoom) {
+      this.#problems.addUnlisted(1);
+      return;
+    }
+    const { name, type } = this.#options.targets[target]!.column;
+    const { code, detail } = describeCellProblem(NOT_NULL, type);
+    const place = this.#options.locate(row, this.#sourceOf[target]!, name);
+    this.#problems.add({
+      ...place,
+      row,
+      column: name,
+      code,
+      detail: `${detail}${more}${this.#hintAtUpdate(name)}`,
+    });
+  }
+
+  /** PostgreSQL checks NOT NULL before it looks for the existing row. */
+  #hintAtUpdate(name: string): string {
+    if (this.#options.mayUpdate !== true) return '';
     return `, also in a row that only updates an existing one: "${name}" is NOT NULL without a default, so send it in every row`;
   }
 
@@ -416,7 +465,7 @@ export class EncodingSink implements CellSink {
       column: name,
       ...(value !== undefined && { value }),
       code,
-      detail: `${detail}${hint}${problem === NOT_NULL ? this.#hintAtUpdate(target) : ''}`,
+      detail: `${detail}${hint}`,
     });
   }
 

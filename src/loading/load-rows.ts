@@ -529,6 +529,7 @@ async function copyRows(
   try {
     await client.query('SET LOCAL statement_timeout = 0');
     await input.read(sink, signal);
+    sink.endOfRows();
     for (const problem of headerProblems(input)) problems.add(problem);
     await sink.finish();
     await session.finish();
