@@ -47,6 +47,8 @@ export type ErrorCode = keyof typeof errorCatalogue;
 export interface Problem {
   /** JSON Pointer (RFC 6901) into the request body, for JSON. */
   pointer?: string;
+  /** 1-based line of the body, for newline-delimited JSON. */
+  line?: number;
   /** Worksheet name, for spreadsheets. */
   sheet?: string;
   /** The cell as Excel writes it, `Orders!C1483`, for spreadsheets. */

@@ -24,6 +24,7 @@ interface Example {
   line: number;
   /** The request's path and body, and the status of its answer; or the rows that a query gives. */
   path?: string;
+  mediaType?: string;
   body?: string;
   status?: number;
   /** The member of the answer that is shown; undefined: all of it. */
@@ -33,18 +34,20 @@ interface Example {
 }
 
 const json = '```json\\n((?:(?!```).)*)\\n```';
+const sent = json.replace('json', '(json|ndjson)');
 const requests = new RegExp(
-  `\`POST (/\\S+)\` (?:with|and)\\n\\n${json}\\n\\n(?:is answered with (\\d{3})(?: and|, and \`(\\w+)\` is)\\n\\n${json})?`,
+  `\`POST (/\\S+)\` (?:with|and)\\n\\n${sent}\\n\\n(?:is answered with (\\d{3})(?: and|, and \`(\\w+)\` is)\\n\\n${json})?`,
   'gs',
 );
 const queries = new RegExp(`\`(SELECT [^\`]+)\` gives\\n\\n${json}`, 'gs');
 
 const examples: Example[] = [
   ...[...page.matchAll(requests)].map((match) => {
-    const [, path, body, status, member, shown] = match;
+    const [, path, language, body, status, member, shown] = match;
     return {
       line: lineAt(page, match.index),
       path: path!,
+      mediaType: language === 'json' ? 'application/json' : 'application/x-ndjson',
       body: body!,
       ...(status !== undefined && { status: Number(status), shown: shown! }),
       ...(member !== undefined && { member }),
@@ -62,11 +65,11 @@ test('every block is one that is sent or compared', () => {
     (sum, { body, shown }) => sum + (body === undefined ? 0 : 1) + (shown === undefined ? 0 : 1),
     0,
   );
-  assert.equal(blocks, page.split('```json\n').length - 1);
+  assert.equal(blocks, page.split(/```(?:nd)?json\n/).length - 1);
   assert.ok(examples.length >= 20);
 });
 
-for (const { line, path, body, status, member, query, shown } of examples) {
+for (const { line, path, mediaType, body, status, member, query, shown } of examples) {
   test(`line ${line}: ${path ?? query}`, async () => {
     if (query !== undefined) {
       const { rows } = await service.database.pool.query(query);
@@ -75,7 +78,7 @@ for (const { line, path, body, status, member, query, shown } of examples) {
     }
     const answer = await service.request('POST', path!, {
       body: body!,
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': mediaType! },
     });
     if (status === undefined) {
       assert.equal(answer.status, 201, JSON.stringify(answer.body));

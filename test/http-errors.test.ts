@@ -171,8 +171,13 @@ suite('content', () => {
     const cases: [path: string, type: string, detail: string][] = [
       [
         '/table/a/upload/json',
+        'text/csv',
+        'The content type "text/csv" is not accepted here: send application/json with {"data": […]} or an array of rows, application/x-ndjson with a row on each line, or a spreadsheet or .csv file to upload/excel.',
+      ],
+      [
+        '/table/a',
         'application/x-ndjson',
-        'The content type "application/x-ndjson" is not accepted here: send application/json with {"data": […]}, or a spreadsheet or .csv file to upload/excel.',
+        'The content type "application/x-ndjson" is not accepted here: send application/json with {"table": {"columns": […]}}.',
       ],
       [
         '/table/a',

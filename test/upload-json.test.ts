@@ -228,8 +228,8 @@ suite('a body that programs write in place of JSON', () => {
         [`{"data": [{"a": 1}, {"a": [1, ${word}, 2]}]}`, 'row 2'],
       ] as const) {
         const { detail } = assertProblem(await uploadText('wrong', text), 400, 'invalid-json');
-        assert.match(detail, /^Byte \d+ /);
-        assert.ok(detail.endsWith(`(${place}): ${word} is not JSON; send ${remedy}.`), detail);
+        assert.match(detail, /^Byte \d+ \(line 1, column \d+; /);
+        assert.ok(detail.endsWith(`${place}): ${word} is not JSON; send ${remedy}.`), detail);
       }
     });
   }
@@ -239,11 +239,71 @@ suite('a body that programs write in place of JSON', () => {
       const answer = await uploadText('wrong', `{"data": [{"a": ${word}}]}`);
       assert.match(assertProblem(answer, 400, 'invalid-json').detail, /: expected .*, found .*\.$/);
     }
-    const key = await uploadText('wrong', '{"data": [{None: 1}]}');
-    assert.match(
-      assertProblem(key, 400, 'invalid-json').detail,
-      /expected a key in quotes or "}", found "N"/,
-    );
+  });
+
+  test('what is almost JSON is refused with its place and with what to send', async () => {
+    const cases: [text: string, detail: string][] = [
+      [
+        '{"data": [{None: 1}]}',
+        'Byte 11 (line 1, column 12; row 1): JSON has keys in double quotes; send "None".',
+      ],
+      [
+        "{'data': []}",
+        'Byte 1 (line 1, column 2): JSON has keys in double quotes, not in single quotes; send "…" (in Python, write it with json.dumps).',
+      ],
+      [
+        '{"data": [\n  {"name":\n    \'x\'}]}',
+        'Byte 26 (line 3, column 5; row 1): JSON has strings in double quotes, not in single quotes; send "…" (in Python, write it with json.dumps).',
+      ],
+      [
+        '{"data": [{"ä": “x”}]}',
+        'Byte 17 (line 1, column 17; row 1): a typographic quotation mark does not begin a JSON string; send "…".',
+      ],
+      [
+        '{"data": [\n  {"a": 1,\n  },\n]}',
+        'Byte 24 (line 3, column 3; row 1): JSON has no comma before }; remove the comma.',
+      ],
+      [
+        '{"data": [{"a": [1, 2,]}]}',
+        'Byte 22 (line 1, column 23; row 1): JSON has no comma before ]; remove the comma.',
+      ],
+      [
+        '{"data": [{"a": 1},]}',
+        'Byte 19 (line 1, column 20; row 2): JSON has no comma before ]; remove the comma.',
+      ],
+      ['{"data": [],}', 'Byte 12 (line 1, column 13): JSON has no comma before }; remove the comma.'],
+      ['// rows\n{"data": []}', 'Byte 0 (line 1, column 1): JSON has no comments; remove the comment.'],
+      [
+        '{"data": [ /* none */ ]}',
+        'Byte 11 (line 1, column 12; row 1): JSON has no comments; remove the comment.',
+      ],
+      [
+        '{"data": [{"a": 1} # one\n]}',
+        'Byte 19 (line 1, column 20; row 1): JSON has no comments; remove the comment.',
+      ],
+      ['{"data": []} // end', 'Byte 13 (line 1, column 14): JSON has no comments; remove the comment.'],
+      [
+        '{"data": [{"a": .5}]}',
+        'Byte 16 (line 1, column 17; row 1): a JSON number has a digit before the point; send 0.5, not .5.',
+      ],
+      [
+        '{"data": [{"a": +5}]}',
+        'Byte 16 (line 1, column 17; row 1): a JSON number has no plus sign; leave it out.',
+      ],
+      [
+        '{"data": [{"zip": 01067}]}',
+        'Byte 19 (line 1, column 20; row 1): a JSON number does not begin with 0; send the digits as a string if the zeros matter.',
+      ],
+      [
+        '{"data": [{"a": 0xFF}]}',
+        'Byte 17 (line 1, column 18; row 1): JSON numbers are decimal; send the number in decimal digits, or as a string.',
+      ],
+      ['[{"a": 1_000}]', 'Byte 8 (line 1, column 9; row 1): a JSON number has no "_"; leave it out.'],
+    ];
+    for (const [text, expected] of cases) {
+      const { detail } = assertProblem(await uploadText('wrong', text), 400, 'invalid-json');
+      assert.ok(detail.startsWith(expected), `${text}\n${detail}\n${expected}`);
+    }
   });
 
   test('UTF-16 is refused by its name, with and without a byte order mark', async () => {
@@ -265,7 +325,10 @@ suite('a body that programs write in place of JSON', () => {
       body: Buffer.from([0, 0, 0, 1]),
       headers: { 'content-type': 'application/json' },
     });
-    assert.match(assertProblem(binary, 400, 'invalid-json').detail, /^Byte 0: expected a value, found 0x00/);
+    assert.match(
+      assertProblem(binary, 400, 'invalid-json').detail,
+      /^Byte 0 .*: expected a value, found 0x00/,
+    );
   });
 });
 
@@ -1174,7 +1237,7 @@ suite('bodies that are no upload', () => {
   const misfits: [string, unknown, string][] = [
     ['an unknown member', { rows: [{ a: 1 }] }, '/rows'],
     ['data no array', { data: { a: 1 } }, '/data'],
-    ['an array', [{ a: 1 }], ''],
+    ['a string', 'a', ''],
     ['null', null, ''],
   ];
   for (const [title, body, pointer] of misfits) {

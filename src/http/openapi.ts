@@ -211,6 +211,9 @@ export const LocatedProblem = Type.Object(
     pointer: Type.Optional(
       Type.String({ description: 'JSON Pointer (RFC 6901) into the request, for JSON.' }),
     ),
+    line: Type.Optional(
+      Type.Integer({ description: '1-based line of the request, for newline-delimited JSON.' }),
+    ),
     sheet: Type.Optional(Type.String({ description: 'Name of the sheet, for spreadsheets.' })),
     cell: Type.Optional(
       Type.String({ description: 'As Excel writes it, `Orders!C1483`, for spreadsheets.' }),

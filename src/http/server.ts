@@ -22,6 +22,7 @@ import { factsOf, logAnswered, logClientGone, writeAccessLog } from './access-lo
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
+import { jsonMediaTypes } from './json-body.ts';
 import { registerOpenApi } from './openapi.ts';
 import { closeAfterAnswers, inTurn, lingerBytes, lingerMs } from './pipelined-requests.ts';
 import {
@@ -134,13 +135,16 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   healthRoutes(app, context);
   guideRoutes(app);
   await app.register(async (api) => {
-    acceptBodies(api, 'application/json');
+    acceptBodies(api, ['application/json']);
     createTableRoute(api, context);
     describeTableRoute(api, context);
+  });
+  await app.register(async (api) => {
+    acceptBodies(api, jsonMediaTypes);
     uploadJsonRoute(api, context);
   });
   await app.register(async (api) => {
-    acceptBodies(api, 'multipart/form-data');
+    acceptBodies(api, ['multipart/form-data']);
     uploadExcelRoute(api, context);
     inspectExcelRoute(api, context);
   });
@@ -199,9 +203,9 @@ function closeConnectionsAtTheEnd(app: FastifyInstance, { isReady, stopping }: H
   });
 }
 
-/** Bodies of this type reach the routes as they are, as a stream; all others are refused. */
-function acceptBodies(api: FastifyInstance, contentType: string): void {
-  api.addContentTypeParser(contentType, async (_request: unknown, payload: unknown) => payload);
+/** Bodies of these types reach the routes as they are, as a stream; all others are refused. */
+function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
+  api.addContentTypeParser(contentTypes, async (_request: unknown, payload: unknown) => payload);
   api.addContentTypeParser('*', async ({ headers, routeOptions }: FastifyRequest) => {
     throw unsupportedMediaType(headers['content-type'], routeOptions.url);
   });
@@ -218,7 +222,9 @@ function acceptBodies(api: FastifyInstance, contentType: string): void {
 
 /** JSON between systems is UTF-8 (RFC 8259 section 8.1), whatever the header says; another charset would be misread. */
 function refuseOtherCharset(contentType: string | undefined): void {
-  const charset = /^application\/json\b.*;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1];
+  const charset = /^application\/(?:json|x-ndjson|jsonl)\b.*;\s*charset\s*=\s*"?([^\s";]+)/i.exec(
+    contentType ?? '',
+  )?.[1];
   if (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset)) return;
   throw new AppError('unsupported-media-type', `Send the JSON in UTF-8, not in ${charset.slice(0, 40)}.`);
 }

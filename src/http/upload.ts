@@ -64,7 +64,7 @@ const Loaded = Type.Object(
         }),
       ),
       format: Type.String({
-        description: 'What the rows were read as: `json`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
+        description: 'What the rows were read as: `json`, `ndjson`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
       }),
       sheet: Type.Optional(Type.String({ description: 'The sheet that was read.' })),
       header_row: Type.Optional(

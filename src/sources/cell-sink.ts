@@ -69,6 +69,7 @@ export type LocateCell = (row: number, column: number, name: string) => CellLoca
 
 export interface CellLocation {
   pointer?: string;
+  line?: number;
   sheet?: string;
   cell?: string;
 }

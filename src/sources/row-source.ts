@@ -58,7 +58,7 @@ export interface HeaderFault {
 }
 
 export interface SourceReading {
-  /** `xlsx`, `xls`, `xlsb`, `ods`, `csv`. */
+  /** `json`, `ndjson`, `xlsx`, `xls`, `xlsb`, `ods`, `csv`. */
   format: string;
   sheet?: string;
   /** 1-based row of the sheet. */

@@ -7,13 +7,14 @@ import { jsonInput } from '../../loading/inputs/json-input.ts';
 import { Spool } from '../../sources/spool.ts';
 import { TableDefinitionSchema } from '../../tables/definition.ts';
 import type { HttpContext } from '../context.ts';
+import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
 import { problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { readBody } from '../request-body.ts';
 import { TablePath } from '../table-request.ts';
 import { admitUpload, answerUpload, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
 
-const Query = Type.Object(uploadParameters);
+const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
 
 const Body = Type.Object(
   {
@@ -42,17 +43,23 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         tags: ['tables'],
         summary: 'Upload Table From Json',
         description:
-          'Loads rows into a table, all or nothing. Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent.',
+          'Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent.',
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,
-        body: { content: { 'application/json': { schema: Body } } },
+        body: {
+          content: {
+            'application/json': { schema: Body },
+            ...Object.fromEntries(lineMediaTypes.map((type) => [type, { schema: linesSchema }])),
+          },
+        },
         response: { ...uploadResponses, ...problemResponses(...uploadErrors) },
       },
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
       const table = await admitUpload(request, reply, context, query);
+      const form = jsonFormOf(request, query.rows_at);
       return context.lines.uploads.use(table.grants.subject ?? '', table.signal, () => {
         const spool = new Spool({ maxBytes: limits.maxBodyBytes });
         const chunks = readBody(
@@ -60,12 +67,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
           { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
           context.stopping,
         );
-        const input = jsonInput(chunks, spool, {
-          maxDepth: limits.maxJsonDepth,
-          maxTableBytes: limits.maxDefinitionBytes,
-          maxColumns: limits.maxColumns,
-          maxCellBytes: limits.maxCellBytes,
-        });
+        const input = jsonInput(chunks, spool, jsonLimitsOf(limits), form);
         return answerUpload(context, table, query, input, reply);
       });
     },

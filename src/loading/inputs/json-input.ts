@@ -3,26 +3,34 @@
  * in a spool where the rows must be read twice.
  */
 
-import { AppError } from '../../errors.ts';
-import type { CellSink } from '../../sources/cell-sink.ts';
+import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
+import type { JsonLimits } from '../../sources/json/json-limits.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
-import { type JsonLimits, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
-import { pushSlices } from '../../sources/json/push-slices.ts';
+import { type JsonForm, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
+import { pushSlices, sliceBytes } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
+import { pauseForOthers } from '../../sources/share-turns.ts';
 import type { Spool } from '../../sources/spool.ts';
 import type { LoadInput } from '../load-input.ts';
 import { readDefinition } from './read-definition.ts';
 
 /**
  * @param chunks the body; at most 64 KiB a chunk, so that none holds the event loop for long
- * @param spool stays empty where the rows are read once
+ * @param spool keeps the rows, and nothing else of the body; it stays empty where they are read once
+ * @param form in which the body has the rows
  */
-export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: JsonLimits): LoadInput {
-  const scanner = new JsonUploadScanner(limits);
-  /** What was read before it was known whether the rows must be kept. */
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  let rest: Buffer | undefined;
+export function jsonInput(
+  chunks: AsyncGenerator<Buffer>,
+  spool: Spool,
+  limits: JsonLimits,
+  form: Exclude<JsonForm, 'definition'> = 'upload',
+): LoadInput {
+  const isLines = form === 'lines';
+  const scanner = new JsonUploadScanner(limits, form);
+  const locate: LocateCell = (row, column, name) => scanner.locate(row, column, name);
+  /** The chunk in which the rows begin, and where in it. */
+  let first: Buffer | undefined;
+  let firstRow = 0;
   let kept: RowSource | undefined;
 
   const readOn = async (
@@ -30,43 +38,44 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
     signal: AbortSignal,
     keep: (chunk: Buffer) => Promise<void> | undefined,
   ) => {
-    for (const chunk of held) await keep(chunk);
-    held = [];
     scanner.sink = sink;
-    if (rest) await pushSlices(scanner, rest, sink, signal);
-    rest = undefined;
+    if (first) {
+      await keep(first.subarray(firstRow));
+      await pushSlices(scanner, first, firstRow, sink, signal);
+    }
+    first = undefined;
     for await (const chunk of chunks) {
-      await keep(chunk);
-      await pushSlices(scanner, chunk, sink, signal);
+      if (!scanner.rowsEnded) await keep(chunk);
+      await pushSlices(scanner, chunk, 0, sink, signal);
     }
     scanner.end();
   };
 
   const readAndKeep = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
     await readOn(sink, signal, (chunk) => spool.write(chunk));
-    kept = jsonSource(spool, limits);
+    kept = jsonSource(spool, limits, isLines, locate);
   };
 
   return {
     nameMatching: 'exact',
     warnings: [],
-    locate: (row, column, name) => scanner.locate(row, column, name),
+    reading: { format: isLines ? 'ndjson' : 'json' },
+    locate,
     get definition() {
       return scanner.table === undefined ? undefined : readDefinition(scanner.table);
     },
     async open() {
-      for (;;) {
-        const { value: chunk, done } = await chunks.next();
-        if (done) return scanner.end();
-        held.push(chunk);
-        heldBytes += chunk.length;
-        if (heldBytes > limits.maxTableBytes + slackBytes) throw tooLongBeforeRows(limits.maxTableBytes);
-        const consumed = scanner.write(chunk);
-        if (scanner.dataSeen) {
-          rest = chunk.subarray(consumed);
+      for await (const chunk of unclosed(chunks)) {
+        for (let start = 0; start < chunk.length && !scanner.rowsSeen; start += sliceBytes) {
+          firstRow = scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
+          await pauseForOthers();
+        }
+        if (scanner.rowsSeen) {
+          first = chunk;
           return;
         }
       }
+      scanner.end();
     },
     async read(sink, signal) {
       if (kept) return kept.read(sink, signal);
@@ -82,6 +91,15 @@ export function jsonInput(chunks: AsyncGenerator<Buffer>, spool: Spool, limits: 
   };
 }
 
+/** The chunks for a loop that may be left: a later one goes on behind it. */
+async function* unclosed(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { value, done } = await chunks.next();
+    if (done) return;
+    yield value;
+  }
+}
+
 /** For a pass that only checks the document. */
 class NoSink implements CellSink {
   column(): void {}
@@ -91,14 +109,4 @@ class NoSink implements CellSink {
   fault(): void {}
   endRow(): void {}
   drain(): undefined {}
-}
-
-/** Room for what may stand around a definition that has its full length. */
-const slackBytes = 1024 * 1024;
-
-function tooLongBeforeRows(maxBytes: number): AppError {
-  return new AppError(
-    'limit-exceeded',
-    `What stands before the rows is over the limit of ${maxBytes} bytes (MAX_DEFINITION_BYTES).`,
-  );
 }

@@ -1,6 +1,6 @@
 /** The JSON text of a definition as a value. */
 import { AppError } from '../../errors.ts';
-import { pointerTo } from '../../sources/json/locate-in-data.ts';
+import { pointerTo } from '../../sources/json/json-pointer.ts';
 import { parseDefinitionJson } from '../../sources/json/parse-definition-json.ts';
 import { shortenValue } from '../problems.ts';
 import { findRepeatedKey, repeatedKey } from '../repeated-keys.ts';

@@ -7,8 +7,8 @@ import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../cell-kind.t
 import { cutsEvery, scanInChunks } from './collecting-sink.ts';
 
 /**
- * What the scanner says. It must not depend on where the chunks end, except for two remedies: UTF-16 and a word such as NaN
- * are named only if one chunk holds all that shows them.
+ * What the scanner says. It must not depend on where the chunks end, except for remedies: UTF-16 and what is almost JSON, such as
+ * NaN, are named only if one chunk holds all that shows them.
  */
 function verdict(body: Buffer): string {
   const all = [body.length + 1, 1, 2, 3, 7].map((size) => {
@@ -21,7 +21,10 @@ function verdict(body: Buffer): string {
     }
   });
   const withoutWord = (said: string) =>
-    said.replace(/: (expected .*|\S+ is not JSON; send .*|Byte 0: not UTF-8.*|The body is UTF-16.*)$/s, '');
+    said.replace(
+      /^invalid-json: (Byte \d+( \(line [^)]*\))?: .*|The body is UTF-16.*)$/s,
+      (_, fault, place) => (fault.startsWith('Byte 0 (') || place === undefined ? 'invalid-json' : place),
+    );
   for (const other of all) {
     const isSame = other === all[0] || withoutWord(other) === withoutWord(all[0]);
     assert.ok(isSame, `${body.toString('latin1').slice(0, 200)}\n${all[0]}\n${other}`);

@@ -1,6 +1,6 @@
 /**
- * The rows of a JSON upload, from after the `[`: bytes in at any borders, cells out. Nothing is allocated per cell or
- * row, and no value is copied unless a chunk's end cuts it or it has escapes.
+ * The rows of a JSON upload, from after the `[` or one on each line: bytes in at any borders, cells out. Nothing is allocated
+ * per cell or row, and no value is copied unless a chunk's end cuts it or it has escapes.
  *
  * One loop walks a chunk from token to token; a token that the chunk's end cuts is gathered by a part that can go on
  * at any byte (`StringUnescaper`, `JsonValueScanner`), so that a value over many chunks costs linear time.
@@ -21,8 +21,10 @@ import type { CellSink } from '../cell-sink.ts';
 import { ColumnNames } from './column-names.ts';
 import { GrowableBytes } from './growable-bytes.ts';
 import { JsonFault, type Limit, LimitFault } from './json-fault.ts';
+import type { JsonLimits } from './json-limits.ts';
 import { NUMBER_START, scanNumber } from './json-number.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
+import type { LineCounter } from './line-counter.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
 /** A name PostgreSQL takes has 63 bytes at most; a longer key need only be told, not held without a bound. */
@@ -37,6 +39,12 @@ const FIRST_KEY = 4;
 const ROW = 5;
 const FIRST_ROW = 6;
 const AFTER_ROW = 7;
+/** Where each line is a row: */
+const LINE = 8;
+const LINE_END = 9;
+
+/** Numbers of rows, which are those of the lines, are held in 32 bits. */
+const LINE_LIMIT: Limit = { value: 2 ** 31 - 1, unit: 'lines' };
 
 /** The token that the end of the chunk cut. */
 const NO_TOKEN = 0;
@@ -48,10 +56,11 @@ const VALUE_TOKEN = 3;
 const ROW_TOKEN = 4;
 
 export class JsonRowScanner {
-  /** Rows begun. */
-  rowCount = 0;
+  /** The number of the last row begun; 0: none. Where each line is a row, this is the number of its line. */
+  row = 0;
   /** The `]` after the rows has been seen. */
   isDone = false;
+  readonly #lines: LineCounter;
   readonly #columnLimit: Limit;
   readonly #cellLimit: Limit;
   readonly #names = new ColumnNames();
@@ -59,7 +68,7 @@ export class JsonRowScanner {
   readonly #unescaper = new StringUnescaper();
   /** What is gathered of the token at hand, where it is not taken from the chunk. */
   readonly #held = new GrowableBytes();
-  #state = FIRST_ROW;
+  #state: number;
   #token = NO_TOKEN;
   /** Of the value at hand. */
   #firstByte = 0;
@@ -67,15 +76,29 @@ export class JsonRowScanner {
   #column = -1;
   #isRepeated = false;
 
-  constructor(maxDepth: number, maxColumns: number, maxCellBytes: number) {
+  /** @param lines counts them, and says whether each of them is a row */
+  constructor({ maxDepth, maxColumns, maxCellBytes }: JsonLimits, lines: LineCounter) {
+    this.#lines = lines;
+    this.#state = lines.endsRows ? LINE : FIRST_ROW;
     this.#columnLimit = { setting: 'MAX_COLUMNS', value: maxColumns, unit: 'columns' };
     this.#cellLimit = { setting: 'MAX_CELL_BYTES', value: maxCellBytes, unit: 'bytes' };
-    this.#value = new JsonValueScanner(maxDepth);
+    this.#value = new JsonValueScanner(maxDepth, lines);
   }
 
   /** Is it in the middle of a key or value? */
   get isInToken(): boolean {
     return this.#token !== NO_TOKEN;
+  }
+
+  /** Ends a document of one row on each line. @returns whether it may end here */
+  endLines(sink: CellSink): boolean {
+    // A number is ended only by the byte after it.
+    if (this.#token === ROW_TOKEN && this.#value.isComplete()) {
+      this.#token = NO_TOKEN;
+      this.#state = LINE_END;
+      this.#tellRow(this.#held.bytes, 0, this.#held.length, sink);
+    }
+    return this.#token === NO_TOKEN && (this.#state === LINE || this.#state === LINE_END);
   }
 
   /**
@@ -96,14 +119,16 @@ export class JsonRowScanner {
   #scanRows(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     const names = this.#names;
     const maxCellBytes = this.#cellLimit.value;
+    const afterRow = this.#afterRow;
     let state = this.#state;
     let column = this.#column;
     let isRepeated = this.#isRepeated;
-    let row = this.rowCount;
+    let row = this.row;
     let i = start;
     while (i < end) {
       const byte = chunk[i];
       if (byte <= 0x20 && (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)) {
+        if (byte === 0x0a) state = this.#passNewline(state, i);
         i++;
         continue;
       }
@@ -114,7 +139,7 @@ export class JsonRowScanner {
             if (state === KEY) throw new JsonFault(i, 'a key in quotes');
             if (byte !== 0x7d) throw new JsonFault(i, 'a key in quotes or "}"');
             sink.endRow();
-            state = AFTER_ROW;
+            state = afterRow;
             i++;
             continue;
           }
@@ -218,7 +243,7 @@ export class JsonRowScanner {
             state = KEY;
           } else if (byte === 0x7d) {
             sink.endRow();
-            state = AFTER_ROW;
+            state = afterRow;
           } else {
             throw new JsonFault(i, '"," or "}" after the value');
           }
@@ -233,9 +258,11 @@ export class JsonRowScanner {
           if (byte !== 0x5d) throw new JsonFault(i, '"," or "]" after the row');
           this.isDone = true;
           return i + 1;
+        case LINE_END:
+          throw new JsonFault(i, 'the end of the line after the row');
         default:
           if (byte === 0x7b) {
-            row = ++this.rowCount;
+            row = this.#nextRow();
             sink.beginRow(row);
             column = -1;
             state = FIRST_KEY;
@@ -246,17 +273,38 @@ export class JsonRowScanner {
             this.isDone = true;
             return i + 1;
           }
-          row = ++this.rowCount;
+          row = this.#nextRow();
           sink.beginRow(row);
           i = this.#scanValue(true, chunk, i, end, sink);
           if (this.#token !== NO_TOKEN) return i;
-          state = AFTER_ROW;
+          state = afterRow;
       }
     }
     this.#state = state;
     this.#column = column;
     this.#isRepeated = isRepeated;
     return i;
+  }
+
+  /** @returns the state after the newline */
+  #passNewline(state: number, position: number): number {
+    if (state >= LINE) {
+      this.#lines.newline(position);
+      return LINE;
+    }
+    this.#lines.newlineInside(position);
+    return state;
+  }
+
+  get #afterRow(): number {
+    return this.#lines.endsRows ? LINE_END : AFTER_ROW;
+  }
+
+  #nextRow(): number {
+    const { endsRows, line } = this.#lines;
+    if (endsRows && line > LINE_LIMIT.value) throw new LimitFault('The body', LINE_LIMIT);
+    this.row = endsRows ? line : this.row + 1;
+    return this.row;
   }
 
   /** A row's key that is not the expected one, from after its quote; may leave a token. */
@@ -320,7 +368,7 @@ export class JsonRowScanner {
     }
     if (after < 0) return end;
     this.#token = NO_TOKEN;
-    this.#state = token === KEY_TOKEN ? COLON : token === ROW_TOKEN ? AFTER_ROW : AFTER_VALUE;
+    this.#state = token === KEY_TOKEN ? COLON : token === ROW_TOKEN ? this.#afterRow : AFTER_VALUE;
     if (token === KEY_TOKEN) this.#enterColumn(held.bytes, 0, held.length, sink);
     else if (token === ROW_TOKEN) this.#tellRow(held.bytes, 0, held.length, sink);
     else this.#tellCell(kindOf(this.#firstByte), held.bytes, 0, held.length, sink);
@@ -339,8 +387,8 @@ export class JsonRowScanner {
     }
     names.setFollower(this.#column, column);
     this.#column = column;
-    this.#isRepeated = names.lastRow[column] === this.rowCount;
-    names.lastRow[column] = this.rowCount;
+    this.#isRepeated = names.lastRow[column] === this.row;
+    names.lastRow[column] = this.row;
   }
 
   #tellCell(kind: number, bytes: Buffer, start: number, end: number, sink: CellSink): void {

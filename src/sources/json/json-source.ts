@@ -1,24 +1,39 @@
-/** The rows of a JSON upload that has been spooled. */
+/** The rows of a JSON upload that have been spooled. */
 
+import type { LocateCell } from '../cell-sink.ts';
 import type { RowSource } from '../row-source.ts';
 import type { Spool } from '../spool.ts';
-import { type JsonLimits, JsonUploadScanner } from './json-upload-scanner.ts';
-import { locateInData } from './locate-in-data.ts';
+import type { JsonLimits } from './json-limits.ts';
+import { JsonRowScanner } from './json-row-scanner.ts';
+import { LineCounter } from './line-counter.ts';
 import { pushSlices } from './push-slices.ts';
 
-/** Reads the body in `spool`, which must stay open and unchanged; every read checks the whole document. */
-export function jsonSource(spool: Spool, limits: JsonLimits): RowSource {
+/**
+ * Reads the rows in `spool`, which must stay open and unchanged.
+ *
+ * @param spool begins with the first row, and has been scanned by a `JsonUploadScanner`; what follows the rows is not read
+ * @param isLines each line is a row
+ */
+export function jsonSource(
+  spool: Spool,
+  limits: JsonLimits,
+  isLines: boolean,
+  locate: LocateCell,
+): RowSource {
   return {
     async read(sink, signal) {
-      const scanner = new JsonUploadScanner(limits);
-      scanner.sink = sink;
+      const rows = new JsonRowScanner(limits, new LineCounter(isLines));
+      const write = (chunk: Buffer, start: number, end: number) => {
+        if (!rows.isDone) rows.scan(chunk, start, end, sink);
+      };
       for await (const chunk of spool.chunks()) {
-        await pushSlices(scanner, chunk, sink, signal);
+        await pushSlices({ write }, chunk, 0, sink, signal);
+        if (rows.isDone) break;
       }
       signal.throwIfAborted();
-      scanner.end();
+      if (isLines) rows.endLines(sink);
     },
-    locate: locateInData,
+    locate,
     nameMatching: 'exact',
     warnings: [],
   };

@@ -3,6 +3,7 @@
 import { EscapeReader, MORE } from './json-escape.ts';
 import { JsonFault, type Limit, LimitFault } from './json-fault.ts';
 import { faultPosition, heldState, isWholeNumber, NUMBER_START, scanNumber } from './json-number.ts';
+import type { LineCounter } from './line-counter.ts';
 import { controlCharacter } from './string-unescaper.ts';
 
 const VALUE = 0;
@@ -27,6 +28,7 @@ const LITERALS = new Map([
 
 export class JsonValueScanner {
   readonly #limit: Limit;
+  readonly #lines: LineCounter;
   readonly #containers: Uint8Array;
   readonly #escape = new EscapeReader();
   #state = VALUE;
@@ -36,7 +38,8 @@ export class JsonValueScanner {
   #literal = Buffer.alloc(0);
   #matched = 0;
 
-  constructor(maxDepth: number) {
+  constructor(maxDepth: number, lines: LineCounter) {
+    this.#lines = lines;
     this.#limit = { setting: 'MAX_JSON_DEPTH', value: maxDepth, unit: 'levels' };
     this.#containers = new Uint8Array(maxDepth);
   }
@@ -109,6 +112,7 @@ export class JsonValueScanner {
           break;
         default: {
           if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
+            if (byte === 0x0a) this.#lines.newlineInside(i);
             i++;
             continue;
           }

@@ -7,17 +7,23 @@
 
 import type { CellSink } from '../cell-sink.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
-import type { JsonUploadScanner } from './json-upload-scanner.ts';
 
-const sliceBytes = 8 * 1024;
+export const sliceBytes = 8 * 1024;
 
+/** Takes chunk[start, end). */
+interface SliceScanner {
+  write(chunk: Buffer, start: number, end: number): void;
+}
+
+/** @param begin where to begin in the chunk */
 export async function pushSlices(
-  scanner: JsonUploadScanner,
+  scanner: SliceScanner,
   chunk: Buffer,
+  begin: number,
   sink: CellSink,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let start = 0; start < chunk.length; start += sliceBytes) {
+  for (let start = begin; start < chunk.length; start += sliceBytes) {
     signal.throwIfAborted();
     scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
     const drained = pauseBetweenSlices(sink);

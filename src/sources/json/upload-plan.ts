@@ -1,0 +1,85 @@
+/** The body `{"table": {…}, "data": [{…}, …]}` with its members in any order, or the array of rows alone, or the definition alone. */
+
+import { AppError } from '../../errors.ts';
+import { type DocumentPlan, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
+import { pointerTo } from './json-pointer.ts';
+
+const WRONG_DEFINITION = 'The body must be an object that holds "table".';
+const WRONG_DOCUMENT =
+  'The body must be an object that holds "table", "data" or both, or an array of row objects.';
+const WRONG_DATA = 'The member "data" must be an array of row objects.';
+
+export class UploadPlan implements DocumentPlan {
+  rowsAt = '/data';
+  /** The JSON text of `table`, once the whole of it has been seen; undefined too where that is `null`. */
+  table: Buffer | undefined;
+  readonly #takesRows: boolean;
+  #documentByte = 0;
+  /** The member at hand; empty: none yet. */
+  #member: string | undefined;
+  readonly #members = new Set<string>();
+
+  /** @param takesRows false: the body holds a definition alone */
+  constructor(takesRows: boolean) {
+    this.#takesRows = takesRows;
+  }
+
+  enter(firstByte: number): number {
+    if (this.#documentByte === 0) {
+      this.#documentByte = firstByte;
+      if (firstByte === 0x7b) return WALK;
+      if (firstByte !== 0x5b || !this.#takesRows) return SKIP;
+      this.rowsAt = '';
+      return ROWS;
+    }
+    if (this.#member === 'table') return KEEP;
+    return firstByte === 0x5b ? ROWS : SKIP;
+  }
+
+  key(name: string): void {
+    const pointer = pointerTo(name);
+    if (name !== 'table' && !(name === 'data' && this.#takesRows)) {
+      throw invalidBody(pointer, 'unknown-key', unknownMember(name, this.#takesRows));
+    }
+    if (this.#members.has(name)) {
+      throw invalidBody(pointer, 'repeated-key', `The body has the member "${name}" twice.`);
+    }
+    this.#members.add(name);
+    this.#member = name;
+  }
+
+  element(): void {}
+
+  leave(): void {}
+
+  ended(firstByte: number, text: Buffer | undefined): void {
+    const isNull = firstByte === 0x6e;
+    if (text !== undefined) this.table = isNull ? undefined : Buffer.from(text);
+    else if (this.#member === 'data' && !isNull) throw invalidBody('/data', 'wrong-type', WRONG_DATA);
+  }
+
+  finish(): void {
+    if (this.#documentByte === 0x7b || (this.#documentByte === 0x5b && this.#takesRows)) return;
+    throw invalidBody('', 'wrong-type', this.#takesRows ? WRONG_DOCUMENT : WRONG_DEFINITION);
+  }
+}
+
+const maxShownName = 63;
+
+/** What is wrong with a member that the body does not have, and where people's usual members belong. */
+function unknownMember(name: string, takesRows: boolean): string {
+  if (name === 'columns') return '"columns" must be inside "table": {"table": {"columns": […]}}.';
+  if (name === 'constraints') {
+    return '"constraints" must be inside "table": {"table": {"columns": […], "constraints": {…}}}.';
+  }
+  const member = name.length > maxShownName ? `${name.slice(0, maxShownName)}…` : name;
+  const known = `The body has a member "${member}"; only ${takesRows ? '"table" and "data" are' : '"table" is'} known here.`;
+  if (takesRows) {
+    return `${known} If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=${pointerTo(member)}. If the body has one object per line, send it as application/x-ndjson.`;
+  }
+  return name === 'data' ? `${known} Send rows to upload/json, or in the file.` : known;
+}
+
+function invalidBody(pointer: string, code: string, detail: string): AppError {
+  return new AppError('invalid-data', detail, { errors: [{ pointer, code, detail }] });
+}
