@@ -127,7 +127,7 @@ test('tells what a load would refuse or warn of', async () => {
       code: 'mixed-column',
       column: 'n',
       detail:
-        'Column "n" became text because of "n/a" in B3; every value above it is a whole number (bigint).',
+        'Column "n" became text because of "n/a" in B3; every value above it is a whole number (bigint). Send null_values=n/a to load this as NULL.',
     },
   ]);
 });

@@ -3,11 +3,12 @@
  */
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static, type TObject } from 'typebox';
-import { AppError, type ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode, wrongParameter } from '../errors.ts';
+import { type NamedEncoding, namedEncodings } from '../sources/bytes/text-encoding.ts';
 import { Spool } from '../sources/spool.ts';
 import { openSpreadsheet } from '../sources/spreadsheet/open-spreadsheet.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
-import type { SpreadsheetOptions } from '../sources/spreadsheet/spreadsheet-options.ts';
+import type { SpreadsheetOptions, TextDialect } from '../sources/spreadsheet/spreadsheet-options.ts';
 import type { HttpContext } from './context.ts';
 import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
 import { readSpreadsheetUpload } from './multipart.ts';
@@ -24,6 +25,11 @@ export const spreadsheetParameters = {
       description: 'The row with the column names. Default: the first that has a value.',
     }),
   ),
+  header: Type.Boolean({
+    default: true,
+    description:
+      'false: there is no header, the first row has values already. The columns are named `column_A`, `column_B`, …; `rename` gives them other names.',
+  }),
   range: Type.Optional(Type.String({ description: 'Only these cells, as in `B3:F200`. Default: all.' })),
   column_names: Type.String({
     enum: ['exact', 'snake_case'],
@@ -36,6 +42,29 @@ export const spreadsheetParameters = {
     description:
       'What error cells (`#N/A`), formulas without a stored result and date-formatted numbers outside of the calendar become. `fail`: a problem. `null`: NULL, with a warning for each column.',
   }),
+  delimiter: Type.Optional(
+    Type.String({
+      description:
+        'Text files: what stands between fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: found out among `,`, `;`, `tab` and `|`; a first line `sep=;` says so itself.',
+    }),
+  ),
+  quote: Type.String({
+    enum: ['"', "'", 'none'],
+    default: '"',
+    description: 'Text files: the sign around fields. `none`: quotes are text.',
+  }),
+  encoding: Type.Optional(
+    Type.String({
+      enum: [...namedEncodings],
+      description: 'Text files: the encoding. Default: found out among UTF-8, UTF-16 and Windows-1252.',
+    }),
+  ),
+  comment: Type.Optional(
+    Type.String({
+      description:
+        'Text files: lines that begin with this ASCII character, such as `#`, are left out. Default: none.',
+    }),
+  ),
 };
 
 const spreadsheetQuery = Type.Object(spreadsheetParameters);
@@ -104,6 +133,8 @@ async function receiveSpreadsheet<Result>(
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
   const { limits } = context.config;
+  // Refused before the body is read.
+  const options = { ...optionsOf(query), ...reading };
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
     const chunks = readBody(
@@ -119,7 +150,6 @@ async function receiveSpreadsheet<Result>(
       queryParametersOf(request),
     );
     const definition = body && definitionOf(body, limits);
-    const options = { ...optionsOf(query), ...reading };
     const open = (sheet: Pick<SpreadsheetOptions, 'sheet' | 'allSheets'>) =>
       openSpreadsheet(
         spool,
@@ -151,7 +181,35 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
     ...(query.sheet !== undefined && { sheet: query.sheet }),
     ...(query.header_row !== undefined && { headerRow: query.header_row }),
     ...(query.range !== undefined && { range: query.range }),
+    hasHeader: query.header,
+    ...textDialectOf(query),
     columnNames: query.column_names as SpreadsheetOptions['columnNames'],
     cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
   };
+}
+
+/** @throws AppError `invalid-parameter` */
+function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'> {
+  const { delimiter, quote, encoding, comment } = query;
+  const text: TextDialect = {
+    ...(delimiter !== undefined && { delimiter: signOf('delimiter', delimiter) }),
+    ...(quote !== '"' && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
+    ...(encoding !== undefined && { encoding: encoding as NamedEncoding }),
+    ...(comment !== undefined && { comment: signOf('comment', comment) }),
+  };
+  return Object.keys(text).length > 0 ? { text } : {};
+}
+
+const namedSigns: Record<string, string> = { tab: '\t', space: ' ' };
+
+function signOf(parameter: string, text: string): number {
+  const sign = namedSigns[text] ?? text;
+  if (!/^[\t\x20-\x7e]$/.test(sign) || /[A-Za-z0-9"']/.test(sign)) {
+    throw wrongParameter(
+      parameter,
+      `${parameter} must be one ASCII character that is no letter, digit or quote, or \`tab\` or \`space\`.`,
+      { value: text.slice(0, 100) },
+    );
+  }
+  return sign.charCodeAt(0);
 }

@@ -9,12 +9,13 @@ import type {
   TextReading,
   ThousandsSign,
 } from '../loading/text-reading/text-reading.ts';
+import { splitList } from './split-list.ts';
 
 export const textParameters = {
   null_values: Type.Optional(
     Type.String({
       description:
-        'Texts that mean NULL, separated by commas, to the letter: `N/A,-`. An empty item stands for the empty text. Default: none.',
+        'Texts that mean NULL, separated by commas, to the letter: `N/A,-`. An empty item stands for the empty text; a comma or backslash is written after a backslash. Default: none.',
     }),
   ),
   date_order: Type.String({
@@ -54,7 +55,7 @@ export function textReadingOf(query: TextQuery): TextReading | undefined {
   if (decimal_sign === thousands_sign) {
     throw wrongParameter('thousands_sign', 'thousands_sign and decimal_sign must not be the same sign.');
   }
-  const nullValues = null_values?.split(',') ?? [];
+  const nullValues = null_values === undefined ? [] : splitList(null_values, ',');
   if (nullValues.length > maxNullValues) {
     throw wrongParameter('null_values', `null_values has more than ${maxNullValues} items.`);
   }

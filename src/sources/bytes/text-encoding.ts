@@ -4,7 +4,41 @@ import { isAscii } from 'node:buffer';
 import { AppError } from '../../errors.ts';
 import { Utf8Checker } from './utf8-checker.ts';
 
-export type TextEncoding = 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be';
+/**
+ * Encodings that a caller may name, by their labels in the WHATWG Encoding Standard, which says what their bytes mean. ISO 8859-1 is not among
+ * them: everywhere it means Windows-1252.
+ */
+export const namedEncodings = [
+  'utf-8',
+  'utf-16le',
+  'utf-16be',
+  'windows-1250',
+  'windows-1251',
+  'windows-1252',
+  'windows-1253',
+  'windows-1254',
+  'windows-1255',
+  'windows-1256',
+  'windows-1257',
+  'windows-1258',
+  'iso-8859-2',
+  'iso-8859-5',
+  'iso-8859-7',
+  'iso-8859-15',
+  'koi8-r',
+  'koi8-u',
+  'ibm866',
+  'macintosh',
+  'shift_jis',
+  'euc-jp',
+  'gb18030',
+  'big5',
+  'euc-kr',
+] as const;
+
+export type NamedEncoding = (typeof namedEncodings)[number];
+
+export type TextEncoding = NamedEncoding;
 
 /** What the first bytes tell. */
 export interface TextStart {
@@ -87,7 +121,7 @@ function endOfCharacters(bytes: Buffer): number {
 }
 
 /** Turns chunks that are cut anywhere into UTF-8. */
-export interface TextDecoder {
+export interface ChunkDecoder {
   /** What comes back is valid until the next call. @throws AppError `invalid-file` */
   decode(chunk: Buffer): Buffer;
   /** @throws AppError `invalid-file` where the text ends within a character */
@@ -99,10 +133,48 @@ export interface TextDecoder {
  *
  * @param position of the first byte, for messages
  */
-export function textDecoder(encoding: TextEncoding, position: number): TextDecoder {
+export function textDecoder(encoding: TextEncoding, position: number): ChunkDecoder {
   if (encoding === 'utf-8') return { decode: (chunk) => chunk, finish: () => {} };
   if (encoding === 'windows-1252') return new Windows1252Decoder();
-  return new Utf16Decoder(encoding === 'utf-16le', position);
+  if (encoding === 'utf-16le' || encoding === 'utf-16be')
+    return new Utf16Decoder(encoding === 'utf-16le', position);
+  return new RuntimeDecoder(encoding, position);
+}
+
+/** Encodings that the runtime decodes. */
+class RuntimeDecoder implements ChunkDecoder {
+  readonly #encoding: string;
+  readonly #decoder: InstanceType<typeof TextDecoder>;
+  /** Of the next chunk. */
+  #position: number;
+
+  constructor(encoding: string, position: number) {
+    this.#encoding = encoding;
+    this.#decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+    this.#position = position;
+  }
+
+  decode(chunk: Buffer): Buffer {
+    const text = this.#decode(chunk, true);
+    this.#position += chunk.length;
+    return Buffer.from(text);
+  }
+
+  finish(): void {
+    this.#decode(Buffer.alloc(0), false);
+  }
+
+  #decode(chunk: Buffer, stream: boolean): string {
+    try {
+      return this.#decoder.decode(chunk, { stream });
+    } catch (error) {
+      throw new AppError(
+        'invalid-file',
+        `The file is not in the encoding ${this.#encoding}: something behind byte ${this.#position} is no character of it.`,
+        { cause: error },
+      );
+    }
+  }
 }
 
 /** The bytes 80 to 9F as the WHATWG Encoding Standard maps them; the five unassigned ones are C1 controls. */
@@ -121,7 +193,7 @@ const blockBytes = 4096;
  * But for the bytes 80 to 9F it is ISO 8859-1, which the runtime itself converts ten times as fast as a loop can; only
  * a block that holds one of those goes through the loop.
  */
-class Windows1252Decoder implements TextDecoder {
+class Windows1252Decoder implements ChunkDecoder {
   #out = Buffer.alloc(0);
 
   decode(chunk: Buffer): Buffer {
@@ -157,7 +229,7 @@ function writeMapped(out: Buffer, from: number, block: Buffer): number {
   return to;
 }
 
-class Utf16Decoder implements TextDecoder {
+class Utf16Decoder implements ChunkDecoder {
   readonly #isLittleEndian: boolean;
   #out = Buffer.alloc(0);
   /** Of the next chunk. */

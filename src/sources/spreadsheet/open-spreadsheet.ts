@@ -4,6 +4,7 @@
  * A format is one folder and one line in `formats`. A file of a format that is not read is refused by its name.
  */
 
+import { wrongParameter } from '../../errors.ts';
 import { openCsv } from './csv/open-csv.ts';
 import { openEncryptedPackage } from './encryption/decrypt-package.ts';
 import { openXls } from './legacy/open-xls.ts';
@@ -15,7 +16,7 @@ import { refuseFile } from './refuse-file.ts';
 import type { FileContent, OpenFormat } from './sheet-format.ts';
 import { openInFormat, type SheetSource } from './sheet-source.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
-import type { SpreadsheetOptions } from './spreadsheet-options.ts';
+import type { SpreadsheetOptions, TextDialect } from './spreadsheet-options.ts';
 import { openXlsb } from './xlsb/open-xlsb.ts';
 import { openXlsx } from './xlsx/open-xlsx.ts';
 
@@ -36,7 +37,16 @@ export async function openSpreadsheet(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<SheetSource> {
   const content = await contentOf(file, limits, signal);
+  if (content.kind !== 'csv') refuseTextDialect(options.text);
   return (await openInFormat(formats, content, options, limits, signal)) ?? refuseFile(content);
+}
+
+/** @throws AppError `invalid-parameter` if the caller says how a text file is read: the file is none */
+function refuseTextDialect(dialect: TextDialect = {}): void {
+  const [parameter] = Object.keys(dialect);
+  if (parameter === undefined) return;
+  const detail = `\`${parameter}\` is for text files (CSV), and the file is none: leave it out.`;
+  throw wrongParameter(parameter, detail);
 }
 
 /** What the file holds; of an encrypted workbook the decrypted package. */

@@ -44,6 +44,8 @@ export interface SheetRowsOptions {
   range: CellRange;
   /** 1-based row of the sheet; undefined: the first row of the range that has a value. */
   headerRow: number | undefined;
+  /** false: the first row of the range has values already. */
+  hasHeader: boolean;
   columnNames: 'exact' | 'snake_case';
   cellErrors: 'problem' | 'null';
   limits: SpreadsheetLimits;
@@ -56,7 +58,10 @@ export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLi
     const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(options.range!)}.`;
     throw wrongParameter('range', detail, { value: options.range! });
   }
-  const { headerRow, columnNames, cellErrors } = options;
+  const { headerRow, hasHeader = true, columnNames, cellErrors } = options;
+  if (headerRow !== undefined && !hasHeader) {
+    throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');
+  }
   if (headerRow !== undefined && (headerRow < range.firstRow || headerRow > range.lastRow)) {
     const detail = `Header row ${headerRow} is outside of the range that is read.`;
     throw wrongParameter('header_row', detail, { value: String(headerRow) });
@@ -65,7 +70,8 @@ export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLi
     // A text may go on where a sheet must end.
     range: range.lastRow < maxSheetRow ? range : { ...range, lastRow: Number.MAX_SAFE_INTEGER },
     // Within a range the header is the range's first row, blank or not.
-    headerRow: headerRow ?? (range.hasFirstRow ? range.firstRow : undefined),
+    headerRow: headerRow ?? (range.hasFirstRow && hasHeader ? range.firstRow : undefined),
+    hasHeader,
     columnNames,
     cellErrors,
     limits,
@@ -165,12 +171,14 @@ export class SheetRows {
     this.#firstColumn = options.range.firstColumn - 1;
     this.#lastColumn = options.range.lastColumn - 1;
     this.#cellErrorsAreNull = options.cellErrors === 'null';
-    this.#titleWatch = new TitleWatch(options.headerRow === undefined);
+    this.#titleWatch = new TitleWatch(options.headerRow === undefined && options.hasHeader);
+    // Columns are named as their first values come.
+    if (!options.hasHeader) this.#closeHeader(options.range.firstRow - 1);
   }
 
   /** What a person should know of the pass over this sheet, which has come to its end. */
   warningsFor(source: SheetOfFile): SourceWarning[] {
-    const warnings = [...(this.#names?.warnings ?? [])];
+    const warnings = this.#options.hasHeader ? [...(this.#names?.warnings ?? [])] : [];
     const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
     if (title !== undefined) warnings.push(title);
     if (this.#blankRows > 0) warnings.push(this.#blankRowsLeftOut());
@@ -231,8 +239,10 @@ export class SheetRows {
       last = Math.max(last, column);
     }
     const lastRow = Math.max(headerRow, this.#lastDataRow);
-    const range = `${columnLetters(first)}${headerRow}:${columnLetters(last)}${lastRow}`;
-    return { format, ...ofSheet, headerRow, range };
+    const { hasHeader } = this.#options;
+    const firstRow = hasHeader ? headerRow : headerRow + 1;
+    const range = `${columnLetters(first)}${firstRow}:${columnLetters(last)}${lastRow}`;
+    return { format, ...ofSheet, ...(hasHeader && { headerRow }), range };
   }
 
   /** What the source asks between slices of its input: a promise if it must wait for the sink or for a turn. */

@@ -1,3 +1,5 @@
+import type { NamedEncoding } from '../bytes/text-encoding.ts';
+
 export interface SpreadsheetOptions {
   /** A sheet's name, or its number from 1 where no sheet has that name. Default: the first visible worksheet. */
   sheet?: string;
@@ -5,11 +7,25 @@ export interface SpreadsheetOptions {
   headerRow?: number;
   /** `B3:F200`, `B:F`, `B3:F`. Default: the whole sheet. */
   range?: string;
+  /** false: the first row has values already, and columns are named by their letters. Default: true. */
+  hasHeader?: boolean;
+  /** How a text file is read; what is undefined is found out. Refused for workbooks. */
+  text?: TextDialect;
   columnNames: 'exact' | 'snake_case';
   /** All sheets will be read: what is not read as a stream keeps them, as far as memory allows. */
   allSheets?: boolean;
   /** Error cells and formulas without a value: faults, or NULL. */
   cellErrors: 'problem' | 'null';
+}
+
+export interface TextDialect {
+  /** An ASCII byte. */
+  delimiter?: number;
+  /** An ASCII byte; 0: no sign quotes. */
+  quote?: number;
+  encoding?: NamedEncoding;
+  /** A line that begins with this ASCII byte is left out. */
+  comment?: number;
 }
 
 export interface SheetSummary {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from '../../../errors.ts';
 import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
@@ -11,14 +11,21 @@ type Cells = string[];
 const noLimits = { maxCellBytes: 1_000_000, maxColumns: 1_000_000 };
 
 /** The scanner's cells, of the text in slices of so many bytes. */
-function scan(text: string, sliceBytes: number, delimiter = ',', limits = noLimits): Cells {
+function scan(
+  text: string,
+  sliceBytes: number,
+  delimiter = ',',
+  limits = noLimits,
+  quote = 0x22,
+  comment = 0,
+): Cells {
   const cells: Cells = [];
   let record = 0;
   let isOpen = false;
   const scanner = new CsvScanner(
     {
       beginRow(next) {
-        assert.equal(next, record + 1);
+        assert.ok(comment === 0 ? next === record + 1 : next > record);
         assert.equal(isOpen, false);
         isOpen = true;
         record = next;
@@ -37,7 +44,7 @@ function scan(text: string, sliceBytes: number, delimiter = ',', limits = noLimi
         isOpen = false;
       },
     },
-    delimiter.charCodeAt(0),
+    { delimiter: delimiter.charCodeAt(0), quote, comment },
     limits,
   );
   const bytes = Buffer.from(text);
@@ -178,6 +185,31 @@ test('limits', () => {
     assert.throws(() => scan('\n,,,x', sliceBytes, ',', limits), {
       code: 'limit-exceeded',
       detail: /Record 2 .* 3 columns/,
+    });
+  }
+});
+
+const QUOTE = 0x22;
+const APOSTROPHE = 0x27;
+const HASH = 0x23;
+
+suite('another dialect', () => {
+  for (const sliceBytes of [1, 2, 3, 1000]) {
+    test(`comments are left out and count as records, slices of ${sliceBytes} bytes`, () => {
+      const text = '# a "comment\na,b\r\n#x\r\n#\n1,#2\n"#3",4\n#end';
+      const cells = scan(text, sliceBytes, ',', noLimits, QUOTE, HASH);
+      const expected = ['2', '2:0 a', '2:1 b', '5', '5:0 1', '5:1 #2', '6', '6:0 #3', '6:1 4'];
+      assert.deepEqual(cells, expected);
+    });
+
+    test(`another quote, slices of ${sliceBytes} bytes`, () => {
+      const cells = scan(`a,'b, "c" ''d'''\n'',"e"`, sliceBytes, ',', noLimits, APOSTROPHE);
+      assert.deepEqual(cells, ['1', '1:0 a', `1:1 b, "c" 'd'`, '2', '2:1 "e"']);
+    });
+
+    test(`no quote, slices of ${sliceBytes} bytes`, () => {
+      const cells = scan('"a,b"\n"c,"""\n', sliceBytes, ',', noLimits, 0);
+      assert.deepEqual(cells, ['1', '1:0 "a', '1:1 b"', '2', '2:0 "c', '2:1 """']);
     });
   }
 });

@@ -41,13 +41,26 @@ const QUOTE_SEEN = 5;
 /** Behind the closing quote. */
 const CLOSED = 6;
 const UNREADABLE = 7;
+/** Within a line that is a comment. */
+const COMMENT = 8;
 
-const quoteBytes = Buffer.of(QUOTE);
+export interface CsvDialect {
+  /** An ASCII byte, neither a quote nor a line end. */
+  delimiter: number;
+  /** An ASCII byte; 0: no sign quotes. */
+  quote: number;
+  /** Lines that begin with this ASCII byte are left out, and count as records; 0: there are none. */
+  comment: number;
+}
+
 const initialHeldBytes = 1024;
 
 export class CsvScanner {
   readonly #sink: RecordSink;
   readonly #delimiter: number;
+  readonly #quote: number;
+  readonly #comment: number;
+  readonly #quoteBytes: Buffer;
   readonly #maxCellBytes: number;
   readonly #maxColumns: number;
   /** By byte: 1 where an unquoted field ends with it. */
@@ -70,18 +83,21 @@ export class CsvScanner {
   #closedEnd = 0;
 
   /**
-   * @param delimiter an ASCII byte, neither a quote nor a line end
    * @param headerRecord the record with the names of the columns; undefined: the first with a value
    */
   constructor(
     sink: RecordSink,
-    delimiter: number,
+    { delimiter, quote, comment }: CsvDialect,
     limits: { maxCellBytes: number; maxColumns: number },
     headerRecord?: number,
   ) {
     this.#headerRecord = headerRecord;
     this.#sink = sink;
     this.#delimiter = delimiter;
+    // No byte is -1.
+    this.#quote = quote || -1;
+    this.#comment = comment || -1;
+    this.#quoteBytes = Buffer.of(quote);
     this.#maxCellBytes = limits.maxCellBytes;
     this.#maxColumns = limits.maxColumns;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
@@ -113,7 +129,9 @@ export class CsvScanner {
   push(bytes: Buffer): void {
     this.#recordBytes += bytes.length;
     let at = 0;
-    if (this.#state > FIELD_START) {
+    if (this.#state === COMMENT) {
+      at = this.#skipComment(bytes, 0);
+    } else if (this.#state > FIELD_START) {
       at = this.#collect(bytes, 0);
       if (at === bytes.length) return;
       this.#endHeld();
@@ -133,7 +151,7 @@ export class CsvScanner {
         `The quote that opens the field in record ${this.#record}, column ${columnLetters(this.#column + 1)}, is never closed.`,
       );
     }
-    if (this.#state > FIELD_START) this.#endHeld();
+    if (this.#state > FIELD_START && this.#state !== COMMENT) this.#endHeld();
     if (this.#state === FIELD_START) this.#endRecord();
     this.#state = RECORD_START;
   }
@@ -160,20 +178,28 @@ export class CsvScanner {
     let at = from;
     while (at < end) {
       const start = at;
-      if (this.#state === RECORD_START) this.#beginRecord();
+      if (this.#state === RECORD_START) {
+        if (bytes[start] === this.#comment) {
+          this.#record++;
+          at = this.#skipComment(bytes, start);
+          continue;
+        }
+        this.#beginRecord();
+      }
       let cellStart = start;
       let cellEnd: number;
-      if (bytes[start] !== QUOTE) {
+      if (bytes[start] !== this.#quote) {
         while (at < end && ends[bytes[at]!] === 0) at++;
         cellEnd = at;
       } else {
         cellStart++;
-        at = closingQuote(bytes, cellStart);
+        at = closingQuote(bytes, cellStart, this.#quote);
         cellEnd = at;
         // Below 0 the field has doubled quotes.
         if (at < 0) {
           at = ~at;
-          cellEnd = at < end - 1 && ends[bytes[at + 1]!] !== 0 ? undouble(bytes, cellStart, at) : at;
+          cellEnd =
+            at < end - 1 && ends[bytes[at + 1]!] !== 0 ? undouble(bytes, cellStart, at, this.#quote) : at;
         }
         at++;
       }
@@ -186,6 +212,19 @@ export class CsvScanner {
       }
       at = this.#endField(bytes, at);
     }
+  }
+
+  /** @returns where the next line begins; `bytes.length`: the comment may go on in the next slice */
+  #skipComment(bytes: Buffer, from: number): number {
+    let at = from;
+    while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at++;
+    this.#state = COMMENT;
+    if (at === bytes.length) return at;
+    this.#state = RECORD_START;
+    this.#recordBytes = 0;
+    if (bytes[at] === LF) return at + 1;
+    if (at + 1 === bytes.length) this.#state = AFTER_CR;
+    return bytes[at + 1] === LF && at + 1 < bytes.length ? at + 2 : at + 1;
   }
 
   #beginRecord(): void {
@@ -230,21 +269,21 @@ export class CsvScanner {
     while (at < end) {
       switch (this.#state) {
         case FIELD_START:
-          this.#state = bytes[at] === QUOTE ? QUOTED : UNQUOTED;
+          this.#state = bytes[at] === this.#quote ? QUOTED : UNQUOTED;
           if (this.#state === QUOTED) at++;
           break;
         case QUOTED: {
-          const found = closingQuote(bytes, at);
+          const found = closingQuote(bytes, at, this.#quote);
           const quote = Math.min(found < 0 ? ~found : found, end);
-          this.#hold(bytes, at, found < 0 ? undouble(bytes, at, quote) : quote);
+          this.#hold(bytes, at, found < 0 ? undouble(bytes, at, quote, this.#quote) : quote);
           if (quote < end) this.#state = QUOTE_SEEN;
           at = quote + 1;
           break;
         }
         case QUOTE_SEEN:
-          this.#state = bytes[at] === QUOTE ? QUOTED : CLOSED;
+          this.#state = bytes[at] === this.#quote ? QUOTED : CLOSED;
           this.#closedEnd = this.#heldEnd;
-          this.#hold(quoteBytes, 0, 1);
+          this.#hold(this.#quoteBytes, 0, 1);
           if (this.#state === QUOTED) at++;
           break;
         case CLOSED:
@@ -307,25 +346,25 @@ export class CsvScanner {
  * @returns where it stands; its complement (`~`) where quotes before it are doubled; `bytes.length` or more where it
  *   cannot be told in this slice
  */
-function closingQuote(bytes: Buffer, from: number): number {
+function closingQuote(bytes: Buffer, from: number, quote: number): number {
   const end = bytes.length;
   let at = from;
-  while (at < end && bytes[at] !== QUOTE) at++;
-  if (at + 1 >= end || bytes[at + 1] !== QUOTE) return at;
+  while (at < end && bytes[at] !== quote) at++;
+  if (at + 1 >= end || bytes[at + 1] !== quote) return at;
   do {
     at += 2;
-    while (at < end && bytes[at] !== QUOTE) at++;
-  } while (at + 1 < end && bytes[at + 1] === QUOTE);
+    while (at < end && bytes[at] !== quote) at++;
+  } while (at + 1 < end && bytes[at + 1] === quote);
   return ~at;
 }
 
 /** @returns the new end of the text */
-function undouble(bytes: Buffer, start: number, end: number): number {
+function undouble(bytes: Buffer, start: number, end: number, quote: number): number {
   let to = start;
   for (let from = start; from < end; from++) {
     const byte = bytes[from]!;
     bytes[to++] = byte;
-    if (byte === QUOTE) from++;
+    if (byte === quote) from++;
   }
   return to;
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findDelimiter } from './delimiter.ts';
+import { findDialect } from './delimiter.ts';
 
 const delimiterOf = (text: string, isWhole = true): string =>
-  String.fromCharCode(findDelimiter(Buffer.from(text), isWhole).delimiter);
+  String.fromCharCode(findDialect(Buffer.from(text), isWhole).delimiter);
 
 const cases: [title: string, text: string, delimiter: string][] = [
   ['a single column', 'name\nx\ny\n', ','],
@@ -19,6 +19,7 @@ const cases: [title: string, text: string, delimiter: string][] = [
   ['line breaks within quotes', 'id;text\n1;"a,\nb,\nc,\n"\n2;"d,\ne"\n', ';'],
   ['a title above the header', 'Report, May\n\nid;name;city\n1;x;y\n2;z;w\n', ';'],
   ['rows of different lengths', 'a;b;c\n1;2\n1;2;3\n1\n', ';'],
+  ['bars', 'id|text|price\n1|a, b|2\n2|c|3\n', '|'],
   ['one record', 'a;b;c,d', ';'],
   ['a tie', 'a,b;c', ','],
 ];
@@ -38,7 +39,7 @@ test('a record that the head cuts does not count', () => {
 
 test('the line that says it', () => {
   const found = (text: string): [string, number] => {
-    const { delimiter, lineBytes } = findDelimiter(Buffer.from(text), true);
+    const { delimiter, lineBytes } = findDialect(Buffer.from(text), true);
     return [String.fromCharCode(delimiter), lineBytes];
   };
   assert.deepEqual(found('sep=;\r\na,b\r\n'), [';', 7]);

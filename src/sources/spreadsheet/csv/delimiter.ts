@@ -1,44 +1,47 @@
 /** Which byte parts the fields of a text, told from its first records. */
 
-import { CsvScanner, LF, QUOTE } from './csv-scanner.ts';
+import type { TextDialect } from '../spreadsheet-options.ts';
+import { type CsvDialect, CsvScanner, LF, QUOTE } from './csv-scanner.ts';
 
-export interface DelimiterFound {
-  /** An ASCII byte. */
-  delimiter: number;
+export interface DialectFound extends CsvDialect {
   /** Of a first line `sep=;`, which is no record. */
   lineBytes: number;
 }
 
 /** In the order in which a tie is decided. */
-const candidates = [',', ';', '\t'].map((character) => character.charCodeAt(0));
+const candidates = [',', ';', '\t', '|'].map((character) => character.charCodeAt(0));
 
 const lineEnd = Buffer.of(LF);
 
 /**
- * Excel's own word for it, a first line `sep=;`, decides. Else it is the candidate that gives the most records one and the
+ * What the caller says decides, then Excel's own word for the delimiter, a first line `sep=;`. Else it is the candidate that gives the most records one and the
  * same number of fields, at least two of them; then the one with more fields; then the comma.
  *
  * @param head the text's first bytes, in UTF-8
  * @param isWhole these are all
+ * @param dialect what the caller says
  */
-export function findDelimiter(head: Buffer, isWhole: boolean): DelimiterFound {
+export function findDialect(head: Buffer, isWhole: boolean, dialect: TextDialect = {}): DialectFound {
+  const { quote = QUOTE, comment = 0 } = dialect;
+  const signs = { quote, comment };
   const stated = /^(?:sep=([!-~\t ])|"sep=([!-~\t ])")(?:\r\n?|\n|$)/i.exec(head.toString('latin1', 0, 16));
   const character = stated?.[1] ?? stated?.[2];
-  if (character !== undefined && character.charCodeAt(0) !== QUOTE) {
-    return { delimiter: character.charCodeAt(0), lineBytes: stated![0].length };
-  }
+  const isStated = character !== undefined && character.charCodeAt(0) !== QUOTE;
+  const lineBytes = isStated ? stated![0].length : 0;
+  if (dialect.delimiter !== undefined) return { delimiter: dialect.delimiter, ...signs, lineBytes };
+  if (isStated) return { delimiter: character.charCodeAt(0), ...signs, lineBytes };
   let best = { delimiter: candidates[0]!, agreement: 0, fields: 0 };
   for (const delimiter of candidates) {
-    const { agreement, fields } = agreeingRecords(fieldCounts(head, delimiter, isWhole));
+    const { agreement, fields } = agreeingRecords(fieldCounts(head, { delimiter, ...signs }, isWhole));
     if (agreement > best.agreement || (agreement === best.agreement && fields > best.fields)) {
       best = { delimiter, agreement, fields };
     }
   }
-  return { delimiter: best.delimiter, lineBytes: 0 };
+  return { delimiter: best.delimiter, ...signs, lineBytes };
 }
 
 /** Per record that is not blank; 0 where the delimiter leaves text behind a closing quote. */
-function fieldCounts(head: Buffer, delimiter: number, isWhole: boolean): number[] {
+function fieldCounts(head: Buffer, dialect: CsvDialect, isWhole: boolean): number[] {
   const counts: number[] = [];
   let hasValue = false;
   let isAtFault = false;
@@ -59,7 +62,7 @@ function fieldCounts(head: Buffer, delimiter: number, isWhole: boolean): number[
         else if (hasValue) counts.push(scanner.column + 1);
       },
     },
-    delimiter,
+    dialect,
     { maxCellBytes: Number.POSITIVE_INFINITY, maxColumns: Number.POSITIVE_INFINITY },
   );
   // A copy: scanning uses the bytes up.

@@ -11,11 +11,12 @@ import {
 import type { SourceWarning } from '../../row-source.ts';
 import { maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import type { OpenFormat, ScanResult } from '../sheet-format.ts';
+import type { OpenFormat } from '../sheet-format.ts';
 import type { SheetRows, SheetRowsOptions } from '../sheet-rows.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
+import type { TextDialect } from '../spreadsheet-options.ts';
 import { CsvScanner } from './csv-scanner.ts';
-import { type DelimiterFound, findDelimiter } from './delimiter.ts';
+import { type DialectFound, findDialect } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
 
 /** A text is one sheet, which has no name. */
@@ -33,20 +34,31 @@ export const openCsv: OpenFormat = async (content, options, rowsOptions) => {
   const file = await withoutEndMark(content.file);
   const head = await readRange(file, 0, headBytes);
   const start = readTextStart(head);
-  const { encoding, markBytes } = start;
+  const stated = options.text?.encoding;
+  if (stated !== undefined) refuseOtherMark(start, stated);
+  const { markBytes } = start;
+  const encoding = stated ?? start.encoding;
   const text = textDecoder(encoding ?? 'utf-8', markBytes).decode(head.subarray(markBytes));
   refuseNul(text);
-  const delimiter = findDelimiter(text, head.length === file.size);
-  let found: TextEncoding | undefined;
+  const dialect = findDialect(text, head.length === file.size, options.text);
+  let found: TextEncoding | undefined = stated === 'utf-8' ? undefined : stated;
   return {
     format: 'csv',
     sheets: [{ name: theSheet, visibility: 'visible', hasCells: true }],
     scanOf: () => async (rows, signal) => {
-      found ??= await findEncoding(file, start, signal);
-      return await scan({ file, markBytes, encoding: found, delimiter }, rows, rowsOptions, signal);
+      found ??= await findEncoding(file, { encoding, markBytes }, signal);
+      const result = await scan({ file, markBytes, encoding: found, dialect }, rows, rowsOptions, signal);
+      return { ...result, warnings: [...foundOut(options.text, dialect, found), ...result.warnings] };
     },
   };
 };
+
+/** @throws AppError `invalid-parameter` if the file begins with the mark of another encoding */
+function refuseOtherMark({ encoding, markBytes }: TextStart, stated: TextEncoding): void {
+  if (markBytes === 0 || encoding === stated) return;
+  const detail = `The file begins with the byte order mark of ${encoding}: leave \`encoding\` out.`;
+  throw wrongParameter('encoding', detail, { value: stated });
+}
 
 /** A NUL that comes later is a problem of its cell, which has an address. */
 function refuseNul(text: Buffer): void {
@@ -62,16 +74,17 @@ interface DelimitedText {
   /** Of the byte order mark. */
   markBytes: number;
   encoding: TextEncoding;
-  delimiter: DelimiterFound;
+  dialect: DialectFound;
 }
 
 async function scan(
-  { file, markBytes, encoding, delimiter: { delimiter, lineBytes } }: DelimitedText,
+  { file, markBytes, encoding, dialect }: DelimitedText,
   rows: SheetRows,
-  { headerRow, limits: { maxCellBytes } }: SheetRowsOptions,
+  { headerRow, hasHeader, limits: { maxCellBytes } }: SheetRowsOptions,
   signal: AbortSignal,
-): Promise<ScanResult> {
-  const scanner = new CsvScanner(rows, delimiter, { maxCellBytes, maxColumns: maxSheetColumn }, headerRow);
+): Promise<{ warnings: SourceWarning[] }> {
+  const { lineBytes } = dialect;
+  const scanner = new CsvScanner(rows, dialect, { maxCellBytes, maxColumns: maxSheetColumn }, headerRow);
   const decoder = textDecoder(encoding, markBytes);
   let skipped = 0;
   for await (const chunk of fileChunks(file, markBytes, signal)) {
@@ -80,7 +93,7 @@ async function scan(
     skipped += skip;
     scanner.push(text.subarray(skip));
     // The names are held all at once, and each of them may be as long as a cell.
-    if (rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
+    if (hasHeader && rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
       throw limitExceeded(
         'The record with the column names is too long',
         maxCellBytes,
@@ -92,21 +105,26 @@ async function scan(
   }
   decoder.finish();
   scanner.finish();
-  return { warnings: [...readingWarnings(delimiter, encoding), ...shortRecords(scanner)] };
+  return { warnings: shortRecords(scanner) };
 }
 
-function readingWarnings(delimiter: number, encoding: TextEncoding): SourceWarning[] {
+/** Warns of what the caller did not say and a reader would not expect. */
+function foundOut(
+  stated: TextDialect = {},
+  { delimiter }: DialectFound,
+  encoding: TextEncoding,
+): SourceWarning[] {
   const warnings: SourceWarning[] = [];
-  if (delimiter !== COMMA) {
+  if (delimiter !== COMMA && stated.delimiter === undefined) {
     warnings.push({
       code: 'delimiter',
       detail: `The file was read with ${nameOf(delimiter)} between the fields.`,
     });
   }
-  if (encoding !== 'utf-8') {
+  if (encoding !== 'utf-8' && stated.encoding === undefined) {
     warnings.push({
       code: 'encoding',
-      detail: `The file was read as ${encodingNames[encoding]}; where letters are wrong, save it as UTF-8.`,
+      detail: `The file was read as ${encodingNames[encoding] ?? encoding}; if letters are wrong, send \`encoding\`.`,
     });
   }
   return warnings;
@@ -160,7 +178,7 @@ function nameOf(delimiter: number): string {
   return delimiter === SPACE ? 'spaces' : `"${String.fromCharCode(delimiter)}"`;
 }
 
-const encodingNames: Record<TextEncoding, string> = {
+const encodingNames: Partial<Record<TextEncoding, string>> = {
   'utf-8': 'UTF-8',
   'windows-1252': 'Windows-1252 (Western European), since it is not valid UTF-8',
   'utf-16le': 'UTF-16',
@@ -187,7 +205,7 @@ async function findEncoding(
   }
   throw new AppError(
     'invalid-file',
-    `The file begins with the mark of UTF-8 and is not UTF-8 in line ${line} (byte ${position}).`,
+    `The file ${markBytes > 0 ? 'begins with the mark of UTF-8 and ' : ''}is not UTF-8 in line ${line} (byte ${position}).`,
   );
 }
 

@@ -1,0 +1,22 @@
+/**
+ * Lists in query strings: items between separators. A character after a backslash belongs to its item, whatever it is.
+ */
+
+/** @param unescapes false: the backslashes stay, because the items are lists themselves */
+export function splitList(text: string, separator: string, unescapes = true): string[] {
+  const items: string[] = [];
+  let item = '';
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]!;
+    if (character === '\\' && at + 1 < text.length) {
+      at += 1;
+      item += unescapes ? text[at] : character + text[at];
+    } else if (character === separator) {
+      items.push(item);
+      item = '';
+    } else {
+      item += character;
+    }
+  }
+  return [...items, item];
+}

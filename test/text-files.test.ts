@@ -1,0 +1,197 @@
+/** How a text file is read: `delimiter`, `quote`, `encoding`, `comment` and `header`, over HTTP. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sheetOf } from './support/workbook.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+let tables = 0;
+const nextTable = () => `text_${++tables}`;
+
+const upload = (name: string, file: string | Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
+  service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(file as string), body);
+
+/** The rows of the table that the file became, and the codes of the warnings. */
+async function load(
+  file: string | Buffer,
+  query: string,
+): Promise<{ rows: unknown[]; warnings: string[]; load: Record<string, unknown> }> {
+  const name = nextTable();
+  const { status, body } = await upload(name, file, query);
+  assert.equal(status, 201, JSON.stringify(body));
+  const rows = await service.rows(`SELECT to_jsonb(t) AS row FROM ${name} t`);
+  return {
+    rows: rows.map(({ row }) => row),
+    warnings: body.load.warnings.map(({ code }: { code: string }) => code),
+    load: body.load,
+  };
+}
+
+suite('delimiter', () => {
+  for (const [parameter, sign] of [
+    ['tab', '\t'],
+    ['space', ' '],
+    ['|', '|'],
+    ['%5e', '^'],
+    [';', ';'],
+    [',', ','],
+  ] as const) {
+    test(`${parameter} separates fields, whatever other signs the file has`, async () => {
+      const { rows, warnings } = await load(
+        `a${sign}b\n1${sign}x,y;z\n`.replaceAll(
+          `${sign}x,y;z`,
+          sign === ',' || sign === ';' ? `${sign}x` : `${sign}x,y;z`,
+        ),
+        `?delimiter=${parameter}`,
+      );
+      assert.deepEqual(rows, [{ a: 1, b: sign === ',' || sign === ';' ? 'x' : 'x,y;z' }]);
+      assert.deepEqual(warnings, []);
+    });
+  }
+
+  test('wins over a first line that names another, which is no row', async () => {
+    assert.deepEqual((await load('sep=,\na;b,c\n1;2\n', '?delimiter=;')).rows, [{ a: 1, 'b,c': 2 }]);
+  });
+
+  test('a bar is found out, with a warning', async () => {
+    const { rows, warnings } = await load('a|b\n1|2\n3|4\n', '');
+    assert.deepEqual(rows, [
+      { a: 1, b: 2 },
+      { a: 3, b: 4 },
+    ]);
+    assert.deepEqual(warnings, ['delimiter']);
+  });
+});
+
+suite('quote', () => {
+  test('\' encloses fields, and " is text', async () => {
+    const { rows } = await load(`a,b\n'x, ''y''',"z"\n`, "?quote='");
+    assert.deepEqual(rows, [{ a: "x, 'y'", b: '"z"' }]);
+  });
+
+  test('none: quotes are text', async () => {
+    assert.deepEqual((await load('a;b\n"x;3"\n', '?quote=none&delimiter=;')).rows, [{ a: '"x', b: '3"' }]);
+  });
+});
+
+suite('encoding', () => {
+  const bytes: Record<string, [file: Buffer, text: string]> = {
+    'windows-1250': [Buffer.from([0x9e, 0x6c, 0x75, 0x9d]), 'žluť'],
+    'windows-1251': [Buffer.from([0xcf, 0xf0, 0xe8]), 'При'],
+    'iso-8859-15': [Buffer.from([0xa4]), '€'],
+    shift_jis: [Buffer.from([0x93, 0xfa, 0x96, 0x7b]), '日本'],
+    gb18030: [Buffer.from([0xd6, 0xd0]), '中'],
+    'euc-kr': [Buffer.from([0xc7, 0xd1]), '한'],
+    'utf-16be': [Buffer.from('x€', 'utf16le').swap16(), 'x€'],
+  };
+  for (const [encoding, [value, text]] of Object.entries(bytes)) {
+    test(`${encoding} is read`, async () => {
+      const isWide = encoding.startsWith('utf-16');
+      const around = (ascii: string): Buffer =>
+        isWide ? Buffer.from(ascii, 'utf16le').swap16() : Buffer.from(ascii);
+      const file = Buffer.concat([around('a\n'), value, around('\n')]);
+      const { rows, warnings } = await load(file, `?encoding=${encoding}`);
+      assert.deepEqual(rows, [{ a: text }]);
+      assert.deepEqual(warnings, []);
+    });
+  }
+
+  test('bytes that are no characters of it are refused', async () => {
+    for (const [encoding, byte] of [
+      ['windows-1253', 0xd2],
+      ['utf-8', 0xe4],
+      ['euc-kr', 0xff],
+    ] as const) {
+      const file = Buffer.concat([Buffer.from('a\n'), Buffer.of(byte), Buffer.from('\n')]);
+      assertProblem(await upload(nextTable(), file, `?encoding=${encoding}`), 400, 'invalid-file');
+    }
+  });
+
+  test('the byte order mark of another encoding is refused', async () => {
+    const file = Buffer.from('\ufeffa\n1\n');
+    assertProblem(await upload(nextTable(), file, '?encoding=windows-1250'), 422, 'invalid-parameter');
+    assert.deepEqual((await load(file, '?encoding=utf-8')).rows, [{ a: 1 }]);
+  });
+});
+
+test('comment leaves lines out, and cells keep the addresses of their lines', async () => {
+  const { rows, load: loaded } = await load('# export "of" May\na,b\n# more\n1,#2\n', '?comment=%23');
+  assert.deepEqual(rows, [{ a: 1, b: '#2' }]);
+  assert.equal(loaded.header_row, 2);
+  assert.equal(loaded.range, 'A2:B4');
+});
+
+suite('header=false', () => {
+  test('the first row has values, and columns have the names of their letters', async () => {
+    const { rows, warnings, load: loaded } = await load('1,x\n2,,true\n', '?header=false');
+    assert.deepEqual(rows, [
+      { column_A: 1, column_B: 'x', column_C: null },
+      { column_A: 2, column_B: null, column_C: true },
+    ]);
+    assert.deepEqual(warnings, []);
+    assert.equal(loaded.header_row, undefined);
+    assert.equal(loaded.range, 'A1:C2');
+  });
+
+  test('a problem has the address of its cell', async () => {
+    const body = { table: { columns: [{ name: 'column_A', type: 'integer' }] } };
+    const { errors } = assertProblem(
+      await upload(nextTable(), '1\nx\n', '?header=false', body),
+      422,
+      'invalid-data',
+    );
+    assert.deepEqual(
+      errors?.map(({ cell, row }) => [cell, row]),
+      [['A2', 2]],
+    );
+  });
+
+  test('it is the same for a workbook and a range of it', async () => {
+    const file = sheetOf([['title'], ['x', 1], ['y', 2]]);
+    const { rows } = await load(file, '?header=false&range=A2:B3');
+    assert.deepEqual(rows, [
+      { column_A: 'x', column_B: 1 },
+      { column_A: 'y', column_B: 2 },
+    ]);
+  });
+
+  test('header_row is refused beside it', async () => {
+    assertProblem(
+      await upload(nextTable(), 'a\n1\n', '?header=false&header_row=1'),
+      422,
+      'invalid-parameter',
+    );
+  });
+});
+
+suite('refused', () => {
+  for (const query of [
+    'delimiter=ab',
+    'delimiter=a',
+    'delimiter=%22',
+    'delimiter=',
+    'quote=x',
+    'encoding=ebcdic',
+    'comment=%23%23',
+  ]) {
+    test(query, async () => {
+      assertProblem(await upload(nextTable(), 'a\n1\n', `?${query}`), 422, 'invalid-parameter');
+    });
+  }
+
+  test('a workbook has no delimiter', async () => {
+    const { detail } = assertProblem(
+      await upload(nextTable(), sheetOf([['a'], [1]]), '?delimiter=;'),
+      422,
+      'invalid-parameter',
+    );
+    assert.match(detail, /`delimiter` is for text files/);
+  });
+});
