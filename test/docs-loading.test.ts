@@ -176,7 +176,7 @@ test('every warning of the service is there', () => {
     .join('\n');
   const told = rowsUnder(page, '| warning | |').flatMap(([code]) => codeOf(code!));
   for (const code of told) assert.ok(source.includes(`'${code}'`), code);
-  const pipeline = readFileSync(join(docs, '..', 'src', 'loading', 'load-table.ts'), 'utf8');
+  const pipeline = readFileSync(join(docs, '..', 'src', 'loading', 'load-warnings.ts'), 'utf8');
   for (const [, code] of pipeline.matchAll(/\bcode: '([a-z-]+)'/g)) assert.ok(page.includes(code!), code);
 });
 

@@ -2,28 +2,31 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
+import type { ConflictRule } from '../src/loading/staged/conflict-rule.ts';
+import {
+  countExistingKeys,
+  createProgress,
+  createUpdateCounter,
+  lockExistingRows,
+  mergeRows,
+} from '../src/loading/staged/merge-statements.ts';
 import type { ForeignKeyRule, RowRule, UniqueRule } from '../src/loading/staged/row-rules.ts';
+import { Shapes } from '../src/loading/staged/shapes.ts';
+import type { StagedLoad } from '../src/loading/staged/staged-load.ts';
 import {
   analyzeStagingTable,
-  analyzeSurplusTable,
-  type ConflictRule,
-  countExistingKeys,
   createStagingTable,
-  createUpdateCounter,
-  findSurplusRows,
-  lockExistingRows,
-  mergeShape,
   stagingTable,
 } from '../src/loading/staged/staging-table.ts';
-import { violationQueries } from '../src/loading/staged/violation-queries.ts';
+import { analyzeSurplusTable, findSurplusRows } from '../src/loading/staged/surplus-rows.ts';
+import { byRowNumber, violationQueries } from '../src/loading/staged/violation-queries.ts';
 import type { LoadColumn } from '../src/tables/load-column.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 
 const rowCount = 100_000;
-const integer = { name: 'integer' } as LoadColumn['type'];
+const integer = { oid: 23, name: 'integer', kind: 'base' } as LoadColumn['type'];
 const column = (name: string) => ({ name, type: integer, default: 'none' }) as unknown as LoadColumn;
 const columns = [column('a'), column('b')];
-const isText = () => false;
 
 const unique: UniqueRule = {
   kind: 'unique',
@@ -55,7 +58,8 @@ before(async () => {
   await client.query(`CREATE TABLE numbers (a int PRIMARY KEY); CREATE TABLE rows (a int PRIMARY KEY, b int);
     INSERT INTO numbers SELECT generate_series(1, ${rowCount});
     INSERT INTO rows SELECT g, g FROM generate_series(1, ${rowCount}) g; BEGIN`);
-  await client.query(createStagingTable(columns, isText));
+  await client.query(createStagingTable(columns));
+  await client.query(createProgress);
   // Two rows for each key: half of the rows are surplus.
   await client.query(
     `INSERT INTO ${stagingTable} SELECT g, g % 2, g % ${rowCount / 2}, g * 2 FROM generate_series(1, ${rowCount}) g`,
@@ -92,21 +96,27 @@ test('no statement over staged rows joins two tables row by row', async () => {
     action: 'update',
     key: { columns: ['a'], nullsNotDistinct: false },
     shapes: [0, 1],
+    isKeyBrought: true,
   };
+  const shapes = new Shapes(2);
+  for (const set of [[0, 1], [0]]) shapes.numberOf(set);
+  const load = { relation: 'rows', columns, isBare: false, shapes, conflict } as unknown as StagedLoad;
   await client.query(findSurplusRows(stagingTable, conflict));
   await client.query(analyzeSurplusTable);
   await client.query(createUpdateCounter);
-  const existing = { quoted: 'public.rows', schema: 'public', name: 'rows' };
+  const existing = 'public.rows';
   const rules: RowRule[] = [unique, reference, selfReference];
   const skip: ConflictRule = { ...conflict, action: 'skip' };
   const statements = [
-    mergeShape('rows', columns, 0, conflict, true, columns, isText),
+    mergeRows(load, 0),
     lockExistingRows('rows', stagingTable, conflict),
     countExistingKeys('rows', stagingTable, conflict),
     ...[undefined, conflict, skip].flatMap((rule) =>
-      violationQueries({ relation: stagingTable, existing, conflict: rule }, rules, 100).map(
-        ({ statement }) => statement,
-      ),
+      violationQueries(
+        { relation: stagingTable, numbering: byRowNumber, existing, conflict: rule },
+        rules,
+        100,
+      ).map(({ statement }) => statement),
     ),
   ];
   for (const { text } of statements) assert.deepEqual(await quadraticParts(text), [], text);

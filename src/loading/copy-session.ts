@@ -1,39 +1,19 @@
 /**
- * Encoded rows → COPY into one relation: a COPY per list of columns, one at a time.
+ * Encoded rows → COPY into one relation: one COPY after the other, each for one list of columns.
  *
- * PostgreSQL's first refusal of a row is remembered and nothing more is sent; the rows that follow are taken all the same,
- * for the problems that their cells have. With a `tee` every row is also kept, so that those refused can be sent again to
- * where each fault can be looked for.
+ * The session remembers PostgreSQL's first refusal of a row and sends nothing more. It still takes the rows that follow, so
+ * that the problems of their cells are found, too.
  */
 import type { ClientBase, DatabaseError } from 'pg';
 import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier } from '../postgres/sql.ts';
 import { isFailureOfExpression } from '../postgres/sqlstate.ts';
-import type { Spool } from '../sources/spool.ts';
 import type { RowOutput } from './encoding-sink.ts';
 
 /** PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY). */
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
-/** A row without columns: the count of them. */
-const emptyRowBytes = 2;
 const trailer = Buffer.from([0xff, 0xff]);
-
-/** Where in the kept bytes the rows of one COPY lie. */
-interface KeptRows {
-  columns: readonly number[];
-  start: number;
-  end: number;
-}
-
-export interface CopySessionOptions {
-  /** Keeps every row. */
-  tee?: Spool | undefined;
-  /** Rows begin with a field for this column. */
-  leadingColumn?: string;
-  /** Runs before each COPY. */
-  beforeCopy?: (columns: readonly number[]) => Promise<void>;
-}
 
 export class CopySession implements RowOutput {
   /** PostgreSQL's refusal of a row, or the error of a default; the transaction is failed then. */
@@ -42,31 +22,32 @@ export class CopySession implements RowOutput {
   rowsBefore = 0;
   /** How many rows PostgreSQL took: fewer than were sent where a trigger leaves rows out. */
   rowsTaken = 0;
+  /** Rows came with different lists of columns, also those that were not sent: they need several COPYs. */
+  hasSeveralLists = false;
 
   readonly #client: ClientBase;
   readonly #relation: string;
   readonly #columnNames: string[];
-  readonly #tee: Spool | undefined;
-  readonly #leadingColumn: string | undefined;
-  readonly #beforeCopy: ((columns: readonly number[]) => Promise<void>) | undefined;
-  readonly #kept: KeptRows[] = [];
+  readonly #leadingColumns: readonly string[];
   #writer: CopyWriter | undefined;
   #columns: readonly number[] = [];
+  #firstList: readonly number[] | undefined;
   #rowsOfWriter = 0;
 
-  /** @param relation quoted */
-  constructor(client: ClientBase, relation: string, columnNames: string[], options: CopySessionOptions = {}) {
+  /**
+   * @param relation quoted
+   * @param leadingColumns the columns of the fields that each row begins with
+   */
+  constructor(
+    client: ClientBase,
+    relation: string,
+    columnNames: string[],
+    leadingColumns: readonly string[] = [],
+  ) {
     this.#client = client;
     this.#relation = relation;
     this.#columnNames = columnNames;
-    this.#tee = options.tee;
-    this.#leadingColumn = options.leadingColumn;
-    this.#beforeCopy = options.beforeCopy;
-  }
-
-  /** Of the rows that were kept some name other columns than others. */
-  get hasShapes(): boolean {
-    return new Set(this.#kept.map(({ columns }) => columns)).size > 1;
+    this.#leadingColumns = leadingColumns;
   }
 
   /** The columns that the refused COPY names, as indexes. */
@@ -76,11 +57,12 @@ export class CopySession implements RowOutput {
 
   /** @throws the connection's error, or PostgreSQL's where it is not about the rows */
   async write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void> {
-    await this.#keep(columns, rows);
+    this.#firstList ??= columns;
+    if (columns !== this.#firstList) this.hasSeveralLists = true;
     if (this.refusal) return;
     try {
-      const isEmpty = columns.length === 0 && this.#leadingColumn === undefined;
-      if (isEmpty) return await this.#insertDefaults(columns, rowCount);
+      if (columns.length === 0 && this.#leadingColumns.length === 0)
+        return await this.#insertDefaults(columns, rowCount);
       if (!this.#writer || columns !== this.#columns) await this.#begin(columns);
       this.#rowsOfWriter += rowCount;
       await this.#writer!.write(rows);
@@ -105,36 +87,15 @@ export class CopySession implements RowOutput {
     await writer?.abort(cause);
   }
 
-  /**
-   * Sends all kept rows again, into another relation with the same columns.
-   *
-   * @param beforeCopy see the option
-   * @returns PostgreSQL's refusal of a row there, too; the transaction is failed then
-   */
-  async replay(
-    relation: string,
-    beforeCopy: (columns: readonly number[]) => Promise<void>,
-  ): Promise<DatabaseError | undefined> {
-    const session = new CopySession(this.#client, relation, this.#columnNames, { beforeCopy });
-    for (const { columns, start, end } of this.#kept) {
-      for await (const chunk of this.#tee!.chunks(start, end)) {
-        const rowCount = columns.length === 0 ? chunk.length / emptyRowBytes : 0;
-        await session.write(columns, Buffer.from(chunk), rowCount);
-      }
-    }
-    await session.finish();
-    return session.refusal;
-  }
-
   async #begin(columns: readonly number[]): Promise<void> {
     await this.#end();
-    await this.#beforeCopy?.(columns);
     this.#columns = columns;
-    const names = columns.map((column) => quoteIdentifier(this.#columnNames[column]!));
-    if (this.#leadingColumn !== undefined) names.unshift(quoteIdentifier(this.#leadingColumn));
+    const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
     this.#writer = copyFrom(
       this.#client,
-      inCallersPath(`COPY ${this.#relation} (${names.join(', ')}) FROM STDIN (FORMAT binary)`),
+      inCallersPath(
+        `COPY ${this.#relation} (${names.map(quoteIdentifier).join(', ')}) FROM STDIN (FORMAT binary)`,
+      ),
     );
     await this.#writer.write(header);
   }
@@ -142,7 +103,6 @@ export class CopySession implements RowOutput {
   /** COPY knows no rows without columns. */
   async #insertDefaults(columns: readonly number[], rowCount: number): Promise<void> {
     await this.#end();
-    await this.#beforeCopy?.(columns);
     this.#columns = columns;
     const { rowCount: taken } = await queryInCallersPath(
       this.#client,
@@ -160,15 +120,6 @@ export class CopySession implements RowOutput {
     this.#writer = undefined;
     this.rowsBefore += this.#rowsOfWriter;
     this.#rowsOfWriter = 0;
-  }
-
-  async #keep(columns: readonly number[], rows: Buffer): Promise<void> {
-    if (!this.#tee) return;
-    const start = this.#tee.size;
-    await this.#tee.write(rows);
-    const last = this.#kept.at(-1);
-    if (last?.columns === columns) last.end = this.#tee.size;
-    else this.#kept.push({ columns, start, end: this.#tee.size });
   }
 
   async #refuse(error: unknown): Promise<void> {

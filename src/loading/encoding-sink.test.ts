@@ -54,7 +54,6 @@ async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<Han
         bytes.fill(0xee);
       },
     },
-    sendsRowNumbers: false,
     maxRows: 1000,
     onTooManyRows: () => assert.fail(),
   });

@@ -72,8 +72,8 @@ export interface EncodingOptions {
   locate: LocateCell;
   problems: Problems;
   output: RowOutput;
-  /** Every row begins with its number, as an `integer`. */
-  sendsRowNumbers: boolean;
+  /** Given: every row begins with two `integer` fields, its data row number and the number of its set of columns. */
+  numberOfSet?: ((columns: readonly number[]) => number) | undefined;
   maxRows: number;
   /** Nobody said that a column is text. */
   typesAreInferred?: boolean;
@@ -103,7 +103,6 @@ export class EncodingSink implements CellSink {
   readonly #options: EncodingOptions;
   readonly #problems: Problems;
   readonly #losses: CellLosses;
-  readonly #sendsRowNumbers: boolean;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
   readonly #required: number[] = [];
@@ -149,7 +148,6 @@ export class EncodingSink implements CellSink {
     this.#options = options;
     this.#problems = options.problems;
     this.#losses = new CellLosses(targets.length);
-    this.#sendsRowNumbers = options.sendsRowNumbers;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
@@ -166,7 +164,7 @@ export class EncodingSink implements CellSink {
     this.#fieldStart = new Int32Array(targets.length);
     this.#fieldEnd = new Int32Array(targets.length);
     // Before the first row there is no order to follow: a shape without columns sends it through `#placeRow`.
-    this.#shape = new Shape([], targets.length, this.#required);
+    this.#shape = new Shape([], targets.length, this.#required, unnumbered);
     this.#out = this.#shape.out;
     this.#positionOf = this.#shape.positionOf;
   }
@@ -353,14 +351,16 @@ export class EncodingSink implements CellSink {
   }
 
   #beginTuple(out: CopyBuffer, shape: Shape): void {
-    out.ensure(10);
-    if (!this.#sendsRowNumbers) {
+    out.ensure(18);
+    if (shape.number === unnumbered) {
       out.int16(shape.columns.length);
       return;
     }
-    out.int16(shape.columns.length + 1);
+    out.int16(shape.columns.length + 2);
     out.int32(4);
     out.int32(this.#row);
+    out.int32(4);
+    out.int32(shape.number);
   }
 
   #countRow(): void {
@@ -520,24 +520,31 @@ export class EncodingSink implements CellSink {
     // COPY needs a column; a row without any takes one that can be filled, where there is one.
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
-    const shape = new Shape(columns, this.#seenIn.length, this.#required);
+    const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
+    const shape = new Shape(columns, this.#seenIn.length, this.#required, number);
     this.#shapes.unshift(shape);
     return shape;
   }
 }
+
+/** The number of a shape whose rows do not begin with numbers. */
+const unnumbered = -1;
 
 /** The columns of one COPY, in their order, and the encoded rows that wait for it. */
 class Shape {
   readonly columns: readonly number[];
   /** Per target: its position among the columns; -1: not among them. */
   readonly positionOf: Int32Array;
+  /** What `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
+  readonly number: number;
   /** Required columns that are not among them: every row of this order lacks them. */
   readonly unseenRequired: readonly number[];
   readonly out = new CopyBuffer(initialShapeBytes);
   rowNumbers = new RowNumbers();
 
-  constructor(columns: readonly number[], targetCount: number, required: readonly number[]) {
+  constructor(columns: readonly number[], targetCount: number, required: readonly number[], number: number) {
     this.columns = columns;
+    this.number = number;
     this.positionOf = new Int32Array(targetCount).fill(-1);
     columns.forEach((target, position) => {
       this.positionOf[target] = position;

@@ -1,5 +1,5 @@
 /**
- * A table that stands and is the definition: rows are added to it, or it is emptied first.
+ * An existing table, which is the definition: rows are added to it, or it is emptied first.
  */
 import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
@@ -11,9 +11,8 @@ import type { LoadColumn } from '../tables/load-column.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
 import type { InferredColumn } from './infer-types.ts';
 import type { LoadTarget } from './load-target.ts';
-import type { Problems } from './problems.ts';
+import type { ConflictKey } from './staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from './staged/row-rules.ts';
-import type { ConflictKey } from './staged/staging-table.ts';
 
 export interface ExistingTable {
   schema: string;
@@ -27,7 +26,6 @@ export interface ExistingTable {
 export async function openExistingTable(
   client: ClientBase,
   { schema, name, truncate, addColumns }: ExistingTable,
-  problems: Problems,
 ): Promise<LoadTarget> {
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
@@ -55,17 +53,13 @@ export async function openExistingTable(
     columns: changesRows ? columns.map(leaveNotNullToPostgres) : columns,
     added: added.map((column) => column.name),
     isBare: false,
-    keepRows: rules.length > 0 || hasRowTriggers,
+    mayRefuseRows: rules.length > 0 || hasRowTriggers,
     changesRows,
     hasRules,
     takesNoCopy: hasRowSecurity,
     keys: keysOf(rules),
-    finish: async (rows) => {
-      const existing = { quoted: relation, schema, name };
-      if (rows.refusal) await rows.explain(rows.refusal, existing, async () => rules);
-      problems.throwIfAny();
-      return [];
-    },
+    warnings: [],
+    readRules: async () => rules,
   };
 }
 

@@ -12,8 +12,8 @@ export interface LoadInput extends RowSource {
   readonly definition: unknown;
 
   /**
-   * Pushes every row into the sink and keeps them, so that `read` can be called after it. Without this, `read` can be
-   * called once.
+   * Pushes every row into the sink and keeps them, so that they can be read again. Without this, `read` can be called
+   * once.
    */
   readAndKeep(sink: CellSink, signal: AbortSignal): Promise<void>;
 

@@ -2,20 +2,21 @@ import type { TransactionEdges } from '../postgres/transaction.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
-import type { LoadedRows } from './load-rows.ts';
-import type { ConflictKey } from './staged/staging-table.ts';
+import type { LoadedRows } from './loaded-rows.ts';
+import type { ConflictKey } from './staged/conflict-rule.ts';
+import type { RowRule } from './staged/row-rules.ts';
 
 /** A relation that rows are loaded into, within the transaction that made or opened it. */
 export interface LoadTarget {
   /** Quoted. */
   relation: string;
   columns: LoadColumn[];
-  /** Names of columns that it did not have before. */
+  /** Names of columns that the table did not have before. */
   added: string[];
-  /** It is empty, and its keys come after the rows. */
+  /** The table is empty, and its keys come after the rows. */
   isBare: boolean;
-  /** A row may break a rule while it is copied. */
-  keepRows: boolean;
+  /** The table has rules by which PostgreSQL may refuse a row: the rows must be kept, to find out which ones and why. */
+  mayRefuseRows: boolean;
   /** The table has triggers that may change rows before they are stored. */
   changesRows: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
@@ -24,13 +25,16 @@ export interface LoadTarget {
   takesNoCopy: boolean;
   /** The primary key, then each unique constraint. */
   keys: ConflictKey[];
+  /** What a person should know of the table. */
+  warnings: SourceWarning[];
+  /** Reads every rule that a row may break. */
+  readRules: () => Promise<RowRule[]>;
   /**
-   * What is to be done after the rows.
+   * Does what comes after the rows. Only for a new table.
    *
-   * @returns what the caller should know of it
-   * @throws AppError `invalid-data` with all problems of the upload; `dependent-objects`
+   * @throws AppError `invalid-data` with all problems of the upload; `write-conflict`
    */
-  finish: (rows: LoadedRows) => Promise<SourceWarning[]>;
+  finish?: (rows: LoadedRows) => Promise<void>;
   /**
    * Ends the transaction. Only for a target that has something to do together with the commit.
    *

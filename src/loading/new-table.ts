@@ -18,8 +18,9 @@ import type { PreparedTable, StandingObject } from '../tables/prepared-table.ts'
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
+import type { Equality } from './staged/equality.ts';
+import { explainRefusedKeys } from './staged/explain-refusal.ts';
 import { type RowRule, readRowRules } from './staged/row-rules.ts';
-import type { Equality } from './staged/staging-table.ts';
 
 export interface NewTableOptions {
   /** An existing table does not stop this: the new one is built aside and takes its place at the end. */
@@ -55,7 +56,7 @@ export async function openNewTable(
     columns,
     added: [],
     isBare: true,
-    keepRows: columns.some(isDomain),
+    mayRefuseRows: columns.some(isDomain),
     changesRows: false,
     hasRules: false,
     takesNoCopy: false,
@@ -64,22 +65,22 @@ export async function openNewTable(
       equals: equalitiesOf(key.columns, columns),
       nullsNotDistinct: false,
     })),
+    warnings: table.warnings,
+    readRules: async () => [
+      ...(await readRowRules(client, schema, naming.name)),
+      ...(await rulesOf(client, table, columns)),
+    ],
     finish: async (rows) => {
-      if (rows.refusal) {
-        await rows.explain(rows.refusal, undefined, async () => [
-          ...(await readRowRules(client, schema, naming.name)),
-          ...(await rulesOf(client, table, columns)),
-        ]);
-      } else {
-        const refusal = await addKeys(client, table, naming);
-        if (refusal) await rows.explain(refusal, undefined, () => rulesOf(client, table, columns));
+      const refusal = await addKeys(client, table, naming);
+      if (refusal) {
+        const rules = await rulesOf(client, table, columns);
+        await explainRefusedKeys(client, refusal, rows.sent, rules, rows.places, problems);
       }
       problems.throwIfAny();
       for (const { name: column, identity } of table.columns) {
         if (identity === 'none' || rows.places.sourceColumn(column) < 0) continue;
         await client.query(continueNumbering(relation, column));
       }
-      return [];
     },
   };
   if (!replaces) return target;

@@ -142,7 +142,7 @@ function hiddenTable(schema: string, name: string): AppError {
 export function tableExists(
   schema: string,
   name: string,
-  standing: StandingObject,
+  standing: Pick<StandingObject, 'kind'>,
   remedies: string,
 ): AppError {
   const what = `${kinds[standing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;

@@ -52,6 +52,7 @@ export function jsonInput(
   };
 
   const readAndKeep = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
+    if (kept) return kept.read(sink, signal);
     await readOn(sink, signal, (chunk) => spool.write(chunk));
     kept = jsonSource(spool, limits, isLines, locate);
   };

@@ -1,66 +1,43 @@
 /**
  * The error of a column's default, as a problem that names the column. PostgreSQL's error names the row at best.
  */
-import type { ClientBase } from 'pg';
-import { DatabaseError } from 'pg';
+import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
 import { enterCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import type { RowPlaces } from './find-violations.ts';
-
-export interface FailedLoad {
-  /** Quoted; the table that the rows go into. */
-  relation: string;
-  columns: LoadColumn[];
-  /** The columns that every row brings, as indexes. */
-  brought: readonly number[];
-  error: Error;
-}
 
 /**
- * Returns the problem if a default raises the same error on its own; undefined: no default does.
- *
- * @param findRow finds the data row that needed the default of the column with this index
- */
-export async function failingDefault(
-  client: ClientBase,
-  { relation, columns, brought, error }: FailedLoad,
-  places: RowPlaces,
-  findRow: (column: number) => Promise<number | undefined> | number | undefined,
-): Promise<Problem | undefined> {
-  if (!(error instanceof DatabaseError)) return undefined;
-  const candidates = columns.filter((column, index) => column.default !== 'none' && !brought.includes(index));
-  if (candidates.length === 0) return undefined;
-  const failing = await findFailingDefault(client, relation, candidates, error);
-  if (failing === undefined) return undefined;
-  const { name } = failing;
-  const row = await findRow(columns.indexOf(failing));
-  const place = row === undefined ? {} : { ...places.locate(row, places.sourceColumn(name), name), row };
-  const detail = `the column's default cannot be evaluated: ${error.message}; send a value`;
-  return { ...place, column: name, code: 'failing-default', detail };
-}
-
-/**
- * Finds the column whose default raises the error, by evaluating the defaults one at a time: PostgreSQL's error does not name
- * it. The transaction must not be failed, and is not afterwards. Numbers taken from sequences meanwhile are not given back.
+ * Finds the column whose default raises the error, by evaluating the defaults one at a time. The transaction must not have
+ * failed, and has not failed afterwards. Numbers taken from sequences meanwhile are not given back.
  *
  * @param relation quoted
- * @param columns columns with a default
+ * @param brought the columns that the refused row brought, as indexes
+ * @returns the index of the column; undefined: no default raises the error on its own
  */
-async function findFailingDefault(
+export async function findFailingDefault(
   client: ClientBase,
   relation: string,
   columns: LoadColumn[],
-  error: DatabaseError,
-): Promise<LoadColumn | undefined> {
-  const ids = columns.map(({ id }) => id);
+  brought: readonly number[],
+  error: Error,
+): Promise<number | undefined> {
+  if (!(error instanceof DatabaseError)) return undefined;
+  const candidates = columns.filter((column, index) => column.default !== 'none' && !brought.includes(index));
+  if (candidates.length === 0) return undefined;
+  const ids = candidates.map(({ id }) => id);
   const { rows } = await client.query<{ id: number; query: string }>(defaultQueries, [relation, ids]);
   for (const { id, query } of rows) {
     // The condition is evaluated first: functions in the default then run in the path that they expect.
     const inPath = `${query} WHERE (SELECT ${enterCallersPath}) IS NOT NULL`;
-    if ((await sqlstateOf(client, inPath)) === error.code) return columns.find((column) => column.id === id);
+    if ((await sqlstateOf(client, inPath)) === error.code) return columns.findIndex((one) => one.id === id);
   }
   return undefined;
+}
+
+/** @param place of the cell that the row does not have */
+export function failingDefault(column: LoadColumn, error: Error, place: Partial<Problem>): Problem {
+  const detail = `the column's default cannot be evaluated: ${error.message}; send a value`;
+  return { ...place, column: column.name, code: 'failing-default', detail };
 }
 
 async function sqlstateOf(client: ClientBase, query: string): Promise<string | undefined> {

@@ -1,67 +1,64 @@
 /**
- * Which rows in the staging table break a rule of the table that they are for: those that the rows themselves tell, since what
- * PostgreSQL computes, its defaults and triggers come only on the way.
+ * Finds the staged rows that break a rule of the table that they are for, as far as the rows themselves decide it: defaults,
+ * generated columns and triggers come only on the way into the table.
  */
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { type Condition, conditionOf } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
-import { findViolations, type RowPlaces } from './find-violations.ts';
-import { type MoveOptions, type Shapes, stagedNames, tryRows } from './move-rows.ts';
+import { findViolations } from './find-violations.ts';
 import { columnsRead, type RowRule } from './row-rules.ts';
-import { analyzeStagingTable, indexRows } from './staging-table.ts';
-import type { SentRows, Violation } from './violation-queries.ts';
-
-export interface StagedLoad extends MoveOptions {
-  /** The table has triggers that may change rows before they are stored. */
-  changesRows: boolean;
-  /** Rows in the staging table have the numbers of their data rows; otherwise they are numbered as they were copied, from 1. */
-  hasDataRowNumbers: boolean;
-}
+import type { StagedLoad } from './staged-load.ts';
+import { analyzeStagingTable, indexStagingTable } from './staging-table.ts';
+import { indexSurplusTable } from './surplus-rows.ts';
+import { tryRows } from './try-rows.ts';
+import type { Violation } from './violation-problems.ts';
+import type { SentRows } from './violation-queries.ts';
 
 /**
- * Adds them to the problems.
+ * Adds these rows to the problems.
  *
+ * @param sent the staged rows
  * @returns as `findViolations`
  */
 export async function findInStaged(
   client: ClientBase,
+  load: StagedLoad,
   sent: SentRows,
   rules: RowRule[],
-  places: RowPlaces,
   problems: Problems,
-  load: StagedLoad,
-  shapes: Shapes,
 ): Promise<string[]> {
-  const told = rules.filter((rule) => isToldBySent(rule, load, places, shapes));
-  const readNames = told.flatMap((rule) => [
-    ...columnsRead(rule),
-    ...(rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : []),
-  ]);
-  await client.query(analyzeStagingTable(stagedNames(readNames, load.columns)));
-  const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load, shapes) };
+  const judged = rules.filter((rule) => isDecidedByRows(rule, load));
+  const read = judged.flatMap((rule) => [...columnsRead(rule), ...ownReferencedColumns(rule)]);
+  await client.query(analyzeStagingTable(stagedNames(read, load)));
+  const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load) };
   const isReal = load.changesRows
-    ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load, shapes, places)
+    ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load)
     : undefined;
-  if (isReal) await queryInCallersPath(client, indexRows(load.conflict !== undefined).text);
-  const unread = await findViolations(client, staged, told, places, problems, isReal);
-  return [...unread, ...rules.filter((rule) => !told.includes(rule)).map((rule) => rule.name)];
+  if (isReal) {
+    await queryInCallersPath(client, indexStagingTable.text);
+    if (load.conflict) await queryInCallersPath(client, indexSurplusTable.text);
+  }
+  const unjudged = await findViolations(client, staged, judged, load.places, problems, isReal);
+  return [...unjudged, ...rules.filter((rule) => !judged.includes(rule)).map((rule) => rule.name)];
 }
 
-/** Whether PostgreSQL refuses the row, which a trigger may have fixed. */
+/** Returns those of the names that the staging table has: a rule may read columns that no row brings. */
+function stagedNames(names: readonly string[], { columns }: StagedLoad): string[] {
+  return names.filter((name) => columns.some((column) => column.name === name));
+}
+
+/** Returns whether PostgreSQL refuses the row, which a trigger may have fixed. */
 async function isRefused(
   client: ClientBase,
   rule: RowRule,
-  { ordinal, other }: Violation,
+  { row, otherRow }: Violation,
   load: StagedLoad,
-  shapes: Shapes,
-  { rowNumbers }: RowPlaces,
 ): Promise<boolean> {
-  const ordinals = other === null ? [ordinal] : [other, ordinal];
-  const numbers = ordinals.map((one) => (load.hasDataRowNumbers ? rowNumbers.rowOf(one) : one + 1));
-  if (numbers.includes(undefined)) return true;
-  const refusal = await tryRows(client, load, shapes, numbers as number[]);
-  return refusal !== undefined && conditionOf(refusal) === refusals[rule.kind];
+  const rows = otherRow === null ? [row] : [otherRow, row];
+  const known = rows.filter((one) => one !== undefined);
+  const error = await tryRows(client, load, known);
+  return error !== undefined && conditionOf(error) === refusals[rule.kind];
 }
 
 /** How PostgreSQL refuses a row that breaks such a rule. */
@@ -72,24 +69,30 @@ const refusals: Partial<Record<RowRule['kind'], Condition>> = {
   check: 'check_violation',
 };
 
-/** Whether rows in the staging table say what a rule asks: those lack what PostgreSQL computes, and what triggers fill in. */
-function isToldBySent(rule: RowRule, load: StagedLoad, { sourceColumn }: RowPlaces, shapes: Shapes): boolean {
-  // What rows refer to may be numbers that PostgreSQL is to give.
-  const referenced = rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
-  if (shapesWithout(referenced, load, shapes).length > 0) return false;
+/** Returns whether the staged rows have every value that the rule reads. */
+function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
+  // Rows may refer to numbers that PostgreSQL will generate.
+  const referenced = ownReferencedColumns(rule);
+  if (shapesWithout(referenced, load).length > 0) return false;
   return [...columnsRead(rule), ...referenced].every((name) => {
     const isGenerated = load.columns.some((column) => column.name === name && column.isGenerated);
-    return !isGenerated && !(load.changesRows && sourceColumn(name) < 0);
+    const mayTriggerFill = load.changesRows && load.places.sourceColumn(name) < 0;
+    return !isGenerated && !mayTriggerFill;
   });
 }
 
-/** The numbers of the shapes without a value for one of the columns, where it is not NULL. */
-function shapesWithout(names: string[], { columns, conflict }: StagedLoad, shapes: Shapes): number[] {
-  return [...shapes.all.keys()].filter((number) => {
-    const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(number);
+/** Returns the columns of the table itself that a foreign key refers to. */
+function ownReferencedColumns(rule: RowRule): string[] {
+  return rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
+}
+
+/** Returns the shapes whose rows get a value of one of the columns, if it is not NULL, from PostgreSQL. */
+function shapesWithout(names: string[], { columns, conflict, shapes }: StagedLoad): number[] {
+  return [...shapes.all.keys()].filter((shape) => {
+    const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(shape);
     return columns.some(
       ({ name, default: value }, place) =>
-        names.includes(name) && (value !== 'none' || mayUpdate) && !shapes.all[number]!.includes(place),
+        names.includes(name) && (value !== 'none' || mayUpdate) && !shapes.all[shape]!.includes(place),
     );
   });
 }

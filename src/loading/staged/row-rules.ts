@@ -1,9 +1,7 @@
-/**
- * What a table demands of its rows, beyond types and NOT NULL, in the form in which violations can be looked for.
- */
+/** The rules of a table for its rows, beyond types and NOT NULL, in a form in which violations can be searched for. */
 import type { ClientBase } from 'pg';
 import { quoteQualified } from '../../postgres/sql.ts';
-import type { Equality } from './staging-table.ts';
+import type { Equality } from './equality.ts';
 
 export interface UniqueRule {
   kind: 'unique';
@@ -37,7 +35,7 @@ export interface ForeignKeyRule {
   equals?: Equality[];
 }
 
-/** Of a foreign key with MATCH FULL: no row may have NULL in some of the columns only. */
+/** A foreign key with MATCH FULL: no row may have NULL in some of the columns only. */
 export interface HalfReferenceRule {
   kind: 'half reference';
   name: string;
@@ -53,7 +51,7 @@ export interface CheckRule {
   isDomain: boolean;
 }
 
-/** Of a column that is staged as text: its values must be valid input of the type. */
+/** The values of a column that is staged as text must be valid input of its type. */
 export interface InputRule {
   kind: 'input';
   /** None. */
@@ -69,12 +67,15 @@ export interface InputRule {
 
 export type RowRule = UniqueRule | ForeignKeyRule | HalfReferenceRule | CheckRule | InputRule;
 
-/** The columns that decide whether a row breaks the rule. */
+/** Returns the columns that decide whether a row breaks the rule. */
 export function columnsRead(rule: RowRule): string[] {
   return rule.kind === 'unique' ? [...rule.columns, ...(rule.predicateColumns ?? [])] : rule.columns;
 }
 
-/** In the order in which they were made: the rules of a table that stands, unique indexes (keys among them), foreign keys, checks and its domains' checks. */
+/**
+ * Reads the rules of an existing table in the order in which they were made: unique indexes (keys among them), foreign keys,
+ * checks and the checks of domains.
+ */
 export async function readRowRules(client: ClientBase, schema: string, name: string): Promise<RowRule[]> {
   const { rows } = await client.query<{ rule: RowRule }>(rowRules, [quoteQualified(schema, name)]);
   return rows.map((row) => row.rule);

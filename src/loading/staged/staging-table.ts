@@ -1,8 +1,6 @@
 /**
- * A temporary table that holds an upload's rows on their way into a table, or after they were refused there.
- *
- * The order of its `ctid` is the order in which the rows came through COPY. Rows that name the same columns have the
- * same *shape*, a number, and come through one COPY: so each has the number of its data row, too.
+ * The staging table: a temporary table that holds the rows of an upload on their way into a table, or after PostgreSQL refused
+ * them there. Each row has the number of its data row and of its shape (shapes.ts).
  *
  * The statements here work on tables of callers, so they run in the callers' search path and qualify all names in them
  * (search-path.ts).
@@ -11,135 +9,53 @@ import { randomBytes } from 'node:crypto';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { readAsType } from '../../tables/read-as-type.ts';
+import { isStagedAsText } from '../target-columns.ts';
 
 /** Quoted. It lives in the transaction and is dropped with its end. */
 export const stagingTable = 'pg_temp."tablewright rows"';
-const updateCounter = 'pg_temp."tablewright updates"';
-export const surplusTable = 'pg_temp."tablewright surplus rows"';
-/** The data row that is being moved: its number is written outside the transaction, so it can be read after a refusal. */
-const progress = 'pg_temp."tablewright progress"';
 
 // A table may have columns of any name. The random part makes these names different from all of them.
 export const unlike = randomBytes(8).toString('hex');
-export const shapeColumn = quoteIdentifier(`tablewright shape ${unlike}`);
-/** The data row's number: an `integer`, for every COPY to bring first; where none does, rows are counted from 1. */
-export const rowNumberColumn = `tablewright row ${unlike}`;
-const rowNumber = quoteIdentifier(rowNumberColumn);
+const rowNumberColumn = `tablewright row ${unlike}`;
+const shapeNumberColumn = `tablewright shape ${unlike}`;
+/** Quoted: the number of the data row, an `integer`. */
+export const rowNumber = quoteIdentifier(rowNumberColumn);
+/** Quoted: the number of the shape, an `integer`. */
+export const shapeNumber = quoteIdentifier(shapeNumberColumn);
+/** The fields that every staged row begins with. */
+export const leadingColumns = [rowNumberColumn, shapeNumberColumn];
 
-/** PostgreSQL's limit of 1,600 (appendix K), less those of the staging table itself. */
-export const maxStagedColumns = 1598;
-
-/** What happens to a row whose key another row has already. */
-export interface ConflictRule {
-  action: 'skip' | 'update';
-  /** The first key of the table of which the data brings every column. */
-  key: ConflictKey;
-  /**
-   * The shapes whose rows bring every column of the key. Only these rows take part: a key that PostgreSQL generates says
-   * nothing about which row is meant.
-   */
-  shapes: readonly number[];
-}
-
-export interface ConflictKey {
-  columns: string[];
-  /** See `equal`. */
-  equals?: Equality[] | undefined;
-  /** NULL is a value like others (NULLS NOT DISTINCT). */
-  nullsNotDistinct: boolean;
-}
-
-/** How two values of a key are compared. */
-export interface Equality {
-  /** Qualified. */
-  operator: string;
-  /**
-   * What the type of each side is over, if it is a domain. A value of a domain over an enum and one of the enum itself are no
-   * operands of the same operator.
-   */
-  leftBase?: string | null;
-  rightBase?: string | null;
-}
+/** PostgreSQL's limit of 1,600 (appendix K), less the leading columns. */
+export const maxStagedColumns = 1600 - leadingColumns.length;
 
 /**
- * The condition that two columns are equal as the table's own index or reference compares them. PostgreSQL serves it from an index
- * over a domain, too.
- *
- * @param equals how the key's columns are compared; left out: by the operators of `pg_catalog`
- */
-export function equal(left: string, right: string, equals: Equality[] | undefined, index: number): string {
-  const { operator, leftBase, rightBase } = equals?.[index] ?? { operator: 'OPERATOR(pg_catalog.=)' };
-  return `${cast(left, leftBase)} ${operator} ${cast(right, rightBase)}`;
-}
-
-function cast(value: string, type: string | null | undefined): string {
-  return type ? `${value}::${type}` : value;
-}
-
-/**
- * A function of another role may have left objects with the names of this file in the session, which the service cannot use or
+ * A function of another role may have left objects with the names of this room in the session, which the service cannot use or
  * drop. `DISCARD TEMP` drops them, whoever owns them.
- *
- * @param isText the columns that are staged as text, for their type has no binary encoder
  */
-export function createStagingTable(
-  columns: LoadColumn[],
-  isText: (column: LoadColumn) => boolean,
-): Statement {
+export function createStagingTable(columns: LoadColumn[]): Statement {
   const definitions = columns.map((column) => {
     // A domain's checks must not stop the staging: which rows fail them is found out afterwards.
     const stored = column.type.base ?? column.type;
-    const type = isText(column) ? 'pg_catalog.text' : (stored.sqlName ?? stored.name);
-    return `${quoteIdentifier(column.name)} ${type}${isText(column) ? '' : collation(column)}`;
+    const type = isStagedAsText(column) ? 'pg_catalog.text' : (stored.sqlName ?? stored.name);
+    return `${quoteIdentifier(column.name)} ${type}${isStagedAsText(column) ? '' : collation(column)}`;
   });
+  const leading = [rowNumber, shapeNumber].map((name) => `${name} integer NOT NULL`);
   return {
     text: `DISCARD TEMP;
-CREATE TEMPORARY TABLE ${stagingTable} (${rowNumber} integer GENERATED BY DEFAULT AS IDENTITY, ${shapeColumn} integer, ${definitions.join(', ')}) ON COMMIT DROP;
-CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeColumn}`,
+CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`,
   };
 }
 
-/** What is the same value to the table must be so among the rows that are sent. */
+/** Values that are equal in the table must be equal in the staging table, too. */
 function collation(column: LoadColumn): string {
   return column.collation === undefined ? '' : ` COLLATE ${column.collation}`;
 }
 
-/** The rows that the next COPY brings get this shape. */
-export function beginShape(shape: number): Statement {
-  return { text: `ALTER TABLE ${stagingTable} ALTER COLUMN ${shapeColumn} SET DEFAULT ${shape}` };
-}
-
-/**
- * Sets the rows apart that another row of the same upload goes before: the first of a key stays with `skip`, the last
- * with `update`. Rows with NULL in the key never conflict, unless NULLs are not distinct in it.
- *
- * @param staged the staging table, or `typedStagingTable`: equal is what the types of the columns hold to be equal
- */
-export function findSurplusRows(staged: string, { action, key, shapes }: ConflictRule): Statement {
-  const columns = key.columns.map(quoteIdentifier);
-  const isBrought = isOneOf('s', shapes);
-  const present = key.nullsNotDistinct
-    ? isBrought
-    : [isBrought, ...columns.map((column) => `${column} IS NOT NULL`)].join(' AND ');
-  const order = action === 'skip' ? 'ASC' : 'DESC';
-  return {
-    text: `CREATE TEMPORARY TABLE ${surplusTable} ON COMMIT DROP AS SELECT row_id FROM (
-SELECT ctid AS row_id, pg_catalog.row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${rowNumber} ${order}) AS place
-FROM ${staged} s WHERE ${present}) placed WHERE place OPERATOR(pg_catalog.>) 1`,
-  };
-}
-
-/** Makes looking for single rows cheap, where many are looked for one by one. @param hasSurplus `findSurplusRows` was run */
-export function indexRows(hasSurplus: boolean): Statement {
-  const ofSurplus = hasSurplus ? `; CREATE INDEX ON ${surplusTable} (row_id)` : '';
-  return { text: `CREATE INDEX ON ${stagingTable} (${rowNumber})${ofSurplus}` };
-}
-
-/** A condition on rows of the staging table: they have one of the shapes. */
-export function isOneOf(alias: string, shapes: readonly number[]): string {
+/** Returns a condition: the row of the staging table has one of the shapes. */
+export function hasShape(alias: string, shapes: readonly number[]): string {
   return shapes.length === 0
     ? 'false'
-    : `${alias}.${shapeColumn} OPERATOR(pg_catalog.=) ANY (ARRAY[${shapes.join(', ')}])`;
+    : `${alias}.${shapeNumber} OPERATOR(pg_catalog.=) ANY (ARRAY[${shapes.join(', ')}])`;
 }
 
 /**
@@ -150,42 +66,35 @@ export function isOneOf(alias: string, shapes: readonly number[]): string {
  */
 export function analyzeStagingTable(columns: readonly string[]): Statement {
   const names = [...new Set(columns)].map((name) => `, ${quoteIdentifier(name)}`).join('');
-  return { text: `ANALYZE ${stagingTable} (${shapeColumn}, ${rowNumber}${names})` };
+  return { text: `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})` };
 }
 
-/** The same for the rows that `findSurplusRows` set apart. */
-export const analyzeSurplusTable: Statement = { text: `ANALYZE ${surplusTable}` };
-
-/** How many rows `findSurplusRows` set apart. */
-export const countSurplusRows: Statement = { text: `SELECT pg_catalog.count(*)::int FROM ${surplusTable}` };
-
-/** The data row that was being moved when PostgreSQL refused it; null: none was. */
-export const readProgress: Statement = {
-  text: `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`,
+/** Makes the rows of one shape, and single rows, cheap to find. */
+export const indexStagingTable: Statement = {
+  text: `CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber}); CREATE INDEX ON ${stagingTable} (${rowNumber})`,
 };
 
-/** The highest data row's number. */
+/** One row `count`: the highest data row number. */
 export const lastRowNumber: Statement = {
   text: `SELECT coalesce(pg_catalog.max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
 };
 
-/** Waits until no other upload that met a deadlock moves rows into the table. The lock lasts until the transaction ends or goes back. @param relation quoted */
-export function takeTurn(relation: string): Statement {
-  return {
-    text: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7447))',
-    values: [relation],
-  };
+/** One row `shape`, or none. */
+export function shapeOfRow(row: number): Statement {
+  const text = `SELECT ${shapeNumber} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
+  return { text, values: [row] };
 }
 
-export function shapeOfRow(number: number): Statement {
-  const text = `SELECT ${shapeColumn} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
-  return { text, values: [number] };
+/** One row `row`: the lowest data row number among the rows of the shapes. */
+export function firstRowOf(shapes: number[]): Statement {
+  const text = `SELECT pg_catalog.min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeNumber} = ANY ($1)`;
+  return { text, values: [shapes] };
 }
 
-/** How many rows have none of the shapes or NULL in one of the columns, and the lowest of their data rows' numbers. */
+/** How many rows have none of the shapes or NULL in one of the columns, and the lowest of their data row numbers. */
 export function countRowsWithout(shapes: readonly number[], columns: string[]): Statement {
   const isWithout = [
-    `NOT ${isOneOf('s', shapes)}`,
+    `NOT ${hasShape('s', shapes)}`,
     ...columns.map((name) => `${quoteIdentifier(name)} IS NULL`),
   ];
   return {
@@ -193,27 +102,7 @@ export function countRowsWithout(shapes: readonly number[], columns: string[]): 
   };
 }
 
-/** The lowest data row's number among the rows of the shapes. */
-export function firstRowNumber(shapes: number[]): Statement {
-  const text = `SELECT pg_catalog.min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeColumn} = ANY ($1)`;
-  return { text, values: [shapes] };
-}
-
-/**
- * Counts rows that `mergeShape` updates: of the rows that an INSERT with ON CONFLICT tells of, nothing says which ones
- * were there before that every version and a partitioned table know. It is dropped with the staging table.
- */
-export const createUpdateCounter: Statement = {
-  text: `CREATE TEMPORARY SEQUENCE ${updateCounter} OWNED BY ${stagingTable}.${shapeColumn}`,
-};
-
-export const resetUpdateCounter: Statement = { text: `ALTER SEQUENCE ${updateCounter} RESTART` };
-
-export const countUpdatedRows: Statement = {
-  text: `SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`,
-};
-
-/** Tells whether text is valid input of a type; came with PostgreSQL 16. */
+/** Returns whether text is valid input of a type; came with PostgreSQL 16. */
 export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
 /** The same by trying, for PostgreSQL 15: many times slower. */
 export const ownInputCheck = 'pg_temp."tablewright input is valid"';
@@ -233,186 +122,28 @@ EXCEPTION WHEN OTHERS THEN
 END $$`,
 };
 
+/** Returns the value of a column in a row of the staging table, in the type of the table. */
+export function stagedValue(alias: string, column: LoadColumn): string {
+  const value = `${alias}.${quoteIdentifier(column.name)}`;
+  return isStagedAsText(column) ? readAsType(value, column) : value;
+}
+
 /**
- * The staging table as a relation whose columns all have their own types.
+ * Returns the staging table as a relation whose columns all have their own types.
  *
- * @param inputCheck the function by which text that is no valid input of its type becomes NULL; undefined: it fails the query
+ * @param inputCheck the function by which text that is no valid input of its type becomes NULL; undefined: such text fails the
+ *   query
  */
-export function typedStagingTable(
-  columns: LoadColumn[],
-  isText: (column: LoadColumn) => boolean,
-  inputCheck: string | undefined,
-): string {
-  if (!columns.some(isText)) return stagingTable;
+export function typedStagingTable(columns: LoadColumn[], inputCheck: string | undefined): string {
+  if (!columns.some(isStagedAsText)) return stagingTable;
   const list = columns.map((column) => {
     const name = quoteIdentifier(column.name);
-    if (!isText(column)) return name;
+    if (!isStagedAsText(column)) return name;
     const type = column.type.sqlName ?? column.type.name;
     const value = `${readAsType(name, column)}${collation(column)}`;
     return inputCheck === undefined
       ? `${value} AS ${name}`
       : `CASE WHEN ${inputCheck}(${name}, ${quoteLiteral(type)}) THEN ${value} END AS ${name}`;
   });
-  return `(SELECT ctid, ${rowNumber}, ${shapeColumn}, ${list.join(', ')} FROM ${stagingTable})`;
-}
-
-/**
- * Moves the rows of one shape from the staging table into a table; the rows affected are those inserted or updated.
- *
- * @param relation quoted
- * @param columns those of the table that the rows of the shape have
- * @param conflict undefined: the rows neither update nor yield to others
- * @param hasKey false: the table is empty and its key comes later
- * @param range only the data rows with numbers from `from` (included) to `to` (excluded)
- */
-export function mergeShape(
-  relation: string,
-  columns: LoadColumn[],
-  shape: number,
-  conflict: ConflictRule | undefined,
-  hasKey: boolean,
-  tableColumns: LoadColumn[],
-  isText: (column: LoadColumn) => boolean,
-  range?: { from: number; to: number },
-): Statement {
-  const names = columns.map((column) => quoteIdentifier(column.name));
-  const read = (column: LoadColumn) => stagedValue(column, isText);
-  const isKept = conflict ? ` AND NOT ${isSurplus('s')}` : '';
-  const isInRange = range
-    ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
-    : '';
-  const meetsOthers = conflict !== undefined && hasKey;
-  // Uploads that lock rows in the order of the key wait for each other, and never in a circle.
-  const keyColumns = meetsOthers ? staged(conflict.key, columns) : [];
-  const order = [...keyColumns.map(read), `s.${rowNumber}`].join(', ');
-  // OFFSET keeps PostgreSQL from merging the two queries: the condition must see the rows one by one, in their order.
-  return {
-    text: `INSERT INTO ${relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE
-SELECT ${columns.map(read).join(', ')} FROM (
-SELECT * FROM ${stagingTable} s WHERE s.${shapeColumn} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order} OFFSET 0) s
-WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${meetsOthers ? onConflict(conflict, columns, tableColumns) : ''}`,
-  };
-}
-
-function stagedValue(column: LoadColumn, isText: (column: LoadColumn) => boolean): string {
-  const value = `s.${quoteIdentifier(column.name)}`;
-  return isText(column) ? readAsType(value, column) : value;
-}
-
-/**
- * Locks the rows that the staged rows will update, in the order of the key. Without it two uploads that each move several
- * shapes could hold a row that the other one needs next. Rows with NULL in the key are left out.
- *
- * @param relation quoted
- * @param stagedRelation the staging table, or `typedStagingTable`
- */
-export function lockExistingRows(
-  relation: string,
-  stagedRelation: string,
-  { key, shapes }: ConflictRule,
-): Statement {
-  return {
-    text: `SELECT pg_catalog.count(*)::int FROM (
-SELECT FROM ${relation} t JOIN ${stagedRelation} s ON ${sameKey(key)} WHERE ${isOneOf('s', shapes)}
-ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
-  };
-}
-
-/** Counts the staged rows whose key the table has. Rows that another row of the upload goes before are left out. */
-export function countExistingKeys(
-  relation: string,
-  stagedRelation: string,
-  { key, shapes }: ConflictRule,
-): Statement {
-  const kept = `${isOneOf('s', shapes)} AND NOT ${isSurplus('s')}`;
-  const names = key.columns.map(quoteIdentifier);
-  const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
-  const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
-  // No key is there twice among these rows.
-  const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${stagedRelation} s WHERE ${kept} AND ${hasNull('s')}
-INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
-  return {
-    text: `SELECT ((SELECT pg_catalog.count(*) FROM ${stagedRelation} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
-${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`,
-  };
-}
-
-/** A condition on a row of the staging table: `findSurplusRows` set it apart. */
-function isSurplus(alias: string): string {
-  return `EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id OPERATOR(pg_catalog.=) ${alias}.ctid)`;
-}
-
-/** Never true of NULL: PostgreSQL would have to compare each row with each. */
-function sameKey({ columns, equals }: ConflictKey): string {
-  const names = columns.map(quoteIdentifier);
-  return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
-}
-
-/**
- * The rows as they were moved into an empty table, with what PostgreSQL filled in, in the order of the staging table. Rows are
- * paired by what they brought, as INSERT puts a row that does not fit into the last page where there is room; only
- * among equal ones does the order in the table count.
- *
- * @param relation quoted
- * @param brought the columns that every row has
- * @param order the shapes in the order in which they were moved
- * @param hasSurplus `findSurplusRows` set rows apart, which have no values here
- */
-export function movedRows(
-  relation: string,
-  brought: LoadColumn[],
-  isText: (column: LoadColumn) => boolean,
-  order: readonly number[],
-  hasSurplus: boolean,
-): string {
-  const place = quoteIdentifier(`tablewright moved ${unlike}`);
-  const content = quoteIdentifier(`tablewright content ${unlike}`);
-  const stored = brought.map(({ name }) => `t.${quoteIdentifier(name)}`);
-  const isMoved = hasSurplus ? `NOT ${isSurplus('s')}` : 'true';
-  return `(SELECT s.row_id AS ctid, s.${shapeColumn}, t.* FROM (
-SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
-  ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeColumn}), s.${rowNumber}) AS place
-FROM (SELECT s.ctid AS row_id, s.${shapeColumn}, s.${rowNumber}, ${isMoved} AS is_moved,
-  ${contentOf(brought.map((column) => stagedValue(column, isText)))} AS content FROM ${stagingTable} s) s) s
-LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${contentOf(stored)} ORDER BY t.ctid) AS ${place},
-  ${contentOf(stored)} AS ${content}, t.* FROM ${relation} t) t ON s.is_moved AND t.${place} = s.place AND t.${content} = s.content)`;
-}
-
-function contentOf(values: string[]): string {
-  return `ROW(${values.join(', ')})::text`;
-}
-
-/** The key's columns that are staged, in the key's order: the same order for every upload. */
-function staged({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadColumn[] {
-  return key.flatMap((name) => columns.filter((column) => column.name === name));
-}
-
-/**
- * Several of `mergeShape` as one statement, at whose end alone references are checked: rows of one shape may refer to those
- * of another. One row `count`: the rows inserted or updated.
- */
-export function mergeTogether(merges: Statement[]): Statement {
-  const names = merges.map((_, index) => `merge_${index}`);
-  const parts = merges.map(({ text }, index) => `${names[index]} AS (${text} RETURNING 1)`);
-  const counts = names.map((name) => `(SELECT pg_catalog.count(*) FROM ${name})`);
-  return {
-    text: `WITH ${parts.join(',\n')} SELECT (${counts.join(' OPERATOR(pg_catalog.+) ')})::int AS count`,
-  };
-}
-
-function onConflict(
-  { action, key }: ConflictRule,
-  columns: LoadColumn[],
-  tableColumns: LoadColumn[],
-): string {
-  const target = `ON CONFLICT (${key.columns.map(quoteIdentifier).join(', ')})`;
-  const others = columns.filter(({ name }) => !key.columns.includes(name));
-  const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
-  if (assigned.length === 0) {
-    // Even a row of nothing but a key is an update: it counts, and triggers run. Some column keeps its value.
-    const kept = tableColumns.find(({ isGenerated, identity }) => !isGenerated && identity !== 'always');
-    if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
-  }
-  if (action === 'skip' || assigned.length === 0) return `${target} DO NOTHING`;
-  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') OPERATOR(pg_catalog.>) 0`;
+  return `(SELECT ${rowNumber}, ${shapeNumber}, ${list.join(', ')} FROM ${stagingTable})`;
 }

@@ -1,6 +1,5 @@
 /**
- * The queries that find the rows of a relation which break a rule. The relation was filled by COPY in this transaction,
- * so that the order of `ctid` is the order in which its rows were sent: that is what gives each its ordinal.
+ * The queries that find the rows of a relation which break a rule.
  */
 import { inCallersPath } from '../../postgres/search-path.ts';
 import {
@@ -10,6 +9,8 @@ import {
   randomName,
   type Statement,
 } from '../../postgres/sql.ts';
+import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
+import { equal } from './equality.ts';
 import {
   type CheckRule,
   columnsRead,
@@ -19,20 +20,13 @@ import {
   type RowRule,
   type UniqueRule,
 } from './row-rules.ts';
-import {
-  type ConflictKey,
-  type ConflictRule,
-  equal,
-  isOneOf,
-  shapeColumn,
-  surplusTable,
-  unlike,
-} from './staging-table.ts';
+import { hasShape, rowNumber, shapeNumber, unlike } from './staging-table.ts';
+import { isSurplus } from './surplus-rows.ts';
 
-export interface Violation {
-  /** 0-based place of the row in the order in which the rows were sent. */
-  ordinal: number;
-  /** The row that has the same key; null: a row that was in the table before, or no such thing. */
+/** What a query answers for each row that breaks the rule. Rows are named by their numbers in the relation (`Numbering`). */
+export interface FoundViolation {
+  number: number;
+  /** The row that has the same key; null: a row that was in the table before, or the rule is no key. */
   other: number | null;
   /** The offending value, shortened. */
   value: string | null;
@@ -45,20 +39,41 @@ export interface ViolationQuery {
   statement: Statement;
 }
 
+/** How the rows of a relation are numbered in the order in which they were sent. */
+export interface Numbering {
+  /** An SQL expression over a row of the relation. */
+  expression: string;
+  /** Returns the data row that has the number; undefined: it is not known any more. */
+  rowOf: (number: number) => number | undefined;
+}
+
+/** The staging table, and the queries over it that keep its leading columns. */
+export const byRowNumber: Numbering = { expression: rowNumber, rowOf: (number) => number };
+
+/**
+ * A table that COPY alone filled, in this transaction: the order of `ctid` is the order in which the rows were sent.
+ *
+ * @param rowOf returns the data row of the n-th row that was sent, from 0
+ */
+export function byPlace(rowOf: (ordinal: number) => number | undefined): Numbering {
+  return { expression: 'row_number() OVER (ORDER BY ctid) - 1', rowOf };
+}
+
 export interface SentRows {
-  /** Quoted, or a query in parentheses that has `ctid`, too. */
+  /** Quoted, or a query in parentheses. */
   relation: string;
+  numbering: Numbering;
   /**
-   * A table whose rows count too: keys must be unique among them, and a key that references its own table may reference
-   * them. undefined: `relation` is the table itself.
+   * Quoted: a table whose rows count, too. Keys must be unique among them, and a key that references its own table may
+   * reference them. undefined: `relation` is the table itself.
    */
-  existing?: { quoted: string; schema: string; name: string } | undefined;
+  existing?: string | undefined;
   /**
-   * Of the staging table: the shapes whose rows a rule over these columns cannot be judged by, since PostgreSQL is to give
-   * one of them its value.
+   * For the staging table: the shapes whose rows a rule over these columns cannot be judged by, because PostgreSQL will
+   * give one of the columns its value.
    */
   shapesWithout?: (columns: string[]) => number[];
-  /** By which rows gave way: those of the surplus table, and with `skip` those whose key the table has. */
+  /** Rows that gave way to others are left out: the surplus rows, and with `skip` those whose key the table has. */
   conflict?: ConflictRule | undefined;
 }
 
@@ -69,7 +84,7 @@ export function violationQueries(sent: SentRows, rules: RowRule[], limit: number
     switch (rule.kind) {
       case 'unique':
         queries.push({ rule, statement: repeatedKeys(sent, rule, limit) });
-        if (existing) queries.push({ rule, statement: takenKeys(sent, existing.quoted, rule, limit) });
+        if (existing) queries.push({ rule, statement: takenKeys(sent, existing, rule, limit) });
         break;
       case 'foreign key':
         queries.push({ rule, statement: missingReferences(sent, rule, limit) });
@@ -107,51 +122,49 @@ export function runQuery({ rule, statement }: ViolationQuery, { existing }: Sent
 }
 
 export interface LargestKey {
-  ordinal: number;
+  number: number;
   value: string | null;
   /** In bytes, as stored. */
   size: number;
 }
 
-/** The row with the largest key. */
-export function findLargestKey(relation: string, rule: UniqueRule): Statement {
+/** Finds the row with the largest key. */
+export function findLargestKey(sent: SentRows, rule: UniqueRule): Statement {
   const sizes = rule.columns.map(
     (column) => `coalesce(pg_catalog.pg_column_size(s.${quoteIdentifier(column)}), 0)`,
   );
   return {
-    text: `SELECT s.${ordinal}::int AS ordinal, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
-FROM ${numbered({ relation })} s ORDER BY size DESC LIMIT 1`,
+    text: `SELECT s.${number}::int AS number, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
+FROM ${numbered({ relation: sent.relation, numbering: sent.numbering })} s ORDER BY size DESC LIMIT 1`,
   };
 }
 
-const ordinal = quoteIdentifier(`tablewright ordinal ${unlike}`);
+const number = quoteIdentifier(`tablewright number ${unlike}`);
 const first = quoteIdentifier(`tablewright first ${unlike}`);
-const place = quoteIdentifier(`tablewright place ${unlike}`);
 
 /**
- * The rows with their ordinals, those left out that gave way to others.
+ * Returns the rows with their numbers, without those that gave way to others.
  *
- * @param judged the columns of the rule that they are looked at for; those left out, too, that do not have all of them
+ * @param judged the columns that the rule reads: rows to which PostgreSQL gives a value in one of them are left out, too
  */
-function numbered({ relation, conflict, shapesWithout }: SentRows, judged: string[] = []): string {
+function numbered({ relation, numbering, conflict, shapesWithout }: SentRows, judged: string[] = []): string {
   const without = shapesWithout?.(judged) ?? [];
-  const number = `row_number() OVER (ORDER BY ctid) - 1 AS ${ordinal}`;
+  const rows = `SELECT ${numbering.expression} AS ${number}, * FROM ${relation} sent`;
   const conditions = [
-    ...(conflict ? [`NOT EXISTS (SELECT FROM ${surplusTable} p WHERE p.row_id = ${place})`] : []),
-    ...(without.length > 0 ? [`${shapeColumn} NOT IN (${without.join(', ')})`] : []),
+    ...(conflict ? [`NOT ${isSurplus('sent')}`] : []),
+    ...(without.length > 0 ? [`${shapeNumber} NOT IN (${without.join(', ')})`] : []),
   ];
-  if (conditions.length === 0) return `(SELECT ${number}, * FROM ${relation} sent)`;
+  if (conditions.length === 0) return `(${rows})`;
   // OFFSET keeps PostgreSQL from looking for surplus rows last: after a search that it expects to find one row, it would
   // read the whole surplus table for each row that is found.
-  return `(SELECT * FROM (SELECT ${number}, ctid AS ${place}, * FROM ${relation} sent) placed
-WHERE ${conditions.join(' AND ')} OFFSET 0)`;
+  return `(${rows} WHERE ${conditions.join(' AND ')} OFFSET 0)`;
 }
 
-/** Of these rows PostgreSQL looks at the key alone. */
+/** PostgreSQL checks nothing but the key in rows that are skipped. */
 function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
   if (!existing || conflict?.action !== 'skip') return '';
   const { key, shapes } = conflict;
-  return ` AND NOT (${isOneOf(alias, shapes)} AND ${existsWithKey(existing.quoted, alias, key)})`;
+  return ` AND NOT (${hasShape(alias, shapes)} AND ${existsWithKey(existing, alias, key)})`;
 }
 
 /** A row of the table has the key. @param more a further condition on that row, which is `t` */
@@ -179,7 +192,7 @@ function shownValue(alias: string, columns: string[]): string {
 }
 
 function answer(alias: string, other: string, value: string): string {
-  return `${alias}.${ordinal}::int AS ordinal, ${other} AS other, ${value} AS value, count(*) OVER ()::int AS total`;
+  return `${alias}.${number}::int AS number, ${other} AS other, ${value} AS value, count(*) OVER ()::int AS total`;
 }
 
 function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: number): Statement {
@@ -188,9 +201,9 @@ function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: number): Statemen
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
   return {
     text: `SELECT ${answer('k', `k.${first}::int`, shownValue('k', rule.columns))}
-FROM (SELECT s.*, first_value(s.${ordinal}) OVER (PARTITION BY ${keys} ORDER BY s.${ordinal}) AS ${first}
+FROM (SELECT s.*, first_value(s.${number}) OVER (PARTITION BY ${keys} ORDER BY s.${number}) AS ${first}
       FROM ${numbered(sent, columnsRead(rule))} s WHERE ${present}${isCovered}${isNotSkipped('s', sent)}) k
-WHERE k.${ordinal} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
+WHERE k.${number} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
@@ -201,7 +214,7 @@ function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: nu
   // The row that is updated may keep what it has.
   const isOther =
     conflict?.action === 'update'
-      ? ` AND (${isOneOf('s', conflict.shapes)} AND ${sameKey('t', 's', conflict.key)}) IS NOT TRUE`
+      ? ` AND (${hasShape('s', conflict.shapes)} AND ${sameKey('t', 's', conflict.key)}) IS NOT TRUE`
       : '';
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
@@ -216,7 +229,7 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number):
     const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
     return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
   });
-  // A table that is made has, until the end, another name, or none of the rows.
+  // Until the end a new table has another name, or none of the rows.
   const places = [
     ...(rule.isSelf ? [numbered(sent)] : []),
     ...(rule.isSelf && !sent.existing ? [] : [quoteQualified(rule.referencedSchema, rule.referencedTable)]),
@@ -242,9 +255,9 @@ WHERE ${isMissing} > 0 AND ${isMissing} < ${rule.columns.length}${isNotSkipped('
 }
 
 function failedChecks(sent: SentRows, rule: CheckRule, limit: number): Statement {
-  // In a domain's check VALUE stands where a column would: so the column is given that name.
+  // A domain's check reads VALUE where a column would be, so the column is given that name.
   const source = rule.isDomain
-    ? `(SELECT ${ordinal}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(sent, rule.columns)} s) s`
+    ? `(SELECT ${number}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(sent, rule.columns)} s) s`
     : `${numbered(sent, rule.columns)} s`;
   const shown = rule.isDomain ? ['value'] : rule.columns;
   const value = shown.length === 0 ? 'NULL' : shownValue('s', shown);

@@ -1,6 +1,6 @@
 /**
- * A key that another row has already although no two rows brought it: PostgreSQL filled a column of it in. The row is named,
- * with what fills the column and what to do.
+ * A key that another row already has although no two rows brought it: PostgreSQL filled in one of its columns. The problem names
+ * the row, what fills in the column, and the remedy.
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
@@ -8,52 +8,39 @@ import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { findSequence, isTableOrPartition } from '../../tables/catalog.ts';
-import type { LoadColumn } from '../../tables/load-column.ts';
 import { shortenValue } from '../problems.ts';
-import type { RowPlaces } from './find-violations.ts';
-import { sourcesOf } from './move-rows.ts';
+import type { Refusal } from './refusal.ts';
 import { columnsRead, type RowRule, type UniqueRule } from './row-rules.ts';
-import type { ConflictRule } from './staging-table.ts';
-
-export interface KeyedLoad {
-  /** Quoted; the table that the rows go into. */
-  relation: string;
-  columns: LoadColumn[];
-  conflict: ConflictRule | undefined;
-  /** The table has triggers that may change rows before they are stored. */
-  changesRows: boolean;
-}
+import { sourcesOf } from './shapes.ts';
+import type { StagedLoad } from './staged-load.ts';
 
 /**
- * The problem of a row whose key PostgreSQL refused.
+ * Returns the problem of a row whose key PostgreSQL refused; undefined: the error is about something else, or a value that the
+ * row brought is at fault.
  *
- * @param row the data row, where it is known
- * @param brought the names of the columns that the row brought
- * @param unread the rules that could not be judged by the rows sent (`findViolations`)
- * @returns undefined where the error is about something else, or what the row brought is at fault
+ * @param unjudged the rules that could not be judged by the rows sent (`findViolations`)
  */
 export async function generatedKey(
   client: ClientBase,
-  error: Error,
-  row: number | undefined,
-  brought: string[],
+  { error, row: namedRow, movedRow, brought }: Refusal,
+  load: StagedLoad,
   rules: RowRule[],
-  unread: string[],
-  load: KeyedLoad,
-  places: RowPlaces,
+  unjudged: string[],
 ): Promise<Problem | undefined> {
   const rule = repeatedKey(error, rules);
-  if (!rule || !(await isOfTable(client, error, load.relation))) return undefined;
+  if (!rule || !brought || !(await isOfTable(client, error, load.relation))) return undefined;
   const lacking = lackingColumns(columnsRead(rule), brought, load);
   const isOfAnother = lacking.length === 0;
-  if (isOfAnother && (load.changesRows || !unread.includes(rule.name) || !mayFillIn(rule.columns, load)))
+  if (isOfAnother && (load.changesRows || !unjudged.includes(rule.name) || !mayFillIn(rule.columns, load)))
     return undefined;
   const candidates = isOfAnother ? rule.columns : lacking;
   const numbered = await numberedColumn(client, load, candidates);
   const [column] = rule.columns;
   const value = repeatedKeyOf(error)?.values;
+  const row = namedRow ?? movedRow;
+  const { locate, sourceColumn } = load.places;
   return {
-    ...(row !== undefined && { ...places.locate(row, places.sourceColumn(column!), column!), row }),
+    ...(row !== undefined && { ...locate(row, sourceColumn(column!), column!), row }),
     column: rule.columns.join(', '),
     ...(value !== undefined && { value: shortenValue(value) }),
     code: 'not-unique',
@@ -82,12 +69,13 @@ function unquoted(names: string | undefined): string | undefined {
   return names?.replaceAll('"', '');
 }
 
-function lackingColumns(key: string[], brought: string[], { columns }: KeyedLoad): string[] {
-  return key.flatMap((name) => sourcesOf(name, columns)).filter((name) => !brought.includes(name));
+function lackingColumns(key: string[], brought: readonly number[], { columns }: StagedLoad): string[] {
+  const names = brought.map((position) => columns[position]!.name);
+  return key.flatMap((name) => sourcesOf(name, columns)).filter((name) => !names.includes(name));
 }
 
 /** Whether PostgreSQL gives one of the columns a value in rows that do not bring it. */
-function mayFillIn(key: string[], { columns }: KeyedLoad): boolean {
+function mayFillIn(key: string[], { columns }: StagedLoad): boolean {
   return columns.some(
     (column) => key.includes(column.name) && (column.isGenerated || column.default !== 'none'),
   );
@@ -96,7 +84,7 @@ function mayFillIn(key: string[], { columns }: KeyedLoad): boolean {
 /** The column among them that a sequence of its own numbers. */
 async function numberedColumn(
   client: ClientBase,
-  { relation, columns }: KeyedLoad,
+  { relation, columns }: StagedLoad,
   names: string[],
 ): Promise<string | undefined> {
   for (const { name } of columns.filter(
@@ -116,14 +104,14 @@ function reasonOf(lacking: string[], numbered: string | undefined): string {
   return `the row does not bring ${names}, and what PostgreSQL fills in gives a key that another row already has. Send ${names}`;
 }
 
-function reasonOfOther(rule: UniqueRule, { columns }: KeyedLoad, numbered: string | undefined): string {
+function reasonOfOther(rule: UniqueRule, { columns }: StagedLoad, numbered: string | undefined): string {
   const computed = columns.find(({ name, isGenerated }) => isGenerated && rule.columns.includes(name));
   if (computed) return `PostgreSQL computes a value of "${computed.name}" that another row already has`;
   if (numbered === undefined) return 'PostgreSQL filled in the same key for another row of the upload';
   return `PostgreSQL generated the same value of "${numbered}" for another row of the upload. The sequence of "${numbered}" is behind: advance it with setval(), or send "${numbered}" in every row`;
 }
 
-function ofConflict(rule: UniqueRule, lacking: string[], { conflict }: KeyedLoad): string {
+function ofConflict(rule: UniqueRule, lacking: string[], { conflict }: StagedLoad): string {
   if (lacking.length === 0 || rule.columns.join() !== conflict?.key.columns.join()) return '';
   return `. on_conflict=${conflict.action} applies only to rows that bring every column of the key`;
 }

@@ -1,0 +1,105 @@
+/** All rows of an input → the encoders → COPY into one relation. */
+import type { ClientBase } from 'pg';
+import { AppError } from '../errors.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
+import type { ColumnMatcher } from './column-matching.ts';
+import { CopySession } from './copy-session.ts';
+import { EncodingSink } from './encoding-sink.ts';
+import type { LoadInput } from './load-input.ts';
+import { headerProblems, type Problems } from './problems.ts';
+import { type Refusal, refusalOfCopy } from './staged/refusal.ts';
+import type { CellPlaces } from './staged/staged-load.ts';
+import { targetColumns } from './target-columns.ts';
+
+export interface CopyOptions {
+  /** Quoted. */
+  relation: string;
+  columns: LoadColumn[];
+  matcher: ColumnMatcher;
+  /** The input keeps its rows, so that they can be read again. */
+  keepRows: boolean;
+  /** false for a column: a row leaves the column out if it does not bring it, whatever its default is. */
+  mayFill: (column: LoadColumn) => boolean;
+  /** Given: each row begins with its data row number and the number of its set of columns, in these columns. */
+  numbers?: { columns: readonly string[]; numberOfSet: (columns: readonly number[]) => number };
+  /** A row may update an existing one. */
+  mayUpdate: boolean;
+  typesAreInferred: boolean;
+  maxRows: number;
+  /** For each statement but the COPY, which lasts as long as the client takes to send. */
+  statementTimeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface CopiedRows {
+  /** Rows without a problem. */
+  sent: number;
+  /** Rows that PostgreSQL took: fewer if a trigger leaves rows out. */
+  taken: number;
+  /** Returns the data row of the n-th row that was sent, from 0; undefined: it is not known any more. */
+  rowOf: (ordinal: number) => number | undefined;
+  /** The rows did not all have the same columns, so they came through several COPYs. */
+  hasSeveralLists: boolean;
+  places: CellPlaces;
+  /** Parts of values that the types of the columns do not hold. */
+  warnings: SourceWarning[];
+  /** PostgreSQL refused a row: the transaction has failed. */
+  refusal: Refusal | undefined;
+}
+
+/** @throws what the input throws; PostgreSQL's errors that are not about the rows */
+export async function copyRows(
+  client: ClientBase,
+  input: LoadInput,
+  options: CopyOptions,
+  problems: Problems,
+): Promise<CopiedRows> {
+  const { columns, numbers, maxRows, signal } = options;
+  const targets = await targetColumns(client, columns, input.nameMatching === 'loose', options.mayFill);
+  const names = columns.map((column) => column.name);
+  const session = new CopySession(client, options.relation, names, numbers?.columns);
+  const sink = new EncodingSink({
+    targets,
+    matcher: options.matcher,
+    locate: input.locate,
+    problems,
+    output: session,
+    numberOfSet: numbers?.numberOfSet,
+    maxRows,
+    typesAreInferred: options.typesAreInferred,
+    mayUpdate: options.mayUpdate,
+    onTooManyRows: () => {
+      throw new AppError('limit-exceeded', `The upload has more than ${maxRows} rows (MAX_ROWS).`);
+    },
+  });
+  try {
+    await client.query('SET LOCAL statement_timeout = 0');
+    await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
+    for (const problem of headerProblems(input)) problems.add(problem);
+    await sink.finish();
+    await session.finish();
+  } catch (error) {
+    await session.abort(error instanceof Error ? error : new Error(String(error)));
+    throw error;
+  }
+  if (!session.refusal) await client.query(`SET LOCAL statement_timeout = ${options.statementTimeoutMs}`);
+  const rowOf = (ordinal: number) => sink.rowNumbers.rowOf(ordinal);
+  return {
+    sent: sink.loaded,
+    taken: session.rowsTaken,
+    rowOf,
+    hasSeveralLists: session.hasSeveralLists,
+    places: { locate: input.locate, sourceColumn: (name) => sink.sourceColumn(name) },
+    warnings: sink.lossWarnings(),
+    refusal:
+      session.refusal &&
+      refusalOfCopy(
+        session.refusal,
+        session.refusedColumns,
+        session.rowsBefore,
+        sink.rowNumbers.count,
+        rowOf,
+      ),
+  };
+}

@@ -1,0 +1,108 @@
+/** The columns of a table, inferred from all rows: of a new table without a definition, or added to a table that lacks them. */
+import type { SourceWarning } from '../sources/row-source.ts';
+import { withSecondReading } from '../sources/row-source.ts';
+import { looseName } from './column-matching.ts';
+import { type InferredColumn, TypeInference } from './infer-types.ts';
+import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
+import type { LoadInput } from './load-input.ts';
+import type { LoadContext, LoadRequest } from './load-request.ts';
+import type { LoadTarget } from './load-target.ts';
+import { addedColumn } from './load-warnings.ts';
+import { nothingToLoad } from './nothing-to-load.ts';
+import { addRowFault, headerProblems, Problems } from './problems.ts';
+
+/**
+ * Infers types if a table will be created without a definition, or if columns may be added.
+ *
+ * @param mayBeNew a table may be created
+ * @throws AppError `invalid-data`, `nothing-to-load`
+ */
+export async function inferWhereNeeded(
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+  mayBeNew: boolean,
+): Promise<TypeInference | undefined> {
+  const isNeeded = request.extraColumns === 'add' || (mayBeNew && input.definition === undefined);
+  if (!isNeeded) return undefined;
+  // The pass that loads finds the same problems again, together with all others. These count only if there is nothing to load.
+  const { inference, faultyRows } = await withSecondReading(async () => {
+    const faultyRows = new Problems();
+    const inference = new TypeInference(context.limits, (row, column, _name, fault, bytes, start, end) => {
+      if (column < 0) addRowFault(faultyRows, input.locate, row, fault, bytes, start, end);
+    });
+    await input.readAndKeep(inference, request.signal);
+    return { inference, faultyRows };
+  });
+  const unfit = new Problems();
+  for (const problem of unfitNames(inference, input.locate)) unfit.add(problem);
+  if (unfit.count > 0) for (const problem of headerProblems(input)) unfit.add(problem);
+  unfit.throwIfAny();
+  if (mayBeNew && input.definition === undefined && inference.columns().length === 0) {
+    faultyRows.throwIfAny();
+    throw nothingToLoad(input);
+  }
+  return inference;
+}
+
+/** Returns the definition that was sent, with the inferred columns that it lacks; without one, all inferred columns. */
+export function definitionToMake(
+  { extraColumns }: LoadRequest,
+  input: LoadInput,
+  inferred: TypeInference | undefined,
+): unknown {
+  const columns = inferred?.columns().map(({ name, type }) => ({ name, type })) ?? [];
+  const sent = input.definition;
+  if (sent === undefined) return { columns };
+  return extraColumns === 'add' ? extendDefinition(sent, columns, input) : sent;
+}
+
+/** A definition that does not have the right shape is returned unchanged: the checks refuse it. */
+function extendDefinition(sent: unknown, columns: { name: string }[], input: LoadInput): unknown {
+  const definition = sent as DefinedColumns | null;
+  if (!Array.isArray(definition?.columns)) return sent;
+  const added = columnsBeside(namesOf(definition), columns, input);
+  return { ...definition, columns: [...definition.columns, ...added] };
+}
+
+interface DefinedColumns {
+  columns: { name?: unknown }[];
+}
+
+function namesOf({ columns }: DefinedColumns): string[] {
+  return columns.map((column) => String(column?.name));
+}
+
+/** Warns of the columns that are as they were inferred: all of a table without a definition, else those added to it. */
+export function inferredColumnWarnings(
+  inferred: TypeInference | undefined,
+  input: LoadInput,
+  target: LoadTarget,
+): SourceWarning[] {
+  if (inferred === undefined) return [];
+  const made = columnsMade(inferred, input, target);
+  const isAdded = !target.isBare || input.definition !== undefined;
+  return [
+    ...(isAdded ? made.map(addedColumn) : []),
+    ...mixedColumns(made, input.locate),
+    ...otherReadings(made, input.locate),
+  ];
+}
+
+function columnsMade(inferred: TypeInference, input: LoadInput, target: LoadTarget): InferredColumn[] {
+  const columns = inferred.columns();
+  if (!target.isBare) return columns.filter(({ name }) => target.added.includes(name));
+  if (input.definition === undefined) return columns;
+  return columnsBeside(namesOf(input.definition as DefinedColumns), columns, input);
+}
+
+/** Returns the columns that are not among the known ones. */
+export function columnsBeside<Column extends { name: string }>(
+  known: string[],
+  columns: Column[],
+  input: LoadInput,
+): Column[] {
+  const isLoose = input.nameMatching === 'loose';
+  const names = new Set(isLoose ? known.map(looseName) : known);
+  return columns.filter((column) => !names.has(isLoose ? looseName(column.name) : column.name));
+}

@@ -1,0 +1,40 @@
+/** PostgreSQL's "permission denied" for a table, as an error that names the columns on which the role lacks the privilege. */
+import type { ClientBase } from 'pg';
+import { AppError } from '../errors.ts';
+import type { ColumnMatcher } from './column-matching.ts';
+import type { LoadTarget } from './load-target.ts';
+import { shortenValue } from './problems.ts';
+import type { ConflictOption } from './staged/conflict-rule.ts';
+
+/**
+ * Returns the error; undefined: the role lacks nothing on these columns. A privilege on the whole table is not needed, but
+ * PostgreSQL's error names only the table.
+ */
+export async function lackOnColumns(
+  client: ClientBase,
+  { relation, columns }: LoadTarget,
+  { matcher, conflict }: { matcher: ColumnMatcher; conflict: ConflictOption | undefined },
+  cause: Error,
+): Promise<AppError | undefined> {
+  const brought = columns.map(({ name }) => name).filter((name) => matcher.isTaken(name));
+  const privileges = conflict?.action === 'update' ? ['INSERT', 'UPDATE'] : ['INSERT'];
+  // An update does not set the columns of a key.
+  const keyColumns = conflict?.keys.flatMap((key) => key.columns) ?? [];
+  const { rows } = await client.query<LackedPrivilege>(findLack, [relation, brought, privileges, keyColumns]);
+  const [lack] = rows;
+  if (lack === undefined) return undefined;
+  const named = lack.columns.slice(0, 20).map(shortenValue).join(', ');
+  const detail = `The role "${lack.role}" lacks ${lack.privilege} on these columns of the table ${relation}: ${named}.`;
+  return new AppError('permission-denied', detail, { cause });
+}
+
+interface LackedPrivilege {
+  role: string;
+  privilege: string;
+  columns: string[];
+}
+
+const findLack = `
+SELECT current_user::text AS role, p AS privilege, pg_catalog.array_agg(pg_catalog.format('"%s"', c)) AS columns
+FROM pg_catalog.unnest($2::text[]) c, pg_catalog.unnest($3::text[]) p
+WHERE NOT pg_catalog.has_column_privilege($1, c, p) AND NOT (p = 'UPDATE' AND c = ANY ($4::text[])) GROUP BY p ORDER BY p LIMIT 1`;

@@ -1,0 +1,70 @@
+/** What an upload asks for, what it works with, and what became of it. */
+import type { Pool } from 'pg';
+import type { TransactionOptions } from '../postgres/transaction.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
+import type { TableDescription } from '../tables/definition.ts';
+import type { NeededRights } from '../tables/find-load-target.ts';
+import type { ExtraColumns } from './column-matching.ts';
+
+export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
+export type OnConflict = 'fail' | 'skip' | 'update';
+
+export interface LoadRequest {
+  schema: string;
+  name: string;
+  ifExists: IfExists;
+  extraColumns: ExtraColumns;
+  /** What happens to a row whose key another row has. */
+  onConflict: OnConflict;
+  /** Everything is done and checked, then rolled back. */
+  dryRun: boolean;
+  signal: AbortSignal;
+  /** Throws if the caller may not create a table. */
+  requireCreation: () => void;
+  /** Throws if the caller may not refer to the tables of the schema. */
+  admitSchema: (schema: string) => void;
+}
+
+export interface LoadContext {
+  pool: Pool;
+  transaction: TransactionOptions;
+  /** What a default may call beside the built-in functions. */
+  extraFunctions: readonly string[];
+  limits: { maxColumns: number; maxRows: number };
+}
+
+export interface LoadResult {
+  /** The table was created or replaced. Otherwise rows were added to an existing table. */
+  isNew: boolean;
+  table: TableDescription;
+  /** Rows added. */
+  rows: number;
+  skipped: number;
+  updated: number;
+  /** See `LoadedRows.conflictKey`. */
+  conflictKey?: string[];
+  warnings: SourceWarning[];
+}
+
+/** Whether rows are added to an existing table, which then is the definition. */
+export function addsRows({ ifExists }: LoadRequest): boolean {
+  return ifExists === 'append' || ifExists === 'truncate';
+}
+
+/** Returns the rights that the role needs on an existing table. */
+export function neededRights({ ifExists, extraColumns, onConflict }: LoadRequest): NeededRights {
+  const none = { privileges: [], ownership: undefined, temporary: undefined };
+  if (ifExists === 'fail') return none;
+  if (ifExists === 'replace') return { ...none, ownership: 'if_exists=replace' };
+  return {
+    privileges: [
+      ...(ifExists === 'truncate' ? ['TRUNCATE'] : []),
+      'INSERT',
+      // Documentation of INSERT: the columns of the key are read.
+      ...(onConflict === 'fail' ? [] : ['SELECT']),
+      ...(onConflict === 'update' ? ['UPDATE'] : []),
+    ],
+    ownership: extraColumns === 'add' ? 'extra_columns=add' : undefined,
+    temporary: onConflict === 'fail' ? undefined : `on_conflict=${onConflict}`,
+  };
+}

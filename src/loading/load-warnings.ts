@@ -1,0 +1,50 @@
+/** The warnings of a load that has succeeded. */
+import type { SourceWarning } from '../sources/row-source.ts';
+import type { ColumnMatcher } from './column-matching.ts';
+import type { InferredColumn } from './infer-types.ts';
+import type { LoadInput } from './load-input.ts';
+import type { LoadTarget } from './load-target.ts';
+
+/** The name of an existing table may have been misspelled. */
+export function createdTable(schema: string, name: string): SourceWarning {
+  const detail = `There was no table "${name}" in the schema "${schema}"; it was created.`;
+  return { code: 'table-created', detail };
+}
+
+/** A workbook itself warns of what was found in place of rows. */
+export function noRows(input: LoadInput): SourceWarning[] {
+  if (input.warnings.some(({ code }) => code === 'no-rows')) return [];
+  return [{ code: 'no-rows', detail: 'The upload brought no row.' }];
+}
+
+export function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
+  return matcher.ignored.map((column) => ({
+    code: 'ignored-column',
+    column,
+    detail: `The table has no column "${column}"; its values were left out.`,
+  }));
+}
+
+export function addedColumn({ name, type }: InferredColumn): SourceWarning {
+  const detail = `The table had no column "${name}"; it was added, of type ${type}.`;
+  return { code: 'added-column', column: name, detail };
+}
+
+/** To advance the sequence here could set it back for a transaction that takes numbers at the same moment. */
+export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWarning[] {
+  if (target.isBare) return [];
+  const numbered = target.columns.filter(
+    ({ name, identity }) => identity !== 'none' && matcher.isTaken(name),
+  );
+  return numbered.map(({ name }) => ({
+    code: 'own-numbers',
+    column: name,
+    detail: `The rows set "${name}" themselves and its sequence was not advanced, so generated values may collide later. Advance it with setval().`,
+  }));
+}
+
+export function suppressedRows(count: number): SourceWarning[] {
+  if (count === 0) return [];
+  const rows = count === 1 ? 'one row' : `${count} rows`;
+  return [{ code: 'suppressed-rows', detail: `A trigger or a rule of the table left out ${rows}.` }];
+}

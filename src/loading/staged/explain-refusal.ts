@@ -1,0 +1,197 @@
+/**
+ * Names all rows at fault after PostgreSQL refused one: PostgreSQL stops at the first.
+ *
+ * Rows are refused on their way into the table (`explainRefusal`), or a new table that holds them is refused its keys
+ * (`explainRefusedKeys`).
+ */
+import type { ClientBase } from 'pg';
+import { conditionOf, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import type { Problems } from '../problems.ts';
+import { failingDefault, findFailingDefault } from './failing-default.ts';
+import { findInStaged } from './find-in-staged.ts';
+import { findViolations } from './find-violations.ts';
+import { generatedKey } from './generated-key.ts';
+import { inputRules, makeInputCheck } from './input-check.ts';
+import { isRefusal, setSurplusApart } from './move-rows.ts';
+import { type Refusal, refusalProblem } from './refusal.ts';
+import type { RowRule } from './row-rules.ts';
+import type { CellPlaces, StagedLoad } from './staged-load.ts';
+import { stagingTable, typedStagingTable } from './staging-table.ts';
+import { findRefusedRow, findRowWithout } from './try-rows.ts';
+import { violationPlace } from './violation-problems.ts';
+import { byRowNumber, findLargestKey, type LargestKey, type SentRows } from './violation-queries.ts';
+
+/** The table that refused the rows. Nothing of the upload is in it any more. */
+export interface RefusingTable {
+  /** Quoted. */
+  relation: string;
+  columns: LoadColumn[];
+  /** The table is new, and its keys come after the rows. */
+  isBare: boolean;
+  readRules: () => Promise<RowRule[]>;
+}
+
+export interface RefusedLoad {
+  target: RefusingTable;
+  places: CellPlaces;
+  /** undefined: the rows cannot be staged. */
+  staged: StagedLoad | undefined;
+}
+
+/**
+ * Adds every row at fault to the problems, or else the one that PostgreSQL refused.
+ *
+ * @throws AppError `invalid-data`; PostgreSQL's error, if it is about no row
+ */
+export async function explainRefusal(
+  client: ClientBase,
+  refusal: Refusal,
+  load: RefusedLoad,
+  problems: Problems,
+): Promise<never> {
+  const before = problems.count;
+  await searchIfPossible(() => findFaultyRows(client, refusal, load, problems));
+  if (problems.count === before) problems.add(refusalProblem(refusal, load.places, refusal.row));
+  problems.throwIfAny();
+  throw refusal.error;
+}
+
+/**
+ * The same for a new table that holds the rows, after PostgreSQL refused its keys or references.
+ *
+ * @param sent the rows in the table
+ */
+export async function explainRefusedKeys(
+  client: ClientBase,
+  error: Error,
+  sent: SentRows,
+  rules: RowRule[],
+  places: CellPlaces,
+  problems: Problems,
+): Promise<never> {
+  const before = problems.count;
+  await searchIfPossible(async () => {
+    const unjudged = await findViolations(client, sent, rules, places, problems);
+    if (problems.count > before && !isAbout(error, unjudged)) return;
+    const largest = await findLargest(client, error, sent, rules);
+    const place = largest && violationPlace(largest.rule, largest, places);
+    problems.add({ ...place, ...refusalProblem({ error }, places, undefined) });
+  });
+  if (problems.count === before) problems.add(refusalProblem({ error }, places, undefined));
+  problems.throwIfAny();
+  throw error;
+}
+
+async function findFaultyRows(
+  client: ClientBase,
+  refusal: Refusal,
+  load: RefusedLoad,
+  problems: Problems,
+): Promise<void> {
+  const { error } = refusal;
+  const { target, places, staged } = load;
+  const { columns } = target;
+  const inputCheck = await makeInputCheck(client, columns);
+  const sent = staged && (await prepareSearch(client, staged, inputCheck));
+  const column = refusal.isDeferred ? undefined : await columnOfFailingDefault(client, refusal, load);
+  if (column !== undefined) {
+    const row = refusal.row ?? refusal.movedRow ?? (staged && (await findRowWithout(client, staged, column)));
+    const { name } = columns[column]!;
+    const place = row === undefined ? {} : { ...places.locate(row, places.sourceColumn(name), name), row };
+    problems.add(failingDefault(columns[column]!, error, place));
+    return;
+  }
+  const findRow = async () => refusal.row ?? (staged && (await findRefusedRow(client, staged, refusal)));
+  if (!isRefusal(error, columns)) {
+    // An expression of the table may raise it: a CHECK, a policy, an index.
+    const row = await findRow();
+    if (row === undefined) throw error;
+    problems.add(refusalProblem(refusal, places, row));
+    return;
+  }
+  if (!staged || !sent) return;
+  const before = problems.count;
+  const rules = await target.readRules();
+  await findInvalidInput(client, staged, inputCheck, problems);
+  const unjudged = await findInStaged(client, staged, sent, rules, problems);
+  if (problems.count > before && !isAbout(error, unjudged)) return;
+  const generated = await generatedKey(client, refusal, staged, rules, unjudged);
+  if (generated) {
+    problems.add(generated);
+    return;
+  }
+  // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
+  const row = await findRow();
+  if (!problems.namesKeyOf(row)) problems.add(refusalProblem(refusal, places, row));
+}
+
+/** Adds the rows whose text is no valid input of the type of its column. */
+async function findInvalidInput(
+  client: ClientBase,
+  { columns, places }: StagedLoad,
+  inputCheck: string,
+  problems: Problems,
+): Promise<void> {
+  const rules = inputRules(columns, inputCheck);
+  const sent = { relation: stagingTable, numbering: byRowNumber };
+  await findViolations(client, sent, rules, places, problems);
+}
+
+/** Sets the surplus rows apart again, because they were undone with the move. */
+async function prepareSearch(
+  client: ClientBase,
+  { relation, columns, conflict, isBare }: StagedLoad,
+  inputCheck: string,
+): Promise<SentRows> {
+  const staged = typedStagingTable(columns, inputCheck);
+  if (conflict) await setSurplusApart(client, staged, conflict);
+  const existing = isBare ? undefined : relation;
+  return { relation: staged, numbering: byRowNumber, existing, conflict };
+}
+
+function columnOfFailingDefault(
+  client: ClientBase,
+  { error, brought }: Refusal,
+  { target, staged }: RefusedLoad,
+): Promise<number | undefined> {
+  const { relation, columns } = target;
+  return findFailingDefault(client, relation, columns, brought ?? staged?.shapes.common() ?? [], error);
+}
+
+/**
+ * Returns whether PostgreSQL refused a row by a rule that could not be judged.
+ *
+ * @param unjudged as `findViolations` returns it; '' among them may be any rule
+ */
+function isAbout(error: Error, unjudged: string[]): boolean {
+  const { constraint } = error as { constraint?: string };
+  // NOT NULL is none of the rules that are searched for.
+  if (conditionOf(error) === 'not_null_violation') return true;
+  return unjudged.some((name) => name === '' || name === constraint);
+}
+
+/** The row of a new table with the largest key: an index takes no value of more than some 2,700 bytes. */
+async function findLargest(
+  client: ClientBase,
+  error: Error,
+  sent: SentRows,
+  rules: RowRule[],
+): Promise<{ rule: RowRule; row: number | undefined; value: string | null } | undefined> {
+  let largest: (LargestKey & { rule: RowRule }) | undefined;
+  for (const rule of conditionOf(error) === 'program_limit_exceeded' ? rules : []) {
+    if (rule.kind !== 'unique') continue;
+    const { rows } = await client.query<LargestKey>(findLargestKey(sent, rule));
+    if (rows[0] && rows[0].size > (largest?.size ?? 0)) largest = { ...rows[0], rule };
+  }
+  return largest && { ...largest, row: sent.numbering.rowOf(largest.number) };
+}
+
+/** Ends quietly where the time or the role's privileges do not suffice. The transaction has failed then. */
+async function searchIfPossible(search: () => Promise<void>): Promise<void> {
+  try {
+    await search();
+  } catch (error) {
+    if (conditionOf(error) !== 'query_canceled' && !isLackOfPrivilege(error)) throw error;
+  }
+}

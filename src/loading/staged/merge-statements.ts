@@ -1,0 +1,184 @@
+/**
+ * The statements that move rows from the staging table into the table that they are for.
+ *
+ * They work on tables of callers, so they run in the callers' search path and qualify all names in them (search-path.ts).
+ */
+import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
+import { equal } from './equality.ts';
+import type { StagedLoad } from './staged-load.ts';
+import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable, unlike } from './staging-table.ts';
+import { isSurplus } from './surplus-rows.ts';
+
+/** The data row that is being moved: a sequence is not rolled back, so the number can be read after a refusal. */
+const progress = 'pg_temp."tablewright progress"';
+const updateCounter = 'pg_temp."tablewright updates"';
+
+/** Dropped with the staging table. */
+export const createProgress: Statement = {
+  text: `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`,
+};
+
+/** One row `row`: the data row that was being moved when PostgreSQL refused it; null: none was. */
+export const readProgress: Statement = {
+  text: `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`,
+};
+
+/**
+ * Counts the rows that `mergeRows` updates. No column tells an inserted row from an updated one in all supported versions of
+ * PostgreSQL and on partitioned tables. The counter is dropped with the staging table.
+ */
+export const createUpdateCounter: Statement = {
+  text: `CREATE TEMPORARY SEQUENCE ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`,
+};
+
+export const resetUpdateCounter: Statement = { text: `ALTER SEQUENCE ${updateCounter} RESTART` };
+
+/** One row `count`. */
+export const countUpdatedRows: Statement = {
+  text: `SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`,
+};
+
+/**
+ * Waits until no other upload that met a deadlock moves rows into the table. The lock lasts until the transaction ends or goes
+ * back.
+ *
+ * @param relation quoted
+ */
+export function takeTurn(relation: string): Statement {
+  return {
+    text: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7447))',
+    values: [relation],
+  };
+}
+
+/** Data row numbers from `from` (included) to `to` (excluded). */
+export interface RowRange {
+  from: number;
+  to: number;
+}
+
+/**
+ * Moves the rows of one shape; the rows affected are those inserted or updated.
+ *
+ * @param range only these rows
+ */
+export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Statement {
+  const columns = load.shapes.all[shape]!.map((position) => load.columns[position]!);
+  const conflict = load.conflict?.shapes.includes(shape) ? load.conflict : undefined;
+  const names = columns.map((column) => quoteIdentifier(column.name));
+  const values = columns.map((column) => stagedValue('s', column));
+  const isKept = conflict ? ` AND NOT ${isSurplus('s')}` : '';
+  const isInRange = range
+    ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
+    : '';
+  const meetsOthers = conflict !== undefined && !load.isBare;
+  // Uploads that lock rows in the order of the key wait for each other, and never in a circle.
+  const keyValues = meetsOthers ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one)) : [];
+  const order = [...keyValues, `s.${rowNumber}`].join(', ');
+  // OFFSET keeps PostgreSQL from merging the two queries: the condition must see the rows one by one, in their order.
+  return {
+    text: `INSERT INTO ${load.relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE
+SELECT ${values.join(', ')} FROM (
+SELECT * FROM ${stagingTable} s WHERE s.${shapeNumber} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order} OFFSET 0) s
+WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${meetsOthers ? onConflict(conflict, columns, load.columns) : ''}`,
+  };
+}
+
+/** Returns the key's columns that are staged, in the key's order: the same order for every upload. */
+function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadColumn[] {
+  return key.flatMap((name) => columns.filter((column) => column.name === name));
+}
+
+function onConflict({ action, key }: ConflictRule, columns: LoadColumn[], all: LoadColumn[]): string {
+  const target = `ON CONFLICT (${key.columns.map(quoteIdentifier).join(', ')})`;
+  const others = columns.filter(({ name }) => !key.columns.includes(name));
+  const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
+  if (assigned.length === 0) {
+    // Even a row of nothing but a key is an update: it counts, and triggers run. Some column keeps its value.
+    const kept = all.find(({ isGenerated, identity }) => !isGenerated && identity !== 'always');
+    if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
+  }
+  if (action === 'skip' || assigned.length === 0) return `${target} DO NOTHING`;
+  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') OPERATOR(pg_catalog.>) 0`;
+}
+
+/**
+ * Runs several of `mergeRows` as one statement. PostgreSQL checks references only at its end, so rows of one shape may refer
+ * to those of another. One row `count`: the rows inserted or updated.
+ */
+export function mergeTogether(merges: Statement[]): Statement {
+  const names = merges.map((_, index) => `merge_${index}`);
+  const parts = merges.map(({ text }, index) => `${names[index]} AS (${text} RETURNING 1)`);
+  const counts = names.map((name) => `(SELECT pg_catalog.count(*) FROM ${name})`);
+  return {
+    text: `WITH ${parts.join(',\n')} SELECT (${counts.join(' OPERATOR(pg_catalog.+) ')})::int AS count`,
+  };
+}
+
+/**
+ * Locks the rows that the staged rows will update, in the order of the key. Without it two uploads that each move several
+ * shapes could hold a row that the other one needs next. Rows with NULL in the key are left out.
+ *
+ * @param relation quoted
+ * @param staged the staging table, or `typedStagingTable`
+ */
+export function lockExistingRows(relation: string, staged: string, { key, shapes }: ConflictRule): Statement {
+  return {
+    text: `SELECT pg_catalog.count(*)::int FROM (
+SELECT FROM ${relation} t JOIN ${staged} s ON ${sameKey(key)} WHERE ${hasShape('s', shapes)}
+ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
+  };
+}
+
+/** Counts the staged rows whose key the table has, without the surplus rows. One row `count`. */
+export function countExistingKeys(
+  relation: string,
+  staged: string,
+  { key, shapes }: ConflictRule,
+): Statement {
+  const kept = `${hasShape('s', shapes)} AND NOT ${isSurplus('s')}`;
+  const names = key.columns.map(quoteIdentifier);
+  const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
+  const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
+  // No key occurs twice among these rows.
+  const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${staged} s WHERE ${kept} AND ${hasNull('s')}
+INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
+  return {
+    text: `SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
+${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`,
+  };
+}
+
+/** Never true of NULL: PostgreSQL would have to compare each row with each. */
+function sameKey({ columns, equals }: ConflictKey): string {
+  const names = columns.map(quoteIdentifier);
+  return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
+}
+
+/**
+ * Returns a relation: the rows as they were moved into an empty table, with what PostgreSQL filled in and with the numbers of
+ * the staging table. Rows are paired by the values that all of them brought, because INSERT puts a row that does not fit into
+ * the last page where there is room. Only among equal rows does the order in the table count.
+ *
+ * @param order the shapes in the order in which they were moved
+ */
+export function movedRows({ relation, columns, shapes, conflict }: StagedLoad, order: number[]): string {
+  const place = quoteIdentifier(`tablewright moved ${unlike}`);
+  const content = quoteIdentifier(`tablewright content ${unlike}`);
+  const brought = shapes.common().map((position) => columns[position]!);
+  const stored = contentOf(brought.map(({ name }) => `t.${quoteIdentifier(name)}`));
+  const isMoved = conflict ? `NOT ${isSurplus('s')}` : 'true';
+  return `(SELECT s.${rowNumber}, s.${shapeNumber}, t.* FROM (
+SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
+  ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
+FROM (SELECT s.${rowNumber}, s.${shapeNumber}, ${isMoved} AS is_moved,
+  ${contentOf(brought.map((column) => stagedValue('s', column)))} AS content FROM ${stagingTable} s) s) s
+LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${stored} ORDER BY t.ctid) AS ${place},
+  ${stored} AS ${content}, t.* FROM ${relation} t) t ON s.is_moved AND t.${place} = s.place AND t.${content} = s.content)`;
+}
+
+function contentOf(values: string[]): string {
+  return `ROW(${values.join(', ')})::text`;
+}

@@ -1,0 +1,49 @@
+/**
+ * The different sets of columns that the rows of an upload bring, numbered. The rows of one set have the same *shape*: they
+ * travel in one COPY and are moved by one statement.
+ */
+import { AppError } from '../../errors.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+
+export class Shapes {
+  /** The columns of each shape, as indexes. */
+  readonly all: (readonly number[])[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws AppError `limit-exceeded` */
+  numberOf(columns: readonly number[]): number {
+    const key = columns.toSorted((a, b) => a - b).join();
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    if (this.all.length === this.#max) {
+      throw new AppError(
+        'limit-exceeded',
+        `The rows have more than ${this.#max} different sets of keys. Give every row the same keys, with null where there is no value.`,
+      );
+    }
+    this.#numbers.set(key, this.all.length);
+    this.all.push(columns);
+    return this.all.length - 1;
+  }
+
+  /** Returns the columns that every row brings. */
+  common(): number[] {
+    const [first = [], ...others] = this.all;
+    return first.filter((column) => others.every((columns) => columns.includes(column)));
+  }
+
+  /** Returns the numbers of the shapes that do not have the column. */
+  without(column: number): number[] {
+    return [...this.all.keys()].filter((shape) => !this.all[shape]!.includes(column));
+  }
+}
+
+/** Returns the columns that a row must bring to decide the value of a column: the column, or those it is computed from. */
+export function sourcesOf(name: string, columns: LoadColumn[]): string[] {
+  return columns.find((column) => column.name === name)?.generatedFrom ?? [name];
+}

@@ -1,0 +1,66 @@
+/** All rows of an input → the staging table. */
+import type { ClientBase } from 'pg';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import { type CopiedRows, type CopyOptions, copyRows } from '../copy-rows.ts';
+import type { LoadInput } from '../load-input.ts';
+import type { Problems } from '../problems.ts';
+import { type ConflictOption, conflictRule } from './conflict-rule.ts';
+import { createProgress } from './merge-statements.ts';
+import { Shapes } from './shapes.ts';
+import type { StagedLoad } from './staged-load.ts';
+import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
+
+/** The table that the rows are for. */
+export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules'>;
+
+export interface StageOptions
+  extends Omit<CopyOptions, 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'> {
+  conflict: ConflictOption | undefined;
+  maxShapes: number;
+}
+
+/**
+ * Makes the staging table and fills it.
+ *
+ * @throws AppError `limit-exceeded` if the rows have more than `maxShapes` different sets of columns; as `copyRows`
+ */
+export async function stageRows(
+  client: ClientBase,
+  input: LoadInput,
+  target: StageTarget,
+  { conflict, maxShapes, ...options }: StageOptions,
+  problems: Problems,
+): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
+  const { relation, columns, isBare, changesRows, hasRules } = target;
+  await queryInCallersPath(client, `${createStagingTable(columns).text}; ${createProgress.text}`);
+  const shapes = new Shapes(maxShapes);
+  const copied = await copyRows(
+    client,
+    input,
+    {
+      ...options,
+      relation: stagingTable,
+      columns,
+      mayFill: mayFill(conflict),
+      numbers: { columns: leadingColumns, numberOfSet: (set) => shapes.numberOf(set) },
+      mayUpdate: conflict?.action === 'update',
+    },
+    problems,
+  );
+  const { places } = copied;
+  const isInData = (name: string) => places.sourceColumn(name) >= 0;
+  const rule = conflict && conflictRule(conflict, columns, shapes, isInData);
+  const staged = { relation, columns, isBare, changesRows, hasRules, shapes, conflict: rule, places };
+  return { staged, copied };
+}
+
+/**
+ * Which columns may be filled in before a row that does not bring them is staged. An update must not change what a row does not
+ * bring, and a row that does not bring the key must be told from one that does.
+ */
+function mayFill(conflict: ConflictOption | undefined): (column: LoadColumn) => boolean {
+  if (conflict?.action === 'update') return () => false;
+  const keyColumns = new Set(conflict?.keys.flatMap((key) => key.columns));
+  return ({ name }) => !keyColumns.has(name);
+}

@@ -1,0 +1,42 @@
+/**
+ * The surplus rows of an upload: another row of the same upload has the same key and goes before them. Their numbers are in a
+ * temporary table.
+ */
+import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
+import type { ConflictRule } from './conflict-rule.ts';
+import { hasShape, rowNumber } from './staging-table.ts';
+
+const surplusTable = 'pg_temp."tablewright surplus rows"';
+
+/**
+ * Of the rows with one key the first stays with `skip`, the last with `update`. Rows with NULL in the key never conflict,
+ * unless NULLs are not distinct in it.
+ *
+ * @param staged the staging table, or `typedStagingTable`: values are equal that are equal in the types of the columns
+ */
+export function findSurplusRows(staged: string, { action, key, shapes }: ConflictRule): Statement {
+  const columns = key.columns.map(quoteIdentifier);
+  const takesPart = hasShape('s', shapes);
+  const present = key.nullsNotDistinct
+    ? takesPart
+    : [takesPart, ...columns.map((column) => `${column} IS NOT NULL`)].join(' AND ');
+  const order = action === 'skip' ? 'ASC' : 'DESC';
+  return {
+    text: `CREATE TEMPORARY TABLE ${surplusTable} ON COMMIT DROP AS SELECT data_row FROM (
+SELECT ${rowNumber} AS data_row, pg_catalog.row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${rowNumber} ${order}) AS place
+FROM ${staged} s WHERE ${present}) placed WHERE place OPERATOR(pg_catalog.>) 1`,
+  };
+}
+
+/** See `analyzeStagingTable`. */
+export const analyzeSurplusTable: Statement = { text: `ANALYZE ${surplusTable}` };
+
+export const indexSurplusTable: Statement = { text: `CREATE INDEX ON ${surplusTable} (data_row)` };
+
+/** One row `count`. */
+export const countSurplusRows: Statement = { text: `SELECT pg_catalog.count(*)::int FROM ${surplusTable}` };
+
+/** Returns a condition: the row of the staging table is a surplus row. */
+export function isSurplus(alias: string): string {
+  return `EXISTS (SELECT FROM ${surplusTable} p WHERE p.data_row OPERATOR(pg_catalog.=) ${alias}.${rowNumber})`;
+}
