@@ -5,6 +5,7 @@
  * (`explainRefusedKeys`).
  */
 import type { ClientBase } from 'pg';
+import type { Problem } from '../../errors.ts';
 import { conditionOf, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Problems } from '../problems.ts';
@@ -94,12 +95,9 @@ async function findFaultyRows(
   const { columns } = target;
   const inputCheck = await makeInputCheck(client, columns);
   const sent = staged && (await prepareSearch(client, staged, inputCheck));
-  const column = refusal.isDeferred ? undefined : await columnOfFailingDefault(client, refusal, load);
-  if (column !== undefined) {
-    const row = refusal.row ?? refusal.movedRow ?? (staged && (await findRowWithout(client, staged, column)));
-    const { name } = columns[column]!;
-    const place = row === undefined ? {} : { ...places.locate(row, places.sourceColumn(name), name), row };
-    problems.add(failingDefault(columns[column]!, error, place));
+  const ofDefault = await problemOfDefault(client, refusal, load);
+  if (ofDefault) {
+    problems.add(ofDefault);
     return;
   }
   const findRow = async () => refusal.row ?? (staged && (await findRefusedRow(client, staged, refusal)));
@@ -150,13 +148,21 @@ async function prepareSearch(
   return { relation: staged, numbering: byRowNumber, existing, conflict };
 }
 
-function columnOfFailingDefault(
+/** Returns undefined if no default raises the error. */
+async function problemOfDefault(
   client: ClientBase,
-  { error, brought }: Refusal,
-  { target, staged }: RefusedLoad,
-): Promise<number | undefined> {
+  { error, row, firstRow, brought, moved, isDeferred }: Refusal,
+  { target, places, staged }: RefusedLoad,
+): Promise<Problem | undefined> {
+  if (isDeferred) return undefined;
   const { relation, columns } = target;
-  return findFailingDefault(client, relation, columns, brought ?? staged?.shapes.common() ?? [], error);
+  const alwaysBrought = brought ?? staged?.shapes.common() ?? [];
+  const column = await findFailingDefault(client, relation, columns, alwaysBrought, error);
+  if (column === undefined) return undefined;
+  const movedRow = moved && !moved.brought.includes(column) ? moved.row : undefined;
+  const rowAtFault =
+    row ?? firstRow ?? movedRow ?? (staged && (await findRowWithout(client, staged, column)));
+  return failingDefault(columns[column]!, error, rowAtFault, places);
 }
 
 /**

@@ -5,6 +5,7 @@ import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
 import { enterCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
+import type { CellPlaces } from './staged-load.ts';
 
 /**
  * Finds the column whose default raises the error, by evaluating the defaults one at a time. The transaction must not have
@@ -34,10 +35,16 @@ export async function findFailingDefault(
   return undefined;
 }
 
-/** @param place of the cell that the row does not have */
-export function failingDefault(column: LoadColumn, error: Error, place: Partial<Problem>): Problem {
+/** @param row the data row that needed the default */
+export function failingDefault(
+  { name }: LoadColumn,
+  error: Error,
+  row: number | undefined,
+  { locate, sourceColumn }: CellPlaces,
+): Problem {
+  const place = row === undefined ? {} : { ...locate(row, sourceColumn(name), name), row };
   const detail = `the column's default cannot be evaluated: ${error.message}; send a value`;
-  return { ...place, column: column.name, code: 'failing-default', detail };
+  return { ...place, column: name, code: 'failing-default', detail };
 }
 
 async function sqlstateOf(client: ClientBase, query: string): Promise<string | undefined> {

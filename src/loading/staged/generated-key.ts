@@ -22,7 +22,7 @@ import type { StagedLoad } from './staged-load.ts';
  */
 export async function generatedKey(
   client: ClientBase,
-  { error, row: namedRow, movedRow, brought }: Refusal,
+  { error, moved, row = moved?.row, brought = moved?.brought }: Refusal,
   load: StagedLoad,
   rules: RowRule[],
   unjudged: string[],
@@ -37,7 +37,6 @@ export async function generatedKey(
   const numbered = await numberedColumn(client, load, candidates);
   const [column] = rule.columns;
   const value = repeatedKeyOf(error)?.values;
-  const row = namedRow ?? movedRow;
   const { locate, sourceColumn } = load.places;
   return {
     ...(row !== undefined && { ...locate(row, sourceColumn(column!), column!), row }),

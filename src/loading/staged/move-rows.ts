@@ -79,7 +79,7 @@ export async function moveRows(
   const refusal = result.refusal ?? (isBare ? undefined : await checkDeferred(client));
   if (refusal) {
     await client.query('ROLLBACK TO SAVEPOINT "move"');
-    return { refusal: { ...refusal, ...(await readMovedRow(client, load)) } };
+    return { refusal: { ...refusal, moved: await readMovedRow(client, load) } };
   }
   const { merged = 0, existing } = result;
   const surplus = conflict ? await readCount(client, countSurplusRows) : 0;
@@ -169,14 +169,11 @@ export function inMovingOrder({ conflict, shapes }: Pick<StagedLoad, 'conflict' 
   return [...first, ...[...shapes.all.keys()].filter((shape) => !first.includes(shape))];
 }
 
-async function readMovedRow(
-  client: ClientBase,
-  { shapes }: StagedLoad,
-): Promise<Pick<Refusal, 'movedRow' | 'brought'>> {
+async function readMovedRow(client: ClientBase, { shapes }: StagedLoad): Promise<Refusal['moved']> {
   const { rows } = await client.query<{ row: number | null }>(readProgress);
-  const movedRow = rows[0]!.row ?? undefined;
-  const shape = movedRow === undefined ? undefined : await shapeOf(client, movedRow);
-  return { movedRow, brought: shape === undefined ? undefined : shapes.all[shape] };
+  const row = rows[0]!.row;
+  const shape = row === null ? undefined : await shapeOf(client, row);
+  return row === null || shape === undefined ? undefined : { row, brought: shapes.all[shape]! };
 }
 
 /** Returns the shape of a data row; undefined: the row is not in the staging table. */

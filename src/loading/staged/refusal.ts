@@ -19,15 +19,17 @@ export interface Refusal {
   row?: number | undefined;
   /** The data rows, the first and the last, of which the error is about one: PostgreSQL stores some rows at a time. */
   amongRows?: [first: number, last: number] | undefined;
+  /** The first data row of the statement that was refused, if PostgreSQL does not name the row. */
+  firstRow?: number | undefined;
   /** The column that the error is about, if the error itself has no such field. */
   column?: string | undefined;
-  /**
-   * The data row that was being moved from the staging table. The error is about this row unless PostgreSQL checks the rule
-   * later: references, AFTER triggers.
-   */
-  movedRow?: number | undefined;
-  /** The columns that the refused row brought, as indexes; undefined: the row is not known. */
+  /** The columns that the refused COPY names, as indexes: its rows bring these and no others. */
   brought?: readonly number[] | undefined;
+  /**
+   * The data row that was moved last from the staging table, and the columns that it brought. The error is about this row
+   * unless PostgreSQL checks the rule before it moves a row (a constant default) or later (references, AFTER triggers).
+   */
+  moved?: { row: number; brought: readonly number[] } | undefined;
   /** The error came when constraints were checked that are deferred to the end of the transaction. */
   isDeferred?: boolean;
 }
@@ -47,7 +49,7 @@ export function refusalOfCopy(
   rowOf: (ordinal: number) => number | undefined,
 ): Refusal {
   const copied = copyLineOf(error);
-  if (copied === undefined) return { error, brought };
+  if (copied === undefined) return { error, brought, firstRow: rowOf(rowsBefore) };
   const { line, column } = copied;
   // The end of the data counts as a line.
   const last = Math.min(rowsBefore + line, sentRows) - 1;
