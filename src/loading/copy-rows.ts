@@ -76,6 +76,7 @@ export async function copyRows(
   try {
     await client.query('SET LOCAL statement_timeout = 0');
     await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
+    sink.endOfRows();
     for (const problem of headerProblems(input)) problems.add(problem);
     await sink.finish();
     await session.finish();
