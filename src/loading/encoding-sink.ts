@@ -9,6 +9,7 @@
  * sequence, `now()`) is evaluated by PostgreSQL for the rows that need it: such a column has no fill, and a row without it
  * goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
  */
+import { QUOTE } from '../sources/bytes/ascii.ts';
 import {
   ARRAY,
   NULL,
@@ -593,7 +594,6 @@ function shortenElement(bytes: Buffer, start: number, end: number): string {
   return shortenValue(JSON.parse(bytes.toString('utf8', start, end)));
 }
 
-const QUOTE = 0x22;
 const maxUnescapedBytes = 4096;
 
 /** What helps where it is not the value that is wrong. */

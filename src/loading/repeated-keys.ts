@@ -5,15 +5,18 @@
  * One pass over the bytes. The keys of all objects go into one hash table, each under the number of its object, so that nothing is
  * allocated for a cell unless it has more keys than any cell before.
  */
-import { randomInt } from 'node:crypto';
-import { CopyBuffer } from './encoders/copy-buffer.ts';
-import { appendUnescaped, isJsonSpace } from './encoders/json-text.ts';
 
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
+import { randomInt } from 'node:crypto';
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  COLON,
+  isWhiteSpace,
+  OPENING_BRACE,
+  QUOTE,
+} from '../sources/bytes/ascii.ts';
+import { CopyBuffer } from './encoders/copy-buffer.ts';
+import { appendUnescaped } from './encoders/json-text.ts';
 
 /** The key found last, between its quotes. */
 export const repeatedKey = { start: 0, end: 0 };
@@ -81,7 +84,7 @@ export function findRepeatedKey(bytes: Buffer, start: number, end: number): bool
 /** A string is a key where a colon follows. */
 function isKey(bytes: Buffer, afterString: number, end: number): boolean {
   let at = afterString;
-  while (at < end && isJsonSpace(bytes[at]!)) at++;
+  while (at < end && isWhiteSpace(bytes[at]!)) at++;
   return at < end && bytes[at] === COLON;
 }
 

@@ -6,14 +6,8 @@
  * which is an article number more often than 100000. Quotes do not matter: programs quote numbers as they like.
  */
 
+import { LOWER_F, LOWER_T, MINUS, NINE, POINT, ZERO } from './bytes/ascii.ts';
 import { FALSE, NUMBER, STRING, TRUE } from './cell-kind.ts';
-
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const SMALL_F = 0x66;
-const SMALL_T = 0x74;
 
 /** @returns `NUMBER`, `TRUE`, `FALSE` or `STRING` of cell-kind.ts; the text is not empty */
 export function textKind(bytes: Buffer, start: number, end: number): number {
@@ -21,8 +15,8 @@ export function textKind(bytes: Buffer, start: number, end: number): number {
   if (first <= NINE) {
     return first >= MINUS && first !== POINT && isPlainNumber(bytes, start, end) ? NUMBER : STRING;
   }
-  if (first === SMALL_T) return isRestOfTrue(bytes, start, end) ? TRUE : STRING;
-  if (first === SMALL_F) return isRestOfFalse(bytes, start, end) ? FALSE : STRING;
+  if (first === LOWER_T) return isRestOfTrue(bytes, start, end) ? TRUE : STRING;
+  if (first === LOWER_F) return isRestOfFalse(bytes, start, end) ? FALSE : STRING;
   return STRING;
 }
 

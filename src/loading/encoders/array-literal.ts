@@ -2,6 +2,22 @@
  * Arrays in PostgreSQL's own text form (8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`; the empty ones too; with other
  * lower bounds than 1, `[0:1]={1,2}` (8.15.6).
  */
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  EQUALS,
+  isDigit,
+  isSpace,
+  isWord,
+  MINUS,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  PLUS,
+  QUOTE,
+} from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import {
   JSON_ARRAY_LITERAL,
@@ -23,22 +39,9 @@ import {
   shape,
   upperBounds,
 } from './array-shape.ts';
-import { isDigit, isSpace, isWord } from './characters.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import * as codes from './type-codes.ts';
-
-const QUOTE = 0x22;
-const PLUS = 0x2b;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const COLON = 0x3a;
-const EQUALS_SIGN = 0x3d;
-const OPENING_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
 
 /** The element being read, without quotes and backslashes. */
 const element = new CopyBuffer(4096);
@@ -130,7 +133,7 @@ function readBounds(bytes: Buffer): number {
     lowerBounds.fill(1);
     return 0;
   }
-  if (at === stop || bytes[at++] !== EQUALS_SIGN) return -1;
+  if (at === stop || bytes[at++] !== EQUALS) return -1;
   skipSpaces(bytes);
   return dimensions;
 }

@@ -5,6 +5,14 @@
  * size and its lower bound, the elements as fields. Inner arrays are further dimensions, so they must be rectangular;
  * only json and jsonb elements are taken as they are, arrays included. An array without elements has no dimensions.
  */
+import {
+  CLOSING_BRACKET,
+  COMMA,
+  isWhiteSpace,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+} from '../../sources/bytes/ascii.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
 import {
   NOT_AN_ARRAY,
@@ -28,14 +36,8 @@ import {
 } from './array-shape.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
-import { appendUnescaped, isJsonSpace, nestedEnd, scalarEnd, stringEnd } from './json-text.ts';
+import { appendUnescaped, nestedEnd, scalarEnd, stringEnd } from './json-text.ts';
 import * as codes from './type-codes.ts';
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
 
 /** Strings of elements, unescaped. */
 const unescaped = new CopyBuffer(4096);
@@ -62,7 +64,7 @@ export function encodeArray(
   let depth = 0;
   for (let at = start; at < end; ) {
     const byte = bytes[at]!;
-    if (byte === COMMA || isJsonSpace(byte)) {
+    if (byte === COMMA || isWhiteSpace(byte)) {
       at++;
     } else if (byte === OPENING_BRACKET && depth < dimensions) {
       openDimension(depth++);
@@ -91,7 +93,7 @@ export function countDimensions(bytes: Buffer, start: number, end: number): numb
   let dimensions = 0;
   for (let at = start; at < end; at++) {
     if (bytes[at] === OPENING_BRACKET) dimensions++;
-    else if (!isJsonSpace(bytes[at]!)) break;
+    else if (!isWhiteSpace(bytes[at]!)) break;
   }
   return dimensions;
 }

@@ -1,6 +1,6 @@
+import { isSpace } from '../../sources/bytes/ascii.ts';
 import { FALSE, NUMBER, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_A_BOOLEAN } from '../cell-problems.ts';
-import { isSpace } from './characters.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 /** Writes a bool. Text and numbers: what `boolin` takes (8.6): beginnings of true, false, yes, no, on, off; 1, 0. */

@@ -1,10 +1,7 @@
+import { BACKSLASH, hexValue, LOWER_X } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_BYTES, NUL_CHARACTER } from '../cell-problems.ts';
-import { hexValue } from './characters.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
-
-const BACKSLASH = 0x5c;
-const SMALL_X = 0x78;
 
 /** Writes a bytea from either of its text forms (8.4): `\x` and pairs of hexadecimal digits, or the escape form. */
 export function encodeBytea(
@@ -18,7 +15,7 @@ export function encodeBytea(
   out.ensure(4 + end - start);
   const fieldStart = out.position;
   out.position += 4;
-  const isHex = end - start >= 2 && bytes[start] === BACKSLASH && bytes[start + 1] === SMALL_X;
+  const isHex = end - start >= 2 && bytes[start] === BACKSLASH && bytes[start + 1] === LOWER_X;
   const problem = isHex ? appendHex(out, bytes, start + 2, end) : appendEscaped(out, bytes, start, end);
   if (problem !== 0) return problem;
   const fieldEnd = out.position;

@@ -1,3 +1,4 @@
+import { COMMA } from '../../sources/bytes/ascii.ts';
 import type { ColumnType } from '../../tables/load-column.ts';
 import { type EnumLabels, enumLabels } from './enum-labels.ts';
 import * as codes from './type-codes.ts';
@@ -120,7 +121,6 @@ type Fields = { [Name in keyof ColumnEncoder]?: ColumnEncoder[Name] | undefined 
   oid: number;
 };
 
-const COMMA = 0x2c;
 const INTERVAL_FULL_RANGE = 0x7fff;
 const INTERVAL_FULL_PRECISION = 0xffff;
 

@@ -10,7 +10,17 @@
  * with T or spaces between date and time; `epoch`, `infinity`, `-infinity`. Not read: names of months and zones, dates
  * whose order of day and month depends on a setting, and the words that mean the present (`now`, `today` …).
  */
-import { isDigit, isLetter, isSpace, isWord } from './characters.ts';
+import {
+  COLON,
+  isDigit,
+  isLetter,
+  isSpace,
+  isWord,
+  MINUS,
+  PLUS,
+  POINT,
+  ZERO,
+} from '../../sources/bytes/ascii.ts';
 
 /** What `readDateTime` has found. */
 export const found = {
@@ -37,11 +47,6 @@ export const UNREADABLE = 1;
 /** One of the forms, but no such day, time or offset. */
 export const NO_SUCH_VALUE = 2;
 
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const COLON = 0x3a;
-const ZERO = 0x30;
 const LOWER = 0x20;
 const UTC = 0x5a;
 

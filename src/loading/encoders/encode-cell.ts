@@ -1,3 +1,4 @@
+import { isWhiteSpace } from '../../sources/bytes/ascii.ts';
 import * as cell from '../../sources/cell-kind.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import {
@@ -21,7 +22,6 @@ import { encodeFloat4, encodeFloat8 } from './floats.ts';
 import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
 import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
-import { isJsonSpace } from './json-text.ts';
 import { DATE_LEFT_OUT, losses, TIME_LEFT_OUT } from './losses.ts';
 import { formatMoment, momentText } from './moment-text.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
@@ -144,7 +144,7 @@ function kindOfText(code: number, bytes: Buffer, start: number, end: number): nu
 function kindOfJson(encoder: ColumnEncoder, kind: number, bytes: Buffer, start: number, end: number): number {
   if (!encoder.readsText || kind !== cell.STRING) return kind;
   let first = start;
-  while (first < end && isJsonSpace(bytes[first]!)) first++;
+  while (first < end && isWhiteSpace(bytes[first]!)) first++;
   return first < end && isBracket(bytes[first]!) ? kindOfJsonText(bytes, first, end) : kind;
 }
 

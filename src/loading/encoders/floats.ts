@@ -3,9 +3,9 @@
  * number that becomes infinite or 0 by rounding is out of range (8.1.3). The C library's hexadecimal floats are
  * refused.
  */
+import { isDigit, isSpace, isWord, MINUS, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
-import { isDigit, isSpace, isWord } from './characters.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 export function encodeFloat8(
@@ -47,11 +47,6 @@ export function encodeFloat4(
   out.float32(value);
   return 0;
 }
-
-const MINUS = 0x2d;
-const PLUS = 0x2b;
-const POINT = 0x2e;
-const ZERO = 0x30;
 
 /** What `readFloat` has read. `hasDigit`: some digit is not 0; `isDecimal`: not one of the words. */
 const read = { value: 0.5, hasDigit: false, isDecimal: false };

@@ -6,9 +6,9 @@
  * as it is whole: 42.0 and 4.2e1 lose nothing. oid takes plain digits only: the server turns -1 into 4294967295 and
  * reads 010 as ten or as eight depending on its version.
  */
+import { isDigit, isSpace, MINUS, PLUS, POINT, UNDERSCORE, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
-import { isDigit, isSpace } from './characters.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 export function encodeInt2(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
@@ -91,12 +91,6 @@ export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   writeLong(out);
   return 0;
 }
-
-const MINUS = 0x2d;
-const PLUS = 0x2b;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const UNDERSCORE = 0x5f;
 
 /** Not an int32 that nine digits can make. */
 const LONG = 0x7fffffff;

@@ -3,20 +3,24 @@
  * 8601 with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit are spilled into the smaller ones as `DecodeInterval`
  * does it (8.5.4). `infinity` is read where the server has it (from PostgreSQL 17 on). Not read: ISO 8601's form without designators.
  */
+import {
+  AT_SIGN,
+  COLON,
+  isDigit,
+  isLetter,
+  isSpace,
+  isWord,
+  MINUS,
+  PLUS,
+  POINT,
+  UPPER_P,
+  UPPER_T,
+  ZERO,
+} from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../cell-problems.ts';
-import { isDigit, isLetter, isSpace, isWord } from './characters.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
-
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const COLON = 0x3a;
-const ZERO = 0x30;
-const AT_SIGN = 0x40;
-const LETTER_P = 0x50;
-const LETTER_T = 0x54;
 
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 const MICROSECONDS_PER_DAY = 86_400_000_000;
@@ -94,7 +98,7 @@ export function encodeInterval(
     const isInfinity = isWord('infinity', bytes, sign === 0 ? at : at + 1, stop);
     if (isInfinity) return writeInfinity(out, sign === MINUS);
   }
-  const isIso = bytes[at] === LETTER_P;
+  const isIso = bytes[at] === UPPER_P;
   // PostgreSQL takes no spaces around this form.
   if (isIso && (at !== start || stop !== end)) return NOT_AN_INTERVAL;
   const isRead = isIso ? readIso(bytes) : readVerbose(bytes);
@@ -159,7 +163,7 @@ function readIso(bytes: Buffer): boolean {
   let inTime = false;
   let fields = 0;
   while (at < stop) {
-    if (bytes[at] === LETTER_T) {
+    if (bytes[at] === UPPER_T) {
       if (inTime) return false;
       inTime = true;
       at++;

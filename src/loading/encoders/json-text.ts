@@ -1,13 +1,7 @@
 /** Steps over values of JSON text that is known to be valid (RFC 8259), and unescapes its strings. */
-import { hexValue } from './characters.ts';
+import { BACKSLASH, hexValue, isWhiteSpace, QUOTE } from '../../sources/bytes/ascii.ts';
+import { writeCodePoint } from '../../sources/bytes/utf8.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-export function isJsonSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
 
 /** Where the string that begins at `start` with its quote is over, its last quote included. */
 export function stringEnd(bytes: Buffer, start: number, end: number): number {
@@ -21,7 +15,7 @@ export function scalarEnd(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {
     const byte = bytes[at]!;
-    if (byte === 0x2c || byte === 0x5d || byte === 0x7d || isJsonSpace(byte)) break;
+    if (byte === 0x2c || byte === 0x5d || byte === 0x7d || isWhiteSpace(byte)) break;
     at++;
   }
   return at;
@@ -65,7 +59,7 @@ export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, e
       code = 0x10000 + ((code & 0x3ff) << 10) + (codeUnit(bytes, at + 3) & 0x3ff);
       at += 6;
     }
-    position = appendCodePoint(target, position, code);
+    position = writeCodePoint(target, position, code);
   }
   out.position = position;
 }
@@ -95,25 +89,4 @@ function unescapeLetter(letter: number): number {
     default:
       return letter;
   }
-}
-
-function appendCodePoint(target: Buffer, position: number, code: number): number {
-  let at = position;
-  if (code < 0x80) {
-    target[at++] = code;
-    return at;
-  }
-  if (code < 0x800) {
-    target[at++] = 0xc0 | (code >> 6);
-  } else {
-    if (code < 0x10000) {
-      target[at++] = 0xe0 | (code >> 12);
-    } else {
-      target[at++] = 0xf0 | (code >> 18);
-      target[at++] = 0x80 | ((code >> 12) & 63);
-    }
-    target[at++] = 0x80 | ((code >> 6) & 63);
-  }
-  target[at++] = 0x80 | (code & 63);
-  return at;
 }

@@ -5,10 +5,10 @@
  * string becomes a JSON string. So the string "{}" stays the string "{}" and does not become an object; NULL is SQL's
  * NULL, not JSON's.
  */
+import { BACKSLASH, isDigit, QUOTE } from '../../sources/bytes/ascii.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_FOR_JSONB } from '../cell-problems.ts';
 import { findRepeatedKey } from '../repeated-keys.ts';
-import { isDigit } from './characters.ts';
 import { type ColumnEncoder, columnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { codeUnit } from './json-text.ts';
@@ -16,8 +16,6 @@ import { KEYS_REPEATED, losses } from './losses.ts';
 import { encodeNumeric } from './numeric.ts';
 import * as codes from './type-codes.ts';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const TRUE_TEXT = Buffer.from('true');
 const FALSE_TEXT = Buffer.from('false');
 

@@ -4,17 +4,13 @@
  * `inet_send`'s format: family (2: IPv4, 3: IPv6), bits of the mask, 1 for a cidr, bytes of the address, the address.
  * A cidr may leave out the last bytes of an IPv4 network; of the many notations of a macaddr the six documented.
  */
+import { COLON, hexValue, isDigit, MINUS, POINT, SLASH } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import { HOST_BITS_SET, NOT_A_MAC_ADDRESS, NOT_AN_ADDRESS } from '../cell-problems.ts';
-import { hexValue, isDigit } from './characters.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 const IPV4_FAMILY = 2;
 const IPV6_FAMILY = 3;
-const DOT = 0x2e;
-const SLASH = 0x2f;
-const COLON = 0x3a;
-const HYPHEN = 0x2d;
 
 /** The address being read. */
 const address: Buffer = Buffer.alloc(16);
@@ -61,7 +57,7 @@ function readIpv4(bytes: Buffer, start: number, end: number, offset = 0): number
     if (isDigit(byte)) {
       value = (value < 0 ? 0 : value * 10) + byte - 0x30;
       if (value > 255) return -1;
-    } else if (byte === DOT && value >= 0 && count < 3) {
+    } else if (byte === POINT && value >= 0 && count < 3) {
       address[offset + count++] = value;
       value = -1;
     } else {
@@ -97,7 +93,7 @@ function readIpv6(bytes: Buffer, start: number, end: number): number {
     let value = 0;
     while (at < end && hexValue[bytes[at]!]! >= 0) value = (value << 4) | hexValue[bytes[at++]!]!;
     if (at === groupStart || at - groupStart > 4 || count > 14) return -1;
-    if (at < end && bytes[at] === DOT) {
+    if (at < end && bytes[at] === POINT) {
       if (count > 12 || readIpv4(bytes, groupStart, end, count) !== 4) return -1;
       count += 4;
       at = end;
@@ -154,8 +150,8 @@ export function encodeMacAddress(
   if (group !== 2 && group !== 4 && group !== 6 && group !== 12) return NOT_A_MAC_ADDRESS;
   if (end - start !== 12 + 12 / group - 1) return NOT_A_MAC_ADDRESS;
   const separator = bytes[start + group];
-  const expected = group === 4 ? DOT : COLON;
-  if (group < 12 && separator !== expected && separator !== HYPHEN) return NOT_A_MAC_ADDRESS;
+  const expected = group === 4 ? POINT : COLON;
+  if (group < 12 && separator !== expected && separator !== MINUS) return NOT_A_MAC_ADDRESS;
   out.ensure(10);
   out.int32(6);
   let at = start;

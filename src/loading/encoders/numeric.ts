@@ -5,9 +5,19 @@
  * scale, the groups. Forms as `numeric_in` takes them (PostgreSQL 16: other bases and underscores too), NaN and the
  * infinities among them.
  */
+import {
+  isDigit,
+  isSpace,
+  isWord,
+  MINUS,
+  NINE,
+  PLUS,
+  POINT,
+  UNDERSCORE,
+  ZERO,
+} from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
-import { isDigit, isSpace, isWord } from './characters.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
@@ -22,13 +32,6 @@ const NEGATIVE = 0x4000;
 const NOT_A_NUMBER_SIGN = 0xc000;
 const INFINITE = 0xd000;
 const NEGATIVE_INFINITE = 0xf000;
-
-const MINUS = 0x2d;
-const PLUS = 0x2b;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const UNDERSCORE = 0x5f;
 
 /** Writes a numeric. Rounding to numeric(p,s) is left to the server; what would not fit is refused. */
 export function encodeNumeric(

@@ -2,6 +2,17 @@
  * Arrays of types without an encoder: a JSON array becomes PostgreSQL's text form of an array (8.15.2, 8.15.6), which PostgreSQL
  * reads. `["a\"b", null, 1]` becomes `{"a\"b",NULL,1}`, with the delimiter of the element type in place of the comma.
  */
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COMMA,
+  isWhiteSpace,
+  LOWER_N,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+} from '../../sources/bytes/ascii.ts';
 import { ARRAY, STRING } from '../../sources/cell-kind.ts';
 import {
   NESTED_VALUE,
@@ -25,18 +36,10 @@ import {
 import { countDimensions, elementEnd, hasEscape } from './arrays.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
-import { appendUnescaped, isJsonSpace } from './json-text.ts';
+import { appendUnescaped } from './json-text.ts';
 import { encodeText } from './text.ts';
 import * as codes from './type-codes.ts';
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPENING_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSING_BRACKET = 0x5d;
-const SMALL_N = 0x6e;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
 const NULL_TEXT = Buffer.from('NULL');
 
 /** The string being written, unescaped. */
@@ -88,7 +91,7 @@ function writeElements(
   for (let at = start; at < end; ) {
     const byte = bytes[at]!;
     out.ensure(1);
-    if (isJsonSpace(byte)) {
+    if (isWhiteSpace(byte)) {
       at++;
     } else if (byte === COMMA) {
       out.int8(element.delimiter);
@@ -124,7 +127,7 @@ function writeElement(
   end: number,
 ): number {
   switch (bytes[start]) {
-    case SMALL_N:
+    case LOWER_N:
       if (element.notNull) return NULL_ELEMENT;
       out.ensure(NULL_TEXT.length);
       out.appendRange(NULL_TEXT, 0, NULL_TEXT.length);

@@ -5,6 +5,7 @@
  * server: it cuts a longer text to 63 bytes in silence, here that is a problem. So is `"char"`, of which the server keeps the first
  * byte of any text.
  */
+import { BACKSLASH, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
 import { FALSE, TRUE } from '../../sources/cell-kind.ts';
 import { NUL_CHARACTER, TOO_LONG } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -12,9 +13,6 @@ import type { CopyBuffer } from './copy-buffer.ts';
 const TRUE_TEXT = Buffer.from('true');
 const FALSE_TEXT = Buffer.from('false');
 const MOST_NAME_BYTES = 63;
-const SPACE = 0x20;
-const ZERO = 0x30;
-const BACKSLASH = 0x5c;
 
 /** Writes a text. @param maxLength in characters, -1: no limit */
 export function encodeText(

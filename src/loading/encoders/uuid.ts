@@ -1,11 +1,7 @@
+import { CLOSING_BRACE, hexValue, MINUS, OPENING_BRACE } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_UUID } from '../cell-problems.ts';
-import { hexValue } from './characters.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
-
-const HYPHEN = 0x2d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
 
 /** Where the sixteen bytes' digits stand in the common form, 8-4-4-4-12. */
 const commonPlaces = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
@@ -26,10 +22,10 @@ export function encodeUuid(out: CopyBuffer, kind: number, bytes: Buffer, start: 
 function isCommonForm(bytes: Buffer, start: number, end: number): boolean {
   return (
     end - start === 36 &&
-    bytes[start + 8] === HYPHEN &&
-    bytes[start + 13] === HYPHEN &&
-    bytes[start + 18] === HYPHEN &&
-    bytes[start + 23] === HYPHEN
+    bytes[start + 8] === MINUS &&
+    bytes[start + 13] === MINUS &&
+    bytes[start + 18] === MINUS &&
+    bytes[start + 23] === MINUS
   );
 }
 
@@ -60,7 +56,7 @@ function readAnyForm(out: CopyBuffer, bytes: Buffer, start: number, end: number)
     if (value < 0) return false;
     out.bytes[out.position + byte] = value;
     at += 2;
-    if ((byte & 1) === 1 && byte < 15 && bytes[at] === HYPHEN) at++;
+    if ((byte & 1) === 1 && byte < 15 && bytes[at] === MINUS) at++;
   }
   return at === stop;
 }

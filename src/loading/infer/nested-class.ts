@@ -4,20 +4,21 @@
  * `jsonb` does not keep (white space, the order of keys) makes no difference to any reader of JSON (RFC 8259 section 4).
  */
 
+import {
+  BACKSLASH,
+  LOWER_E,
+  LOWER_U,
+  MINUS,
+  NINE,
+  PLUS,
+  POINT,
+  QUOTE,
+  UPPER_E,
+  ZERO,
+} from '../../sources/bytes/ascii.ts';
 import { findRepeatedKey } from '../repeated-keys.ts';
 import { classifyNumber } from './number-class.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from './seen.ts';
-
-const QUOTE = 0x22;
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const CAPITAL_E = 0x45;
-const BACKSLASH = 0x5c;
-const SMALL_E = 0x65;
-const SMALL_U = 0x75;
 
 /** @returns `NESTED` or `NESTED_AS_SENT` of seen.ts, or `OTHER` where only text holds the value; the bytes are valid JSON */
 export function classifyNested(bytes: Buffer, start: number, end: number): number {
@@ -46,7 +47,7 @@ function afterString(bytes: Buffer, at: number, end: number): number {
     const byte = bytes[at]!;
     if (byte === QUOTE) return at + 1;
     if (byte === BACKSLASH) {
-      if (bytes[at + 1] === SMALL_U && isFourZeros(bytes, at + 2)) return -1;
+      if (bytes[at + 1] === LOWER_U && isFourZeros(bytes, at + 2)) return -1;
       at += 2;
     } else {
       at++;
@@ -65,8 +66,8 @@ function afterNumber(bytes: Buffer, at: number, end: number): number {
     const isPart =
       (byte >= ZERO && byte <= NINE) ||
       byte === POINT ||
-      byte === SMALL_E ||
-      byte === CAPITAL_E ||
+      byte === LOWER_E ||
+      byte === UPPER_E ||
       byte === PLUS ||
       byte === MINUS;
     if (!isPart) return at;

@@ -1,6 +1,7 @@
 /**
  * Which number types of PostgreSQL hold a JSON number without loss, told from its digits: it is never parsed.
  */
+import { EIGHT, MINUS, NINE, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from './seen.ts';
 
 /** Digits that `numeric` holds before and after the decimal point (PostgreSQL 8.1.2). */
@@ -18,13 +19,6 @@ const DOUBLE_MAX_EXPONENT = 307;
 /** The last digits of the `bigint` range; 2^63 itself is in it only as a negative number. */
 const BIGINT_DIGITS = Buffer.from('9223372036854775807', 'latin1');
 const BIGINT_DIGIT_COUNT = BIGINT_DIGITS.length;
-
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const EIGHT = 0x38;
-const NINE = 0x39;
 
 /** @returns `WHOLE`, `EXACT`, `DOUBLE_ONLY` or `OTHER` of seen.ts, for bytes in JSON's grammar of a number */
 export function classifyNumber(bytes: Buffer, start: number, end: number): number {

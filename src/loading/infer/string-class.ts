@@ -7,6 +7,7 @@
  * place is unknown (RFC 3339 section 4.3); a space for the `T`, which ISO 8601 does not have; UUIDs in capitals,
  * which come back in small letters.
  */
+import { COLON, MINUS, NINE, PLUS, POINT, UPPER_T, UPPER_Z, ZERO } from '../../sources/bytes/ascii.ts';
 import { DATE_STRING, OTHER, TIMESTAMP_STRING, TIMESTAMPTZ_STRING, UUID_STRING } from './seen.ts';
 
 const DATE_BYTES = 10; // 2024-02-29
@@ -18,15 +19,6 @@ const MICROSECOND_DIGITS = 6;
 /** Nanoseconds, as many programs write them; the digits after the microseconds must be zeros. */
 const FRACTION_DIGITS = 9;
 const MAX_OFFSET_HOURS = 15;
-
-const PLUS = 0x2b;
-const HYPHEN = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const CAPITAL_T = 0x54;
-const CAPITAL_Z = 0x5a;
 
 /** Indexed by the byte: a branch per digit costs three times as much, as no processor foretells random digits. */
 const IS_HEX_DIGIT = new Uint8Array(256);
@@ -42,7 +34,7 @@ export function classifyString(bytes: Buffer, start: number, end: number): numbe
 }
 
 function isDate(bytes: Buffer, at: number): boolean {
-  if (bytes[at + 4] !== HYPHEN || bytes[at + 7] !== HYPHEN) return false;
+  if (bytes[at + 4] !== MINUS || bytes[at + 7] !== MINUS) return false;
   const century = twoDigits(bytes, at);
   const yearOfCentury = twoDigits(bytes, at + 2);
   const month = twoDigits(bytes, at + 5);
@@ -58,12 +50,11 @@ function daysInMonth(year: number, month: number): number {
 }
 
 function classifyTimestamp(bytes: Buffer, start: number, end: number): number {
-  if (bytes[start + 10] !== CAPITAL_T || !isDate(bytes, start) || !isTime(bytes, start + 11)) return OTHER;
+  if (bytes[start + 10] !== UPPER_T || !isDate(bytes, start) || !isTime(bytes, start + 11)) return OTHER;
   const at = afterFraction(bytes, start + TIMESTAMP_BYTES, end);
   if (at < 0) return OTHER;
   if (at === end) return TIMESTAMP_STRING;
-  const hasOffset =
-    at + 1 === end ? bytes[at] === CAPITAL_Z : at + OFFSET_BYTES === end && isOffset(bytes, at);
+  const hasOffset = at + 1 === end ? bytes[at] === UPPER_Z : at + OFFSET_BYTES === end && isOffset(bytes, at);
   return hasOffset ? TIMESTAMPTZ_STRING : OTHER;
 }
 
@@ -91,7 +82,7 @@ function afterFraction(bytes: Buffer, at: number, end: number): number {
 
 function isOffset(bytes: Buffer, at: number): boolean {
   const sign = bytes[at];
-  if ((sign !== PLUS && sign !== HYPHEN) || bytes[at + 3] !== COLON) return false;
+  if ((sign !== PLUS && sign !== MINUS) || bytes[at + 3] !== COLON) return false;
   const hours = twoDigits(bytes, at + 1);
   const minutes = twoDigits(bytes, at + 4);
   if (!isUpTo(MAX_OFFSET_HOURS, hours) || !isUpTo(59, minutes)) return false;
@@ -100,10 +91,10 @@ function isOffset(bytes: Buffer, at: number): boolean {
 
 function isUuid(bytes: Buffer, at: number): boolean {
   return (
-    bytes[at + 8] === HYPHEN &&
-    bytes[at + 13] === HYPHEN &&
-    bytes[at + 18] === HYPHEN &&
-    bytes[at + 23] === HYPHEN &&
+    bytes[at + 8] === MINUS &&
+    bytes[at + 13] === MINUS &&
+    bytes[at + 18] === MINUS &&
+    bytes[at + 23] === MINUS &&
     areHexDigits(bytes, at, at + 8) &&
     areHexDigits(bytes, at + 9, at + 13) &&
     areHexDigits(bytes, at + 14, at + 18) &&

@@ -2,6 +2,7 @@
 
 import { isAscii } from 'node:buffer';
 import { AppError } from '../../errors.ts';
+import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from './utf8.ts';
 import { Utf8Checker } from './utf8-checker.ts';
 
 /**
@@ -98,7 +99,7 @@ export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fa
     const at = checker.check(chunk, 0);
     const sound = at < 0 ? chunk : chunk.subarray(0, at);
     const bytes = cut.length === 0 ? sound : Buffer.concat([cut, sound]);
-    const end = endOfCharacters(bytes);
+    const end = endOfWholeCharacters(bytes, 0, bytes.length);
     followsUtf8 ||= !isAscii(bytes.subarray(0, end));
     cut = Buffer.from(bytes.subarray(end));
     if (at >= 0) return { position: position + at, followsUtf8 };
@@ -106,18 +107,6 @@ export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fa
   }
   // An ASCII byte is at fault where a sequence had to go on.
   return checker.check(Buffer.of(0x0a), 0) < 0 ? undefined : { position, followsUtf8 };
-}
-
-/** Where the last whole character ends: behind it may stand the beginning of one. */
-function endOfCharacters(bytes: Buffer): number {
-  for (let at = bytes.length - 1; at >= 0 && at > bytes.length - 4; at--) {
-    const byte = bytes[at]!;
-    if (byte < 0x80) break;
-    if (byte < 0xc0) continue;
-    const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-    return bytes.length - at < length ? at : bytes.length;
-  }
-  return bytes.length;
 }
 
 /** Turns chunks that are cut anywhere into UTF-8. */
@@ -224,7 +213,7 @@ function writeMapped(out: Buffer, from: number, block: Buffer): number {
   for (let at = 0; at < end; at++) {
     const byte = block[at]!;
     if (byte < 0x80) out[to++] = byte;
-    else to = writeUnit(out, to, windows1252[byte]!);
+    else to = writeCodePoint(out, to, windows1252[byte]!);
   }
   return to;
 }
@@ -281,13 +270,13 @@ class Utf16Decoder implements ChunkDecoder {
     if (isLow !== (high !== 0)) throw notUtf16(this.#position + end - 2);
     if (isLow) {
       this.#highSurrogate = 0;
-      return writePair(this.#out, to, high, unit);
+      return writeCodePoint(this.#out, to, codePointOfPair(high, unit));
     }
     if (unit >= 0xd800 && unit <= 0xdbff) {
       this.#highSurrogate = unit;
       return to;
     }
-    return writeUnit(this.#out, to, unit);
+    return writeCodePoint(this.#out, to, unit);
   }
 }
 
@@ -296,30 +285,4 @@ function notUtf16(position: number): AppError {
     'invalid-file',
     `The file is in UTF-16 up to byte ${position}, and what stands there is no character of it.`,
   );
-}
-
-/** @param unit no half of a surrogate pair */
-function writeUnit(out: Buffer, to: number, unit: number): number {
-  if (unit < 0x80) {
-    out[to] = unit;
-    return to + 1;
-  }
-  if (unit < 0x800) {
-    out[to] = 0xc0 | (unit >> 6);
-    out[to + 1] = 0x80 | (unit & 0x3f);
-    return to + 2;
-  }
-  out[to] = 0xe0 | (unit >> 12);
-  out[to + 1] = 0x80 | ((unit >> 6) & 0x3f);
-  out[to + 2] = 0x80 | (unit & 0x3f);
-  return to + 3;
-}
-
-function writePair(out: Buffer, to: number, high: number, low: number): number {
-  const point = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-  out[to] = 0xf0 | (point >> 18);
-  out[to + 1] = 0x80 | ((point >> 12) & 0x3f);
-  out[to + 2] = 0x80 | ((point >> 6) & 0x3f);
-  out[to + 3] = 0x80 | (point & 0x3f);
-  return to + 4;
 }

@@ -1,6 +1,7 @@
 /** Is a stream of chunks valid UTF-8 (RFC 3629)? At the speed of the runtime's own check, sequences cut anywhere. */
 
 import { isUtf8 } from 'node:buffer';
+import { endOfWholeCharacters } from './utf8.ts';
 
 /** As in the UTF-8 decoder of the WHATWG Encoding Standard: how many bytes are missing, and what the next may be. */
 export class Utf8Checker {
@@ -22,7 +23,7 @@ export class Utf8Checker {
       if (!this.#step(chunk[i])) return i;
       i++;
     }
-    const whole = wholeSequencesEnd(chunk, i, end);
+    const whole = endOfWholeCharacters(chunk, i, end);
     if (!isUtf8(chunk.subarray(i, whole))) {
       while (i < whole && this.#step(chunk[i])) i++;
       return i;
@@ -54,14 +55,4 @@ export class Utf8Checker {
     }
     return true;
   }
-}
-
-/** Where the last sequence of chunk[start, end) begins if it may go on behind it; else `end`. */
-function wholeSequencesEnd(chunk: Buffer, start: number, end: number): number {
-  for (let i = end - 1; i >= start && i >= end - 3; i--) {
-    const byte = chunk[i];
-    if (byte < 0x80) return end;
-    if (byte >= 0xc0) return i;
-  }
-  return end;
 }

@@ -1,8 +1,7 @@
 /** The keys of the rows as dense column numbers, found by their raw bytes: no string and no allocation per cell. */
 
 import { randomBytes } from 'node:crypto';
-
-const QUOTE = 0x22;
+import { QUOTE } from '../bytes/ascii.ts';
 
 /** The length of a key that cannot stand in a document as it is: longer than any chunk. */
 const NEVER = 0x3fffffff;

@@ -8,8 +8,8 @@ import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import type { CellSink } from '../cell-sink.ts';
 import { explainAlmostJson } from './almost-json.ts';
 import { type DocumentPlan, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
-import { GrowableBytes } from './growable-bytes.ts';
-import { JsonFault, type Limit, LimitFault, showByte } from './json-fault.ts';
+import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
+import { byteLimit, JsonFault, LimitFault, showByte } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { JsonRowScanner, KEY_LIMIT } from './json-row-scanner.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
@@ -50,14 +50,14 @@ export class JsonDocumentScanner {
 
   readonly #plan: DocumentPlan | undefined;
   readonly #words: DocumentWords;
-  readonly #keepLimit: Limit;
+  readonly #keepLimit: ByteLimit;
   readonly #lines: LineCounter;
   readonly #rows: JsonRowScanner;
   readonly #utf8 = new Utf8Checker();
   readonly #value: JsonValueScanner;
   readonly #unescaper = new StringUnescaper();
   /** The key or kept value at hand. */
-  readonly #held = new GrowableBytes();
+  readonly #held = new GrowableBytes(KEY_LIMIT);
 
   #state = DOCUMENT;
   /** Of the containers that are walked, from the outermost: the number of the element at hand; -1: it is an object. */
@@ -76,7 +76,8 @@ export class JsonDocumentScanner {
   constructor(limits: JsonLimits, words: DocumentWords, plan: DocumentPlan | undefined) {
     this.#plan = plan;
     this.#words = words;
-    this.#keepLimit = { setting: 'MAX_DEFINITION_BYTES', value: limits.maxTableBytes, unit: 'bytes' };
+    const keepLimit = { setting: 'MAX_DEFINITION_BYTES', value: limits.maxTableBytes, unit: 'bytes' };
+    this.#keepLimit = byteLimit('The definition', keepLimit);
     this.#lines = new LineCounter(plan === undefined);
     this.#rows = new JsonRowScanner(limits, this.#lines);
     this.#value = new JsonValueScanner(limits.maxDepth, this.#lines);
@@ -193,7 +194,7 @@ export class JsonDocumentScanner {
           }
           if (byte !== 0x22) throw new JsonFault(i, 'a key in quotes');
           this.#unescaper.begin();
-          this.#held.reset('The key', KEY_LIMIT);
+          this.#held.clear(KEY_LIMIT);
           this.#state = IN_KEY;
           return i + 1;
         case COLON:
@@ -255,7 +256,7 @@ export class JsonDocumentScanner {
       return position + 1;
     }
     this.#value.begin();
-    if (this.#action === KEEP) this.#held.reset('The definition', this.#keepLimit);
+    if (this.#action === KEEP) this.#held.clear(this.#keepLimit);
     this.#state = IN_VALUE;
     return position;
   }

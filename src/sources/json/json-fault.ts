@@ -1,5 +1,7 @@
 /** How the parts of the JSON scanner fail: in terms of the chunk. The scanner of the body adds the place in the document. */
 
+import type { ByteLimit } from '../bytes/growable-bytes.ts';
+
 /** The byte at `position` of the chunk (negative: in a chunk before) is not what the grammar of RFC 8259 allows. */
 export class JsonFault extends Error {
   readonly position: number;
@@ -25,6 +27,11 @@ export class LimitFault extends Error {
   constructor(subject: string, { setting, value, unit }: Limit) {
     super(`${subject} is over the limit of ${value} ${unit}${setting === undefined ? '' : ` (${setting})`}.`);
   }
+}
+
+/** The limit for bytes that are gathered: what they are, and how many there may be. */
+export function byteLimit(subject: string, limit: Limit): ByteLimit {
+  return { maxBytes: limit.value, exceeded: () => new LimitFault(subject, limit) };
 }
 
 /** A byte as a person reads it: `"x"`, or `0x0A` where it has no face of its own. */

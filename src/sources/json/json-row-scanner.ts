@@ -19,8 +19,8 @@ import {
 } from '../cell-kind.ts';
 import type { CellSink } from '../cell-sink.ts';
 import { ColumnNames } from './column-names.ts';
-import { GrowableBytes } from './growable-bytes.ts';
-import { JsonFault, type Limit, LimitFault } from './json-fault.ts';
+import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
+import { byteLimit, JsonFault, type Limit, LimitFault } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { NUMBER_START, scanNumber } from './json-number.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
@@ -28,7 +28,7 @@ import type { LineCounter } from './line-counter.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
 /** A name PostgreSQL takes has 63 bytes at most; a longer key need only be told, not held without a bound. */
-export const KEY_LIMIT: Limit = { value: 1024, unit: 'bytes' };
+export const KEY_LIMIT = byteLimit('The key', { value: 1024, unit: 'bytes' });
 
 /** What the scanner is about to see. */
 const KEY = 0;
@@ -62,12 +62,12 @@ export class JsonRowScanner {
   isDone = false;
   readonly #lines: LineCounter;
   readonly #columnLimit: Limit;
-  readonly #cellLimit: Limit;
+  readonly #cellLimit: ByteLimit;
   readonly #names = new ColumnNames();
   readonly #value: JsonValueScanner;
   readonly #unescaper = new StringUnescaper();
   /** What is gathered of the token at hand, where it is not taken from the chunk. */
-  readonly #held = new GrowableBytes();
+  readonly #held = new GrowableBytes(KEY_LIMIT);
   #state: number;
   #token = NO_TOKEN;
   /** Of the value at hand. */
@@ -81,7 +81,8 @@ export class JsonRowScanner {
     this.#lines = lines;
     this.#state = lines.endsRows ? LINE : FIRST_ROW;
     this.#columnLimit = { setting: 'MAX_COLUMNS', value: maxColumns, unit: 'columns' };
-    this.#cellLimit = { setting: 'MAX_CELL_BYTES', value: maxCellBytes, unit: 'bytes' };
+    const cellLimit = { setting: 'MAX_CELL_BYTES', value: maxCellBytes, unit: 'bytes' };
+    this.#cellLimit = byteLimit('The value', cellLimit);
     this.#value = new JsonValueScanner(maxDepth, lines);
   }
 
@@ -118,7 +119,7 @@ export class JsonRowScanner {
    */
   #scanRows(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     const names = this.#names;
-    const maxCellBytes = this.#cellLimit.value;
+    const maxCellBytes = this.#cellLimit.maxBytes;
     const afterRow = this.#afterRow;
     let state = this.#state;
     let column = this.#column;
@@ -228,7 +229,7 @@ export class JsonRowScanner {
             state = AFTER_VALUE;
             continue;
           }
-          if (to - from > maxCellBytes) throw new LimitFault('The value', this.#cellLimit);
+          if (to - from > maxCellBytes) throw this.#cellLimit.exceeded();
           if (isRepeated) sink.fault(column, REPEATED_KEY, chunk, from, to);
           else sink.cell(column, kind, chunk, from, to);
           state = AFTER_VALUE;
@@ -316,7 +317,7 @@ export class JsonRowScanner {
       return i + 1;
     }
     this.#unescaper.begin();
-    this.#held.reset('The key', KEY_LIMIT);
+    this.#held.clear(KEY_LIMIT);
     const after = this.#unescaper.unescape(chunk, start, end, this.#held);
     if (after < 0) {
       this.#token = KEY_TOKEN;
@@ -329,7 +330,7 @@ export class JsonRowScanner {
   /** A cell's string that has escapes or is cut, from after its quote; may leave a token. */
   #scanString(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     this.#unescaper.begin();
-    this.#held.reset('The value', this.#cellLimit);
+    this.#held.clear(this.#cellLimit);
     const after = this.#unescaper.unescape(chunk, start, end, this.#held);
     if (after < 0) {
       this.#firstByte = 0x22;
@@ -346,7 +347,7 @@ export class JsonRowScanner {
     this.#value.begin();
     const after = this.#value.scan(chunk, start, end);
     if (after < 0) {
-      this.#held.reset('The value', this.#cellLimit);
+      this.#held.clear(this.#cellLimit);
       this.#held.append(chunk, start, end);
       this.#token = isRow ? ROW_TOKEN : VALUE_TOKEN;
       return end;
@@ -376,7 +377,7 @@ export class JsonRowScanner {
   }
 
   #enterColumn(bytes: Buffer, start: number, end: number, sink: CellSink): void {
-    if (end - start > KEY_LIMIT.value) throw new LimitFault('The key', KEY_LIMIT);
+    if (end - start > KEY_LIMIT.maxBytes) throw KEY_LIMIT.exceeded();
     const names = this.#names;
     let column = names.find(bytes, start, end);
     if (column < 0) {
@@ -392,13 +393,13 @@ export class JsonRowScanner {
   }
 
   #tellCell(kind: number, bytes: Buffer, start: number, end: number, sink: CellSink): void {
-    if (end - start > this.#cellLimit.value) throw new LimitFault('The value', this.#cellLimit);
+    if (end - start > this.#cellLimit.maxBytes) throw this.#cellLimit.exceeded();
     if (this.#isRepeated) sink.fault(this.#column, REPEATED_KEY, bytes, start, end);
     else sink.cell(this.#column, kind, bytes, start, end);
   }
 
   #tellRow(bytes: Buffer, start: number, end: number, sink: CellSink): void {
-    if (end - start > this.#cellLimit.value) throw new LimitFault('The value', this.#cellLimit);
+    if (end - start > this.#cellLimit.maxBytes) throw this.#cellLimit.exceeded();
     sink.fault(-1, ROW_NOT_AN_OBJECT, bytes, start, end);
     sink.endRow();
   }

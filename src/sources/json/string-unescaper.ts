@@ -1,11 +1,9 @@
 /** A JSON string that has escapes or is cut by a chunk's end, gathered as plain UTF-8. */
 
-import type { GrowableBytes } from './growable-bytes.ts';
+import { BACKSLASH, QUOTE } from '../bytes/ascii.ts';
+import type { GrowableBytes } from '../bytes/growable-bytes.ts';
 import { EscapeReader, MORE, plainUnicodeEscape, simpleEscape } from './json-escape.ts';
 import { JsonFault } from './json-fault.ts';
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 
 export class StringUnescaper {
   readonly #escape = new EscapeReader();

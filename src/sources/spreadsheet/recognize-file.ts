@@ -1,5 +1,6 @@
 /** Tells what kind of file an upload is by its first bytes; its name says nothing reliable. */
 
+import { CTRL_Z } from '../bytes/ascii.ts';
 import { readTextStart } from '../bytes/text-encoding.ts';
 
 export type FileKind =
@@ -135,9 +136,6 @@ const textBytes = 512;
 
 /** In so many bytes a text may have one control character that is none of white space. */
 const bytesPerControl = 64;
-
-/** Programs of DOS end a text with it. */
-const CTRL_Z = 0x1a;
 
 /**
  * UTF-16, or bytes without NUL and nearly without control characters. A few are in texts all the same, copied along with a

@@ -11,6 +11,8 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import { CR, LF, SPACE, TAB } from '../../bytes/ascii.ts';
+import { GrowableBytes } from '../../bytes/growable-bytes.ts';
 import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
@@ -22,12 +24,6 @@ export interface RecordSink {
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
   endRow(): void;
 }
-
-const CR = 0x0d;
-export const LF = 0x0a;
-export const QUOTE = 0x22;
-const TAB = 0x09;
-const SPACE = 0x20;
 
 /** Between fields nothing is held; the others say what of a field stands in `#held`. */
 const RECORD_START = 0;
@@ -53,8 +49,6 @@ export interface CsvDialect {
   comment: number;
 }
 
-const initialHeldBytes = 1024;
-
 export class CsvScanner {
   readonly #sink: RecordSink;
   readonly #delimiter: number;
@@ -77,8 +71,7 @@ export class CsvScanner {
   #lastValuedColumn = 0;
   readonly #headerRecord: number | undefined;
   /** The parts of a field that did not lie whole in one slice, or that has text behind its closing quote. */
-  #held = Buffer.allocUnsafe(initialHeldBytes);
-  #heldEnd = 0;
+  readonly #held: GrowableBytes;
   /** Where the value ended in `#held` when its quote was closed. */
   #closedEnd = 0;
 
@@ -99,6 +92,9 @@ export class CsvScanner {
     this.#comment = comment || -1;
     this.#quoteBytes = Buffer.of(quote);
     this.#maxCellBytes = limits.maxCellBytes;
+    // A closing quote may follow a field of the full length.
+    const maxBytes = limits.maxCellBytes + 1;
+    this.#held = new GrowableBytes({ maxBytes, exceeded: () => this.#cellTooLong() });
     this.#maxColumns = limits.maxColumns;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
@@ -275,15 +271,15 @@ export class CsvScanner {
         case QUOTED: {
           const found = closingQuote(bytes, at, this.#quote);
           const quote = Math.min(found < 0 ? ~found : found, end);
-          this.#hold(bytes, at, found < 0 ? undouble(bytes, at, quote, this.#quote) : quote);
+          this.#held.append(bytes, at, found < 0 ? undouble(bytes, at, quote, this.#quote) : quote);
           if (quote < end) this.#state = QUOTE_SEEN;
           at = quote + 1;
           break;
         }
         case QUOTE_SEEN:
           this.#state = bytes[at] === this.#quote ? QUOTED : CLOSED;
-          this.#closedEnd = this.#heldEnd;
-          this.#hold(this.#quoteBytes, 0, 1);
+          this.#closedEnd = this.#held.length;
+          this.#held.append(this.#quoteBytes, 0, 1);
           if (this.#state === QUOTED) at++;
           break;
         case CLOSED:
@@ -294,7 +290,7 @@ export class CsvScanner {
         default: {
           const start = at;
           while (at < end && this.#ends[bytes[at]!] === 0) at++;
-          this.#hold(bytes, start, at);
+          this.#held.append(bytes, start, at);
           if (at < end) return at;
         }
       }
@@ -306,26 +302,13 @@ export class CsvScanner {
   #endHeld(): void {
     const held = this.#held;
     if (this.#state === UNREADABLE) {
-      this.#sink.fault(this.#column, TEXT_BEHIND_QUOTE, held, 0, this.#heldEnd);
+      this.#sink.fault(this.#column, TEXT_BEHIND_QUOTE, held.bytes, 0, held.length);
     } else {
-      const end = this.#state === CLOSED ? this.#closedEnd : this.#heldEnd;
-      if (end > 0) this.#cell(held, 0, end);
+      const end = this.#state === CLOSED ? this.#closedEnd : this.#held.length;
+      if (end > 0) this.#cell(held.bytes, 0, end);
     }
-    this.#heldEnd = 0;
+    held.clear();
     this.#state = FIELD_START;
-  }
-
-  #hold(bytes: Buffer, start: number, end: number): void {
-    const needed = this.#heldEnd + end - start;
-    // A closing quote may stand behind a field of the full length.
-    if (needed > this.#maxCellBytes + 1) throw this.#cellTooLong();
-    if (needed > this.#held.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#held.length));
-      this.#held.copy(larger, 0, 0, this.#heldEnd);
-      this.#held = larger;
-    }
-    bytes.copy(this.#held, this.#heldEnd, start, end);
-    this.#heldEnd = needed;
   }
 
   #cellTooLong(): AppError {

@@ -1,7 +1,8 @@
 /** Which byte parts the fields of a text, told from its first records. */
 
 import type { TextDialect } from '../spreadsheet-options.ts';
-import { type CsvDialect, CsvScanner, LF, QUOTE } from './csv-scanner.ts';
+import { LF, QUOTE } from '../../bytes/ascii.ts';
+import { type CsvDialect, CsvScanner } from './csv-scanner.ts';
 
 export interface DialectFound extends CsvDialect {
   /** Of a first line `sep=;`, which is no record. */

@@ -1,6 +1,7 @@
 /** A text file of delimited fields (.csv, .tsv). */
 
 import { AppError, wrongParameter } from '../../../errors.ts';
+import { COMMA, CR, CTRL_Z, LF, SEMICOLON, SPACE, TAB } from '../../bytes/ascii.ts';
 import {
   findNonUtf8,
   readTextStart,
@@ -141,19 +142,14 @@ function shortRecords({ short, records }: CsvScanner): SourceWarning[] {
   return [{ code: 'short-rows', detail: `${which}; the missing fields are empty.${cutOff}` }];
 }
 
-const END_MARK = 0x1a;
 const endMarkBytes = 16;
 
 /** The file without Ctrl-Z at its end, the mark that programs of DOS put there, and line breaks around it. */
 async function withoutEndMark(file: RandomAccessFile): Promise<RandomAccessFile> {
   const tail = await readRange(file, Math.max(0, file.size - endMarkBytes), endMarkBytes);
   let at = tail.length;
-  while (
-    at > 0 &&
-    (tail[at - 1] === END_MARK || tail[at - 1] === LINE_FEED || tail[at - 1] === CARRIAGE_RETURN)
-  )
-    at--;
-  const mark = tail.indexOf(END_MARK, at);
+  while (at > 0 && (tail[at - 1] === CTRL_Z || tail[at - 1] === LF || tail[at - 1] === CR)) at--;
+  const mark = tail.indexOf(CTRL_Z, at);
   if (mark < 0) return file;
   const size = file.size - tail.length + mark;
   return {
@@ -164,13 +160,6 @@ async function withoutEndMark(file: RandomAccessFile): Promise<RandomAccessFile>
         : await file.read(target.subarray(0, Math.min(target.length, size - position)), position),
   };
 }
-
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-const COMMA = 0x2c;
-const SEMICOLON = 0x3b;
-const TAB = 0x09;
-const SPACE = 0x20;
 
 function nameOf(delimiter: number): string {
   if (delimiter === SEMICOLON) return 'semicolons';
@@ -215,7 +204,7 @@ async function lineOf(file: RandomAccessFile, position: number, signal: AbortSig
   let left = position;
   for await (const chunk of fileChunks(file, 0, signal)) {
     const end = Math.min(left, chunk.length);
-    for (let at = 0; at < end; at++) if (chunk[at] === LINE_FEED) line++;
+    for (let at = 0; at < end; at++) if (chunk[at] === LF) line++;
     left -= end;
     if (left === 0) break;
   }

@@ -7,6 +7,7 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import { HASH, UPPER_E } from '../../bytes/ascii.ts';
 import * as kinds from '../../cell-kind.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { TextCollector } from '../package/text-collector.ts';
@@ -72,8 +73,6 @@ const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!|SPILL!|CALC!|E
  */
 const shownErrorText = /^(#[\p{L}¡][^\d#]*(\/0[!?])?|Err:\d{3})$/u;
 const maxErrorBytes = 40;
-const HASH = 0x23;
-const UPPER_E = 0x45;
 
 const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 

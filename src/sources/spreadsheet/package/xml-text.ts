@@ -6,15 +6,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../../errors.ts';
-
-const LT = 0x3c;
-const AMPERSAND = 0x26;
-const CR = 0x0d;
-const LF = 0x0a;
-const SEMICOLON = 0x3b;
-const HASH = 0x23;
-const UNDERSCORE = 0x5f;
-const LOWER_X = 0x78;
+import { AMPERSAND, CR, HASH, hexValue, LF, LOWER_X, LT, SEMICOLON, UNDERSCORE } from '../../bytes/ascii.ts';
+import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from '../../bytes/utf8.ts';
 
 /** `&#x10FFFF;`, with some leading zeros. */
 export const maxReferenceBytes = 32;
@@ -77,25 +70,12 @@ function utf8Decoder(head: Buffer, partName: string): (chunk: Buffer, last: bool
     const bytes = chunk.subarray(bomBytes);
     bomBytes = 0;
     const joined = split.length === 0 ? bytes : Buffer.concat([split, bytes]);
-    const whole = last ? joined.length : completeCharacters(joined);
+    const whole = last ? joined.length : endOfWholeCharacters(joined, 0, joined.length);
     const text = joined.subarray(0, whole);
     if (!isUtf8(text)) throw new AppError('invalid-file', `Part ${partName} is not valid UTF-8.`);
     split = joined.subarray(whole);
     return text;
   };
-}
-
-/** The bytes up to a character that is only begun at the end. */
-function completeCharacters(bytes: Buffer): number {
-  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-    const byte = bytes[bytes.length - back]!;
-    if (byte < 0x80) break;
-    if (byte >= 0xc0) {
-      const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-      return needed > back ? bytes.length - back : bytes.length;
-    }
-  }
-  return bytes.length;
 }
 
 function encodingOf(head: Buffer): string {
@@ -214,7 +194,7 @@ export function decodeEscapes(bytes: Buffer, start: number, end: number): number
     } else {
       const low = unit < 0xdc00 ? escapedUnit(bytes, from + escapeBytes, end) : -1;
       if (low >= 0xdc00 && low <= 0xdfff) {
-        to = writeCodePoint(bytes, to, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
+        to = writeCodePoint(bytes, to, codePointOfPair(unit, low));
         from += 2 * escapeBytes;
       } else {
         bytes[to++] = bytes[from++]!;
@@ -229,38 +209,9 @@ function escapedUnit(bytes: Buffer, at: number, end: number): number {
   if (bytes[at + 1] !== LOWER_X || bytes[at + 6] !== UNDERSCORE) return -1;
   let unit = 0;
   for (let i = at + 2; i < at + 6; i++) {
-    const digit = hexDigit(bytes[i]!);
+    const digit = hexValue[bytes[i]!]!;
     if (digit < 0) return -1;
     unit = unit * 16 + digit;
   }
   return unit;
-}
-
-function hexDigit(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
-}
-
-function writeCodePoint(bytes: Buffer, to: number, point: number): number {
-  if (point < 0x80) {
-    bytes[to] = point;
-    return to + 1;
-  }
-  if (point < 0x800) {
-    bytes[to] = 0xc0 | (point >> 6);
-    bytes[to + 1] = 0x80 | (point & 0x3f);
-    return to + 2;
-  }
-  if (point < 0x10000) {
-    bytes[to] = 0xe0 | (point >> 12);
-    bytes[to + 1] = 0x80 | ((point >> 6) & 0x3f);
-    bytes[to + 2] = 0x80 | (point & 0x3f);
-    return to + 3;
-  }
-  bytes[to] = 0xf0 | (point >> 18);
-  bytes[to + 1] = 0x80 | ((point >> 12) & 0x3f);
-  bytes[to + 2] = 0x80 | ((point >> 6) & 0x3f);
-  bytes[to + 3] = 0x80 | (point & 0x3f);
-  return to + 4;
 }

@@ -7,6 +7,22 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import {
+  AMPERSAND,
+  APOSTROPHE,
+  BANG,
+  COLON,
+  CR,
+  EQUALS,
+  GT,
+  isWhiteSpace,
+  LT,
+  QUESTION,
+  QUOTE,
+  SEMICOLON,
+  SLASH,
+  SPACE,
+} from '../../bytes/ascii.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import { decodeLineEnds, decodeReferences, maxReferenceBytes } from './xml-text.ts';
 
@@ -15,20 +31,6 @@ export const NEED_MORE = 0;
 export const TEXT = 1;
 export const OPEN = 2;
 export const CLOSE = 3;
-
-const LT = 0x3c;
-const GT = 0x3e;
-const SLASH = 0x2f;
-const BANG = 0x21;
-const QUESTION = 0x3f;
-const EQUALS = 0x3d;
-const QUOTE = 0x22;
-const APOSTROPHE = 0x27;
-const COLON = 0x3a;
-const AMPERSAND = 0x26;
-const SPACE = 0x20;
-const CR = 0x0d;
-const SEMICOLON = 0x3b;
 
 /** Bytes kept zero behind the text, so that hot loops may run on without asking where it ends. */
 const sentinelBytes = 16;
@@ -234,7 +236,7 @@ export class XmlTokens {
       p++;
     }
     this.nameEnd = p;
-    while (isSpace(bytes[p]!)) p++;
+    while (isWhiteSpace(bytes[p]!)) p++;
     if (p >= end) return NEED_MORE;
     if (bytes[p] !== GT || this.nameEnd === this.nameStart) this.fail('a closing tag that is broken');
     this.position = p + 1;
@@ -268,7 +270,7 @@ export class XmlTokens {
     const { bytes, end, attributes } = this;
     let p = from;
     for (;;) {
-      while (isSpace(bytes[p]!)) p++;
+      while (isWhiteSpace(bytes[p]!)) p++;
       if (!isNameByte(bytes[p]!)) return p;
       let name = p;
       while (isNameByte(bytes[p]!)) {
@@ -276,11 +278,11 @@ export class XmlTokens {
         p++;
       }
       const nameEnd = p;
-      while (isSpace(bytes[p]!)) p++;
+      while (isWhiteSpace(bytes[p]!)) p++;
       if (p >= end) return p;
       if (bytes[p] !== EQUALS) this.fail('an attribute without a value');
       p++;
-      while (isSpace(bytes[p]!)) p++;
+      while (isWhiteSpace(bytes[p]!)) p++;
       if (p >= end) return p;
       const quote = bytes[p]!;
       if (quote !== QUOTE && quote !== APOSTROPHE) this.fail('an attribute without quotes');
@@ -319,10 +321,6 @@ export function matches(bytes: Buffer, at: number, expected: Buffer): boolean {
 
 const spaceName = Buffer.from('space');
 const preserveValue = Buffer.from('preserve');
-
-function isSpace(byte: number): boolean {
-  return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
 
 /** Any byte that does not end a name: the names that matter are compared to the letter. */
 function isNameByte(byte: number): boolean {

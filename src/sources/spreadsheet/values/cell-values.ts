@@ -1,5 +1,6 @@
 /** The text of a cell and its style → its value: what the workbook's types and number formats mean. */
 
+import { MINUS } from '../../bytes/ascii.ts';
 import {
   DATE,
   FALSE,
@@ -44,8 +45,6 @@ export interface SheetTarget {
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
   endRow(): void;
 }
-
-const MINUS = 0x2d;
 
 /** As Excel shows them. */
 const trueText = Buffer.from('TRUE');

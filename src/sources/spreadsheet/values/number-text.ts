@@ -5,12 +5,7 @@
  * Writers put down the shortest text of a double, `0.30000000000000004` for 0.1 + 0.2; for the person who made the
  * sheet that cell is 0.3.
  */
-
-const MINUS = 0x2d;
-const DOT = 0x2e;
-const ZERO = 0x30;
-const FIVE = 0x35;
-const NINE = 0x39;
+import { FIVE, isDigit, MINUS, NINE, POINT, ZERO } from '../../bytes/ascii.ts';
 
 const significantDigits = 15;
 
@@ -35,7 +30,7 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
   if (at === end && wholeDigits > 0 && (bytes[whole] !== ZERO || wholeDigits === 1)) return AS_IT_IS;
   if (wholeDigits === 0 || (bytes[whole] === ZERO && wholeDigits > 1)) return checkUnusual(bytes, start, end);
   let fractionDigits = 0;
-  if (bytes[at] === DOT && at < end) {
+  if (bytes[at] === POINT && at < end) {
     const fraction = ++at;
     while (at < end && isDigit(bytes[at]!)) at++;
     fractionDigits = at - fraction;
@@ -74,7 +69,7 @@ export function endOfDecimal(bytes: Buffer, start: number): number {
   while (byte >= ZERO && byte <= NINE) byte = bytes[++at]!;
   const wholeDigits = at - whole;
   if (wholeDigits === 0 || (first === ZERO && wholeDigits > 1)) return 0;
-  if (byte !== DOT) return at;
+  if (byte !== POINT) return at;
   byte = bytes[++at]!;
   const fraction = at;
   while (byte >= ZERO && byte <= NINE) byte = bytes[++at]!;
@@ -121,7 +116,7 @@ const maxExpandedMantissa = 24;
 export function endOfWhole(bytes: Buffer, start: number, end: number): number {
   let at = end - 1;
   while (at > start && bytes[at] === ZERO) at--;
-  return bytes[at] === DOT ? at : end;
+  return bytes[at] === POINT ? at : end;
 }
 
 /**
@@ -144,7 +139,7 @@ export function roundNumber(bytes: Buffer, start: number, end: number, target: B
     byte = ++at < end ? bytes[at]! : 0;
   }
   let significant = bytes[wholeStart] === ZERO ? 0 : at - wholeStart;
-  const inFraction = byte === DOT;
+  const inFraction = byte === POINT;
   if (inFraction) {
     do {
       target[to++] = byte;
@@ -160,7 +155,7 @@ export function roundNumber(bytes: Buffer, start: number, end: number, target: B
   }
   if (inFraction) {
     while (target[to - 1] === ZERO) to--;
-    if (target[to - 1] === DOT) to--;
+    if (target[to - 1] === POINT) to--;
   }
   while (at < end && isDigit(bytes[at]!)) at++;
   return at < end ? to + bytes.copy(target, to, at, end) : to;
@@ -177,14 +172,14 @@ function roundsUp(bytes: Buffer, start: number, at: number, end: number, signifi
   const nearest = Number(bytes.toString('latin1', start, end)).toPrecision(significant);
   const exponent = nearest.indexOf('e');
   const lastDigit = nearest.charCodeAt((exponent < 0 ? nearest.length : exponent) - 1);
-  return lastDigit !== bytes[bytes[at - 1] === DOT ? at - 2 : at - 1];
+  return lastDigit !== bytes[bytes[at - 1] === POINT ? at - 2 : at - 1];
 }
 
 /** @returns where the number ends: one further on where 9.99… takes a digit more */
 function increment(target: Buffer, first: number, end: number): number {
   let at = end - 1;
   for (;;) {
-    if (target[at] === DOT) at--;
+    if (target[at] === POINT) at--;
     if (at < first || target[at] !== NINE) break;
     target[at--] = ZERO;
   }
@@ -230,8 +225,4 @@ export function padNumber(bytes: Buffer, start: number, end: number, mask: Buffe
     }
   }
   return to;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= ZERO && byte <= NINE;
 }

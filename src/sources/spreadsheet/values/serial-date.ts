@@ -5,6 +5,8 @@
  * 1900-02-29, kept for the sake of Lotus 1-2-3, so that days before it are one off.
  */
 
+import { isDigit } from '../../bytes/ascii.ts';
+
 /** Microseconds of a day. */
 export const dayMicroseconds = 86_400_000_000;
 
@@ -103,8 +105,4 @@ export function serialToDays(serialDays: number, is1904: boolean): number {
   if (serialDays < 1 || serialDays === phantomDay) return Number.NaN;
   const days = serialDays - epoch1900 + (serialDays < phantomDay ? 1 : 0);
   return days <= lastDay ? days : Number.NaN;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39;
 }

@@ -6,6 +6,7 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import { codePointOfPair, writeCodePoint } from '../../bytes/utf8.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
 /** `next` has no whole record: `feed` it. No record has this type. */
@@ -202,27 +203,13 @@ function copyAsUtf8(bytes: Buffer, start: number, end: number, target: Buffer): 
       target[to++] = code;
       continue;
     }
-    if (code < 0x800) {
-      target[to++] = 0xc0 | (code >> 6);
-      target[to++] = 0x80 | (code & 0x3f);
-      continue;
-    }
     if (code >= 0xd800 && code < 0xe000) {
       const low = at + 3 < end ? bytes[at + 2]! | (bytes[at + 3]! << 8) : 0;
-      if (code < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
-        code = 0x1_0000 + ((code - 0xd800) << 10) + low - 0xdc00;
-        at += 2;
-        target[to++] = 0xf0 | (code >> 18);
-        target[to++] = 0x80 | ((code >> 12) & 0x3f);
-        target[to++] = 0x80 | ((code >> 6) & 0x3f);
-        target[to++] = 0x80 | (code & 0x3f);
-        continue;
-      }
-      code = 0xfffd;
+      const isPair = code < 0xdc00 && low >= 0xdc00 && low < 0xe000;
+      code = isPair ? codePointOfPair(code, low) : 0xfffd;
+      if (isPair) at += 2;
     }
-    target[to++] = 0xe0 | (code >> 12);
-    target[to++] = 0x80 | ((code >> 6) & 0x3f);
-    target[to++] = 0x80 | (code & 0x3f);
+    to = writeCodePoint(target, to, code);
   }
   return to;
 }

@@ -1,8 +1,5 @@
 /** The shortest decimal text of a double, the text that an .xlsx file of the same workbook has. */
-
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
+import { MINUS, POINT, ZERO } from '../../bytes/ascii.ts';
 
 /** The longest text is `-2.2250738585072014e-308`. */
 export const maxDoubleBytes = 32;

@@ -1,12 +1,11 @@
 /** The part of the shared strings of an .xlsx workbook (ECMA-376 part 1, 18.4.8). */
 
+import { GT, isWhiteSpace } from '../../bytes/ascii.ts';
 import { TextCollector } from '../package/text-collector.ts';
 import { endOfPlainText } from '../package/xml-text.ts';
 import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
-
-const GT = 0x3e;
 
 const siName = Buffer.from('si');
 const tName = Buffer.from('t');
@@ -87,7 +86,8 @@ export class SharedStringsReader {
     start++;
     const end = endOfPlainText(bytes, start);
     if (!matches(bytes, end, stringEnd) || end - start > this.#maxCellBytes) return false;
-    if (!isPreserving && end > start && (isSpace(bytes[start]!) || isSpace(bytes[end - 1]!))) return false;
+    if (!isPreserving && end > start && (isWhiteSpace(bytes[start]!) || isWhiteSpace(bytes[end - 1]!)))
+      return false;
     this.#xml.position = end + stringEnd.length;
     this.strings.add(bytes, start, end);
     return true;
@@ -132,8 +132,4 @@ export class SharedStringsReader {
       this.strings.add(this.#text.bytes, 0, this.#text.length);
     }
   }
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -7,6 +7,26 @@
  * `</sheetData>` nothing is of interest any more.
  */
 
+import {
+  AMPERSAND,
+  COLON,
+  EQUALS,
+  GT,
+  LOWER_B,
+  LOWER_C,
+  LOWER_E,
+  LOWER_F,
+  LOWER_I,
+  LOWER_N,
+  LOWER_R,
+  LOWER_S,
+  LOWER_T,
+  LOWER_V,
+  LT,
+  QUOTE,
+  SLASH,
+  SPACE,
+} from '../../bytes/ascii.ts';
 import * as kinds from '../../cell-kind.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import type { SheetScannerOptions } from '../open-xml/open-package.ts';
@@ -16,25 +36,6 @@ import { decodeEscapes, endOfPlainText } from '../package/xml-text.ts';
 import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from '../values/number-text.ts';
-
-const LT = 0x3c;
-const GT = 0x3e;
-const SLASH = 0x2f;
-const SPACE = 0x20;
-const EQUALS = 0x3d;
-const QUOTE = 0x22;
-const AMPERSAND = 0x26;
-const COLON = 0x3a;
-const LOWER_B = 0x62;
-const LOWER_C = 0x63;
-const LOWER_E = 0x65;
-const LOWER_F = 0x66;
-const LOWER_I = 0x69;
-const LOWER_N = 0x6e;
-const LOWER_R = 0x72;
-const LOWER_S = 0x73;
-const LOWER_T = 0x74;
-const LOWER_V = 0x76;
 
 /** Cell types (18.18.11), the attribute `t`. */
 const NUMBER = 0;
