@@ -39,6 +39,11 @@ export class CopyBuffer {
     this.position += 4;
   }
 
+  /** Writes a field of four bytes: its length and the value. */
+  int32Field(value: number): void {
+    this.int64(4, value);
+  }
+
   /** Writes high · 2³² + low; each half is taken modulo 2³², so both may be signed or not. */
   int64(high: number, low: number): void {
     const view = this.#view;

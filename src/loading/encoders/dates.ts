@@ -85,7 +85,7 @@ export function encodeTime(
 /** @param days since 2000-01-01, within date's limits */
 export function writeDate(out: CopyBuffer, days: number): number {
   out.ensure(8);
-  out.int64(4, days); // the length and the value
+  out.int32Field(days);
   return 0;
 }
 

@@ -119,6 +119,21 @@ agree(['oid'], () => [
   ...generated(300, fc.bigInt({ min: 0n, max: 2n ** 33n }).map(String)),
 ]);
 
+/** Decimals in the middle of two numbers with so many bits, and a little beside it. */
+const besideMiddle = (bits: number): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      fc.bigInt({ min: 2n ** BigInt(bits - 1), max: 2n ** BigInt(bits) - 1n }),
+      fc.integer({ min: 1, max: 12 }),
+      fc.constantFrom('', '1', '0000001'),
+      fc.boolean(),
+    )
+    .map(([lower, places, further, isBelow]) => {
+      const middle = ((2n * lower + 1n) * 5n ** BigInt(places)).toString().padStart(places + 1, '0');
+      const text = `${middle.slice(0, -places)}.${middle.slice(-places)}`;
+      return isBelow ? `${text.slice(0, -1)}4999` : text + further;
+    });
+
 const floatTexts = [
   ...list('0|-0|+0|.5|5.|-.5e1|.|-|+|e5|1e|1e+|1e-|1e5|1E+05|1e-5| 1.5 |1.5x'),
   ...list('NaN|nan|NAN|Infinity|inf|-inf|+Infinity|-INFINITY|infi|in f|| |1 5'),
@@ -146,6 +161,9 @@ agree(['real', 'double precision'], () => [
   ...generated(400, soup('0123456789.-+eE ', 7)),
   ...generated(400, fc.double().map(String)),
   ...generated(400, fc.float().map(String)),
+  ...generated(1000, besideMiddle(53)),
+  ...generated(1000, besideMiddle(24)),
+  ...generated(1000, fc.tuple(digits(15), digits(15)).map(([a, b]) => `${a}.${b}`)),
   ...generated(
     400,
     fc.tuple(digits(20), digits(20), fc.integer({ min: -60, max: 60 })).map(([a, b, e]) => `${a}.${b}e${e}`),

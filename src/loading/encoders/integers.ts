@@ -10,6 +10,7 @@ import { isDigit, isSpace, MINUS, PLUS, POINT, UNDERSCORE, ZERO } from '../../so
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+import { readOtherBase } from './other-base.ts';
 
 export function encodeInt2(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   let value = kind === NUMBER || kind === STRING ? readShort(bytes, start, end) : LONG;
@@ -34,7 +35,7 @@ export function encodeInt4(out: CopyBuffer, kind: number, bytes: Buffer, start: 
     if (value < -0x80000000 || value > 0x7fffffff) return OUT_OF_RANGE;
   }
   out.ensure(8);
-  out.int64(4, value); // the length and the value
+  out.int32Field(value);
   return 0;
 }
 
@@ -45,7 +46,7 @@ export function encodeOid(out: CopyBuffer, kind: number, bytes: Buffer, start: n
   const value = longAsDouble();
   if (value < 0 || value > 0xffffffff) return OUT_OF_RANGE;
   out.ensure(8);
-  out.int64(4, value);
+  out.int32Field(value);
   return 0;
 }
 
@@ -161,7 +162,7 @@ function readLong(kind: number, bytes: Buffer, start: number, end: number): numb
   if (at < stop && (long.negative || bytes[at] === PLUS)) at++;
   if (kind === NUMBER) return readWholeNumber(bytes, at, stop);
   if (at + 1 < stop && bytes[at] === ZERO && !isDigit(bytes[at + 1]!) && bytes[at + 1] !== UNDERSCORE) {
-    return readOtherBase(bytes, at, stop);
+    return readBased(bytes, at, stop);
   }
   return readDecimal(bytes, at, stop);
 }
@@ -259,12 +260,10 @@ function readExponent(bytes: Buffer, start: number, end: number): number {
 /** Longer texts in another base are refused as out of range; only leading zeros could make them fit. */
 const MOST_OTHER_BYTES = 200;
 
-/** 0x1F, 0o17, 0b101, an underscore allowed before any digit. Rare enough to go through a string. */
-function readOtherBase(bytes: Buffer, start: number, end: number): number {
+function readBased(bytes: Buffer, start: number, end: number): number {
   if (end - start > MOST_OTHER_BYTES) return OUT_OF_RANGE;
-  const text = bytes.toString('latin1', start, end);
-  if (!/^0(?:x(?:_?[0-9a-f])+|o(?:_?[0-7])+|b(?:_?[01])+)$/i.test(text)) return NOT_A_WHOLE_NUMBER;
-  const value = BigInt(text.replaceAll('_', ''));
+  const value = readOtherBase(bytes, start, end);
+  if (value === undefined) return NOT_A_WHOLE_NUMBER;
   long.high = value >= 10n ** 19n ? TOO_HIGH : Number(value / 1_000_000_000n);
   long.low = Number(value % 1_000_000_000n);
   return 0;

@@ -20,6 +20,7 @@ import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+import { readOtherBase } from './other-base.ts';
 
 /** 8.1.2: up to 131072 digits before the point, up to 16383 after it. */
 const MOST_WHOLE_DIGITS = 131_072;
@@ -388,9 +389,9 @@ function encodeOtherBase(
   end: number,
 ): number {
   if (end - start > MOST_OTHER_BYTES) return OUT_OF_RANGE;
-  const text = bytes.toString('latin1', start, end);
-  if (!/^0(?:x(?:_?[0-9a-f])+|o(?:_?[0-7])+|b(?:_?[01])+)$/i.test(text)) return NOT_A_NUMBER;
-  const decimal = Buffer.from(BigInt(text.replaceAll('_', '')).toString());
+  const value = readOtherBase(bytes, start, end);
+  if (value === undefined) return NOT_A_NUMBER;
+  const decimal = Buffer.from(value.toString());
   readDigits(decimal, 0, decimal.length);
   return encodeRead(out, encoder, sign);
 }
