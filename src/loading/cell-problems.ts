@@ -1,20 +1,21 @@
+import {
+  ERROR_CELL,
+  FORMULA_WITHOUT_VALUE,
+  NOT_IN_DATE_ORDER,
+  NOT_IN_NUMBER_FORM,
+  REPEATED_KEY,
+  ROW_NOT_AN_OBJECT,
+  SERIAL_OUT_OF_RANGE,
+  TEXT_BEHIND_QUOTE,
+  UNREADABLE_CELL,
+} from '../sources/cell-kind.ts';
 import type { ColumnType } from '../tables/load-column.ts';
 
 /**
  * What can be wrong with one cell: a number on the per-cell path, a code and a sentence for the person who must act.
  *
- * 1 to 9 are the faults that only a source can see, under the numbers they have in sources/cell-kind.ts.
+ * 1 to 9 are the faults that only a source can see: they have their numbers in sources/cell-kind.ts.
  */
-
-export const REPEATED_KEY = 1;
-export const ROW_NOT_AN_OBJECT = 2;
-export const ERROR_CELL = 3;
-export const FORMULA_WITHOUT_VALUE = 4;
-export const SERIAL_OUT_OF_RANGE = 5;
-export const UNREADABLE_CELL = 6;
-export const TEXT_BEHIND_QUOTE = 7;
-export const NOT_IN_NUMBER_FORM = 8;
-export const NOT_IN_DATE_ORDER = 9;
 
 export const NOT_NULL = 10;
 export const NOT_A_BOOLEAN = 11;

@@ -26,6 +26,7 @@ import {
   NUMBER_VALUE,
   TEXT_VALUE,
 } from '../sources/cell-sink.ts';
+import { formatMoment, momentText } from '../sources/moment-text.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { CellLosses } from './cell-losses.ts';
@@ -45,7 +46,6 @@ import { type ColumnEncoder, isArrayEncoder } from './encoders/column-encoder.ts
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { losses } from './encoders/losses.ts';
-import { formatMoment, momentText } from './encoders/moment-text.ts';
 import * as codes from './encoders/type-codes.ts';
 import { parameterReading } from './infer/text-forms.ts';
 import { addRowFault, maxListedProblems, type Problems, shortenBytes, shortenValue } from './problems.ts';

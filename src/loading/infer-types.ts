@@ -22,8 +22,8 @@ import {
   TRUE,
 } from '../sources/cell-kind.ts';
 import type { CellSink } from '../sources/cell-sink.ts';
+import { formatMoment, momentText } from '../sources/moment-text.ts';
 import { textKind } from '../sources/text-kind.ts';
-import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { classifyNested } from './infer/nested-class.ts';
 import { ALWAYS_NUMERIC_BYTES, classifyNumber } from './infer/number-class.ts';
 import { type Oddity, OddValues, type Sighting } from './infer/odd-values.ts';

@@ -5,12 +5,12 @@
 import { AppError, type Problem } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
+import { formatMoment, momentText } from '../sources/moment-text.ts';
 import { type SourceWarning, withSecondReading } from '../sources/row-source.ts';
 import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
 import type { SheetSummary } from '../sources/spreadsheet/spreadsheet-options.ts';
 import { describeCellProblem } from './cell-problems.ts';
-import { formatMoment, momentText } from './encoders/moment-text.ts';
 import { TypeInference } from './infer-types.ts';
 import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
 import { headerProblems, maxListedProblems, shortenBytes, shortenValue } from './problems.ts';

@@ -1,5 +1,6 @@
 import { isWhiteSpace } from '../../sources/bytes/ascii.ts';
 import * as cell from '../../sources/cell-kind.ts';
+import { formatMoment, momentText } from '../../sources/moment-text.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import {
   MOMENT_NOT_ALLOWED,
@@ -23,7 +24,6 @@ import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
 import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
 import { DATE_LEFT_OUT, losses, TIME_LEFT_OUT } from './losses.ts';
-import { formatMoment, momentText } from './moment-text.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
 import { encodeStagedArray } from './staged-arrays.ts';

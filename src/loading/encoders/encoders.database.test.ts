@@ -163,7 +163,10 @@ agree(['real', 'double precision'], () => [
   ...generated(400, fc.float().map(String)),
   ...generated(1000, besideMiddle(53)),
   ...generated(1000, besideMiddle(24)),
-  ...generated(1000, fc.tuple(digits(15), digits(15)).map(([a, b]) => `${a}.${b}`)),
+  ...generated(
+    1000,
+    fc.tuple(digits(15), digits(15)).map(([a, b]) => `${a}.${b}`),
+  ),
   ...generated(
     400,
     fc.tuple(digits(20), digits(20), fc.integer({ min: -60, max: 60 })).map(([a, b, e]) => `${a}.${b}e${e}`),

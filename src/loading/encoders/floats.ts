@@ -7,6 +7,7 @@ import { isDigit, isSpace, isWord, MINUS, PLUS, POINT, ZERO } from '../../source
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+import { readExponent } from './exponent.ts';
 
 export function encodeFloat8(
   out: CopyBuffer,
@@ -86,7 +87,7 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
   let exponent = pointAt < 0 ? 0 : pointAt + 1 - at;
   if (at < stop) {
     if ((bytes[at]! | 0x20) !== 0x65 || !isExponent(bytes, at + 1, stop)) return NOT_A_NUMBER;
-    exponent += exponentOf(bytes, at + 1, stop);
+    exponent += readExponent(bytes, at + 1, stop);
   }
   read.isDecimal = true;
   read.hasDigit = digits > 0;
@@ -156,15 +157,6 @@ function isExponent(bytes: Buffer, start: number, end: number): boolean {
   if (at === end) return false;
   while (at < end && isDigit(bytes[at]!)) at++;
   return at === end;
-}
-
-function exponentOf(bytes: Buffer, start: number, end: number): number {
-  const negative = bytes[start] === MINUS;
-  let value = 0;
-  for (let at = start; at < end; at++) {
-    if (isDigit(bytes[at]!) && value < 1e8) value = value * 10 + bytes[at]! - ZERO;
-  }
-  return negative ? -value : value;
 }
 
 function readWord(bytes: Buffer, start: number, end: number): number {

@@ -10,6 +10,7 @@ import { isDigit, isSpace, MINUS, PLUS, POINT, UNDERSCORE, ZERO } from '../../so
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+import { readExponent } from './exponent.ts';
 import { readOtherBase } from './other-base.ts';
 
 export function encodeInt2(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
@@ -242,19 +243,10 @@ function readWholeNumber(bytes: Buffer, start: number, end: number): number {
   }
   // The zeros before the point that `significant` leaves out count again, unless a digit after the point stands last.
   const zeros = fraction > 0 ? -fraction : run - fractionRun - significant;
-  const exponent = at < end ? readExponent(bytes, at + 1, end) : 0;
+  const exponent = readExponent(bytes, at + 1, end);
   if (zeros + exponent < 0) return NOT_A_WHOLE_NUMBER;
   collect(bytes, first, significant, zeros + exponent);
   return 0;
-}
-
-function readExponent(bytes: Buffer, start: number, end: number): number {
-  let at = start;
-  const negative = bytes[at] === MINUS;
-  if (negative || bytes[at] === PLUS) at++;
-  let value = 0;
-  for (; at < end; at++) if (value < 1e9) value = value * 10 + bytes[at]! - ZERO;
-  return negative ? -value : value;
 }
 
 /** Longer texts in another base are refused as out of range; only leading zeros could make them fit. */

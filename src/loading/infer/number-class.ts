@@ -1,7 +1,8 @@
 /**
  * Which number types of PostgreSQL hold a JSON number without loss, told from its digits: it is never parsed.
  */
-import { EIGHT, MINUS, NINE, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
+import { EIGHT, MINUS, NINE, POINT, ZERO } from '../../sources/bytes/ascii.ts';
+import { readExponent } from '../encoders/exponent.ts';
 import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from './seen.ts';
 
 /** Digits that `numeric` holds before and after the decimal point (PostgreSQL 8.1.2). */
@@ -52,23 +53,11 @@ function classifyFraction(bytes: Buffer, start: number, mark: number, end: numbe
   while (mantissaEnd < end && bytes[mantissaEnd]! <= NINE) mantissaEnd++;
   const wholeDigits = mark - start - (bytes[start] === MINUS ? 1 : 0);
   const fractionDigits = mantissaEnd === mark ? 0 : mantissaEnd - mark - 1;
-  const exponent = readExponent(bytes, mantissaEnd, end);
+  const exponent = readExponent(bytes, mantissaEnd + 1, end);
   const fits =
     wholeDigits + exponent <= NUMERIC_DIGITS_BEFORE_POINT &&
     fractionDigits - exponent <= NUMERIC_DIGITS_AFTER_POINT;
   return fits ? EXACT : classifyBeyondNumeric(bytes, start, end);
-}
-
-/** `at` is where the `e` stands, or the end: 0. Hundreds of digits make it infinite, which is beyond every limit too. */
-function readExponent(bytes: Buffer, at: number, end: number): number {
-  let exponent = 0;
-  let negative = false;
-  for (let digit = at + 1; digit < end; digit++) {
-    const byte = bytes[digit]!;
-    if (byte === MINUS) negative = true;
-    else if (byte !== PLUS) exponent = exponent * 10 + byte - ZERO;
-  }
-  return negative ? -exponent : exponent;
 }
 
 /** What no `numeric` holds is a double only where that loses nothing: zeros in absurd number, as in `0e-20000`. */
@@ -93,7 +82,7 @@ function classifyBeyondNumeric(bytes: Buffer, start: number, end: number): numbe
   }
   if (firstSignificant < 0) return DOUBLE_ONLY;
   if (digitsBeforePoint < 0) digitsBeforePoint = digits;
-  const leadingExponent = digitsBeforePoint - 1 - firstSignificant + readExponent(bytes, at, end);
+  const leadingExponent = digitsBeforePoint - 1 - firstSignificant + readExponent(bytes, at + 1, end);
   const fits =
     lastSignificant - firstSignificant < DOUBLE_DIGITS &&
     leadingExponent >= DOUBLE_MIN_EXPONENT &&

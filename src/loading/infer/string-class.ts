@@ -7,7 +7,9 @@
  * place is unknown (RFC 3339 section 4.3); a space for the `T`, which ISO 8601 does not have; UUIDs in capitals,
  * which come back in small letters.
  */
+
 import { COLON, MINUS, NINE, PLUS, POINT, UPPER_T, UPPER_Z, ZERO } from '../../sources/bytes/ascii.ts';
+import { daysOfMonth } from '../../sources/calendar.ts';
 import { DATE_STRING, OTHER, TIMESTAMP_STRING, TIMESTAMPTZ_STRING, UUID_STRING } from './seen.ts';
 
 const DATE_BYTES = 10; // 2024-02-29
@@ -41,12 +43,7 @@ function isDate(bytes: Buffer, at: number): boolean {
   const day = twoDigits(bytes, at + 8);
   if (century < 0 || yearOfCentury < 0 || month < 1 || month > 12 || day < 1) return false;
   const year = century * 100 + yearOfCentury;
-  return year > 0 && (day <= 28 || day <= daysInMonth(year, month));
-}
-
-function daysInMonth(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year > 0 && (day <= 28 || day <= daysOfMonth(year, month));
 }
 
 function classifyTimestamp(bytes: Buffer, start: number, end: number): number {

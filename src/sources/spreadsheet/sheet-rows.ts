@@ -5,7 +5,6 @@
 
 import { AppError, wrongParameter } from '../../errors.ts';
 import {
-  DATE,
   ERROR_CELL,
   FALSE,
   FORMULA_WITHOUT_VALUE,
@@ -14,10 +13,10 @@ import {
   SERIAL_OUT_OF_RANGE,
   STRING,
   TEXT,
-  TIME,
   TRUE,
 } from '../cell-kind.ts';
 import type { CellLocation, CellSink } from '../cell-sink.ts';
+import { formatMoment, momentText } from '../moment-text.ts';
 import type { HeaderFault, SourceReading, SourceWarning } from '../row-source.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
 import { textKind } from '../text-kind.ts';
@@ -38,7 +37,6 @@ import { SeenRows } from './seen-rows.ts';
 import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 import { TitleWatch } from './title-row.ts';
-import { dayMicroseconds } from './values/serial-date.ts';
 
 export interface SheetRowsOptions {
   range: CellRange;
@@ -368,7 +366,7 @@ export class SheetRows {
       this.#refuseRepeated(sinkColumn);
       this.#sink.moment(sinkColumn, kind, days, microseconds);
     } else if (this.#isHeaderCell(column)) {
-      this.#setHeaderText(column, momentText(kind, days, microseconds));
+      this.#setHeaderText(column, momentHeader(kind, days, microseconds));
     }
   }
 
@@ -633,21 +631,12 @@ function shortText(bytes: Buffer, start: number, end: number): string {
     .slice(0, maxHeaderLength);
 }
 
-const epochMilliseconds = Date.UTC(2000, 0, 1);
-
-/** A header that is a date or a time, as ISO 8601 writes it. */
-function momentText(kind: number, days: number, microseconds: number): string {
-  const milliseconds = Math.floor((kind === INTERVAL ? Math.abs(microseconds) : microseconds) / 1000);
-  if (kind === INTERVAL) {
-    const hours = Math.abs(days) * 24 + Math.floor(milliseconds / 3_600_000);
-    const rest = new Date(milliseconds % 3_600_000).toISOString();
-    return `${days < 0 || microseconds < 0 ? '-' : ''}${hours}:${rest.slice(14, 19)}`;
-  }
-  const moment = new Date(epochMilliseconds + days * (dayMicroseconds / 1000) + milliseconds);
-  const [date, time] = moment
-    .toISOString()
-    .replace(/(\.000)?Z$/, '')
-    .split('T');
-  if (kind === DATE) return date!;
-  return kind === TIME ? time! : `${date}T${time}`;
+/** A header that is a date or a time: as ISO 8601 writes it, a duration as hours, minutes and seconds. */
+function momentHeader(kind: number, days: number, microseconds: number): string {
+  if (kind !== INTERVAL) return momentText.toString('latin1', 0, formatMoment(kind, days, microseconds));
+  const sign = days < 0 || microseconds < 0 ? '-' : '';
+  const seconds = Math.floor(Math.abs(microseconds) / 1_000_000);
+  const hours = Math.abs(days) * 24 + Math.floor(seconds / 3600);
+  const two = (count: number): string => String(count).padStart(2, '0');
+  return `${sign}${hours}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
 }

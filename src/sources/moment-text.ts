@@ -1,5 +1,5 @@
 /** Moments as ISO 8601 text: 2024-02-29, 2024-02-29T03:04:05.25, 03:04:05, P1DT2H3M4S. */
-import { DATE, INTERVAL, TIMESTAMP } from '../../sources/cell-kind.ts';
+import { DATE, INTERVAL, TIMESTAMP } from './cell-kind.ts';
 
 /** Holds the text that `formatMoment` wrote last. */
 export const momentText: Buffer = Buffer.alloc(64);

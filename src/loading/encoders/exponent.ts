@@ -1,0 +1,15 @@
+import { MINUS, PLUS, ZERO } from '../../sources/bytes/ascii.ts';
+
+/**
+ * Reads the digits of an exponent, which may have a sign before them; 0 if there are none. Of an exponent beyond a billion it
+ * answers only that it is so large, because no cell has that many digits.
+ */
+export function readExponent(bytes: Buffer, start: number, end: number): number {
+  if (start >= end) return 0;
+  const isNegative = bytes[start] === MINUS;
+  let value = 0;
+  for (let at = isNegative || bytes[start] === PLUS ? start + 1 : start; at < end; at++) {
+    if (value < 1e9) value = value * 10 + bytes[at]! - ZERO;
+  }
+  return isNegative ? -value : value;
+}

@@ -1,0 +1,20 @@
+/** The proleptic Gregorian calendar. */
+
+export function daysOfMonth(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+/**
+ * Days since 2000-01-01; the year 0 is 1 BC. The year begins in March here, so that the leap day comes last, and 4800
+ * years earlier, so that no division is of a negative number.
+ */
+export function daysFromCivil(year: number, month: number, day: number): number {
+  const shifted = (month > 2 ? year : year - 1) + 4800;
+  const dayOfYear = ((((month + 9) % 12) * 153 + 2) / 5) | 0;
+  const leapDays = (shifted >> 2) - ((shifted / 100) | 0) + ((shifted / 400) | 0);
+  return shifted * 365 + leapDays + dayOfYear + day - DAYS_TO_2000;
+}
+
+/** From -4800-02-29 to 2000-01-01. */
+const DAYS_TO_2000 = 2_483_590;
