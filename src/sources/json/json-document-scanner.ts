@@ -4,11 +4,11 @@
  */
 
 import { AppError } from '../../errors.ts';
+import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
 import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import type { CellSink } from '../cell-sink.ts';
 import { explainAlmostJson } from './almost-json.ts';
 import { type DocumentPlan, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
-import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
 import { byteLimit, JsonFault, LimitFault, showByte } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { JsonRowScanner, KEY_LIMIT } from './json-row-scanner.ts';

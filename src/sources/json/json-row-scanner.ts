@@ -6,6 +6,7 @@
  * at any byte (`StringUnescaper`, `JsonValueScanner`), so that a value over many chunks costs linear time.
  */
 
+import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
 import {
   ARRAY,
   FALSE,
@@ -19,7 +20,6 @@ import {
 } from '../cell-kind.ts';
 import type { CellSink } from '../cell-sink.ts';
 import { ColumnNames } from './column-names.ts';
-import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
 import { byteLimit, JsonFault, type Limit, LimitFault } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { NUMBER_START, scanNumber } from './json-number.ts';

@@ -1,7 +1,7 @@
 /** Which byte parts the fields of a text, told from its first records. */
 
-import type { TextDialect } from '../spreadsheet-options.ts';
 import { LF, QUOTE } from '../../bytes/ascii.ts';
+import type { TextDialect } from '../spreadsheet-options.ts';
 import { type CsvDialect, CsvScanner } from './csv-scanner.ts';
 
 export interface DialectFound extends CsvDialect {
