@@ -5,6 +5,12 @@
 export interface BannerFacts {
   /** The service's URL. */
   url: string;
+  /** undefined: they are not shown, because the text goes to a log or a file. */
+  secrets: Secrets | undefined;
+}
+
+export interface Secrets {
+  /** It has the password of the database. */
   databaseUrl: string;
   token: string;
 }
@@ -21,7 +27,7 @@ npm run -s token prints an access token, under the same settings.
 `;
 }
 
-export function embeddedBannerText({ url, databaseUrl, token }: BannerFacts): string {
+export function embeddedBannerText({ url, secrets }: BannerFacts): string {
   const path = `${url}/api/v1/table`;
   const authorization = '-H "Authorization: Bearer $TOKEN"';
   return `
@@ -29,11 +35,7 @@ Tablewright is up, on an embedded PostgreSQL whose data is kept.
 
   Service        ${url}
   API reference  ${url}/docs
-  Database       psql "${databaseUrl}"
-
-A token for development, valid for a day (npm run -s token prints others):
-
-  TOKEN=${token}
+${secrets ? shown(secrets) : hidden}
 
 Create a table, load JSON rows, load a workbook:
 
@@ -44,3 +46,18 @@ Create a table, load JSON rows, load a workbook:
 Ctrl-C stops both.
 `;
 }
+
+function shown({ databaseUrl, token }: Secrets): string {
+  return `  Database       psql "${databaseUrl}"
+
+A token for development, valid for a day (npm run -s token prints others):
+
+  TOKEN=${token}`;
+}
+
+/** Only a terminal shows the database's password and a token: other output is often kept in a log. */
+const hidden = `
+The password of the database and a token are shown on a terminal, or with npm start -- --show-secrets. A token for
+development, valid for an hour, under the same settings:
+
+  TOKEN=$(npm run -s token)`;

@@ -18,7 +18,13 @@ function faultsOf(environment: Record<string, string>): string[] {
 
 test('nothing set: every default', () => {
   const config = readConfig({});
-  assert.deepEqual(config.http, { host: '127.0.0.1', port: 8080, corsOrigins: [], stopTimeoutMs: 5000 });
+  assert.deepEqual(config.http, {
+    host: '127.0.0.1',
+    port: 8080,
+    maxConnections: 1000,
+    corsOrigins: [],
+    stopTimeoutMs: 5000,
+  });
   assert.equal(config.database.url, undefined);
   assert.equal(config.database.poolSize, 20);
   assert.equal(config.dataDir, '.tablewright');
@@ -47,6 +53,7 @@ test('what is set is taken, an empty value counts as absent', () => {
   assert.deepEqual(config.http, {
     host: '::1',
     port: 0,
+    maxConnections: 1000,
     corsOrigins: ['https://a.example', 'http://b.example:81'],
     stopTimeoutMs: 5000,
   });
@@ -114,4 +121,18 @@ test('an origin that no browser would send is refused', () => {
   ])
     assert.deepEqual(faultsOf({ CORS_ORIGINS: value }).length, 1, value);
   assert.deepEqual(faultsOf({ CORS_ORIGINS: '*' }), []);
+});
+
+test('one token subject never gets all places for uploads unless that is set', () => {
+  const places = (environment: Record<string, string>) => readConfig(environment).limits.maxUploadsPerSubject;
+  assert.equal(places({}), 6);
+  for (const [uploads, expected] of [
+    ['1', 1],
+    ['2', 1],
+    ['4', 3],
+    ['16', 12],
+  ] as const) {
+    assert.equal(places({ MAX_UPLOADS: uploads, DATABASE_POOL_SIZE: '40' }), expected);
+  }
+  assert.equal(places({ MAX_UPLOADS_PER_SUBJECT: '8' }), 8);
 });

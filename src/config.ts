@@ -87,6 +87,7 @@ const declared = {
   http: {
     host: text('HOST', '127.0.0.1', 'The address to listen on; 0.0.0.0 for all addresses of the machine.', hostRule),
     port: integer('PORT', 8080, [0, 65_535], '', 'The port to listen on; 0 for any free one.'),
+    maxConnections: integer('MAX_CONNECTIONS', 1000, [10, 1_000_000], 'connections', 'The most connections of clients at the same time. A new one takes the place of the one that has been idle longest. Fewer if the process may not open enough files (ulimit -n); the log says so.'),
     corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. Not set: none.', originsRule),
     stopTimeoutMs: integer('STOP_TIMEOUT_MS', 5000, [0, DAY_MS], 'ms', 'How long running requests may take to end when the service stops, in milliseconds; then they are rolled back.'),
   },
@@ -120,7 +121,7 @@ const declared = {
     maxLegacyReaders: integer('MAX_LEGACY_READERS', 2, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time, each with up to 1.25 GiB of memory; further uploads wait.'),
     maxJsonDepth: integer('MAX_JSON_DEPTH', 128, [1, 1000], 'levels', 'The most levels of arrays and objects within one JSON value.'),
     maxUploads: integer('MAX_UPLOADS', 8, [1, 1000], 'uploads', 'The most uploads at the same time, below DATABASE_POOL_SIZE; further ones wait.'),
-    maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time of one token subject; below MAX_UPLOADS, so that one client never takes all places.'),
+    maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time of one token subject, so that one client never takes all places. Not set: three quarters of MAX_UPLOADS.'),
     maxWaitingUploads: integer('MAX_WAITING_UPLOADS', 32, [0, 10_000], 'uploads', 'The most uploads that wait for others to end; one more is answered with 429.'),
     uploadWaitMs: integer('UPLOAD_WAIT_MS', 10_000, [0, DAY_MS], 'ms', 'How long an upload waits for others to end until it is answered with 429, in milliseconds; 0 for not at all.'),
     bodyIdleTimeoutMs: integer('BODY_IDLE_TIMEOUT_MS', 30_000, [1000, DAY_MS], 'ms', 'The longest pause of a client in the middle of its body, in milliseconds.'),
@@ -155,6 +156,9 @@ function settingsIn(part: object): Setting<SettingName>[] {
 export function readConfig(environment: Environment): Config {
   const faults: string[] = [];
   const config = valuesOf(declared, environment, faults) as Config;
+  if (!environment.MAX_UPLOADS_PER_SUBJECT?.trim()) {
+    config.limits.maxUploadsPerSubject = Math.max(1, Math.floor(config.limits.maxUploads * 0.75));
+  }
   checkTogether(config, environment, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;

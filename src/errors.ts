@@ -38,6 +38,7 @@ export const errorCatalogue = {
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },
   'database-busy': { status: 503, title: 'The table was locked or the statement took too long' },
   'storage-full': { status: 503, title: 'The service has no room left for the upload' },
+  'service-busy': { status: 503, title: 'The service has no connection or file left' },
   'shutting-down': { status: 503, title: 'The service is starting or stopping' },
 } as const;
 

@@ -46,7 +46,9 @@ async function start(): Promise<void> {
     await end();
     return;
   }
-  process.stdout.write(`${service.banner}\n`);
+  // What is no terminal is often kept: the log of a process manager, for example.
+  const showsSecrets = process.stdout.isTTY === true || process.argv.includes('--show-secrets');
+  process.stdout.write(`${await service.banner(showsSecrets)}\n`);
   // Without its database it can only be started anew: by whoever watches over the process.
   service.failed.then((detail) => {
     process.stderr.write(`Tablewright ends: ${detail}\n`);

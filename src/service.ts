@@ -7,6 +7,7 @@ import { bannerText, embeddedBannerText } from './banner.ts';
 import type { Config, TokenSettings } from './config.ts';
 import { allScopes, resolveTokenSettings, signDevToken } from './dev-token.ts';
 import { AppError } from './errors.ts';
+import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
 import { buildServer } from './http/server.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
@@ -19,8 +20,8 @@ import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
 
 export interface Service {
   url: string;
-  /** For the person who started it. */
-  banner: string;
+  /** For the person who started it. @param showsSecrets with the database's password and a token, if the service has made them */
+  banner(showsSecrets: boolean): Promise<string>;
   /** Settles, with what happened, when the embedded PostgreSQL ends by itself: nothing works any more then. */
   failed: Promise<string>;
   /** Lets running requests end for STOP_TIMEOUT_MS, rolls the rest back and releases everything. */
@@ -37,6 +38,7 @@ export async function startService(config: Config): Promise<Service> {
   const failed = Promise.withResolvers<string>();
   const onExit = (detail: string) => failed.resolve(`the embedded PostgreSQL ended by itself: ${detail}`);
   const lines = createLines(config);
+  const maxConnections = chooseMaxConnections(config, log);
   const readerSlots = new ReaderSlots(config.limits.maxLegacyReaders);
   const embedded =
     database.url === undefined
@@ -54,6 +56,7 @@ export async function startService(config: Config): Promise<Service> {
         tokens,
         lines,
         readerSlots,
+        maxConnections,
         isReady: () => isReady,
         stopping: stopping.signal,
       },
@@ -65,7 +68,8 @@ export async function startService(config: Config): Promise<Service> {
     isReady = true;
     return {
       url,
-      banner: embedded ? await embeddedBanner(url, embedded, tokens) : bannerText({ url }),
+      banner: async (showsSecrets) =>
+        embedded ? embeddedBanner(url, showsSecrets ? embedded : undefined, tokens) : bannerText({ url }),
       failed: failed.promise,
       stop: async () => {
         isReady = false;
@@ -85,6 +89,18 @@ export async function startService(config: Config): Promise<Service> {
   }
 }
 
+function chooseMaxConnections(config: Config, log: Log): number {
+  const openFiles = openFileLimit();
+  const fitting = fittingConnections(config, openFiles);
+  if (fitting < config.http.maxConnections) {
+    log.warn(
+      { openFiles, maxConnections: fitting },
+      'The process may open so few files that it serves fewer connections than MAX_CONNECTIONS says; raise its limit (ulimit -n, LimitNOFILE) or lower MAX_CONNECTIONS',
+    );
+  }
+  return fitting;
+}
+
 async function warnOfRights(pool: Pool, log: Log): Promise<void> {
   const rights = await excessiveRights(pool);
   if (rights.length === 0) return;
@@ -96,11 +112,12 @@ async function warnOfRights(pool: Pool, log: Log): Promise<void> {
 
 async function embeddedBanner(
   url: string,
-  embedded: EmbeddedPostgres,
+  shown: EmbeddedPostgres | undefined,
   tokens: TokenSettings,
 ): Promise<string> {
+  if (shown === undefined) return embeddedBannerText({ url, secrets: undefined });
   const token = await signDevToken(tokens, { scope: allScopes, ttlSeconds: 86_400 });
-  return embeddedBannerText({ url, databaseUrl: embedded.url, token });
+  return embeddedBannerText({ url, secrets: { databaseUrl: shown.url, token } });
 }
 
 function shuttingDown(): AppError {

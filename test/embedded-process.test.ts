@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -25,9 +25,12 @@ after(async () => {
 });
 
 /** In a folder of its own: a `.env` of whoever runs the tests must not matter. */
-function run(environment: Record<string, string> = {}): ChildProcess {
+function run(
+  environment: Record<string, string> = {},
+  parameters: string[] = ['--show-secrets'],
+): ChildProcess {
   const settings = { PORT: '0', DATA_DIR: 'data', LOG_LEVEL: 'silent', ...environment };
-  return spawn(process.execPath, [main], {
+  return spawn(process.execPath, [main, ...parameters], {
     cwd: folder,
     env: { ...childEnvironment(), ...settings },
     stdio: 'pipe',
@@ -63,6 +66,23 @@ async function databaseAnswers(url: string): Promise<boolean> {
     return false;
   }
 }
+
+test('what is printed to something else than a terminal has no password and no token', async () => {
+  const child = run({}, []);
+  let banner = '';
+  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
+    banner += chunk;
+    if (banner.includes('Ctrl-C')) break;
+  }
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  for (const file of ['tablewright-password', 'postgres-password', 'token-secret']) {
+    assert(!banner.includes((await readFile(join(folder, 'data', file), 'utf8')).trim()), file);
+  }
+  assert.doesNotMatch(banner, /postgresql:|ey[\w-]+\.[\w-]+\./);
+  assert.match(banner, /^ {2}TOKEN=\$\(npm run -s token\)$/m);
+  assert.match(banner, /--show-secrets/);
+});
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`${signal} ends the service and its PostgreSQL, with success`, async () => {

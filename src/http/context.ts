@@ -11,6 +11,8 @@ export interface HttpContext {
   databaseCheck: DatabaseCheck;
   tokens: TokenSettings;
   lines: Lines;
+  /** How many connections are served at the same time. */
+  maxConnections: number;
   /** The processes that read .xls files. */
   readerSlots: ReaderSlots;
   /** False while the service starts and stops. */

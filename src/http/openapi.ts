@@ -267,7 +267,7 @@ const ProblemDocument = Type.Object(
 
 /** The error answers of one endpoint, for its `response` schema: one entry per status, naming the codes. */
 export function problemResponses(...codes: ErrorCode[]): Record<number, object> {
-  const everywhere: ErrorCode[] = ['internal-error', 'database-unavailable', 'shutting-down'];
+  const everywhere: ErrorCode[] = ['internal-error', 'database-unavailable', 'service-busy', 'shutting-down'];
   const all = [...new Set([...codes, ...everywhere])];
   const responses: Record<number, object> = {};
   for (const { status } of all.map((code) => errorCatalogue[code])) {

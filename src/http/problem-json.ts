@@ -62,7 +62,7 @@ export function asAppError(thrown: unknown): AppError {
   const known = toAppError(thrown);
   if (known instanceof AppError) return known;
   if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
-    const answer = frameworkErrors[thrown.code];
+    const answer = knownErrors[thrown.code];
     if (answer) return answer(thrown);
   }
   return new AppError('internal-error', 'The request could not be completed. Its id is in `instance`.', {
@@ -70,8 +70,8 @@ export function asAppError(thrown: unknown): AppError {
   });
 }
 
-/** The errors that Fastify and Node's HTTP parser raise by themselves, by their codes. */
-const frameworkErrors: Record<string, (error: Error) => AppError> = {
+/** The errors that Fastify, Node's HTTP parser and the operating system raise by themselves, by their codes. */
+const knownErrors: Record<string, (error: Error) => AppError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => malformedMediaType(),
   FST_ERR_CTP_EMPTY_TYPE: () => malformedMediaType(),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
@@ -84,10 +84,19 @@ const frameworkErrors: Record<string, (error: Error) => AppError> = {
   // A path below /docs/static that leads elsewhere, or that no file can have.
   FST_STATIC_FORBIDDEN_PATH: () =>
     new AppError('path-not-found', 'There is nothing at this path. The API reference is at /docs.'),
+  // The process, or the whole machine, has no file descriptor left.
+  EMFILE: () => outOfFiles(),
+  ENFILE: () => outOfFiles(),
   HPE_HEADER_OVERFLOW: () => new AppError('headers-too-large', 'The request headers are over 16 KiB.'),
   ERR_HTTP_REQUEST_TIMEOUT: () =>
     new AppError('request-timeout', 'The request headers did not arrive in time.'),
 };
+
+function outOfFiles(): AppError {
+  return new AppError('service-busy', 'The service can open no more files or connections; try again later.', {
+    headers: { 'retry-after': '5' },
+  });
+}
 
 function malformedMediaType(): AppError {
   return new AppError(

@@ -20,6 +20,7 @@ import Fastify, {
 import { AppError } from '../errors.ts';
 import { factsOf, logAnswered, logClientGone, writeAccessLog } from './access-log.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
+import { limitConnections } from './connections.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { jsonMediaTypes } from './json-body.ts';
@@ -99,6 +100,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     // Answers of the API have data in them, which no cache may keep.
     if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store');
   });
+  limitConnections(app, context.maxConnections);
   allowOrigins(app, context.config.http.corsOrigins);
   app.addHook('onRequest', async (request) => {
     refuseWrongHost(request);

@@ -30,12 +30,15 @@ export interface ChildService extends ServiceClient {
   processorMs(): number | undefined;
 }
 
+/** @param maxOpenFiles how many files the process may have open; default: as many as this one */
 export async function startChildService(
   database: Pick<TestDatabase, 'serviceUrl'>,
   environment: Record<string, string> = {},
+  maxOpenFiles?: number,
 ): Promise<ChildService> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-child-'));
-  const child = spawn(process.execPath, [main], {
+  const limit = maxOpenFiles === undefined ? '' : `ulimit -n ${maxOpenFiles} && `;
+  const child = spawn('sh', ['-c', `${limit}exec "$0" "$1"`, process.execPath, main], {
     cwd: folder,
     env: {
       ...childEnvironment(),

@@ -41,8 +41,8 @@ export async function startServiceForErrors(): Promise<TestService> {
   return service;
 }
 
-/** What cannot be brought about here: a full disk. */
-export const unprovoked: ErrorCode[] = ['storage-full'];
+/** What cannot be brought about here: a full disk, and no file descriptors (connections.test.ts). */
+export const unprovoked: ErrorCode[] = ['storage-full', 'service-busy'];
 
 export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   'invalid-json': json('/table/new/upload/json', '{"data": [{"number": "000417",}]}'),

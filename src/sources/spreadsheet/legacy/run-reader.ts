@@ -71,10 +71,12 @@ export class ReaderRun {
       // It gets no secret of the service's environment.
       env: {},
     });
+    this.#child.on('error', (error) => this.#end(error));
     const { stdin, stdout, stderr } = this.#child;
+    // Without file descriptors for its pipes no process begins. The event comes too late to say so here.
+    if (stdin === undefined) throw outOfFiles();
     this.#chunks = stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     this.#ended = new Promise((resolve) => this.#child.once('close', () => resolve()));
-    this.#child.on('error', (error) => this.#end(error));
     // It may end before it has read all; why is told by its output.
     stdin.on('error', () => {});
     stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -217,6 +219,10 @@ export class ReaderRun {
 }
 
 const remedy = 'Save it as .xlsx and send that: it is read as a stream';
+
+function outOfFiles(): Error {
+  return Object.assign(new Error('no file descriptor left for the pipes of the reader'), { code: 'EMFILE' });
+}
 
 function tooLarge(limitMib: number): AppError {
   return limitExceeded(`Reading this workbook takes too much memory. ${remedy}`, limitMib, 'MiB');

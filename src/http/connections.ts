@@ -1,0 +1,92 @@
+/**
+ * How many connections the service keeps open. Each takes a file descriptor and memory, also if its client sends nothing.
+ *
+ * When the limit is reached, a new connection takes the place of the one that has been idle longest. If none is idle, the request of
+ * the new connection is refused. Requests for the health of the service are answered all the same.
+ */
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+
+/** What is open beside connections and uploads: modules, logs, the event loop, and a reserve. */
+const otherFiles = 64;
+/** The temporary files of an upload, and the pipes of a process that reads for it. */
+const filesPerUpload = 5;
+
+/**
+ * @param maxOpenFiles undefined: not known
+ * @returns MAX_CONNECTIONS, or fewer if the process may not open enough files
+ */
+export function fittingConnections(
+  { http, database, limits }: Pick<Config, 'http' | 'database' | 'limits'>,
+  maxOpenFiles = Number.POSITIVE_INFINITY,
+): number {
+  const others = otherFiles + database.poolSize + filesPerUpload * limits.maxUploads;
+  const left = Math.floor((maxOpenFiles - others) / (1 + refusedShare));
+  return Math.max(1, Math.min(http.maxConnections, left));
+}
+
+/** How many files the process may have open; undefined: the platform does not tell. */
+export function openFileLimit(): number | undefined {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    // Node.js raises the first number, the soft limit, to the second one when it starts.
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Connections beyond the limit, as a part of it, that are being refused or closed at the same time. More are closed unanswered. */
+const refusedShare = 0.1;
+
+export function limitConnections(app: FastifyInstance, maxConnections: number): void {
+  const { server } = app;
+  const refused = new WeakSet<Socket>();
+  const idle = watchIdleConnections(server);
+  let open = 0;
+  server.maxConnections = maxConnections + Math.ceil(maxConnections * refusedShare);
+  server.on('connection', (socket) => {
+    open++;
+    socket.once('close', () => {
+      open--;
+    });
+    if (open <= maxConnections) return;
+    const [longest = socket] = idle;
+    if (longest === socket || refused.has(longest)) refused.add(socket);
+    if (longest !== socket) longest.destroy();
+  });
+  app.addHook('onRequest', async ({ raw, url }, reply) => {
+    if (!refused.has(raw.socket)) return;
+    reply.header('connection', 'close');
+    if (url === '/healthz' || url === '/readyz') return;
+    throw new AppError(
+      'service-busy',
+      `As many connections as the limit of ${maxConnections} (MAX_CONNECTIONS) are open; try again later.`,
+      { headers: { 'retry-after': '5' } },
+    );
+  });
+}
+
+/** @returns the connections without a request, the one that has been idle longest first */
+function watchIdleConnections(server: Server): Set<Socket> {
+  const idle = new Set<Socket>();
+  const requests = new WeakMap<Socket, number>();
+  server.on('connection', (socket) => {
+    idle.add(socket);
+    socket.once('close', () => idle.delete(socket));
+  });
+  server.on('request', ({ socket }, response) => {
+    idle.delete(socket);
+    requests.set(socket, (requests.get(socket) ?? 0) + 1);
+    response.once('close', () => {
+      const left = requests.get(socket)! - 1;
+      requests.set(socket, left);
+      if (left === 0 && !socket.destroyed) idle.add(socket);
+    });
+  });
+  return idle;
+}
