@@ -269,7 +269,7 @@ function refusedRows(maker: Maker, ifExists: IfExists, isDefined: boolean): Oper
   rows.push([maker.nextNumber(), 'wrong', 'no number', '2026-02-30']);
   return {
     ...rowsRequest(maker, `if_exists=${ifExists}`, format, baseColumns, rows, isDefined),
-    kind: `${nameOf(format)} ${ifExists} with a faulty row`,
+    kind: `${nameOf(format)} ${ifExists === 'fail' ? 'new' : ifExists} with a faulty row`,
     status: 422,
   };
 }

@@ -319,7 +319,7 @@ class Run {
       }
       figures.comparedTables += this.#ledger.tables.size + 1;
       for (const wrong of await compareWithLedger(this.#ledger, read)) this.#report(`${after}: ${wrong}`);
-      await this.#dropSurplusTables(read);
+      await this.#dropTables(read);
       // The log of PostgreSQL must not fill the disk.
       await read('CHECKPOINT');
     });
@@ -345,10 +345,11 @@ class Run {
     }
   }
 
-  async #dropSurplusTables(read: ReadTexts): Promise<void> {
-    for (const client of this.#clients) {
-      const surplus = client.tables.splice(0, Math.max(0, client.tables.length - tablesPerClient));
-      for (const { name } of surplus) {
+  /** Drops tables, so that new ones are made in their place. */
+  async #dropTables(read: ReadTexts): Promise<void> {
+    for (const { tables, random } of this.#clients) {
+      const surplus = Math.max(random.integer(0, 1), tables.length - tablesPerClient);
+      for (const { name } of tables.splice(0, surplus)) {
         this.#ledger.tables.delete(name);
         await read(`DROP TABLE IF EXISTS public.${name}`);
       }
