@@ -135,6 +135,7 @@ const warnings = [
   'added-column',
   'mixed-column',
   'other-notation',
+  'nothing-renamed',
   'two-digit-year',
   'repeated-keys',
   'key-not-brought',

@@ -7,10 +7,12 @@ import { AppError, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
 import type { IfExists, OnConflict } from '../loading/load-request.ts';
 import { loadTable } from '../loading/load-table.ts';
+import { renameColumns } from '../loading/rename-columns.ts';
 import { readText } from '../loading/text-reading/read-text.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
+import { columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
 import { tableErrors, Warnings } from './openapi.ts';
 import { admitTableRequest, schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
@@ -41,6 +43,7 @@ export const uploadParameters = {
     description:
       'true: everything is done and checked, and then rolled back. The answer says what would have happened.',
   }),
+  ...columnParameters,
   ...textParameters,
 };
 
@@ -122,6 +125,7 @@ export async function admitUpload(
 ): Promise<TableRequest> {
   // Refused before the body is read.
   textReadingOf(query);
+  columnChoicesOf(query);
   const scope = uploadScope(query.if_exists);
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
   // It changes the definition of the table, whatever the rows turn out to be.
@@ -157,7 +161,8 @@ export async function answerUpload(
   const { schema, name, grants, signal, transaction } = table;
   const { pool, config } = context;
   const startedAt = performance.now();
-  const input = readText(unread, textReadingOf(query));
+  const { primaryKey, conflictKey, rename } = columnChoicesOf(query);
+  const input = readText(renameColumns(unread, rename), textReadingOf(query));
   try {
     const loaded = await loadTable(
       { pool, transaction, extraFunctions: config.database.defaultFunctions, limits: config.limits },
@@ -167,6 +172,8 @@ export async function answerUpload(
         ifExists: query.if_exists as IfExists,
         extraColumns: query.extra_columns as 'fail' | 'ignore' | 'add',
         onConflict: query.on_conflict as OnConflict,
+        conflictKey,
+        primaryKey,
         dryRun: query.dry_run,
         signal,
         requireCreation: () => requireScope(grants, 'table:create'),

@@ -2,21 +2,22 @@
 import { type AppError, wrongParameter } from '../errors.ts';
 import type { LoadRequest } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
-import type { ConflictOption } from './staged/conflict-rule.ts';
+import { shortenValue } from './problems.ts';
+import type { ConflictKey, ConflictOption } from './staged/conflict-rule.ts';
 
 /** @throws AppError `invalid-parameter` if the table has no key that two rows could have in common */
 export function conflictOption(
-  { onConflict, name }: LoadRequest,
+  { onConflict, conflictKey, name }: LoadRequest,
   { keys, isBare, end }: LoadTarget,
   hasDefinition: boolean,
 ): ConflictOption | undefined {
   if (onConflict === 'fail') return undefined;
-  if (keys.length > 0) return { action: onConflict, keys };
+  if (keys.length > 0) return { action: onConflict, keys: chosenKeys(keys, conflictKey) };
   const needs = `on_conflict=${onConflict} needs a primary key or a unique constraint`;
   const refusal = (detail: string): AppError => wrongParameter('on_conflict', detail, { code: 'no-key' });
   if (!isBare) {
     throw refusal(
-      `${needs}, and the table has none. Add a primary key to it in PostgreSQL, or load the table again with if_exists=replace and a definition that has a primary_key.`,
+      `${needs}, and the table has none. Add a primary key to it in PostgreSQL, or load the table again with if_exists=replace and primary_key=… or a definition that has a primary_key.`,
     );
   }
   if (hasDefinition) {
@@ -24,6 +25,24 @@ export function conflictOption(
   }
   const state = end ? 'A new table replaces' : 'There is no table';
   throw refusal(
-    `${needs}. ${state} "${name}"${end ? '' : ' yet'}, and the rows alone give it no key. Send \`table\` with \`constraints.primary_key\`.`,
+    `${needs}. ${state} "${name}"${end ? '' : ' yet'}, and the rows alone give it no key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
   );
+}
+
+/** @throws AppError `invalid-parameter` if no key has exactly the columns that were asked for */
+function chosenKeys(keys: ConflictKey[], conflictKey: readonly string[] | undefined): ConflictKey[] {
+  if (conflictKey === undefined) return keys;
+  const chosen = keys.filter((key) => sameNames(key.columns, conflictKey));
+  if (chosen.length > 0) return chosen;
+  const known = keys.map((key) => `conflict_key=${key.columns.map(shortenValue).join(',')}`).join(' or ');
+  throw wrongParameter(
+    'conflict_key',
+    `The table has no primary key, unique constraint or unique index over exactly these columns that on_conflict could go by. Send ${known}.`,
+    { code: 'no-key' },
+  );
+}
+
+/** Whether two lists have the same names, in whatever order. */
+export function sameNames(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name) => other.includes(name));
 }

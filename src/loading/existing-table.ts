@@ -57,6 +57,7 @@ export async function openExistingTable(
     changesRows,
     hasRules,
     takesNoCopy: hasRowSecurity,
+    primaryKey: rules.find((rule) => rule.kind === 'unique' && rule.isPrimary)?.columns,
     keys: keysOf(rules),
     warnings: [],
     readRules: async () => rules,

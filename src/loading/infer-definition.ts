@@ -1,6 +1,8 @@
 /** The columns of a table, inferred from all rows: of a new table without a definition, or added to a table that lacks them. */
+import { wrongParameter } from '../errors.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { withSecondReading } from '../sources/row-source.ts';
+import { didYouMean } from '../tables/identifiers.ts';
 import { looseName } from './column-matching.ts';
 import { type InferredColumn, TypeInference } from './infer-types.ts';
 import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
@@ -9,7 +11,7 @@ import type { LoadContext, LoadRequest } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
 import { addedColumn } from './load-warnings.ts';
 import { nothingToLoad } from './nothing-to-load.ts';
-import { addRowFault, headerProblems, Problems } from './problems.ts';
+import { addRowFault, headerProblems, Problems, shortenValue } from './problems.ts';
 
 /**
  * Infers types if a table will be created without a definition, or if columns may be added.
@@ -47,29 +49,55 @@ export async function inferWhereNeeded(
 
 /** Returns the definition that was sent, with the inferred columns that it lacks; without one, all inferred columns. */
 export function definitionToMake(
-  { extraColumns }: LoadRequest,
+  { extraColumns, primaryKey }: LoadRequest,
   input: LoadInput,
   inferred: TypeInference | undefined,
 ): unknown {
   const columns = inferred?.columns().map(({ name, type }) => ({ name, type })) ?? [];
   const sent = input.definition;
-  if (sent === undefined) return { columns };
+  if (sent === undefined) return { columns, ...keyOf(primaryKey, columns, input) };
+  if (primaryKey !== undefined) {
+    const detail = 'A definition says the primary key itself: leave `primary_key` out.';
+    throw wrongParameter('primary_key', detail);
+  }
   return extraColumns === 'add' ? extendDefinition(sent, columns, input) : sent;
+}
+
+/** @throws AppError `invalid-parameter` if the data has no such column */
+function keyOf(
+  primaryKey: readonly string[] | undefined,
+  columns: { name: string }[],
+  { nameMatching }: LoadInput,
+): { constraints?: unknown } {
+  if (primaryKey === undefined) return {};
+  const names = columns.map(({ name }) => name);
+  const found = primaryKey.map((wanted) => {
+    const isSame = (name: string) => nameMatching === 'loose' && looseName(name) === looseName(wanted);
+    const name = names.includes(wanted) ? wanted : names.find(isSame);
+    if (name !== undefined) return name;
+    const shown = names.slice(0, 20).map((known) => `"${shortenValue(known)}"`);
+    const more = names.length > shown.length ? ', …' : '';
+    const detail = `The data has no column "${shortenValue(wanted)}".${didYouMean(wanted, names, 0)} Its columns are ${shown.join(', ')}${more}.`;
+    throw wrongParameter('primary_key', detail);
+  });
+  return { constraints: { primary_key: { name: '', columns: found } } };
 }
 
 /** A definition that does not have the right shape is returned unchanged: the checks refuse it. */
 function extendDefinition(sent: unknown, columns: { name: string }[], input: LoadInput): unknown {
-  const definition = sent as DefinedColumns | null;
-  if (!Array.isArray(definition?.columns)) return sent;
-  const added = columnsBeside(namesOf(definition), columns, input);
-  return { ...definition, columns: [...definition.columns, ...added] };
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent;
+  const { columns: defined = [] } = sent as DefinedColumns;
+  if (!Array.isArray(defined)) return sent;
+  const added = columnsBeside(namesOf(sent as DefinedColumns), columns, input);
+  return { ...sent, columns: [...defined, ...added] };
 }
 
+/** A definition may have constraints alone, if all columns are inferred. */
 interface DefinedColumns {
-  columns: { name?: unknown }[];
+  columns?: { name?: unknown }[];
 }
 
-function namesOf({ columns }: DefinedColumns): string[] {
+function namesOf({ columns = [] }: DefinedColumns): string[] {
   return columns.map((column) => String(column?.name));
 }
 

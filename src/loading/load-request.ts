@@ -16,6 +16,10 @@ export interface LoadRequest {
   extraColumns: ExtraColumns;
   /** What happens to a row whose key another row has. */
   onConflict: OnConflict;
+  /** The columns of the key by which `onConflict` compares rows; undefined: the first key that the data brings. */
+  conflictKey?: readonly string[] | undefined;
+  /** The columns of the primary key of a table that is made without a definition, or that an existing table must have. */
+  primaryKey?: readonly string[] | undefined;
   /** Everything is done and checked, then rolled back. */
   dryRun: boolean;
   signal: AbortSignal;

@@ -2,7 +2,7 @@
  * The whole pipeline: input → (infer) → encode → COPY → constraints → describe → commit, in one transaction.
  */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError, wrongParameter } from '../errors.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { compareWithStanding } from '../tables/compare-definition.ts';
@@ -13,7 +13,7 @@ import { findLoadTarget } from '../tables/find-load-target.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
 import { ColumnMatcher } from './column-matching.ts';
-import { conflictOption } from './conflict-option.ts';
+import { conflictOption, sameNames } from './conflict-option.ts';
 import { openExistingTable } from './existing-table.ts';
 import {
   columnsBeside,
@@ -76,6 +76,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
   const { schema, name } = request;
   const problems = new Problems();
   const target = await openTarget(client, upload, problems);
+  requirePrimaryKey(request, target);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const loaded = await loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
   await target.finish?.(loaded);
@@ -148,6 +149,14 @@ async function openTarget(client: ClientBase, upload: Upload, problems: Problems
   return openNewTable(client, prepared, { mayReplace, lockTimeoutMs, signal, extraFunctions }, problems);
 }
 
+/** @throws AppError `invalid-parameter` if an existing table has another primary key than the one asked for */
+function requirePrimaryKey({ primaryKey }: LoadRequest, target: LoadTarget): void {
+  if (primaryKey === undefined || target.isBare) return;
+  if (target.primaryKey !== undefined && sameNames(target.primaryKey, primaryKey)) return;
+  const has = target.primaryKey ? `the primary key (${target.primaryKey.join(', ')})` : 'no primary key';
+  throw wrongParameter('primary_key', `The existing table has ${has}.`);
+}
+
 function rowOptions({ context, request, input }: Upload, target: LoadTarget, matcher: ColumnMatcher) {
   const hasDefinition = input.definition !== undefined;
   return {
@@ -166,7 +175,9 @@ async function refuseDisagreement(client: ClientBase, { context, request, input 
   const { schema, name, admitSchema } = request;
   const { extraFunctions } = context;
   const table = input.definition;
-  const errors = await compareWithStanding(client, { schema, name, table, admitSchema, extraFunctions });
+  const isPartial = request.extraColumns === 'add';
+  const options = { schema, name, table, admitSchema, extraFunctions };
+  const errors = await compareWithStanding(client, options, isPartial);
   if (errors.length === 0) return;
   throw new AppError('invalid-definition', 'The definition does not agree with the existing table.', {
     errors,

@@ -23,7 +23,9 @@ export interface LoadTarget {
   hasRules: boolean;
   /** Row-level security is in force for the role. */
   takesNoCopy: boolean;
-  /** The primary key, then each unique constraint. */
+  /** The columns of the primary key. */
+  primaryKey: readonly string[] | undefined;
+  /** The keys that can decide between rows: the primary key, then each unique constraint. */
   keys: ConflictKey[];
   /** What a person should know of the table. */
   warnings: SourceWarning[];

@@ -60,6 +60,7 @@ export async function openNewTable(
     changesRows: false,
     hasRules: false,
     takesNoCopy: false,
+    primaryKey: table.primaryKey?.columns,
     keys: keysOf(table).map((key) => ({
       columns: key.columns,
       equals: equalitiesOf(key.columns, columns),

@@ -22,12 +22,29 @@ export type Strictness = 'same' | 'fits';
  * For a load into a table that stands: where the definition sent does not agree with it. What the table has beyond the
  * definition (columns, constraints) is no disagreement.
  *
+ * @param isPartial the definition may name only some of the columns that its constraints name
  * @throws AppError `invalid-definition` with every fault, `table-not-found`, and whatever `resolveDefinition` throws
  */
-export async function compareWithStanding(client: ClientBase, options: PrepareOptions): Promise<Problem[]> {
-  const prepared = await checkDefinition(client, await resolveDefinition(client, options));
+export async function compareWithStanding(
+  client: ClientBase,
+  options: PrepareOptions,
+  isPartial = false,
+): Promise<Problem[]> {
   const standing = await describeTable(client, options.schema, options.name, options.extraFunctions);
+  const table = isPartial ? withColumnsOf(standing, options.table) : options.table;
+  const prepared = await checkDefinition(client, await resolveDefinition(client, { ...options, table }));
   return compareDefinition(client, prepared, standing, 'fits', options.extraFunctions);
+}
+
+/** Adds the columns of the table that the definition does not name, so that its constraints may. */
+function withColumnsOf(standing: TableDescription, sent: unknown): unknown {
+  const { columns = [] } = (sent ?? {}) as { columns?: unknown };
+  if (typeof sent !== 'object' || sent === null || !Array.isArray(columns)) return sent;
+  const names = columns.map((column: { name?: unknown } | null) => column?.name);
+  const others = standing.columns
+    .filter(({ name }) => !names.includes(name))
+    .map(({ id: _, ...column }) => column);
+  return { ...sent, columns: [...columns, ...others] };
 }
 
 /** Four round trips. Needs the right to make temporary tables (TEMPORARY on the database). */

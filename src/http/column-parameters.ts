@@ -1,0 +1,78 @@
+/**
+ * The parameters that name columns: `primary_key`, `conflict_key`, `rename`.
+ */
+import Type, { type Static } from 'typebox';
+import { wrongParameter } from '../errors.ts';
+import { splitList } from './split-list.ts';
+
+export const columnParameters = {
+  primary_key: Type.Optional(
+    Type.String({
+      description:
+        'Without a definition: the columns of the primary key, separated by commas. The table is made with it; an existing table must have it.',
+    }),
+  ),
+  conflict_key: Type.Optional(
+    Type.String({
+      description:
+        'The columns of the primary key, unique constraint or unique index that `on_conflict` goes by, separated by commas. Default: the primary key, or else the first unique constraint of which the data brings every column.',
+    }),
+  ),
+  rename: Type.Optional(
+    Type.String({
+      description:
+        'Names of columns by header or key: `Order no:order_no,Total:total`. A comma, colon or backslash in a name is written after a backslash.',
+    }),
+  ),
+};
+
+const columnQuery = Type.Object(columnParameters);
+
+export interface ColumnChoices {
+  /** undefined: none. */
+  primaryKey: string[] | undefined;
+  /** undefined: the first key that the data brings. */
+  conflictKey: string[] | undefined;
+  /** The new name by header or key. */
+  rename: ReadonlyMap<string, string>;
+}
+
+/** @throws AppError `invalid-parameter` */
+export function columnChoicesOf(query: Static<typeof columnQuery> & { on_conflict: string }): ColumnChoices {
+  const { primary_key, conflict_key, rename, on_conflict } = query;
+  if (conflict_key !== undefined && on_conflict === 'fail') {
+    throw wrongParameter('conflict_key', 'conflict_key needs on_conflict=skip or on_conflict=update.');
+  }
+  return {
+    primaryKey: namesIn('primary_key', primary_key),
+    conflictKey: namesIn('conflict_key', conflict_key),
+    rename: renamesIn(rename),
+  };
+}
+
+function namesIn(parameter: string, text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined;
+  const names = splitList(text, ',');
+  if (names.includes('') || new Set(names).size < names.length) {
+    throw wrongParameter(
+      parameter,
+      `${parameter} must name each column once, as in ${parameter}=order_no,line.`,
+    );
+  }
+  return names;
+}
+
+function renamesIn(text: string | undefined): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const item of text === undefined ? [] : splitList(text, ',', false)) {
+    const [from, to, ...more] = splitList(item, ':');
+    if (!from || !to || more.length > 0 || names.has(from)) {
+      throw wrongParameter(
+        'rename',
+        'rename must name each column once with its new name, as in rename=Order no:order_no,Total:total.',
+      );
+    }
+    names.set(from, to);
+  }
+  return names;
+}
