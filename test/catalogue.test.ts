@@ -152,6 +152,7 @@ const warnings = [
   'other-sheets',
   'blank-rows',
   'short-rows',
+  'long-rows',
   'uncalculated-formulas',
   'cell-errors-as-null',
   'merged-cells',

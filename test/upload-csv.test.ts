@@ -233,6 +233,19 @@ suite('with a definition', () => {
     assert.equal(answer.body.load.rows, 1);
   });
 
+  test('a row with more fields than the header is refused with a warning that has both numbers', async () => {
+    const answer = await upload(
+      nextTable(),
+      'name,city\nAnn,Bonn\nBob,Rome, Italy\n',
+      '',
+      definition(['name', 'text'], ['city', 'text']),
+    );
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual([errors[0]!.cell, errors[0]!.code], ['C3', 'unknown-column']);
+    const [warning] = answer.body.warnings.filter(({ code }: { code: string }) => code === 'long-rows');
+    assert.match(warning.detail, /^Row 3 has 3 fields, the header has 2\. .* double quotes\./);
+  });
+
   test('a NUL is a problem of its cell', async () => {
     const name = nextTable();
     const answer = await upload(name, `a,b\n${'some text,1\n'.repeat(6000)}x\0y,2\n`);

@@ -49,6 +49,24 @@ export interface CsvDialect {
   comment: number;
 }
 
+/** Records with another number of fields than the header. */
+export class OddRecords {
+  count = 0;
+  first = 0;
+  last = 0;
+  /** Fields of the first. */
+  fields = 0;
+
+  add(record: number, fields: number): void {
+    if (this.count === 0) {
+      this.first = record;
+      this.fields = fields;
+    }
+    this.count += 1;
+    this.last = record;
+  }
+}
+
 export class CsvScanner {
   readonly #sink: RecordSink;
   readonly #delimiter: number;
@@ -66,6 +84,8 @@ export class CsvScanner {
   #recordBytes = 0;
   /** Fields of the header: of the record that was said, or of the first that has a value. */
   #headerFields = 0;
+  /** The same with those behind the last name. */
+  #allHeaderFields = 0;
   /** The last record that has a value. */
   #lastValued = 0;
   #lastValuedColumn = 0;
@@ -104,8 +124,20 @@ export class CsvScanner {
     return this.#column;
   }
 
-  /** Records below the header that have a value and fewer fields than the header, and the first and last of them. */
-  readonly short = { count: 0, first: 0, last: 0 };
+  /** Records below the header that have a value and fewer fields than the header. */
+  readonly short = new OddRecords();
+  /** Records below the header that have a value behind the last field of the header. */
+  readonly long = new OddRecords();
+
+  /** Fields of the header without those behind its last name, to which `short` compares. */
+  get headerFields(): number {
+    return this.#headerFields;
+  }
+
+  /** All fields of the header, to which `long` compares. */
+  get allHeaderFields(): number {
+    return this.#allHeaderFields;
+  }
 
   /** The number of records so far. */
   get records(): number {
@@ -159,11 +191,14 @@ export class CsvScanner {
     if (this.#headerFields === 0) {
       const isHeader = this.#headerRecord === undefined ? hasValue : this.#record === this.#headerRecord;
       // A delimiter behind the last name is no further column.
-      if (isHeader) this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
-    } else if (fields < this.#headerFields && hasValue) {
-      const { short } = this;
-      if (short.count++ === 0) short.first = this.#record;
-      short.last = this.#record;
+      if (isHeader) {
+        this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
+        this.#allHeaderFields = fields;
+      }
+    } else if (hasValue && fields < this.#headerFields) {
+      this.short.add(this.#record, fields);
+    } else if (hasValue && this.#lastValuedColumn >= this.#allHeaderFields) {
+      this.long.add(this.#record, this.#lastValuedColumn + 1);
     }
   }
 

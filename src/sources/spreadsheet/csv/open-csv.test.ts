@@ -322,19 +322,49 @@ test('a control character at the beginning of a text is read as it is later', as
   );
 });
 
-test('rows with fewer fields than the header are a warning with their number and the first of them', async () => {
-  const detailOf = async (content: string, options: Options = {}) =>
+test('rows with another number of fields than the header are a warning with both numbers', async () => {
+  const detailsOf = async (content: string, options: Options = {}) =>
     (await read(content, options)).source.warnings
-      .filter(({ code }) => code === 'short-rows')
+      .filter(({ code }) => code === 'short-rows' || code === 'long-rows')
       .map(({ detail }) => detail);
-  assert.deepEqual(await detailOf('a,b,c\n1,2,3\n4,5\n\n6,7,8\n9\n'), [
-    '2 rows have fewer fields than the header, the first is row 3; the missing fields are empty. The last row is one of them: is the file complete?',
-  ]);
-  assert.deepEqual(await detailOf('a,b,c\n4,5\n1,2,3\n'), [
-    'Row 2 has fewer fields than the header; the missing fields are empty.',
-  ]);
-  assert.deepEqual(await detailOf('a,b,\n1,2\n3,\n'), []);
-  assert.deepEqual(await detailOf('title\na,b,c\n1,2,3\n1\n', { headerRow: 2 }), [
-    'Row 4 has fewer fields than the header; the missing fields are empty. The last row is one of them: is the file complete?',
-  ]);
+  const empty =
+    ' The missing fields are empty. If a value contains a line break, put the value in double quotes.';
+  const atTheEnd = ' The last row is one of them: is the file complete?';
+  const quotes =
+    ' If a value contains the delimiter, put the value in double quotes. If the header lacks a name, add it.';
+  const cases: [content: string, details: string[], options?: Options][] = [
+    [
+      'a,b,c\n1,2,3\n4,5\n\n6,7,8\n9\n',
+      [
+        `2 rows have fewer fields than the header, which has 3. The first is row 3, which has 2 fields.${empty}${atTheEnd}`,
+      ],
+    ],
+    ['a,b,c\n4\n1,2,3\n', [`Row 2 has 1 field, the header has 3.${empty}`]],
+    ['a,b,\n1,2\n3,\n', []],
+    [
+      'title\na,b,c\n1,2,3\n1\n',
+      [`Row 4 has 1 field, the header has 3.${empty}${atTheEnd}`],
+      { headerRow: 2 },
+    ],
+    ['a,b\n1,2\n3,4,5\n', [`Row 3 has 3 fields, the header has 2.${quotes}`]],
+    [
+      'a,b\n1,2,,4\n3,4,5\n6\n7,8\n',
+      [
+        `Row 4 has 1 field, the header has 2.${empty}`,
+        `2 rows have more fields than the header, which has 2. The first is row 2, which has 4 fields.${quotes}`,
+      ],
+    ],
+    ['a,b\n1,2,\n3,4,"",\n', []],
+    ['a,b,\n1,2,3\n', []],
+    ['a,b\n1,2,3\n', [], { range: 'A:B' }],
+    [
+      'a,b\n1,2,3\n',
+      [
+        'Row 2 has 3 fields, the first row has 2. If a value contains the delimiter, put the value in double quotes.',
+      ],
+      { hasHeader: false },
+    ],
+  ];
+  for (const [content, details, options] of cases)
+    assert.deepEqual(await detailsOf(content, options), details, content);
 });

@@ -16,7 +16,7 @@ import type { OpenFormat } from '../sheet-format.ts';
 import type { SheetRows, SheetRowsOptions } from '../sheet-rows.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import type { TextDialect } from '../spreadsheet-options.ts';
-import { CsvScanner } from './csv-scanner.ts';
+import { CsvScanner, type OddRecords } from './csv-scanner.ts';
 import { type DialectFound, findDialect } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
 
@@ -81,7 +81,7 @@ interface DelimitedText {
 async function scan(
   { file, markBytes, encoding, dialect }: DelimitedText,
   rows: SheetRows,
-  { headerRow, hasHeader, limits: { maxCellBytes } }: SheetRowsOptions,
+  { headerRow, hasHeader, range, limits: { maxCellBytes } }: SheetRowsOptions,
   signal: AbortSignal,
 ): Promise<{ warnings: SourceWarning[] }> {
   const { lineBytes } = dialect;
@@ -106,7 +106,10 @@ async function scan(
   }
   decoder.finish();
   scanner.finish();
-  return { warnings: shortRecords(scanner) };
+  const warnings = shortRecords(scanner, hasHeader);
+  // Values outside of the range are not read.
+  if (range.lastColumn === maxSheetColumn) warnings.push(...longRecords(scanner, hasHeader));
+  return { warnings };
 }
 
 /** Warns of what the caller did not say and a reader would not expect. */
@@ -132,14 +135,34 @@ function foundOut(
 }
 
 /** A record that lacks fields is read, its last columns empty: most often by intention, sometimes because the file was cut off. */
-function shortRecords({ short, records }: CsvScanner): SourceWarning[] {
+function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: boolean): SourceWarning[] {
   if (short.count === 0) return [];
-  const which =
-    short.count === 1
-      ? `Row ${short.first} has fewer fields than the header`
-      : `${short.count} rows have fewer fields than the header, the first is row ${short.first}`;
+  const remedy =
+    'The missing fields are empty. If a value contains a line break, put the value in double quotes.';
   const cutOff = short.last === records ? ' The last row is one of them: is the file complete?' : '';
-  return [{ code: 'short-rows', detail: `${which}; the missing fields are empty.${cutOff}` }];
+  const detail = `${describeOdd(short, 'fewer', headerFields, hasHeader)} ${remedy}${cutOff}`;
+  return [{ code: 'short-rows', detail }];
+}
+
+/** A value behind the last column of the header gets a column without a name. */
+function longRecords({ long, allHeaderFields }: CsvScanner, hasHeader: boolean): SourceWarning[] {
+  if (long.count === 0) return [];
+  const quotes = 'If a value contains the delimiter, put the value in double quotes.';
+  const remedy = hasHeader ? `${quotes} If the header lacks a name, add it.` : quotes;
+  const detail = `${describeOdd(long, 'more', allHeaderFields, hasHeader)} ${remedy}`;
+  return [{ code: 'long-rows', detail }];
+}
+
+function describeOdd(
+  { count, first, fields }: OddRecords,
+  which: string,
+  headerFields: number,
+  hasHeader: boolean,
+): string {
+  const header = hasHeader ? 'the header' : 'the first row';
+  const has = fields === 1 ? '1 field' : `${fields} fields`;
+  if (count === 1) return `Row ${first} has ${has}, ${header} has ${headerFields}.`;
+  return `${count} rows have ${which} fields than ${header}, which has ${headerFields}. The first is row ${first}, which has ${has}.`;
 }
 
 const endMarkBytes = 16;
