@@ -27,6 +27,7 @@ const never = new AbortController().signal;
 interface Pass {
   columns: string[];
   rows: [number, Record<string, string>][];
+  warnings: string[];
 }
 
 async function read(bytes: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<Pass> {
@@ -39,6 +40,7 @@ async function read(bytes: Buffer, options: Partial<SpreadsheetOptions> = {}): P
   return {
     columns: sink.columns.map(String),
     rows: sink.rows.map(({ row, cells }) => [row, { ...cells }]),
+    warnings: source.warnings.map(({ code, detail }) => `${code}: ${detail}`),
   };
 }
 
@@ -54,7 +56,7 @@ function write(rows: unknown[][], merges: string[], bookType: library.BookType):
 }
 
 for (const format of formats) {
-  test(`a value beneath a merged cell is not read from .${format}`, async () => {
+  test(`a value beneath a merged cell is not read from .${format}, and counted in a warning`, async () => {
     const rows = [
       ['id', 'region', 'amount'],
       [1, 'North', 10],
@@ -64,7 +66,13 @@ for (const format of formats) {
       ['hidden', 'hidden', 'hidden'],
     ];
     const file = write(rows, ['B2:B4', 'A5:A6'], format);
-    assert.deepEqual((await read(file)).rows, [
+    const { rows: read1, warnings } = await read(file);
+    assert.equal(warnings.length, 1);
+    assert.match(
+      warnings[0]!,
+      /^merged-cells: 3 values beneath merged cells were left out\. The first is in Data!B3[.,]/,
+    );
+    assert.deepEqual(read1, [
       [1, { id: 'number 1', region: 'string North', amount: 'number 10' }],
       [2, { id: 'number 2', amount: 'number 20' }],
       [3, { id: 'number 3', amount: 'string hidden' }],

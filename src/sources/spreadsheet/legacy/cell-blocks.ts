@@ -27,6 +27,8 @@ export const ERROR_TEXT_CELL = 3;
 export const TRUE_CELL = 4;
 export const FALSE_CELL = 5;
 export const NO_RESULT_CELL = 6;
+/** A value beneath merged cells, which is counted and not read. */
+export const COVERED_CELL = 7;
 
 /** Content of `SHEETS`. */
 export interface ReportedSheet {
@@ -155,7 +157,7 @@ export function readBlock(block: Buffer, target: BlockTarget): boolean {
       if (end > length) return false;
       target.cell(index, kind, block, start, end);
       at = end;
-    } else if (kind <= NO_RESULT_CELL) {
+    } else if (kind <= COVERED_CELL) {
       target.cell(index, kind, block, at, at);
     } else {
       return false;

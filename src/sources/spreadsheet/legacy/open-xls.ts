@@ -258,6 +258,9 @@ class BlockCells implements blocks.BlockTarget {
       case blocks.FALSE_CELL:
         this.#rows.cell(column, kinds.FALSE, bytes, start, end);
         break;
+      case blocks.COVERED_CELL:
+        this.#rows.coveredValue(column);
+        break;
       case blocks.ERROR_TEXT_CELL:
         this.#rows.fault(column, kinds.ERROR_CELL, bytes, start, end);
         break;

@@ -170,16 +170,17 @@ async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
   if (rows === undefined) throw new Fault('broken');
   // Keys and not indices: rows that are not there cost nothing, whatever number a row claims to have.
   const rowIndices = Object.keys(rows).map(Number);
-  removeCovered(rows, rowIndices, sheet?.['!merges'] ?? []);
+  markCovered(rows, rowIndices, sheet?.['!merges'] ?? []);
   const formatIndices = await sendFormats(rows, rowIndices, is1904);
   const writer = new blocks.BlockWriter();
   for (const rowIndex of rowIndices) {
     let isBegun = false;
     rows[rowIndex]!.forEach((cell, column) => {
-      if (!hasValue(cell)) return;
+      if (cell !== coveredCell && !hasValue(cell)) return;
       if (!isBegun) writer.row(rowIndex + 1);
       isBegun = true;
-      writeCell(writer, cell, column, formatIndices);
+      if (cell === coveredCell) writer.flag(column, blocks.COVERED_CELL);
+      else writeCell(writer, cell, column, formatIndices);
     });
     // Nobody asks for it again, and there is none too much memory.
     rows[rowIndex] = [];
@@ -188,8 +189,11 @@ async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
   await send(blocks.CELLS, writer.take());
 }
 
+/** Takes the place of a cell that has a value beneath merged cells. */
+const coveredCell: CellObject = { t: 'z' };
+
 /** Of a merged area only the top-left cell has a value. */
-function removeCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]): void {
+function markCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]): void {
   if (merges.length === 0) return;
   const areas = new MergedAreas();
   for (const { s: first, e: last } of merges) {
@@ -201,8 +205,10 @@ function removeCovered(rows: CellObject[][], rowIndices: number[], merges: Range
     if (found === OVERLAP) throw new Fault('broken');
     if (found === NONE) continue;
     const row = rows[rowIndex]!;
-    row.forEach((_, column) => {
-      if (covered.has(column + 1)) delete row[column];
+    row.forEach((cell, column) => {
+      if (!covered.has(column + 1)) return;
+      if (hasValue(cell) && !isBlank(cell)) row[column] = coveredCell;
+      else delete row[column];
     });
   }
 }
@@ -233,6 +239,10 @@ const maxFormats = 65_000;
 
 function hasValue(cell: CellObject | undefined): cell is CellObject {
   return cell !== undefined && cell !== null && cell.t !== 'z' && cell.v !== '';
+}
+
+function isBlank({ v: value }: CellObject): boolean {
+  return typeof value === 'string' && value.trim() === '';
 }
 
 function writeCell(
