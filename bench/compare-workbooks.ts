@@ -23,6 +23,7 @@ const limits = {
   maxRows: 2_000_000,
   maxColumns: 16_384,
   maxCellBytes: 2 ** 24,
+  maxRowBytes: 2 ** 26,
   maxSharedStringBytes: 2 ** 28,
   maxLegacyFileBytes: 2 ** 28,
 };

@@ -99,6 +99,14 @@ test('uploads leave a connection for the rest', () => {
   assert.match(faultsOf({ MAX_UPLOADS: '20' }).join(), /^DATABASE_POOL_SIZE must be above MAX_UPLOADS/);
 });
 
+test('a row may be as long as a value', () => {
+  assert.match(
+    faultsOf({ MAX_CELL_BYTES: '100000000' }).join(),
+    /^MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is 100000000, not 67108864/,
+  );
+  assert.deepEqual(faultsOf({ MAX_CELL_BYTES: '100000000', MAX_ROW_BYTES: '100000000' }), []);
+});
+
 test('.env.example has every setting with its purpose and its default, in the order of their declaration', () => {
   const file = readFileSync(new URL('../.env.example', import.meta.url), 'utf8');
   const [, ...shown] = file.trim().split('\n\n');

@@ -116,6 +116,8 @@ const declared = {
     maxColumns: integer('MAX_COLUMNS', 1600, [1, 1600], 'columns', "The most columns of a table; PostgreSQL's own limit is 1600."),
     maxRows: integer('MAX_ROWS', 100_000_000, [1, ANY], 'rows', 'The most rows of one upload.'),
     maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The largest single value, in bytes.'),
+    // PostgreSQL makes no tuple of more than 1 GiB, and needs the row several times over while it does.
+    maxRowBytes: integer('MAX_ROW_BYTES', 64 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest row, in bytes; at least MAX_CELL_BYTES.'),
     maxSharedStringBytes: integer('MAX_SHARED_STRING_BYTES', 256 * MIB, [KIB, 4 * GIB], 'bytes', 'The most bytes of text that the shared strings of one workbook may hold in memory.'),
     maxLegacyFileBytes: integer('MAX_LEGACY_FILE_BYTES', 50 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest .xls workbook, in bytes; a separate process reads each one whole.'),
     maxLegacyReaders: integer('MAX_LEGACY_READERS', 2, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time, each with up to 1.25 GiB of memory; further uploads wait.'),
@@ -188,6 +190,11 @@ function checkTogether(config: Config, environment: Environment, faults: string[
   if (environment.DATABASE_URL?.trim() && !environment.TOKEN_SECRET?.trim()) {
     faults.push(
       `TOKEN_SECRET is needed where DATABASE_URL is set (only the embedded PostgreSQL comes with a generated one); for example ${declared.tokens.secret.example}`,
+    );
+  }
+  if (limits.maxRowBytes < limits.maxCellBytes) {
+    faults.push(
+      `MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is ${limits.maxCellBytes}, not ${limits.maxRowBytes}; for example ${limits.maxCellBytes * 2}`,
     );
   }
   // Uploads that held every connection would leave none for a health check or a short request.

@@ -28,6 +28,7 @@ const layerOfRootFile: Record<string, string> = {
   'dev-token': 'service',
   'start-failure': 'service',
   'database-url': 'config',
+  'bytes-in-words': 'errors',
 };
 
 test('every file of src belongs to a layer', () => {

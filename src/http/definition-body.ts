@@ -47,6 +47,7 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
     maxTableBytes: limits.maxDefinitionBytes,
     maxColumns: 0,
     maxCellBytes: 0,
+    maxRowBytes: 0,
   };
   const scanner = new JsonUploadScanner(bounds, 'definition');
   asDefinitionFault(() => {

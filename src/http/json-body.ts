@@ -60,6 +60,7 @@ export function jsonLimitsOf(limits: LimitsConfig): JsonLimits {
     maxTableBytes: limits.maxDefinitionBytes,
     maxColumns: limits.maxColumns,
     maxCellBytes: limits.maxCellBytes,
+    maxRowBytes: limits.maxRowBytes,
   };
 }
 

@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { bytesInWords } from '../bytes-in-words.ts';
 import { type LimitsConfig, limitSettings } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
 import { guideLinks } from './guides.ts';
@@ -93,17 +94,6 @@ export function amountInWords(value: number, unit: string): string {
   if (unit === 'bytes') return bytesInWords(value);
   if (unit === 'ms') return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
   return `${value.toLocaleString('en-US')} ${unit}`;
-}
-
-function bytesInWords(bytes: number): string {
-  for (const [unit, size] of [
-    ['GiB', 2 ** 30],
-    ['MiB', 2 ** 20],
-    ['KiB', 1024],
-  ] as const) {
-    if (bytes >= size && bytes % size === 0) return `${(bytes / size).toLocaleString('en-US')} ${unit}`;
-  }
-  return `${bytes.toLocaleString('en-US')} bytes`;
 }
 
 interface DocumentedOperation {

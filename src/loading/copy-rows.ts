@@ -27,6 +27,7 @@ export interface CopyOptions {
   mayUpdate: boolean;
   typesAreInferred: boolean;
   maxRows: number;
+  maxRowBytes: number;
   /** For each statement but the COPY, which lasts as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
@@ -55,7 +56,7 @@ export async function copyRows(
   options: CopyOptions,
   problems: Problems,
 ): Promise<CopiedRows> {
-  const { columns, numbers, maxRows, signal } = options;
+  const { columns, numbers, maxRows, maxRowBytes, signal } = options;
   const targets = await targetColumns(client, columns, input.nameMatching === 'loose', options.mayFill);
   const names = columns.map((column) => column.name);
   const session = new CopySession(client, options.relation, names, numbers?.columns);
@@ -67,6 +68,7 @@ export async function copyRows(
     output: session,
     numberOfSet: numbers?.numberOfSet,
     maxRows,
+    maxRowBytes,
     typesAreInferred: options.typesAreInferred,
     mayUpdate: options.mayUpdate,
     onTooManyRows: () => {

@@ -55,6 +55,7 @@ async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<Han
       },
     },
     maxRows: 1000,
+    maxRowBytes: 1_000_000,
     onTooManyRows: () => assert.fail(),
   });
   columns.forEach((column, index) => {

@@ -27,6 +27,7 @@ import {
   TEXT_VALUE,
 } from '../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../sources/moment-text.ts';
+import { rowTooLong } from '../sources/row-limit.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { CellLosses } from './cell-losses.ts';
@@ -76,6 +77,8 @@ export interface EncodingOptions {
   /** Given: every row begins with two `integer` fields, its data row number and the number of its set of columns. */
   numberOfSet?: ((columns: readonly number[]) => number) | undefined;
   maxRows: number;
+  /** Of a row as PostgreSQL receives it. */
+  maxRowBytes: number;
   /** Nobody said that a column is text. */
   typesAreInferred?: boolean;
   /** A row may update an existing one (`on_conflict=update`). */
@@ -87,6 +90,8 @@ export interface EncodingOptions {
 const flushBytes = 64 * 1024;
 const flushBytesOfManyShapes = 2 * 1024 * 1024;
 const maxShapes = 256;
+/** Encoders may reserve more for a value than it takes. */
+const reservedBytes = 32 * 1024 * 1024;
 /** Small at first: data of a thousand different rows makes a thousand shapes. */
 const initialShapeBytes = 4096;
 
@@ -104,6 +109,7 @@ export class EncodingSink implements CellSink {
   readonly #options: EncodingOptions;
   readonly #problems: Problems;
   readonly #losses: CellLosses;
+  readonly #maxRowBytes: number;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
   readonly #required: number[] = [];
@@ -125,6 +131,7 @@ export class EncodingSink implements CellSink {
   /** The newest first: a row goes into the first that it fits. */
   #shapes: Shape[] = [];
   readonly #scratch = new CopyBuffer();
+  readonly #mostBytes = (needed: number): number => this.#limitGrowth(needed);
   #shape: Shape;
   #out: CopyBuffer;
   #positionOf: Int32Array;
@@ -149,6 +156,7 @@ export class EncodingSink implements CellSink {
     this.#options = options;
     this.#problems = options.problems;
     this.#losses = new CellLosses(targets.length);
+    this.#maxRowBytes = options.maxRowBytes;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
@@ -165,7 +173,7 @@ export class EncodingSink implements CellSink {
     this.#fieldStart = new Int32Array(targets.length);
     this.#fieldEnd = new Int32Array(targets.length);
     // Before the first row there is no order to follow: a shape without columns sends it through `#placeRow`.
-    this.#shape = new Shape([], targets.length, this.#required, unnumbered);
+    this.#shape = new Shape([], targets.length, this.#required, unnumbered, this.#mostBytes);
     this.#out = this.#shape.out;
     this.#positionOf = this.#shape.positionOf;
   }
@@ -270,6 +278,7 @@ export class EncodingSink implements CellSink {
   endRow(): void {
     this.#isInRow = false;
     if (this.#isOrdered && !this.#isRefused) this.#skipTo(this.#shape.columns.length);
+    if (this.#out.position - this.#rowStart > this.#maxRowBytes) this.#failRowTooLong();
     if (this.#isOrdered && !this.#isRefused && this.#shape.unseenRequired.length === 0) {
       this.#shape.rowNumbers.add(this.#row);
       this.#countRow();
@@ -306,6 +315,7 @@ export class EncodingSink implements CellSink {
   }
 
   drain(): Promise<void> | undefined {
+    if (this.#isInRow && this.#out.position - this.#rowStart > this.#maxRowBytes) this.#failRowTooLong();
     let held = 0;
     for (const shape of this.#shapes) held += shape.out.position;
     const threshold = this.#shapes.length > 1 ? flushBytesOfManyShapes : flushBytes;
@@ -339,7 +349,21 @@ export class EncodingSink implements CellSink {
     }
     out.bytes.copyWithin(0, end, out.position);
     out.rewind(out.position - end);
+    out.shrink();
     if (shape === this.#shape) this.#moveRow(end);
+  }
+
+  /** A value of the row at hand may be long; the rows before it come from one slice of input. */
+  #limitGrowth(needed: number): number {
+    if (!this.#isInRow) return Number.POSITIVE_INFINITY;
+    const most = this.#rowStart + this.#maxRowBytes + reservedBytes;
+    if (needed > most) this.#failRowTooLong();
+    return most;
+  }
+
+  #failRowTooLong(): never {
+    const { cell = String(this.#row) } = this.#locate(-1, '');
+    throw rowTooLong(`Row ${cell.slice(cell.lastIndexOf(':') + 1)}`, this.#maxRowBytes);
   }
 
   /** The row begun lies `by` bytes further ahead now. */
@@ -481,6 +505,7 @@ export class EncodingSink implements CellSink {
     const shape = this.#shapes.find((candidate) => this.#fits(candidate)) ?? this.#addShape();
     const into = shape === sourceShape ? this.#scratch : shape.out;
     if (into === this.#scratch) into.rewind();
+    into.ensure(source.position - this.#rowStart);
     this.#beginTuple(into, shape);
     for (const target of shape.columns) {
       if (this.#seenIn[target] === this.#stamp) {
@@ -490,7 +515,11 @@ export class EncodingSink implements CellSink {
       }
     }
     source.rewind(this.#rowStart);
-    if (into === this.#scratch) appendBytes(source, into.bytes, 0, into.position);
+    if (into === this.#scratch) {
+      appendBytes(source, into.bytes, 0, into.position);
+      into.rewind();
+      into.shrink();
+    }
     shape.rowNumbers.add(this.#row);
     this.#shape = shape;
     this.#out = shape.out;
@@ -522,7 +551,7 @@ export class EncodingSink implements CellSink {
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
-    const shape = new Shape(columns, this.#seenIn.length, this.#required, number);
+    const shape = new Shape(columns, this.#seenIn.length, this.#required, number, this.#mostBytes);
     this.#shapes.unshift(shape);
     return shape;
   }
@@ -540,12 +569,19 @@ class Shape {
   readonly number: number;
   /** Required columns that are not among them: every row of this order lacks them. */
   readonly unseenRequired: readonly number[];
-  readonly out = new CopyBuffer(initialShapeBytes);
+  readonly out: CopyBuffer;
   rowNumbers = new RowNumbers();
 
-  constructor(columns: readonly number[], targetCount: number, required: readonly number[], number: number) {
+  constructor(
+    columns: readonly number[],
+    targetCount: number,
+    required: readonly number[],
+    number: number,
+    mostBytes: (needed: number) => number,
+  ) {
     this.columns = columns;
     this.number = number;
+    this.out = new CopyBuffer(initialShapeBytes, mostBytes);
     this.positionOf = new Int32Array(targetCount).fill(-1);
     columns.forEach((target, position) => {
       this.positionOf[target] = position;

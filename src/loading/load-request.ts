@@ -34,7 +34,7 @@ export interface LoadContext {
   transaction: TransactionOptions;
   /** What a default may call beside the built-in functions. */
   extraFunctions: readonly string[];
-  limits: { maxColumns: number; maxRows: number };
+  limits: { maxColumns: number; maxRows: number; maxRowBytes: number };
 }
 
 export interface LoadResult {

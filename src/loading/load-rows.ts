@@ -36,6 +36,7 @@ export interface LoadRowsOptions {
   matcher: ColumnMatcher;
   conflict: ConflictOption | undefined;
   maxRows: number;
+  maxRowBytes: number;
   /** The types of the columns were inferred: nobody chose them. */
   typesAreInferred: boolean;
   /** For each statement but the COPY, which lasts as long as the client takes to send. */

@@ -163,6 +163,7 @@ function rowOptions({ context, request, input }: Upload, target: LoadTarget, mat
     matcher,
     conflict: conflictOption(request, target, hasDefinition),
     maxRows: context.limits.maxRows,
+    maxRowBytes: context.limits.maxRowBytes,
     typesAreInferred: target.isBare && !hasDefinition,
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,

@@ -32,6 +32,8 @@ export function copyFrom(client: ClientBase, sql: string): CopyWriter {
   return copy;
 }
 
+/** PostgreSQL holds each message whole, and takes none of more than 1 GiB; where one ends means nothing to it. */
+const MAX_MESSAGE_BYTES = 1024 * 1024;
 const COPY_DATA = 'd'.charCodeAt(0);
 const COPY_DONE = Buffer.from([...Buffer.from('c'), 0, 0, 0, 4]);
 const copyFail = message('f', 'given up by Tablewright\0');
@@ -64,13 +66,16 @@ class Copy implements CopyWriter, Submittable {
     if (socket === undefined) return this.#started.promise.then(() => this.write(chunk));
     if (chunk.length === 0) return undefined;
 
-    const header = Buffer.allocUnsafe(5);
-    header[0] = COPY_DATA;
-    header.writeUInt32BE(chunk.length + 4, 1);
-    this.#unsentCount++;
     socket.cork();
-    socket.write(header);
-    socket.write(chunk, this.#onSent);
+    for (let start = 0; start < chunk.length; start += MAX_MESSAGE_BYTES) {
+      const end = Math.min(start + MAX_MESSAGE_BYTES, chunk.length);
+      const header = Buffer.allocUnsafe(5);
+      header[0] = COPY_DATA;
+      header.writeUInt32BE(end - start + 4, 1);
+      this.#unsentCount++;
+      socket.write(header);
+      socket.write(end - start === chunk.length ? chunk : chunk.subarray(start, end), this.#onSent);
+    }
     socket.uncork();
     // Zero: the kernel took everything at once, which is known now and told to the callback only later.
     if (socket.writableLength === 0) return undefined;

@@ -22,6 +22,7 @@ const limits = {
   maxRows: 5000,
   maxColumns: 200,
   maxCellBytes: 20_000,
+  maxRowBytes: 80_000,
   maxSharedStringBytes: 1_000_000,
   maxLegacyFileBytes: 1_000_000,
 };

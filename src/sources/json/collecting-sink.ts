@@ -76,6 +76,7 @@ export const testLimits: JsonLimits = {
   maxTableBytes: 100_000,
   maxColumns: 100,
   maxCellBytes: 1_000_000,
+  maxRowBytes: 4_000_000,
 };
 
 /** Scans the body in the chunks that end at `cuts` (ascending), each in memory of its own, overwritten afterwards. */

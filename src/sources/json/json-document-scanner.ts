@@ -7,9 +7,10 @@ import { AppError } from '../../errors.ts';
 import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
 import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import type { CellSink } from '../cell-sink.ts';
+import { rowTooLong } from '../row-limit.ts';
 import { explainAlmostJson } from './almost-json.ts';
 import { type DocumentPlan, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
-import { byteLimit, JsonFault, LimitFault, showByte } from './json-fault.ts';
+import { byteLimit, JsonFault, LimitFault, RowTooLong, showByte } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { JsonRowScanner, KEY_LIMIT } from './json-row-scanner.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
@@ -291,6 +292,9 @@ export class JsonDocumentScanner {
     if (error instanceof LimitFault) {
       const place = this.#isInRow() ? `${this.#lines.endsRows ? 'Line' : 'Row'} ${this.row}: ` : '';
       return new AppError('limit-exceeded', place + error.message);
+    }
+    if (error instanceof RowTooLong) {
+      return rowTooLong(`${this.#lines.endsRows ? 'Line' : 'Row'} ${this.row}`, error.maxBytes);
     }
     if (!(error instanceof JsonFault)) return error;
     if (this.#isUtf16(error.position, chunk)) return new AppError('invalid-json', UTF_16);

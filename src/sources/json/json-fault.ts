@@ -34,6 +34,16 @@ export function byteLimit(subject: string, limit: Limit): ByteLimit {
   return { maxBytes: limit.value, exceeded: () => new LimitFault(subject, limit) };
 }
 
+/** The row that the scanner is in is over its limit. */
+export class RowTooLong extends Error {
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`a row of more than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
+}
+
 /** A byte as a person reads it: `"x"`, or `0x0A` where it has no face of its own. */
 export function showByte(byte: number): string {
   if (byte === 0x22) return `'"'`;

@@ -7,4 +7,6 @@ export interface JsonLimits {
   maxColumns: number;
   /** Bytes of one cell: of a string unescaped, of any other value as it was sent. */
   maxCellBytes: number;
+  /** Bytes of one row, as it was sent; counted by slices, so that a row may be longer by two of them. */
+  maxRowBytes: number;
 }

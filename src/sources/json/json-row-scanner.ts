@@ -20,7 +20,7 @@ import {
 } from '../cell-kind.ts';
 import type { CellSink } from '../cell-sink.ts';
 import { ColumnNames } from './column-names.ts';
-import { byteLimit, JsonFault, type Limit, LimitFault } from './json-fault.ts';
+import { byteLimit, JsonFault, type Limit, LimitFault, RowTooLong } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { NUMBER_START, scanNumber } from './json-number.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
@@ -63,12 +63,15 @@ export class JsonRowScanner {
   readonly #lines: LineCounter;
   readonly #columnLimit: Limit;
   readonly #cellLimit: ByteLimit;
+  readonly #maxRowBytes: number;
   readonly #names = new ColumnNames();
   readonly #value: JsonValueScanner;
   readonly #unescaper = new StringUnescaper();
   /** What is gathered of the token at hand, where it is not taken from the chunk. */
   readonly #held = new GrowableBytes(KEY_LIMIT);
   #state: number;
+  /** Of the row at hand, in the chunks after the one in which it begins. */
+  #rowBytes = 0;
   #token = NO_TOKEN;
   /** Of the value at hand. */
   #firstByte = 0;
@@ -77,12 +80,13 @@ export class JsonRowScanner {
   #isRepeated = false;
 
   /** @param lines counts them, and says whether each of them is a row */
-  constructor({ maxDepth, maxColumns, maxCellBytes }: JsonLimits, lines: LineCounter) {
+  constructor({ maxDepth, maxColumns, maxCellBytes, maxRowBytes }: JsonLimits, lines: LineCounter) {
     this.#lines = lines;
     this.#state = lines.endsRows ? LINE : FIRST_ROW;
     this.#columnLimit = { setting: 'MAX_COLUMNS', value: maxColumns, unit: 'columns' };
     const cellLimit = { setting: 'MAX_CELL_BYTES', value: maxCellBytes, unit: 'bytes' };
     this.#cellLimit = byteLimit('The value', cellLimit);
+    this.#maxRowBytes = maxRowBytes;
     this.#value = new JsonValueScanner(maxDepth, lines);
   }
 
@@ -106,11 +110,25 @@ export class JsonRowScanner {
    * Takes bytes that are valid UTF-8; a sequence may be cut at `end`.
    *
    * @returns the position after the `]`, else `end`
-   * @throws JsonFault, LimitFault
+   * @throws JsonFault, LimitFault, RowTooLong
    */
   scan(chunk: Buffer, start: number, end: number, sink: CellSink): number {
+    const { row } = this;
     const next = this.#token === NO_TOKEN ? start : this.#resumeToken(chunk, start, end, sink);
-    return this.#token === NO_TOKEN ? this.#scanRows(chunk, next, end, sink) : end;
+    const after = this.#token === NO_TOKEN ? this.#scanRows(chunk, next, end, sink) : end;
+    if (this.row === row && this.#isInRow()) this.#countRowBytes(after - start);
+    else this.#rowBytes = 0;
+    return after;
+  }
+
+  #isInRow(): boolean {
+    return this.#token !== NO_TOKEN || this.#state < ROW;
+  }
+
+  /** Counts a chunk in which no row begins or ends: so a short row costs nothing. */
+  #countRowBytes(bytes: number): void {
+    this.#rowBytes += bytes;
+    if (this.#rowBytes > this.#maxRowBytes) throw new RowTooLong(this.#maxRowBytes);
   }
 
   /**

@@ -260,7 +260,7 @@ test('members that are null are absent', () => {
 });
 
 test('limits are exact, whether a value is taken whole or gathered', () => {
-  const limits = { maxDepth: 3, maxTableBytes: 10, maxColumns: 2, maxCellBytes: 8 };
+  const limits = { maxDepth: 3, maxTableBytes: 10, maxColumns: 2, maxCellBytes: 8, maxRowBytes: 1_000_000 };
   const cell = 'Row 2: The value is over the limit of 8 bytes (MAX_CELL_BYTES).';
   const cases: [string, string, string][] = [
     ['{"data":[{},{"a":"12345678"}]}', '{"data":[{},{"a":"123456789"}]}', cell],
@@ -305,8 +305,26 @@ test('limits are exact, whether a value is taken whole or gathered', () => {
   }
 });
 
+test('a row is bounded, however its cells are cut, and blanks between rows do not count', () => {
+  const limits = { ...testLimits, maxRowBytes: 5000 };
+  const cells = Array.from({ length: 60 }, (_, index) => `"c${index}":"${'x'.repeat(90)}"`).join();
+  const short = `{${cells.slice(0, 4000)}"}`;
+  const scan = (data: string, size: number) => {
+    const body = Buffer.from(`{"data":[${data}]}`);
+    return scanInChunks(body, cutsEvery(size, body.length), limits).sink.rows.length;
+  };
+  for (const size of [1, 64, 250]) {
+    assert.equal(scan(`${short},${short}${' '.repeat(9000)},${short}`, size), 3);
+    assert.throws(
+      () => scan(`${short},{${cells}}`, size),
+      /Row 2 is too long: .*5,000 bytes \(MAX_ROW_BYTES\)/,
+    );
+    assert.throws(() => scan(`{"a":1${' '.repeat(9000)}}`, size), /Row 1 is too long/);
+  }
+});
+
 test('a value over many chunks costs linear time', () => {
-  const limits = { ...testLimits, maxCellBytes: 100_000_000 };
+  const limits = { ...testLimits, maxCellBytes: 100_000_000, maxRowBytes: 100_000_000 };
   const secondsFor = (value: string) => {
     const body = Buffer.from(`{"data":[{"a":${value}}]}`);
     const chunks = cutsEvery(1024, body.length);

@@ -16,6 +16,7 @@ const limits = {
   maxRows: 1000,
   maxColumns: 100,
   maxCellBytes: 10_000,
+  maxRowBytes: 40_000,
   maxSharedStringBytes: 100_000,
   maxLegacyFileBytes: 10_000_000,
 };

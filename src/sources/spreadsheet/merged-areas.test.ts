@@ -19,6 +19,7 @@ const limits = {
   maxRows: 1_048_576,
   maxColumns: 50,
   maxCellBytes: 100_000,
+  maxRowBytes: 400_000,
   maxSharedStringBytes: 1_000_000,
   maxLegacyFileBytes: 10_000_000,
 };

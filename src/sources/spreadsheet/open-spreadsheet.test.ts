@@ -23,6 +23,7 @@ const limits: SpreadsheetLimits = {
   maxRows: 10_000,
   maxColumns: 50,
   maxCellBytes: 100_000,
+  maxRowBytes: 400_000,
   maxSharedStringBytes: 1_000_000,
   maxLegacyFileBytes: 10_000_000,
 };

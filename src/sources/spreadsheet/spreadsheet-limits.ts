@@ -12,6 +12,8 @@ export interface SpreadsheetLimits {
   maxColumns: number;
   /** UTF-8 bytes of one cell's text. */
   maxCellBytes: number;
+  /** Of one row, as the file has it. */
+  maxRowBytes: number;
   /** Memory that the shared strings of the workbook take. */
   maxSharedStringBytes: number;
   /** Of an .xls file, the one format that is not read as a stream. */

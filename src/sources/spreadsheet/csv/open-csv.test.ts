@@ -16,6 +16,7 @@ const limits = {
   maxRows: 1000,
   maxColumns: 50,
   maxCellBytes: 100_000,
+  maxRowBytes: 400_000,
   maxSharedStringBytes: 100_000,
   maxLegacyFileBytes: 100_000,
 };

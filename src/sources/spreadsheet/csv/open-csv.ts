@@ -9,6 +9,7 @@ import {
   type TextStart,
   textDecoder,
 } from '../../bytes/text-encoding.ts';
+import { rowTooLong } from '../../row-limit.ts';
 import type { SourceWarning } from '../../row-source.ts';
 import { maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
@@ -81,7 +82,7 @@ interface DelimitedText {
 async function scan(
   { file, markBytes, encoding, dialect }: DelimitedText,
   rows: SheetRows,
-  { headerRow, hasHeader, range, limits: { maxCellBytes } }: SheetRowsOptions,
+  { headerRow, hasHeader, range, limits: { maxCellBytes, maxRowBytes } }: SheetRowsOptions,
   signal: AbortSignal,
 ): Promise<{ warnings: SourceWarning[] }> {
   const { lineBytes } = dialect;
@@ -101,6 +102,7 @@ async function scan(
         'bytes (MAX_CELL_BYTES)',
       );
     }
+    if (scanner.recordBytes > maxRowBytes) throw rowTooLong(`Record ${scanner.records}`, maxRowBytes);
     const wait = rows.pause();
     if (wait !== undefined) await wait;
   }

@@ -24,6 +24,7 @@ const limits = {
   maxRows: 100_000,
   maxColumns: 50,
   maxCellBytes: 100_000,
+  maxRowBytes: 400_000,
   maxSharedStringBytes: 10_000_000,
   maxLegacyFileBytes: 10_000_000,
 };

@@ -9,6 +9,7 @@
 import { AppError } from '../../../errors.ts';
 import { HASH, UPPER_E } from '../../bytes/ascii.ts';
 import * as kinds from '../../cell-kind.ts';
+import { rowTooLong } from '../../row-limit.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { TextCollector } from '../package/text-collector.ts';
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
@@ -78,14 +79,15 @@ const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
 const maxRepeatedCells = 20_000_000;
 
-/** Some 2 ms. */
+/** What is repeated in one turn: some 2 ms of short cells, or less than 1 ms of copying long ones. */
 const portionCells = 4096;
+const portionBytes = 256 * 1024;
 
 const spaces = Buffer.alloc(256, ' ');
 const tab = Buffer.from('\t');
 const lineBreak = Buffer.from('\n');
 
-/** A cell of a row that is repeated. */
+/** A cell that is repeated, or stands in a row that is. */
 interface KeptCell {
   column: number;
   count: number;
@@ -102,6 +104,8 @@ export interface OdsScannerOptions {
   /** Index of the sheet. */
   sheet: number;
   limits: SpreadsheetLimits;
+  /** What the values of repeated cells may come to in all, each time that they are repeated. */
+  maxRepeatedBytes: number;
 }
 
 export class OdsScanner {
@@ -110,6 +114,8 @@ export class OdsScanner {
   readonly #styles: OdsStyles;
   readonly #values: CellValues;
   readonly #sheet: number;
+  readonly #maxRowBytes: number;
+  readonly #maxRepeatedBytes: number;
 
   #depth = 0;
   /** The depth of an element whose content does not matter; 0: none is open. */
@@ -125,9 +131,17 @@ export class OdsScanner {
   #rowDepth = 0;
   #rowStyle = 0;
   #isRowBegun = false;
+  /** What the row at hand has come to so far: its bytes of XML, and its values as often as they are repeated in it. */
+  #rowBytes = 0;
+  /** What is to be repeated: a cell of the row at hand, or all cells of the row before, `#repeatsLeft` times. */
   #kept: KeptCell[] = [];
   #repeatsLeft = 0;
+  #isRowRepeated = false;
+  /** The next of the kept cells, and how often it was repeated already. */
+  #nextKept = 0;
+  #timesPut = 0;
   #repeatedCells = 0;
+  #repeatedBytes = 0;
 
   /** Default style by column, from 0, and how many columns have been told of. */
   #columnStyles = new Uint32Array(maxSheetColumn);
@@ -157,6 +171,8 @@ export class OdsScanner {
     this.#styles = options.styles;
     this.#values = new CellValues(target, options.styles, new SharedStrings(0), options.is1904);
     this.#sheet = options.sheet;
+    this.#maxRowBytes = options.limits.maxRowBytes;
+    this.#maxRepeatedBytes = options.maxRepeatedBytes;
     this.#xml = new XmlTokens(options.partName);
     this.#text = new TextCollector(options.limits.maxCellBytes);
   }
@@ -168,13 +184,14 @@ export class OdsScanner {
   /** Takes the next bytes of the part; `run` then reads them. */
   feed(chunk: Buffer): void {
     this.#xml.feed(chunk);
+    if (this.#rowDepth !== 0) this.#countRowBytes(chunk.length);
   }
 
-  /** @returns false where there is more to do before the next bytes: repeated rows, in portions */
+  /** @returns false where there is more to do before the next bytes: repeated cells, in portions */
   run(): boolean {
     const xml = this.#xml;
     while (!this.#isDone) {
-      if (this.#repeatsLeft > 0 && !this.#repeatRows()) return false;
+      if (this.#repeatsLeft > 0 && !this.#repeat()) return false;
       switch (xml.next()) {
         case NEED_MORE:
           return true;
@@ -242,6 +259,7 @@ export class OdsScanner {
       this.#rowCount = this.#repetition(names['number-rows-repeated']!);
       this.#rowStyle = this.#styleOf(names['default-cell-style-name']!);
       this.#column = 0;
+      this.#rowBytes = 0;
     } else if (xml.isNamed(names['table-column']!)) {
       const count = this.#repetition(names['number-columns-repeated']!);
       const style = this.#styleOf(names['default-cell-style-name']!);
@@ -403,14 +421,21 @@ export class OdsScanner {
     if (this.#column > maxSheetColumn)
       this.#xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
     const { bytes, length } = this.#text;
-    if (this.#rowCount > 1) {
-      const kept = Buffer.from(bytes.subarray(0, length));
-      this.#kept.push({ column, count: this.#count, type, style: this.#style, bytes: kept });
+    if (this.#rowCount === 1 && this.#count === 1) {
+      this.#begin(this.#row);
+      this.#put(column, type, this.#style, bytes, length);
       return;
     }
-    this.#countRepeated(this.#count - 1);
-    this.#begin(this.#row);
-    this.#put(column, this.#count, type, this.#style, bytes, length);
+    this.#countRowBytes(length * this.#count);
+    const kept = Buffer.from(bytes.subarray(0, length));
+    this.#kept.push({ column, count: this.#count, type, style: this.#style, bytes: kept });
+    if (this.#rowCount === 1) this.#repeatKept(1, false);
+  }
+
+  /** The sink holds a row until it is whole. */
+  #countRowBytes(bytes: number): void {
+    this.#rowBytes += bytes;
+    if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
   }
 
   #typeAtEnd(): number {
@@ -455,33 +480,63 @@ export class OdsScanner {
     this.#rowDepth = 0;
     if (this.#isRowBegun) this.#target.endRow();
     this.#isRowBegun = false;
-    if (this.#kept.length > 0) this.#repeatsLeft = this.#rowCount;
+    if (this.#kept.length > 0) this.#repeatKept(this.#rowCount, true);
     else this.#row += this.#rowCount - 1;
   }
 
-  /** @returns false where rows are left for the next turn */
-  #repeatRows(): boolean {
+  #repeatKept(times: number, isRowRepeated: boolean): void {
+    this.#repeatsLeft = times;
+    this.#isRowRepeated = isRowRepeated;
+    this.#nextKept = 0;
+    this.#timesPut = 0;
+  }
+
+  /** Repeats a portion of what was kept. @returns false where something is left for the next turn */
+  #repeat(): boolean {
     let cells = 0;
+    let bytes = 0;
     while (this.#repeatsLeft > 0) {
-      if (cells > portionCells) return false;
-      this.#begin(this.#row);
-      for (const { column, count, type, style, bytes } of this.#kept) {
-        this.#countRepeated(count);
-        this.#put(column, count, type, style, bytes, bytes.length);
-        cells += count;
+      const kept = this.#kept[this.#nextKept];
+      if (kept === undefined) {
+        this.#endRepetition();
+        continue;
       }
-      this.#target.endRow();
-      this.#isRowBegun = false;
-      if (--this.#repeatsLeft > 0) this.#row++;
+      if (cells >= portionCells || bytes >= portionBytes) return false;
+      this.#begin(this.#row);
+      this.#countRepeated(kept.bytes.length);
+      this.#put(kept.column + this.#timesPut, kept.type, kept.style, kept.bytes, kept.bytes.length);
+      cells++;
+      bytes += kept.bytes.length;
+      this.#timesPut++;
+      if (this.#timesPut < kept.count) continue;
+      this.#timesPut = 0;
+      this.#nextKept++;
     }
     this.#kept = [];
     return true;
   }
 
-  #countRepeated(cells: number): void {
-    this.#repeatedCells += cells;
+  #endRepetition(): void {
+    this.#nextKept = 0;
+    this.#repeatsLeft--;
+    if (!this.#isRowRepeated) return;
+    this.#target.endRow();
+    this.#isRowBegun = false;
+    if (this.#repeatsLeft > 0) this.#row++;
+  }
+
+  #countRepeated(bytes: number): void {
+    this.#repeatedCells++;
+    this.#repeatedBytes += bytes;
     if (this.#repeatedCells > maxRepeatedCells) {
       throw limitExceeded('The sheet repeats too many cells', maxRepeatedCells, 'cells');
+    }
+    if (this.#repeatedBytes > this.#maxRepeatedBytes) {
+      throw limitExceeded(
+        `The sheet repeats cells too many times, up to row ${this.#row}`,
+        this.#maxRepeatedBytes,
+        'bytes of values for a file of this size',
+      );
     }
   }
 
@@ -497,33 +552,31 @@ export class OdsScanner {
     this.#target.beginRow(row);
   }
 
-  #put(column: number, count: number, type: number, style: number, bytes: Buffer, length: number): void {
-    for (let at = column; at < column + count; at++) {
-      switch (type) {
-        case NUMBER:
-          this.#values.number(at, style, bytes, 0, length);
-          break;
-        case STRING:
-          this.#target.cell(at, kinds.STRING, bytes, 0, length);
-          break;
-        case BOOLEAN:
-          this.#values.boolean(at, bytes, 0, length);
-          break;
-        case DATE:
-          this.#putDate(at, style, bytes, length);
-          break;
-        case TIME:
-          this.#putTime(at, style, bytes, length);
-          break;
-        case ERROR:
-          this.#target.fault(at, kinds.ERROR_CELL, bytes, 0, length);
-          break;
-        case NO_VALUE:
-          this.#target.fault(at, kinds.UNREADABLE_CELL, bytes, 0, length);
-          break;
-        default:
-          this.#target.fault(at, kinds.FORMULA_WITHOUT_VALUE, bytes, 0, 0);
-      }
+  #put(column: number, type: number, style: number, bytes: Buffer, length: number): void {
+    switch (type) {
+      case NUMBER:
+        this.#values.number(column, style, bytes, 0, length);
+        break;
+      case STRING:
+        this.#target.cell(column, kinds.STRING, bytes, 0, length);
+        break;
+      case BOOLEAN:
+        this.#values.boolean(column, bytes, 0, length);
+        break;
+      case DATE:
+        this.#putDate(column, style, bytes, length);
+        break;
+      case TIME:
+        this.#putTime(column, style, bytes, length);
+        break;
+      case ERROR:
+        this.#target.fault(column, kinds.ERROR_CELL, bytes, 0, length);
+        break;
+      case NO_VALUE:
+        this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);
+        break;
+      default:
+        this.#target.fault(column, kinds.FORMULA_WITHOUT_VALUE, bytes, 0, 0);
     }
   }
 

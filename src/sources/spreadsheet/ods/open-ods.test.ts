@@ -20,6 +20,7 @@ const limits = {
   maxRows: 2_000_000,
   maxColumns: 50,
   maxCellBytes: 100_000,
+  maxRowBytes: 400_000,
   maxSharedStringBytes: 1_000_000,
   maxLegacyFileBytes: 10_000_000,
 };
@@ -727,4 +728,61 @@ test('mutated files end in an answer', async () => {
     }
   }
   assert.ok(isRead > runs / 15 && isRead < (14 * runs) / 15, String(isRead));
+});
+
+/** The most bytes of values that come between two times that the sink is asked whether it must be waited for. */
+async function mostBetweenDrains(source: SheetSource): Promise<{ most: number; cells: number }> {
+  const found = { most: 0, cells: 0 };
+  let bytes = 0;
+  await source.read(
+    {
+      column() {},
+      beginRow() {},
+      cell(_column, _kind, _bytes, start, end) {
+        found.cells++;
+        bytes += end - start;
+      },
+      moment() {},
+      fault() {},
+      endRow() {},
+      drain() {
+        found.most = Math.max(found.most, bytes);
+        bytes = 0;
+        return undefined;
+      },
+    },
+    never,
+  );
+  return found;
+}
+
+test('long values are repeated in portions, over rows and over columns', async () => {
+  const long = 'y'.repeat(90_000);
+  const rows = table(header('a') + row(text(long), 'table:number-rows-repeated="200"'));
+  const columns = table(header('a') + row(text(long, 'table:number-columns-repeated="40"')));
+  const roomy = { maxRowBytes: 10_000_000 };
+  const overRows = await mostBetweenDrains(await open(buildOds({ body: rows }), {}, roomy));
+  assert.equal(overRows.cells, 200);
+  assert.ok(overRows.most < 500_000, `${overRows.most} bytes in one turn`);
+  const overColumns = await mostBetweenDrains(await open(buildOds({ body: columns }), {}, roomy));
+  assert.equal(overColumns.cells, 40);
+  assert.ok(overColumns.most < 500_000, `${overColumns.most} bytes in one turn`);
+});
+
+test('the values of a row are bounded, as often as they are repeated in it', async () => {
+  const five = row(text('y'.repeat(90_000), 'table:number-columns-repeated="5"'));
+  const bytes = buildOds({ body: table(header('a') + row(text('x')) + five) });
+  await assert.rejects(
+    pass(await open(bytes)),
+    fails('limit-exceeded', /^Row 3 is too long: .* 400,000 bytes \(MAX_ROW_BYTES\)/),
+  );
+});
+
+test('what repeated values come to in all is bounded', async () => {
+  const rows = row(text('y'.repeat(90_000)), 'table:number-rows-repeated="100000"');
+  const bytes = buildOds({ body: table(header('a') + rows) });
+  await assert.rejects(
+    mostBetweenDrains(await open(bytes)),
+    fails('limit-exceeded', /^The sheet repeats cells too many times, up to row 7\d\d: .*67,108,864 bytes/),
+  );
 });

@@ -15,6 +15,9 @@ import { OdsStylesReader } from './ods-styles.ts';
 const spreadsheetType = /^application\/vnd\.oasis\.opendocument\.spreadsheet/;
 const contentName = 'content.xml';
 
+/** Repeated cells come to more than a file holds, honestly; this much is harmless. */
+const ratioFreeBytes = 64 * 1024 * 1024;
+
 export const openOds: OpenFormat = async ({ container }, _options, { limits }, signal) => {
   if (container === undefined || !isOpenDocument(container)) return undefined;
   await checkManifest(container);
@@ -27,11 +30,13 @@ export const openOds: OpenFormat = async ({ container }, _options, { limits }, s
   if (stylesPart !== undefined) await readOutline(container, stylesPart, stylesReader, signal);
   const { sheets, is1904 } = await readOutline(container, content, stylesReader, signal);
   const styles = stylesReader.finish();
+  const maxRepeatedBytes = Math.max(ratioFreeBytes, container.fileBytes * limits.maxRatio);
+  const scanning = { partName: content.name, styles, is1904, limits, maxRepeatedBytes };
   return {
     format: 'ods',
     sheets,
     scanOf: (sheet) => (rows, scanSignal) => {
-      const scanner = new OdsScanner(rows, { partName: content.name, styles, is1904, sheet, limits });
+      const scanner = new OdsScanner(rows, { ...scanning, sheet });
       return scan(scanner, partSlices(container, content, scanSignal), rows, scanSignal);
     },
   };

@@ -3,11 +3,9 @@
  * strings any number of times.
  */
 
+import { rowTooLong } from '../../row-limit.ts';
 import { limitExceeded } from '../spreadsheet-limits.ts';
 import type { CellValues } from '../values/cell-values.ts';
-
-/** A row may hold so many cells of the largest size; more would be held at once. */
-const rowCells = 4;
 
 /** After so much text of shared strings the target may be waited for. */
 const pauseBytes = 256 * 1024;
@@ -25,9 +23,9 @@ export class RowBounds {
   #pauseAtBytes = pauseBytes;
 
   /** @param maxSharedBytes of the text of shared strings in all, each time that a cell names one */
-  constructor(values: CellValues, maxCellBytes: number, maxSharedBytes: number) {
+  constructor(values: CellValues, maxRowBytes: number, maxSharedBytes: number) {
     this.#values = values;
-    this.#maxRowBytes = rowCells * maxCellBytes;
+    this.#maxRowBytes = maxRowBytes;
     this.#maxSharedBytes = maxSharedBytes;
   }
 
@@ -43,7 +41,7 @@ export class RowBounds {
    */
   check(row: number): void {
     if (this.bytes + this.#values.sharedBytes <= this.#maxRowBytes) return;
-    throw limitExceeded(`The cells of row ${row} are too long`, this.#maxRowBytes, 'bytes');
+    throw rowTooLong(`Row ${row}`, this.#maxRowBytes);
   }
 
   /** @throws AppError `limit-exceeded` */

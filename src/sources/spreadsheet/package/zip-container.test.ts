@@ -13,6 +13,7 @@ const limits: SpreadsheetLimits = {
   maxRows: 1,
   maxColumns: 1,
   maxCellBytes: 1,
+  maxRowBytes: 4,
   maxSharedStringBytes: 1,
   maxLegacyFileBytes: 10_000_000,
 };

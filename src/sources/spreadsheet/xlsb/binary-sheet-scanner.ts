@@ -68,7 +68,7 @@ export class BinarySheetScanner {
     this.#target = target;
     this.#values = new CellValues(target, options.styles, options.strings, options.is1904);
     this.#records = new BinaryRecords(options.partName, wantedTypes, options.limits);
-    this.#bounds = new RowBounds(this.#values, options.limits.maxCellBytes, options.maxSharedBytes);
+    this.#bounds = new RowBounds(this.#values, options.limits.maxRowBytes, options.maxSharedBytes);
   }
 
   /** As the scanner of .xlsx. */

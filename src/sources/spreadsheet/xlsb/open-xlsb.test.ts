@@ -36,6 +36,7 @@ const limits = {
   maxRows: 100_000,
   maxColumns: 50,
   maxCellBytes: 100_000,
+  maxRowBytes: 400_000,
   maxSharedStringBytes: 1_000_000,
   maxLegacyFileBytes: 1,
 };

@@ -11,6 +11,7 @@ const limits = {
   maxRows: 100,
   maxColumns: 100,
   maxCellBytes: 1000,
+  maxRowBytes: 4000,
   maxSharedStringBytes: 10_000,
   maxLegacyFileBytes: 10_000_000,
 };

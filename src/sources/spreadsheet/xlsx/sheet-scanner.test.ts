@@ -16,6 +16,7 @@ const limits = {
   maxRows: 100,
   maxColumns: 100,
   maxCellBytes: 2_000_000,
+  maxRowBytes: 8_000_000,
   maxSharedStringBytes: 10_000,
   maxLegacyFileBytes: 10_000_000,
 };
@@ -307,7 +308,7 @@ test('a row is bounded, with strings that it names again and again', () => {
   const cells = `<c t="str"><v>${'x'.repeat(1_900_000)}</v></c>`;
   assert.throws(
     () => scan(sheet(`<row>${cells.repeat(5)}</row>`), 65_536),
-    fails('limit-exceeded', /row 1.*8,000,000/),
+    fails('limit-exceeded', /Row 1 is too long.*8,000,000 bytes \(MAX_ROW_BYTES\)/),
   );
   assert.equal(scan(sheet(`<row>${cells}</row>`.repeat(5)), 65_536).length, 5);
 });

@@ -136,7 +136,7 @@ export class SheetScanner {
     this.#text = new TextCollector(options.limits.maxCellBytes);
     this.#onFormula = options.onFormula;
     this.#maxCellBytes = options.limits.maxCellBytes;
-    this.#bounds = new RowBounds(this.#values, options.limits.maxCellBytes, options.maxSharedBytes);
+    this.#bounds = new RowBounds(this.#values, options.limits.maxRowBytes, options.maxSharedBytes);
   }
 
   /** Takes the next bytes of the part: UTF-8, cut anywhere. What was fed before must have been scanned. */

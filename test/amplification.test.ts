@@ -1,0 +1,172 @@
+/**
+ * Small requests that stand for much: what each one may cost the service and PostgreSQL. Every case is a request, the answer
+ * that it must have, and bounds on memory that do not depend on how fast the machine is.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { withBackendMemory } from './support/backend-memory.ts';
+import { type ChildService, startChildService } from './support/child-service.ts';
+import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { assertProblem } from './support/problem.ts';
+import { beginUpload, chunk, parseAnswer } from './support/raw-http.ts';
+import type { TestAnswer } from './support/service.ts';
+import { buildZip } from './support/xlsx-builder.ts';
+
+const mib = 2 ** 20;
+let database: TestDatabase;
+let service: ChildService;
+
+before(async () => {
+  database = await createTestDatabase();
+  service = await startChildService(database);
+});
+after(async () => {
+  await service.end('SIGTERM');
+  await database.drop();
+});
+
+interface Attack {
+  name: string;
+  send: () => Promise<TestAnswer>;
+  detail: RegExp;
+  /** What the process may hold in all. */
+  maxProcessMib?: number;
+  /** What one backend may hold for itself. */
+  maxBackendMib?: number;
+}
+
+const attacks: Attack[] = [
+  ...[true, false].map((hasDefinition) => ({
+    name: `a JSON row of 30 values of 15 MB, ${hasDefinition ? 'with' : 'without'} a definition`,
+    send: () => sendStream('/wide_row/upload/json', jsonRow(30, 15, hasDefinition)),
+    detail: /^Row 1 is too long: the limit for one row is 64 MiB \(MAX_ROW_BYTES\)\.$/,
+  })),
+  {
+    name: 'a CSV record of 8 fields of 15 MB',
+    send: () => {
+      const contentType = 'multipart/form-data; boundary=XB';
+      return sendStream('/wide_record/upload/excel', csvRecord(8, 15), contentType);
+    },
+    detail: /^Record 2 is too long: the limit for one row is 64 MiB \(MAX_ROW_BYTES\)\.$/,
+  },
+  {
+    name: 'an .ods whose row with a cell of 1 MB is repeated 5,000 times',
+    send: () => sendOds(textCell(mib), 'table:number-rows-repeated="5000"'),
+    detail: /^The sheet repeats cells too many times, up to row \d+: the limit is [\d,]+ bytes of values/,
+  },
+  {
+    name: 'an .ods whose row with a cell of 150 KB is repeated 5,000 times',
+    send: () => sendOds(textCell(150_000), 'table:number-rows-repeated="5000"'),
+    detail: /^The sheet repeats cells too many times, up to row \d+: the limit is [\d,]+ bytes of values/,
+  },
+  {
+    name: 'an .ods whose cell of 1 MB is repeated over 1,000 columns',
+    send: () => sendOds(textCell(mib, 'table:number-columns-repeated="1000"')),
+    detail: /^Row 2 is too long: the limit for one row is 64 MiB \(MAX_ROW_BYTES\)\.$/,
+  },
+];
+
+for (const { name, send, detail, maxProcessMib = 400, maxBackendMib = 400 } of attacks) {
+  test(`${name} is refused, in bounded memory`, async (context) => {
+    service.resetPeakMemory();
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    const processMib = (service.peakMemoryBytes() ?? 0) / mib;
+    const backendMib = backendBytes / mib;
+    context.diagnostic(`service ${processMib.toFixed(0)} MiB, backend ${backendMib.toFixed(0)} MiB`);
+    const problem = assertProblem(answer, 413, 'limit-exceeded');
+    assert.match(problem.detail, detail);
+    assert.ok(processMib < maxProcessMib, `the process held ${processMib} MiB`);
+    assert.ok(backendMib < maxBackendMib, `a backend held ${backendMib} MiB`);
+    const { rows } = await database.pool.query(
+      "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
+    );
+    assert.deepEqual(rows, []);
+  });
+}
+
+test('a row of 60 MiB is loaded', async () => {
+  const answer = await sendStream('/long_row/upload/json', jsonRow(4, 15, true));
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  const { rows } = await database.pool.query(
+    'SELECT octet_length(c0) + octet_length(c3) AS bytes FROM long_row',
+  );
+  assert.deepEqual(rows, [{ bytes: 2 * 15 * mib }]);
+  await database.pool.query('DROP TABLE long_row');
+});
+
+/** Sends a body that is made while it is sent, until the answer comes. */
+async function sendStream(
+  path: string,
+  chunks: Generator<Buffer>,
+  contentType = 'application/json',
+): Promise<TestAnswer> {
+  const socket = await beginUpload(service.url, path, await service.token(), contentType);
+  const { promise: answer, resolve } = Promise.withResolvers<string>();
+  let received = '';
+  const receive = (data: Buffer): void => {
+    received += data.toString();
+    const [head, length] = /^.*?\r\ncontent-length: (\d+).*?\r\n\r\n/is.exec(received) ?? [];
+    const isWhole = head !== undefined && Buffer.byteLength(received) >= head.length + Number(length);
+    if (isWhole || socket.destroyed) resolve(received);
+  };
+  socket.on('data', receive);
+  socket.on('close', () => resolve(received));
+  for (const bytes of chunks) {
+    if (received !== '' || socket.destroyed) break;
+    if (!socket.write(chunk(bytes))) await Promise.race([once(socket, 'drain'), answer]);
+  }
+  if (received === '') socket.write('0\r\n\r\n');
+  const text = await answer;
+  socket.destroy();
+  return parseAnswer(text);
+}
+
+const piece = Buffer.alloc(64 * 1024, 'x');
+
+function* jsonRow(cells: number, megabytes: number, hasDefinition: boolean): Generator<Buffer> {
+  const columns = Array.from({ length: cells }, (_, index) => ({ name: `c${index}`, type: 'text' }));
+  yield Buffer.from(`{${hasDefinition ? `"table":${JSON.stringify({ columns })},` : ''}"data":[{`);
+  for (let cell = 0; cell < cells; cell++) {
+    yield Buffer.from(`${cell === 0 ? '' : ','}"c${cell}":"`);
+    for (let sent = 0; sent < megabytes * 16; sent++) yield piece;
+    yield Buffer.from('"');
+  }
+  yield Buffer.from('}]}');
+}
+
+function* csvRecord(fields: number, megabytes: number): Generator<Buffer> {
+  yield Buffer.from('--XB\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n');
+  yield Buffer.from(`${Array.from({ length: fields }, (_, index) => `h${index}`).join()}\n`);
+  for (let field = 0; field < fields; field++) {
+    if (field > 0) yield Buffer.from(',');
+    for (let sent = 0; sent < megabytes * 16; sent++) yield piece;
+  }
+  yield Buffer.from('\n\r\n--XB--\r\n');
+}
+
+/** Random, so that the file is no bomb by its ratio. */
+function textCell(bytes: number, attributes = ''): string {
+  const text = randomBytes(bytes / 2).toString('hex');
+  return `<table:table-cell office:value-type="string" ${attributes}><text:p>${text}</text:p></table:table-cell>`;
+}
+
+function sendOds(cells: string, attributes = ''): Promise<TestAnswer> {
+  const header =
+    '<table:table-row><table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell></table:table-row>';
+  const rows = `${header}<table:table-row ${attributes}>${cells}</table:table-row>`;
+  const type = 'application/vnd.oasis.opendocument.spreadsheet';
+  const file = buildZip([
+    { name: 'mimetype', data: type, isStored: true },
+    {
+      name: 'content.xml',
+      data: `<?xml version="1.0"?><office:document-content xmlns:office="urn:o" xmlns:table="urn:t" xmlns:text="urn:x"><office:body><office:spreadsheet><table:table table:name="S">${rows}</table:table></office:spreadsheet></office:body></office:document-content>`,
+    },
+    {
+      name: 'META-INF/manifest.xml',
+      data: `<?xml version="1.0"?><manifest:manifest xmlns:manifest="urn:m"><manifest:file-entry manifest:full-path="/" manifest:media-type="${type}"/></manifest:manifest>`,
+    },
+  ]);
+  return service.upload('/table/repeated/upload/excel', file);
+}

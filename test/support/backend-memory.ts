@@ -1,0 +1,45 @@
+/** The memory that the backends of a test database use of their own, without what all share. Linux only. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestDatabase } from './database.ts';
+
+const intervalMs = 20;
+
+/**
+ * Does the work, and measures the service's backends meanwhile.
+ *
+ * @returns the work's result and the most bytes that one backend held; undefined if the platform does not tell
+ */
+export async function withBackendMemory<Result>(
+  { pool }: TestDatabase,
+  work: () => Promise<Result>,
+): Promise<{ result: Result; backendBytes: number | undefined }> {
+  let most: number | undefined;
+  let isDone = false;
+  const measure = async (): Promise<void> => {
+    while (!isDone) {
+      const { rows } = await pool.query<{ pid: number }>(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright'",
+      );
+      for (const { pid } of rows) most = Math.max(most ?? 0, anonymousBytes(pid) ?? 0) || most;
+      await sleep(intervalMs);
+    }
+  };
+  const measuring = measure();
+  try {
+    return { result: await work(), backendBytes: most };
+  } finally {
+    isDone = true;
+    await measuring;
+  }
+}
+
+/** proc(5): RssAnon is what the process has for itself. */
+function anonymousBytes(pid: number): number | undefined {
+  try {
+    const [, kilobytes] = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+  } catch {
+    return undefined;
+  }
+}
