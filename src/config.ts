@@ -112,7 +112,7 @@ const declared = {
     maxBodyBytes: integer('MAX_BODY_BYTES', 10 * GIB, [KIB, ANY], 'bytes', 'The largest upload, in bytes of its request.'),
     maxDefinitionBytes: integer('MAX_DEFINITION_BYTES', MIB, [KIB, 256 * MIB], 'bytes', 'The largest table definition, in bytes of JSON.'),
     maxUnpackedBytes: integer('MAX_UNPACKED_BYTES', 20 * GIB, [KIB, ANY], 'bytes', 'The most bytes that a workbook may unpack to.'),
-    maxUnpackRatio: integer('MAX_UNPACK_RATIO', 250, [1, 1_000_000], 'unpacked bytes per packed byte', 'The most bytes that one packed byte of a workbook may unpack to.'),
+    maxUnpackRatio: integer('MAX_UNPACK_RATIO', 250, [1, 1_000_000], 'unpacked bytes per packed byte', 'The most bytes that one packed byte of a workbook, or of a body with Content-Encoding, may unpack to.'),
     maxColumns: integer('MAX_COLUMNS', 1600, [1, 1600], 'columns', "The most columns of a table; PostgreSQL's own limit is 1600."),
     maxRows: integer('MAX_ROWS', 100_000_000, [1, ANY], 'rows', 'The most rows of one upload.'),
     maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The largest single value, in bytes.'),

@@ -9,6 +9,7 @@ export const errorCatalogue = {
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
   'invalid-multipart': { status: 400, title: 'The body is not valid multipart/form-data' },
   'invalid-file': { status: 400, title: 'The file is broken' },
+  'invalid-content-encoding': { status: 400, title: 'The body is not encoded as Content-Encoding says' },
   'invalid-request': { status: 400, title: 'The request is not valid HTTP' },
   'missing-token': { status: 401, title: 'An access token is needed' },
   'invalid-token': { status: 401, title: 'The access token is not valid' },

@@ -23,7 +23,6 @@ before(async () => {
 after(() => service.stop());
 
 const json = { 'content-type': 'application/json' };
-const uploads = ['/table/a/upload/json', '/table/a/upload/excel'];
 const table = { columns: [{ name: 'a', type: 'text' }] };
 
 suite('paths', () => {
@@ -202,16 +201,6 @@ suite('content', () => {
       const answer = await service.post(`/table/a/upload/json?${query}`, { data: [] });
       const { detail } = assertProblem(answer, 422, 'invalid-parameter');
       assert.match(detail, /For an upsert send if_exists=append&on_conflict=update\.$/);
-    }
-  });
-  test('in an encoding: 415', async () => {
-    for (const path of uploads) {
-      const headers = {
-        ...(path.endsWith('json') ? json : { 'content-type': 'multipart/form-data; boundary=x' }),
-        'content-encoding': 'gzip',
-      };
-      const answer = await service.request('POST', path, { headers, body: Buffer.from([0x1f, 0x8b, 8, 0]) });
-      assertProblem(answer, 415, 'unsupported-media-type');
     }
   });
 });

@@ -10,6 +10,7 @@ import { readBody } from './request-body.ts';
 export interface DefinitionLimits {
   maxDefinitionBytes: number;
   maxJsonDepth: number;
+  maxUnpackRatio: number;
   bodyIdleTimeoutMs: number;
   minBodyBytesPerSecond: number;
   minBusyBodyBytesPerSecond: number;

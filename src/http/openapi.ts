@@ -8,6 +8,7 @@ import Type from 'typebox';
 import { bytesInWords } from '../bytes-in-words.ts';
 import { type LimitsConfig, limitSettings } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
+import { acceptedEncodings } from './content-encoding.ts';
 import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
 
@@ -38,7 +39,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       info: {
         title: 'Tablewright',
         version: apiVersion,
-        description: `${summary}\n\nGuides: ${guideLinks()}\n\n${limitsInWords(limits)}`,
+        description: `${summary}\n\nGuides: ${guideLinks()}\n\nEvery request body may be packed: the header \`Content-Encoding\` takes ${acceptedEncodings}.\n\n${limitsInWords(limits)}`,
         contact: { name: 'The Tablewright authors' },
         license: { name: 'MIT', identifier: 'MIT' },
       },

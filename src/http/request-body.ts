@@ -1,14 +1,14 @@
 /**
- * A request's body as chunks: bounded in size, and in the time it may stand still.
+ * A request's body as chunks: unpacked, bounded in size, and in the time it may stand still.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { factsOf } from './access-log.ts';
 import { refusalOf } from './chunked-body.ts';
+import { parseContentEncoding, type UnpackLimits, unpackBody } from './content-encoding.ts';
 
-export interface BodyLimits {
-  maxBodyBytes: number;
+export interface BodyLimits extends UnpackLimits {
   bodyIdleTimeoutMs: number;
   /** Of a client that is waited for; 0: none. */
   minBodyBytesPerSecond: number;
@@ -16,12 +16,25 @@ export interface BodyLimits {
   minBusyBodyBytesPerSecond: number;
   /** Whether others wait for this request to end. Default: never. */
   othersWait?: () => boolean;
-  /** The name of the setting that bounds the bytes. */
-  setting: string;
 }
 
 /**
- * Reads the body chunk by chunk, at the reader's pace.
+ * Reads the body chunk by chunk, at the reader's pace, and unpacks it if it has a `Content-Encoding`.
+ *
+ * @throws AppError as `receiveBody` and `unpackBody` do
+ */
+export function readBody(
+  request: FastifyRequest,
+  limits: BodyLimits,
+  stopping: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const codings = parseContentEncoding(request.headers['content-encoding']);
+  const received = receiveBody(request, limits, stopping);
+  return codings.length === 0 ? received : unpackBody(received, codings, limits);
+}
+
+/**
+ * Receives the body as it was sent.
  *
  * A byte now and then would hold an upload's place for ever, so whenever the client has been waited for
  * `bodyIdleTimeoutMs` in all, enough must have come since the last such moment. The reader's own pauses count nothing.
@@ -30,7 +43,7 @@ export interface BodyLimits {
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
  *   `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
  */
-export async function* readBody(
+async function* receiveBody(
   request: FastifyRequest,
   limits: BodyLimits,
   stopping: AbortSignal,

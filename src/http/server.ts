@@ -21,6 +21,7 @@ import { AppError } from '../errors.ts';
 import { factsOf, logAnswered, logClientGone, writeAccessLog } from './access-log.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
+import { parseContentEncoding } from './content-encoding.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { jsonMediaTypes } from './json-body.ts';
@@ -213,12 +214,7 @@ function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
   });
   api.addHook('preParsing', async (request) => {
     refuseOtherCharset(request.headers['content-type']);
-    const encoding = request.headers['content-encoding'];
-    if (encoding === undefined || encoding === 'identity') return;
-    // RFC 9110 section 12.5.3: a 415 for this reason names the encodings that would do.
-    throw new AppError('unsupported-media-type', 'Send the body as it is, without a Content-Encoding.', {
-      headers: { 'accept-encoding': 'identity' },
-    });
+    parseContentEncoding(request.headers['content-encoding']);
   });
 }
 

@@ -86,6 +86,7 @@ export const spreadsheetErrors: ErrorCode[] = [
   'invalid-parameter',
   'invalid-multipart',
   'invalid-json',
+  'invalid-content-encoding',
   'invalid-definition',
   'invalid-file',
   'unsupported-file',

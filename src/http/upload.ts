@@ -102,6 +102,7 @@ export const uploadResponses = {
 export const uploadErrors: ErrorCode[] = [
   ...tableErrors,
   'invalid-json',
+  'invalid-content-encoding',
   'table-not-found',
   'request-timeout',
   'table-exists',

@@ -55,6 +55,11 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
       }),
   },
   'invalid-file': workbook(Buffer.from('PK\x03\x04 and then nothing of a zip archive'), 'of a file cut off'),
+  'invalid-content-encoding': {
+    request: 'POST /api/v1/table/new/upload/json, with Content-Encoding: gzip and a body that is not packed',
+    send: (service) =>
+      service.post('/table/new/upload/json', { data: [] }, { headers: { 'content-encoding': 'gzip' } }),
+  },
   'invalid-request': {
     request: 'GET /api/v1/table/%E0%A4%A',
     send: (service) => service.get('/table/%E0%A4%A'),

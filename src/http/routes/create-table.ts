@@ -99,6 +99,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
           ...problemResponses(
             ...tableErrors,
             'invalid-json',
+            'invalid-content-encoding',
             'request-timeout',
             'table-exists',
             'write-conflict',
