@@ -464,6 +464,72 @@ suite('every answer', () => {
     assert.equal(described.headers.get('cache-control'), 'no-store');
   });
 
+  test('that bypasses the routes has the same headers, and is never kept by a cache', async () => {
+    const oddRequests: [string, number, string | Buffer][] = [
+      ['no HTTP', 400, 'hello there\r\n\r\n'],
+      ['headers that are too large', 431, head('GET', '/healthz', { 'x-long': 'x'.repeat(20_000) })],
+      ['a malformed path', 400, get('/%')],
+      ['a path that is too long', 422, get(`/api/v1/table/${'a'.repeat(9000)}`)],
+      ['a method with a body of no type', 415, head('QUERY', '/nowhere', { connection: 'close' })],
+      [
+        'tiny chunks',
+        400,
+        `${head('POST', '/api/v1/table/a/upload/json', { ...json, 'transfer-encoding': 'chunked' })}${'1\r\n \r\n'.repeat(5000)}`,
+      ],
+      [
+        'no token and no end of the body',
+        401,
+        head('POST', '/api/v1/table/a', { ...json, authorization: '', 'content-length': '5' }),
+      ],
+      ['two Hosts', 400, 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+    ];
+    for (const [title, status, request] of oddRequests) {
+      const answer = await firstAnswer(request);
+      assert.equal(answer.status, status, title);
+      assert.equal(answer.headers.get('content-type'), 'application/problem+json', title);
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff', title);
+      assert.equal(answer.headers.get('referrer-policy'), 'no-referrer', title);
+      assert.equal(answer.headers.get('cache-control'), 'no-store', title);
+      assert.match(answer.headers.get('content-security-policy')!, /^default-src 'none'/, title);
+      assert.equal(`urn:uuid:${answer.headers.get('x-request-id')}`, answer.body.instance, title);
+    }
+  });
+
+  test('to whatever comes without a token is never a failure of the service', async () => {
+    const paths = [
+      '/docs/static/%00',
+      '/docs/static/%ff',
+      '/docs/static/..%2f..%2fpackage.json',
+      '//',
+      '/%2f',
+      '/%',
+      '*',
+      '?',
+      'http://other/healthz',
+      '/docs/errors/__proto__',
+      '/docs/errors/%00',
+      '/api/v1/table/%00',
+      '/api/v1/table/a%2fb',
+      `/docs/static/${'a'.repeat(5000)}`,
+      `/api/v1/table/${'a'.repeat(9000)}`,
+      `/${'x/'.repeat(4000)}`,
+    ];
+    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH'];
+    const requests = paths.flatMap((path) =>
+      methods.map((method) => `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
+    );
+    requests.push(
+      'GET /healthz HTTP/1.0\r\n\r\n',
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'GET /healthz HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n',
+    );
+    for (const request of requests) {
+      const status = await firstStatus(request);
+      assert.ok(status >= 200 && status < 500, `${status}: ${request.slice(0, 60)}`);
+    }
+  });
+
   test('to a path of the reference page that leads out of its folder: 404', async () => {
     for (const path of [
       '/docs/static/%00',
@@ -518,6 +584,26 @@ suite('every answer', () => {
     assert.match(detail, /reference is at \/docs\.$/);
   });
 });
+
+/** The status of the first answer, which may have no body. */
+async function firstStatus(request: string): Promise<number> {
+  const socket = await openSocket(service.url);
+  socket.on('error', () => {});
+  socket.write(request);
+  const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
+  socket.destroy();
+  return Number(answer.toString('latin1').split(' ')[1]);
+}
+
+/** The answer to bytes after which the service may keep the connection. */
+async function firstAnswer(request: string | Buffer) {
+  const socket = await openSocket(service.url);
+  socket.on('error', () => {});
+  socket.write(request);
+  const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
+  socket.destroy();
+  return parseAnswer(answer.toString());
+}
 
 function get(path: string): string {
   return head('GET', path, { connection: 'close' });

@@ -23,6 +23,9 @@ export interface ProblemDocument {
 
 export const problemContentType = 'application/problem+json';
 
+/** A problem may name values of the request, which no cache may keep. */
+export const problemHeaders = { 'content-type': problemContentType, 'cache-control': 'no-store' };
+
 /** The answer's body. `instance` is the request id as a URN, the one that stands in the log. */
 export function problemDocument(error: AppError, requestId: string): ProblemDocument {
   const { status, title } = errorCatalogue[error.code];
@@ -53,7 +56,7 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
     request.log.error({ err: error.cause ?? thrown, code: error.code }, 'request failed');
   }
   factsOf(request).code = error.code;
-  reply.code(error.status).headers(error.headers).type(problemContentType);
+  reply.code(error.status).headers({ ...problemHeaders, ...error.headers });
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 
@@ -64,6 +67,9 @@ export function asAppError(thrown: unknown): AppError {
   if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
     const answer = knownErrors[thrown.code];
     if (answer) return answer(thrown);
+    // Another complaint of Fastify about the request is no failure of the service.
+    if (thrown.code.startsWith('FST_') && 'statusCode' in thrown && Number(thrown.statusCode) < 500)
+      return new AppError('invalid-request', 'The request is not valid.', { cause: thrown });
   }
   return new AppError('internal-error', 'The request could not be completed. Its id is in `instance`.', {
     cause: thrown,
@@ -74,6 +80,12 @@ export function asAppError(thrown: unknown): AppError {
 const knownErrors: Record<string, (error: Error) => AppError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => malformedMediaType(),
   FST_ERR_CTP_EMPTY_TYPE: () => malformedMediaType(),
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => malformedMediaType(),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new AppError(
+      'invalid-parameter',
+      'A part of the path is longer than any name: names have at most 63 bytes.',
+    ),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
     new AppError('limit-exceeded', 'The body is larger than this path accepts.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>

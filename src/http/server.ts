@@ -30,8 +30,8 @@ import { closeAfterAnswers, inTurn, lingerBytes, lingerMs } from './pipelined-re
 import {
   asAppError,
   prepareProblem,
-  problemContentType,
   problemDocument,
+  problemHeaders,
   sendProblem,
   unsupportedMediaType,
 } from './problem-json.ts';
@@ -48,8 +48,15 @@ const headersTimeout = 20_000;
 /** Uploads may last for hours; what a body must bring in a time bounds them. */
 const requestTimeout = 0;
 
-/** Of every answer: a browser takes it for nothing but what it is, and tells other sites nothing of its URL. */
-const securityHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+/**
+ * Of every answer: a browser takes it for nothing but what it is, tells other sites nothing of its URL, and runs nothing in it.
+ * Pages have a policy of their own.
+ */
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
 
 export interface TableServer {
   /** @returns the server's URL */
@@ -72,6 +79,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     frameworkErrors: (error, request, reply) => {
       // The hooks do not run for a request that Fastify cannot route.
       reply.raw.once('finish', () => logAnswered(request, reply));
+      reply.headers({ 'x-request-id': request.id, ...securityHeaders });
       if (hasUnreadBody(request.raw)) reply.header('connection', 'close');
       sendProblem(error, request, reply);
     },
@@ -325,16 +333,24 @@ function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0);
 }
 
+/** The answer to a request that no hook sees. */
+function answerWithoutHooks(error: AppError): { headers: Record<string, string | number>; body: string } {
+  const id = randomUUID();
+  const body = JSON.stringify(problemDocument(error, id));
+  const headers = {
+    'x-request-id': id,
+    ...securityHeaders,
+    ...problemHeaders,
+    connection: 'close',
+    'content-length': Buffer.byteLength(body),
+  };
+  return { headers, body };
+}
+
 /** Answers a request whose body was refused while the parser was at it. */
 function answerRefusedBody(error: AppError, _request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify(problemDocument(error, randomUUID()));
-  response
-    .writeHead(error.status, {
-      connection: 'close',
-      'content-type': problemContentType,
-      'content-length': Buffer.byteLength(body),
-    })
-    .end(body);
+  const { headers, body } = answerWithoutHooks(error);
+  response.writeHead(error.status, headers).end(body);
 }
 
 /** What Node's parser refuses never becomes a request; it is answered on the bare socket. */
@@ -351,9 +367,7 @@ function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket):
     known.code === 'internal-error'
       ? new AppError('invalid-request', 'The request is not valid HTTP/1.1.')
       : known;
-  const body = JSON.stringify(problemDocument(error, randomUUID()));
-  socket.end(
-    `HTTP/1.1 ${error.status} ${error.code}\r\nConnection: close\r\nContent-Type: ${problemContentType}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  const { headers, body } = answerWithoutHooks(error);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${error.status} ${error.code}\r\n${lines.join('')}\r\n${body}`);
 }
