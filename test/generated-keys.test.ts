@@ -215,6 +215,6 @@ CREATE TRIGGER n AFTER INSERT ON items FOR EACH ROW EXECUTE FUNCTION note()`);
       errors.map(({ code }) => code),
       ['refused-by-postgresql'],
     );
-    assert.match(errors[0].detail, /journal_pkey/);
+    assert.match(errors[0]!.detail, /journal_pkey/);
   }
 });

@@ -119,7 +119,7 @@ it('takes every value and gives it back', { timeout: 120_000 }, async () => {
         values: [texts],
         rowMode: 'array',
       });
-      for (const [row, text] of texts.entries()) assertSame(type, rows[row][0], text);
+      for (const [row, text] of texts.entries()) assertSame(type, rows[row]![0], text);
     }),
     { numRuns: 1500 },
   );

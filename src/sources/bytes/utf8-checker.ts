@@ -20,15 +20,15 @@ export class Utf8Checker {
   check(chunk: Buffer, start: number, end = chunk.length): number {
     let i = start;
     while (i < end && this.#needed > 0) {
-      if (!this.#step(chunk[i])) return i;
+      if (!this.#step(chunk[i]!)) return i;
       i++;
     }
     const whole = endOfWholeCharacters(chunk, i, end);
     if (!isUtf8(chunk.subarray(i, whole))) {
-      while (i < whole && this.#step(chunk[i])) i++;
+      while (i < whole && this.#step(chunk[i]!)) i++;
       return i;
     }
-    for (i = whole; i < end; i++) if (!this.#step(chunk[i])) return i;
+    for (i = whole; i < end; i++) if (!this.#step(chunk[i]!)) return i;
     return -1;
   }
 

@@ -67,7 +67,7 @@ export class CollectingSink implements CellSink {
 
   #name(column: number): string {
     assert.ok(column < this.names.length, 'a column is named before its first cell');
-    return this.names[column];
+    return this.names[column]!;
   }
 }
 

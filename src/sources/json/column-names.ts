@@ -32,7 +32,7 @@ export class ColumnNames {
 
   /** The column that came after `column` (-1: the row's begin) the last time; -1 where none has yet. */
   followerOf(column: number): number {
-    return this.#followers[column + 1];
+    return this.#followers[column + 1]!;
   }
 
   setFollower(column: number, follower: number): void {
@@ -42,10 +42,10 @@ export class ColumnNames {
   /** Does the key of `column` stand at `start`, with its closing quote? @returns the position after it, else -1 */
   match(column: number, bytes: Buffer, start: number, end: number): number {
     if (column < 0) return -1;
-    const after = start + this.#matchLengths[column];
+    const after = start + this.#matchLengths[column]!;
     if (after > end) return -1;
     const names = this.#names;
-    let at = this.#starts[column];
+    let at = this.#starts[column]!;
     for (let i = start; i < after; i++) if (bytes[i] !== names[at++]) return -1;
     return after;
   }
@@ -55,7 +55,7 @@ export class ColumnNames {
     const slots = this.#slots;
     const mask = slots.length - 1;
     for (let slot = hashOf(bytes, start, end) & mask; ; slot = (slot + 1) & mask) {
-      const column = slots[slot] - 1;
+      const column = slots[slot]! - 1;
       if (column < 0 || this.#isNamed(column, bytes, start, end)) return column;
     }
   }
@@ -79,15 +79,15 @@ export class ColumnNames {
   #isNamed(column: number, bytes: Buffer, start: number, end: number): boolean {
     if (this.#lengths[column] !== end - start) return false;
     const names = this.#names;
-    let at = this.#starts[column];
+    let at = this.#starts[column]!;
     for (let i = start; i < end; i++) if (bytes[i] !== names[at++]) return false;
     return true;
   }
 
   #fill(column: number): void {
-    const start = this.#starts[column];
+    const start = this.#starts[column]!;
     const mask = this.#slots.length - 1;
-    let slot = hashOf(this.#names, start, start + this.#lengths[column]) & mask;
+    let slot = hashOf(this.#names, start, start + this.#lengths[column]!) & mask;
     while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
     this.#slots[slot] = column + 1;
   }
@@ -121,7 +121,7 @@ function grown<T extends Int32Array | Float64Array>(from: T, to: T): T {
 /** FNV-1a, seeded, with the finish of MurmurHash3: the low bits depend on all. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
   let hash = hashSeed;
-  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return hash ^ (hash >>> 16);
@@ -130,7 +130,7 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
 /** Else the raw bytes of the name would match where the document breaks the grammar: `a"b` in `"a"b"`. */
 function standsAsItIs(bytes: Buffer, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
-    const byte = bytes[i];
+    const byte = bytes[i]!;
     if (byte === QUOTE || byte === 0x5c || byte < 0x20) return false;
   }
   return true;

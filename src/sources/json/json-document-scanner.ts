@@ -115,7 +115,7 @@ export class JsonDocumentScanner {
         i = this.#scanPart(chunk, i, end);
       // The bytes of the rows come again.
       if (i < end) this.#utf8.restart();
-      else if (invalid >= 0) throw new JsonFault(i, `not UTF-8, found ${showByte(chunk[i])}`, false);
+      else if (invalid >= 0) throw new JsonFault(i, `not UTF-8, found ${showByte(chunk[i]!)}`, false);
       this.#taken += i - start;
       if (i === chunk.length) this.#lines.leaveChunk(chunk);
       return i;
@@ -166,7 +166,7 @@ export class JsonDocumentScanner {
   /** Brackets, commas, colons and blanks, up to the next key, value or row. */
   #scanBetween(chunk: Buffer, start: number, end: number): number {
     for (let i = start; i < end; i++) {
-      const byte = chunk[i];
+      const byte = chunk[i]!;
       if (this.#isBeforeLines(byte, i)) return this.#beginRows(i);
       if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
         if (byte === 0x0a) this.#lines.newline(i);
@@ -242,7 +242,7 @@ export class JsonDocumentScanner {
 
   #nextElement(): void {
     const { length } = this.#walked;
-    this.#plan!.element(this.#walked[length - 1]++);
+    this.#plan!.element(this.#walked[length - 1]!++);
   }
 
   /** @returns the position to go on at */
@@ -304,7 +304,7 @@ export class JsonDocumentScanner {
     const what =
       explainAlmostJson(error, chunk) ??
       (error.showsByte
-        ? `expected ${error.message}, found ${showByte(chunk[error.position])}`
+        ? `expected ${error.message}, found ${showByte(chunk[error.position]!)}`
         : error.message);
     return new AppError(
       'invalid-json',

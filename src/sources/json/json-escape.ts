@@ -1,5 +1,6 @@
 /** The escapes of JSON strings (RFC 8259 section 7), resumable at any byte. */
 
+import { hexValue } from '../bytes/ascii.ts';
 import { JsonFault } from './json-fault.ts';
 
 /** What `EscapeReader.next` answers until the escape is complete. */
@@ -27,13 +28,8 @@ for (const [letter, byte] of Object.entries({
 
 /** The byte that a two-byte escape stands for, by its second byte; 0 where that is not one. */
 export function simpleEscape(byte: number): number {
-  return SIMPLE[byte];
+  return SIMPLE[byte]!;
 }
-
-/** The value of a hexadecimal digit; of any other byte -1. */
-const HEX_VALUES = Int8Array.from({ length: 256 }, (_, byte) => {
-  return '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase());
-});
 
 /**
  * The code point of a `\uXXXX` whose four digits stand at `start` in the chunk, the common case taken at once; -1
@@ -41,10 +37,10 @@ const HEX_VALUES = Int8Array.from({ length: 256 }, (_, byte) => {
  */
 export function plainUnicodeEscape(bytes: Buffer, start: number): number {
   const unit =
-    (HEX_VALUES[bytes[start]] << 12) |
-    (HEX_VALUES[bytes[start + 1]] << 8) |
-    (HEX_VALUES[bytes[start + 2]] << 4) |
-    HEX_VALUES[bytes[start + 3]];
+    (hexValue[bytes[start]!]! << 12) |
+    (hexValue[bytes[start + 1]!]! << 8) |
+    (hexValue[bytes[start + 2]!]! << 4) |
+    hexValue[bytes[start + 3]!]!;
   // A -1 among them makes the whole negative.
   return (unit & 0xf800) === 0xd800 ? -1 : unit;
 }
@@ -77,7 +73,7 @@ export class EscapeReader {
     switch (this.#state) {
       case KIND: {
         if (byte === 0x75) return this.#expectHex();
-        const simple = SIMPLE[byte];
+        const simple = SIMPLE[byte]!;
         if (simple === 0) throw new JsonFault(position, 'one of "\\/bfnrtu after the backslash');
         return simple;
       }
@@ -127,7 +123,7 @@ export class EscapeReader {
 }
 
 function hexDigit(byte: number, position: number): number {
-  const digit = HEX_VALUES[byte];
+  const digit = hexValue[byte]!;
   if (digit < 0) throw new JsonFault(position, 'four hexadecimal digits after \\u');
   return digit;
 }

@@ -26,13 +26,13 @@ function verdict(body: Buffer): string {
       (_, fault, place) => (fault.startsWith('Byte 0 (') || place === undefined ? 'invalid-json' : place),
     );
   for (const other of all) {
-    const isSame = other === all[0] || withoutWord(other) === withoutWord(all[0]);
+    const isSame = other === all[0] || withoutWord(other) === withoutWord(all[0]!);
     assert.ok(isSame, `${body.toString('latin1').slice(0, 200)}\n${all[0]}\n${other}`);
   }
-  return all[0];
+  return all[0]!;
 }
 
-const text = (parts: TemplateStringsArray) => Buffer.from(parts.raw[0]);
+const text = (parts: TemplateStringsArray) => Buffer.from(parts.raw[0]!);
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(
     parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'utf8') : Buffer.from(part))),
@@ -328,7 +328,7 @@ test('a valid value is a cell of its kind, and so inside an array, an object and
   for (const [value, kind] of validValues) {
     const body = bytes('{"data":[{"a":', [...value], '}]}');
     assert.equal(verdict(body), 'accepted', body.toString());
-    const cell = scanInChunks(body, []).sink.rows[0][0];
+    const cell = scanInChunks(body, []).sink.rows[0]![0]!;
     assert.equal(cell.kind, kind);
     if (kind === STRING) assert.equal(cell.text, JSON.parse(value.toString()));
     else if (kind >= NUMBER) assert.equal(cell.text, value.toString());
@@ -343,7 +343,7 @@ test('a valid value is a cell of its kind, and so inside an array, an object and
 });
 
 test('an invalid value is refused wherever it stands', () => {
-  const wholes = [
+  const wholes: [before: string, after: string][] = [
     ['{"data":[{"a":', '}]}'],
     ['{"data":[{"a":', ' , "b":1}]}'],
     ['{"data":[{"a":[0,', ']}]}'],

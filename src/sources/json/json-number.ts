@@ -23,7 +23,7 @@ const FAULT = 16;
 export function scanNumber(bytes: Buffer, start: number, end: number, state: number): number {
   let i = start;
   for (; i < end; i++) {
-    const byte = bytes[i];
+    const byte = bytes[i]!;
     if (byte <= 0x39 && byte >= 0x30) {
       if (state >= INTEGER) continue;
       if (state === NUMBER_START || state === MINUS) state = byte === 0x30 ? ZERO : INTEGER;

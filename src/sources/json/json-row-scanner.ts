@@ -145,7 +145,7 @@ export class JsonRowScanner {
     let row = this.row;
     let i = start;
     while (i < end) {
-      const byte = chunk[i];
+      const byte = chunk[i]!;
       if (byte <= 0x20 && (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)) {
         if (byte === 0x0a) state = this.#passNewline(state, i);
         i++;
@@ -196,7 +196,7 @@ export class JsonRowScanner {
             from = ++i;
             let inner = 0;
             while (i < end) {
-              inner = chunk[i];
+              inner = chunk[i]!;
               if (inner === 0x22 || inner === 0x5c || inner < 0x20) break;
               i++;
             }
@@ -329,7 +329,7 @@ export class JsonRowScanner {
   /** A row's key that is not the expected one, from after its quote; may leave a token. */
   #scanKey(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     let i = start;
-    while (i < end && chunk[i] !== 0x22 && chunk[i] !== 0x5c && chunk[i] >= 0x20) i++;
+    while (i < end && chunk[i] !== 0x22 && chunk[i] !== 0x5c && chunk[i]! >= 0x20) i++;
     if (i < end && chunk[i] === 0x22) {
       this.#enterColumn(chunk, start, i, sink);
       return i + 1;
@@ -361,7 +361,7 @@ export class JsonRowScanner {
 
   /** A value that is nested, cut, broken or (`isRow`) in the place of a row; may leave a token. */
   #scanValue(isRow: boolean, chunk: Buffer, start: number, end: number, sink: CellSink): number {
-    this.#firstByte = chunk[start];
+    this.#firstByte = chunk[start]!;
     this.#value.begin();
     const after = this.#value.scan(chunk, start, end);
     if (after < 0) {

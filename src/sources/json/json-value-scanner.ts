@@ -63,13 +63,13 @@ export class JsonValueScanner {
     const containers = this.#containers;
     let i = start;
     while (i < end) {
-      const byte = chunk[i];
+      const byte = chunk[i]!;
       switch (state) {
         case IN_STRING: {
           let inner = byte;
           while (inner !== 0x22 && inner !== 0x5c && inner >= 0x20) {
             if (++i === end) break;
-            inner = chunk[i];
+            inner = chunk[i]!;
           }
           if (i === end) continue;
           if (inner === 0x5c) {
@@ -103,7 +103,7 @@ export class JsonValueScanner {
           if (byte !== this.#literal[this.#matched]) {
             throw new JsonFault(
               i,
-              `"${String.fromCharCode(this.#literal[this.#matched])}" of ${this.#literal}`,
+              `"${String.fromCharCode(this.#literal[this.#matched]!)}" of ${this.#literal}`,
             );
           }
           i++;

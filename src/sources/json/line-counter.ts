@@ -72,6 +72,6 @@ export class LineCounter {
 function countCharacters(bytes: Buffer, start: number, end: number): number {
   let count = Math.min(0, end);
   // Every byte of UTF-8 but those that go on with a character.
-  for (let i = start; i < end; i++) if ((bytes[i] & 0xc0) !== 0x80) count++;
+  for (let i = start; i < end; i++) if ((bytes[i]! & 0xc0) !== 0x80) count++;
   return count;
 }

@@ -24,7 +24,7 @@ export class StringUnescaper {
     let i = start;
     while (i < end) {
       if (this.#inEscape) {
-        const code = this.#escape.next(chunk[i], i);
+        const code = this.#escape.next(chunk[i]!, i);
         i++;
         if (code === MORE) continue;
         this.#inEscape = false;
@@ -33,7 +33,7 @@ export class StringUnescaper {
       const run = i;
       let byte = 0;
       while (i < end) {
-        byte = chunk[i];
+        byte = chunk[i]!;
         if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
         i++;
       }
@@ -45,7 +45,7 @@ export class StringUnescaper {
       let code = -1;
       let length = 2;
       if (i + 6 <= end) {
-        const kind = chunk[i + 1];
+        const kind = chunk[i + 1]!;
         if (kind === 0x75) {
           code = plainUnicodeEscape(chunk, i + 2);
           length = 6;
