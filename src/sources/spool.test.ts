@@ -16,6 +16,20 @@ async function contents(spool: Spool, start?: number, end?: number): Promise<Buf
 }
 
 /** The spool files this process holds open; Linux only. */
+/** Gives the test a folder for temporary files that nothing else uses. */
+async function inTemporaryFolder(test: (directory: string) => Promise<void>): Promise<void> {
+  const { TMPDIR } = process.env;
+  const directory = await mkdtemp(join(tmpdir(), 'spool-test-'));
+  process.env.TMPDIR = directory;
+  try {
+    await test(directory);
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+    await rm(directory, { recursive: true });
+  }
+}
+
 async function openFiles(directory: string): Promise<string[]> {
   const links = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
@@ -107,9 +121,8 @@ test('over the limit: refused with the limit, before anything is kept', () => {
 test('the file has no name, is for its owner alone and is closed by close()', {
   skip: process.platform !== 'linux',
 }, async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'spool-test-'));
-  try {
-    const spool = new Spool({ maxBytes: 1000, memoryBytes: 10, directory });
+  await inTemporaryFolder(async (directory) => {
+    const spool = new Spool({ maxBytes: 1000, memoryBytes: 10 });
     await spool.write(Buffer.alloc(100));
     assert.deepEqual(await readdir(directory), []);
     const held = await openFiles(directory);
@@ -127,26 +140,21 @@ test('the file has no name, is for its owner alone and is closed by close()', {
     await Promise.all([writing, reading]);
     assert.deepEqual(await openFiles(directory), []);
     assert.throws(() => spool.write(Buffer.alloc(1)), /closed/);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  });
 });
 
 test('closed while the file is being opened: nothing stays open', {
   skip: process.platform !== 'linux',
 }, async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'spool-test-'));
-  try {
-    const spool = new Spool({ maxBytes: 1000, memoryBytes: 10, directory });
+  await inTemporaryFolder(async (directory) => {
+    const spool = new Spool({ maxBytes: 1000, memoryBytes: 10 });
     const writing = spool.write(Buffer.alloc(100));
     const rejected = assert.rejects(writing!, /closed/);
     await spool.close();
     await rejected;
     assert.deepEqual(await openFiles(directory), []);
     assert.deepEqual(await readdir(directory), []);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  });
 });
 
 test('a pass given up early leaves no read behind', async () => {

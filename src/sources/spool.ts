@@ -15,8 +15,6 @@ export interface SpoolOptions {
   maxBytes: number;
   /** Bytes kept in memory; the file begins beyond. Default 256 KiB. */
   memoryBytes?: number;
-  /** Where the file goes. Default: the system's temporary directory. */
-  directory?: string;
 }
 
 const INITIAL_BYTES = 16 * 1024;
@@ -29,7 +27,6 @@ const retryAfterSeconds = 30;
 export class Spool {
   readonly #maxBytes: number;
   readonly #memoryBytes: number;
-  readonly #directory: string;
   /** The bytes from `#fileBytes` on; all before them are in the file. */
   #tail = Buffer.allocUnsafe(0);
   #tailBytes = 0;
@@ -38,10 +35,9 @@ export class Spool {
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor({ maxBytes, memoryBytes = 256 * 1024, directory = tmpdir() }: SpoolOptions) {
+  constructor({ maxBytes, memoryBytes = 256 * 1024 }: SpoolOptions) {
     this.#maxBytes = maxBytes;
     this.#memoryBytes = memoryBytes;
-    this.#directory = directory;
   }
 
   /** Bytes taken so far. */
@@ -160,7 +156,7 @@ export class Spool {
   /** Moves the tail to the file, then what of the chunk did not fit into a fresh tail. */
   async #overflow(chunk: Buffer): Promise<void> {
     try {
-      this.#file ??= await openUnlinked(this.#directory);
+      this.#file ??= await openUnlinked(tmpdir());
       const room = this.#memoryBytes - this.#tailBytes;
       this.#append(chunk.subarray(0, room));
       await this.#flush(this.#tail.subarray(0, this.#tailBytes));

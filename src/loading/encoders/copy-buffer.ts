@@ -121,15 +121,6 @@ export class CopyBuffer {
     this.position = position;
   }
 
-  /** Hands out what was written and goes on with a new buffer of the same size. */
-  take(): Buffer {
-    const filled = this.bytes.subarray(0, this.position);
-    this.bytes = Buffer.allocUnsafeSlow(this.bytes.length);
-    this.#view = viewOf(this.bytes);
-    this.position = 0;
-    return filled;
-  }
-
   /**
    * A view of the source, to read four bytes at once. Views are kept of two sources, since cells come from the chunk
    * that is read and from the buffer of unescaped texts in turn; another one gets its view when it comes twice.

@@ -41,7 +41,8 @@ function moment(type: ColumnType, kind: number, days: number, microseconds: numb
 }
 
 function payload(out: CopyBuffer): string {
-  const field = out.take();
+  const field = Buffer.from(out.bytes.subarray(0, out.position));
+  out.rewind();
   const length = field.readInt32BE(0);
   assert.equal(field.length, 4 + Math.max(length, 0));
   return length < 0 ? 'NULL' : field.toString('hex', 4);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import pg from 'pg';
-import { ARRAY, NUMBER, OBJECT, STRING } from '../../sources/cell-kind.ts';
 import {
   compareWithServer,
   prepareComparison,
@@ -11,7 +10,8 @@ import {
   type Sample,
   serverVersion,
   strings,
-} from './differential.ts';
+} from '../../../test/support/compare-with-server.ts';
+import { ARRAY, NUMBER, OBJECT, STRING } from '../../sources/cell-kind.ts';
 
 let client: pg.Client;
 let version: number;

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cutsEvery, scanInChunks, testLimits } from '../../../test/support/collecting-sink.ts';
 import { AppError } from '../../errors.ts';
 import { OBJECT, ROW_NOT_AN_OBJECT } from '../cell-kind.ts';
-import { cutsEvery, scanInChunks, testLimits } from './collecting-sink.ts';
 import { pointerOf } from './json-pointer.ts';
 import type { JsonForm } from './json-upload-scanner.ts';
 

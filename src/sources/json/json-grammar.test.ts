@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cutsEvery, scanInChunks } from '../../../test/support/collecting-sink.ts';
 import { AppError } from '../../errors.ts';
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../cell-kind.ts';
-import { cutsEvery, scanInChunks } from './collecting-sink.ts';
 
 /**
  * What the scanner says. It must not depend on where the chunks end, except for remedies: UTF-16 and what is almost JSON, such as

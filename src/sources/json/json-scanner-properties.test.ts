@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { type Cell, cutsEvery, scanInChunks } from '../../../test/support/collecting-sink.ts';
 import { AppError } from '../../errors.ts';
 import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../cell-kind.ts';
-import { type Cell, cutsEvery, scanInChunks } from './collecting-sink.ts';
 
 /** A number by its text: equal only where every digit is. */
 class NumberText {

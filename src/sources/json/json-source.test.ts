@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CollectingSink, testLimits } from '../../../test/support/collecting-sink.ts';
 import { Spool } from '../spool.ts';
-import { CollectingSink, testLimits } from './collecting-sink.ts';
 import { jsonSource } from './json-source.ts';
 
 async function spoolOf(body: string, memoryBytes: number): Promise<Spool> {

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  CollectingSink,
+  cutsEvery,
+  scanInChunks,
+  testLimits,
+} from '../../../test/support/collecting-sink.ts';
 import { AppError, type ErrorCode } from '../../errors.ts';
 import { NULL, NUMBER, OBJECT, REPEATED_KEY, ROW_NOT_AN_OBJECT, STRING } from '../cell-kind.ts';
-import { CollectingSink, cutsEvery, scanInChunks, testLimits } from './collecting-sink.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { JsonUploadScanner } from './json-upload-scanner.ts';
 

@@ -1,15 +1,15 @@
 /**
- * For tests: loads values through the encoders and through PostgreSQL's own text input, and compares what is stored.
+ * Loads values through the encoders and through PostgreSQL's own text input, and compares what is stored.
  */
 import assert from 'node:assert/strict';
 import type pg from 'pg';
-import { copyFrom } from '../../postgres/copy.ts';
-import { STRING } from '../../sources/cell-kind.ts';
-import type { ColumnType } from '../../tables/load-column.ts';
-import { describeCellProblem } from '../cell-problems.ts';
-import { columnEncoder } from './column-encoder.ts';
-import { CopyBuffer } from './copy-buffer.ts';
-import { encodeCell } from './encode-cell.ts';
+import { describeCellProblem } from '../../src/loading/cell-problems.ts';
+import { columnEncoder } from '../../src/loading/encoders/column-encoder.ts';
+import { CopyBuffer } from '../../src/loading/encoders/copy-buffer.ts';
+import { encodeCell } from '../../src/loading/encoders/encode-cell.ts';
+import { copyFrom } from '../../src/postgres/copy.ts';
+import { STRING } from '../../src/sources/cell-kind.ts';
+import type { ColumnType } from '../../src/tables/load-column.ts';
 
 export interface Sample {
   kind: number;
@@ -121,7 +121,7 @@ async function loadEncoded(
   out.ensure(2);
   out.int16(-1);
   const copy = copyFrom(client, 'COPY actual FROM STDIN (FORMAT binary)');
-  await copy.write(out.take());
+  await copy.write(out.bytes.subarray(0, out.position));
   await copy.end();
   return problems;
 }
