@@ -9,7 +9,7 @@ import type { Problems } from '../problems.ts';
 import { findViolations } from './find-violations.ts';
 import { columnsRead, type RowRule } from './row-rules.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { analyzeStagingTable, indexStagingTable } from './staging-table.ts';
+import { analyzeStagingTable, indexByRow } from './staging-table.ts';
 import { indexSurplusTable } from './surplus-rows.ts';
 import { tryRows } from './try-rows.ts';
 import type { Violation } from './violation-problems.ts';
@@ -36,7 +36,7 @@ export async function findInStaged(
     ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load)
     : undefined;
   if (isReal) {
-    await queryInCallersPath(client, indexStagingTable.text);
+    await queryInCallersPath(client, indexByRow.text);
     if (load.conflict) await queryInCallersPath(client, indexSurplusTable.text);
   }
   const unjudged = await findViolations(client, staged, judged, load.places, problems, isReal);

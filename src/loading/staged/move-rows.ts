@@ -28,8 +28,11 @@ import {
 } from './merge-statements.ts';
 import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { analyzeStagingTable, shapeOfRow, typedStagingTable } from './staging-table.ts';
+import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
+
+/** If there are more shapes, an index finds the rows of each. With fewer, each statement reads the whole staging table. */
+const maxScans = 8;
 
 /** After so many deadlocks in a row the upload gives up. */
 const maxDeadlocks = 20;
@@ -65,6 +68,7 @@ export async function moveRows(
   const { conflict, isBare } = load;
   const updates = conflict?.action === 'update' && !isBare;
   if (updates) await queryInCallersPath(client, createUpdateCounter.text);
+  if (load.shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
   await client.query('SAVEPOINT "move"');
   const undo = async (): Promise<void> => {

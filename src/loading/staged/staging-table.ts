@@ -69,10 +69,13 @@ export function analyzeStagingTable(columns: readonly string[]): Statement {
   return { text: `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})` };
 }
 
-/** Makes the rows of one shape, and single rows, cheap to find. */
-export const indexStagingTable: Statement = {
-  text: `CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber}); CREATE INDEX ON ${stagingTable} (${rowNumber})`,
+/** Makes the rows of one shape cheap to find, in their order. */
+export const indexByShape: Statement = {
+  text: `CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber})`,
 };
+
+/** Makes single rows cheap to find. */
+export const indexByRow: Statement = { text: `CREATE INDEX ON ${stagingTable} (${rowNumber})` };
 
 /** One row `count`: the highest data row number. */
 export const lastRowNumber: Statement = {
