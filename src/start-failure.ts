@@ -20,8 +20,13 @@ interface SystemFacts {
   path?: string;
 }
 
+/** The words of the operating system and of PostgreSQL, which the embedded one says in English. */
+const diskFull = /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded|Check free disk space/;
+
 function remedyOf(error: Error): string | undefined {
   const { code = '', syscall, path } = error as Error & SystemFacts;
+  if (diskFull.test(code) || diskFull.test(error.message))
+    return 'No space left on device: free or enlarge the disk of DATA_DIR, or of the database, and start Tablewright again. Rows that were acknowledged are kept.';
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
   if (syscall === 'listen') return listenRemedies[code] ?? 'Set HOST and PORT to where it can listen.';
   const condition = conditionOf(error);

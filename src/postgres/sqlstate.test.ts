@@ -187,3 +187,14 @@ test('a full disk is no failure of a row, wherever it is noticed', () => {
     assert.equal(codeOf(error), 'storage-full', where);
   }
 });
+
+test('a full disk is recognized by the words of the operating system, too', () => {
+  for (const code of ['53100', '58030', 'XX000', 'XX001']) {
+    const error = postgresError(code, {
+      message: 'could not write to file "base/1/2": No space left on device',
+    });
+    assert.equal(codeOf(error), 'storage-full', code);
+    assert.match((toAppError(error) as AppError).headers['retry-after']!, /^[1-9]\d*$/);
+  }
+  assert.equal(codeOf(postgresError('P0001', { message: 'No space left on device' })), 'invalid-data');
+});

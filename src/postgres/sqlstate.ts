@@ -370,6 +370,7 @@ function ruleFor(error: DatabaseError): Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
   if (isCatalogueRace(error)) return changedMeanwhile;
+  if (isFullDisk(error)) return sqlstateRules['53100'];
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   // An internal error is a mistake of the service or of PostgreSQL, even if a function raises it.
   if (isOfFunction(error) && !code.startsWith('XX')) {
@@ -379,6 +380,16 @@ function ruleFor(error: DatabaseError): Rule | undefined {
     return stated?.code === 'invalid-data' ? stated : failedFunction;
   }
   return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
+}
+
+/**
+ * Some errors of a full disk have the SQLSTATE of an input or output error or of an internal one. A server that speaks another
+ * language says the words of the operating system in that language; then the SQLSTATE alone decides.
+ */
+function isFullDisk(error: DatabaseError): boolean {
+  return (
+    /^(58|XX|53)/.test(error.code ?? '') && /No space left on device|Disk quota exceeded/.test(error.message)
+  );
 }
 
 /** These mean the same if a function raises them: retry, or ask for a privilege. */

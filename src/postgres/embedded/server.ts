@@ -272,8 +272,12 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
-/** What the server wrote since it was started, the end of it, on one line. */
+/** What the server wrote since it was started, the end of it, on one line; a full disk is told even if more was said after that. */
 async function lastWords(logFile: string, logStart: number): Promise<string> {
   const text = (await readFile(logFile).catch(() => Buffer.alloc(0))).subarray(logStart).toString();
-  return text.trim().split('\n').slice(-4).join(' / ').slice(-1000) || 'it said nothing';
+  const lines = text.trim().split('\n');
+  const ofDisk = lines
+    .slice(0, -4)
+    .filter((line) => /No space left on device|Disk quota exceeded/.test(line));
+  return [...ofDisk.slice(-1), ...lines.slice(-4)].join(' / ').slice(-1000) || 'it said nothing';
 }
