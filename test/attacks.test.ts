@@ -4,6 +4,7 @@
  * Workbooks that are made to harm are in hostile-workbooks.test.ts.
  */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,6 +16,7 @@ import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { openSocket } from './support/raw-http.ts';
 import { sized } from './support/sized.ts';
 import { type SteadyClient, startSteadyClient } from './support/steady-client.ts';
+import { buildZip } from './support/xlsx-builder.ts';
 
 const mebibyte = 2 ** 20;
 /** The limit of the service for one value. */
@@ -46,7 +48,10 @@ let probe: SteadyClient;
 
 before(async () => {
   database = await createTestDatabase();
-  service = await startChildService(database, { MAX_CELL_BYTES: String(maxCellBytes) });
+  service = await startChildService(database, {
+    MAX_CELL_BYTES: String(maxCellBytes),
+    MAX_ROW_BYTES: String(4 * maxCellBytes),
+  });
   token = await service.token({ ttlSeconds: 3600 });
   await database.pool.query('CREATE TABLE probe (a int PRIMARY KEY, b text)');
   const url = new URL('/api/v1/table/probe', service.url);
@@ -185,6 +190,27 @@ const attacks: Attack[] = [
     statuses: [400, 413, 422],
     send: () => file(['a\n', repeated('\0', hugeBytes)]),
   },
+  // Rows whose values are allowed one by one.
+  {
+    name: 'a row of many long values, into a table that is known',
+    statuses: [413],
+    send: () => upload([longColumns(), '"data":[{', ...longCells((n) => `"c${n}":"`, '"'), '}]}']),
+  },
+  {
+    name: 'a row of many long values, whose types are inferred',
+    statuses: [413],
+    send: () => inRow(['{', ...longCells((n) => `"c${n}":"`, '"'), '}]}']),
+  },
+  {
+    name: 'a line of many long values',
+    statuses: [413],
+    send: () => file([`${longNames.join(',')}\n`, ...longCells(() => '', '')]),
+  },
+  {
+    name: 'an .ods that repeats a long value thousands of times',
+    statuses: [413],
+    send: () => file([repeatingOds()]),
+  },
   // HTTP.
   { name: 'a body that states a size over the limit', statuses: [413], send: () => stated('11000000000') },
   {
@@ -212,7 +238,7 @@ const attacks: Attack[] = [
     statuses: [200],
     send: () => pipelined(sized(5000, 20_000)),
   },
-  { name: 'connections that say nothing', statuses: [200], send: () => silent(sized(200, 1000)) },
+  { name: 'connections that say nothing', statuses: [200], send: () => silent(sized(200, 1500)) },
   {
     name: 'uploads that wait for a place',
     statuses: [200, 429],
@@ -242,7 +268,7 @@ for (const { name, send, statuses, memoryBytes = mostMemory, probeMs = mostProbe
   });
 }
 
-type Piece = string | Repeated;
+type Piece = string | Buffer | Repeated;
 
 /** A text again and again, which is never held as a whole. */
 interface Repeated {
@@ -266,8 +292,8 @@ function numbered(count: number, make: (n: number) => string): string[] {
 
 function* chunksOf(pieces: Piece[]): Generator<Buffer> {
   for (const piece of pieces) {
-    if (typeof piece === 'string') {
-      yield Buffer.from(piece);
+    if (typeof piece === 'string' || Buffer.isBuffer(piece)) {
+      yield Buffer.from(piece as string);
       continue;
     }
     const unit = Buffer.from(piece.text);
@@ -282,6 +308,43 @@ const json = { 'content-type': 'application/json' };
 
 function definition(type: string): string {
   return `{"table":{"columns":[{"name":"a","type":"${type}"}]},`;
+}
+
+const longNames = Array.from({ length: 30 }, (_, n) => `c${n}`);
+
+function longColumns(): string {
+  return `{"table":${JSON.stringify({ columns: longNames.map((name) => ({ name, type: 'text' })) })},`;
+}
+
+/** Values that are each as long as MAX_CELL_BYTES allows. */
+function longCells(begin: (n: number) => string, end: string): Piece[] {
+  return longNames.flatMap((_, n) => [
+    `${n === 0 ? '' : ','}${begin(n)}`,
+    repeated('x', maxCellBytes - 1),
+    end,
+  ]);
+}
+
+/** A few hundred kilobytes that stand for gigabytes. */
+function repeatingOds(): Buffer {
+  const type = 'application/vnd.oasis.opendocument.spreadsheet';
+  const cell = (value: string): string =>
+    `<table:table-cell office:value-type="string"><text:p>${value}</text:p></table:table-cell>`;
+  // Random, so that it does not pack to nothing.
+  const value = randomBytes(mebibyte / 2).toString('hex');
+  const rows = `<table:table-row>${cell('a')}</table:table-row><table:table-row table:number-rows-repeated="5000">${cell(value)}</table:table-row>`;
+  const names = ['office', 'table', 'text'].map(
+    (name) => `xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name}:1.0"`,
+  );
+  const manifest = `<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><manifest:file-entry manifest:full-path="/" manifest:media-type="${type}"/></manifest:manifest>`;
+  return buildZip([
+    { name: 'mimetype', data: type, isStored: true },
+    {
+      name: 'content.xml',
+      data: `<?xml version="1.0"?><office:document-content ${names.join(' ')}><office:body><office:spreadsheet><table:table table:name="S">${rows}</table:table></office:spreadsheet></office:body></office:document-content>`,
+    },
+    { name: 'META-INF/manifest.xml', data: `<?xml version="1.0"?>${manifest}` },
+  ]);
 }
 
 function upload(pieces: Piece[]): Promise<number[]> {
