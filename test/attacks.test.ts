@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { openSocket } from './support/raw-http.ts';
@@ -20,9 +21,9 @@ import { buildZip } from './support/xlsx-builder.ts';
 
 const mebibyte = 2 ** 20;
 /** The limit of the service for one value. */
-const maxCellBytes = sized(4, 16) * mebibyte;
+const maxCellBytes = sized(2, 16) * mebibyte;
 /** What one long value, key or blank of an attack takes. */
-const hugeBytes = sized(6, 100) * mebibyte;
+const hugeBytes = sized(4, 100) * mebibyte;
 /** How many small things an attack has. */
 const many = sized(200_000, 1_000_000);
 
@@ -85,7 +86,11 @@ const attacks: Attack[] = [
     statuses: [422],
     send: () => upload([definition('numeric'), '"data":[{"a":', repeated('7', maxCellBytes - 1), '}]}']),
   },
-  { name: 'blanks before the rows', statuses: [413], send: () => upload([repeated(' ', hugeBytes), '{}']) },
+  {
+    name: 'blanks before the rows',
+    statuses: [413],
+    send: () => upload([repeated(' ', 3 * hugeBytes), '{}']),
+  },
   {
     name: 'blanks between rows',
     statuses: [200],
@@ -190,6 +195,14 @@ const attacks: Attack[] = [
     statuses: [400, 413, 422],
     send: () => file(['a\n', repeated('\0', hugeBytes)]),
   },
+  // Packed bodies.
+  ...(['gzip', 'deflate', 'br', 'zstd'] as const).map(
+    (encoding): Attack => ({
+      name: `a body in ${encoding} that unpacks to a thousand times its size`,
+      statuses: [413],
+      send: () => packed(encoding),
+    }),
+  ),
   // Rows whose values are allowed one by one.
   {
     name: 'a row of many long values, into a table that is known',
@@ -324,6 +337,22 @@ function longCells(begin: (n: number) => string, end: string): Piece[] {
     end,
   ]);
 }
+
+/** Blanks between two rows. */
+function packed(encoding: keyof typeof packers): Promise<number[]> {
+  const blanks = Buffer.alloc(sized(60, 800) * mebibyte, ' ');
+  const body = packers[encoding](Buffer.concat([Buffer.from('{"data":[{"a":1}'), blanks, Buffer.from(']}')]));
+  const headers = { ...json, 'content-encoding': encoding };
+  return send('POST', '/api/v1/table/attack/upload/json?dry_run=true', headers, [body]);
+}
+
+const packers = {
+  gzip: (bytes: Buffer) => gzipSync(bytes),
+  deflate: (bytes: Buffer) => deflateSync(bytes),
+  br: (bytes: Buffer) =>
+    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MIN_QUALITY } }),
+  zstd: (bytes: Buffer) => zstdCompressSync(bytes),
+};
 
 /** A few hundred kilobytes that stand for gigabytes. */
 function repeatingOds(): Buffer {
