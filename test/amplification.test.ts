@@ -86,6 +86,41 @@ for (const { name, send, detail, maxProcessMib = 400, maxBackendMib = 400 } of a
   });
 }
 
+const widths: [name: string, column: Record<string, string>, count: number][] = [
+  ['150 columns char(10485760) with a default', { type: 'char(10485760)', default: 'x' }, 150],
+  ['60 columns char(10485760)', { type: 'char(10485760)' }, 60],
+  [
+    'an array of char(10485760) with 20 elements',
+    { type: 'char(10485760)[]', default: `{${Array(20).fill('a')}}` },
+    1,
+  ],
+  ['20 casts to bit(83886080)', { type: 'text', default: "B'1'::bit(83886080)" }, 20],
+];
+
+for (const [name, column, count] of widths) {
+  test(`a definition with ${name} is refused before PostgreSQL tries it`, async (context) => {
+    const columns = Array.from({ length: count }, (_, index) => ({ name: `c${index}`, ...column }));
+    const send = () => service.post('/table/padded', { table: { columns } });
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    context.diagnostic(`backend ${(backendBytes / mib).toFixed(0)} MiB`);
+    const { errors } = assertProblem(answer, 422, 'invalid-definition');
+    assert.deepEqual(
+      errors?.map(({ code }) => code),
+      ['row-too-long'],
+    );
+    assert.ok(backendBytes < 64 * mib, `a backend held ${backendBytes} bytes`);
+  });
+}
+
+test('one column of the widest char(n) is made, in bounded memory', async () => {
+  const columns = [{ name: 'c', type: 'char(10485760)', default: 'x' }];
+  const send = () => service.post('/table/padded', { table: { columns } });
+  const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.ok(backendBytes < 200 * mib, `a backend held ${backendBytes} bytes`);
+  await database.pool.query('DROP TABLE padded');
+});
+
 test('a row of 60 MiB is loaded', async () => {
   const answer = await sendStream('/long_row/upload/json', jsonRow(4, 15, true));
   assert.equal(answer.status, 201, JSON.stringify(answer.body));

@@ -23,6 +23,8 @@ const headers = { 'retry-after': '5' };
 /** Creates, and describes, that wait for a place of their own; each has read its body of at most MAX_DEFINITION_BYTES or has none. */
 const maxShortWaiting = 100;
 const shortWaitMs = 10_000;
+/** A whole line of large definitions takes about as long. */
+const largeWaitMs = 60_000;
 /** Requests for one table wait for its locks together. They must not take the places of requests for other tables. */
 const placesPerTable = 2;
 
@@ -32,12 +34,12 @@ export const largeDefinitionBytes = 64 * 1024;
 export function createLines({ database, limits }: Pick<Config, 'database' | 'limits'>): Lines {
   // What uploads leave of the pool; a health check has a connection of its own.
   const left = database.poolSize - limits.maxUploads;
-  const shortLine = (places: number): WaitingLine =>
+  const shortLine = (places: number, waitMs = shortWaitMs): WaitingLine =>
     new WaitingLine({
       places: Math.max(1, places),
       placesPerKey: placesPerTable,
       maxWaiting: maxShortWaiting,
-      waitMs: shortWaitMs,
+      waitMs,
       refusal: databaseBusy,
     });
   return {
@@ -49,7 +51,7 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
       refusal: (hasPlaces) => tooManyUploads(limits, hasPlaces),
     }),
     creates: shortLine(Math.floor(left / 2) - 1),
-    largeCreates: shortLine(1),
+    largeCreates: shortLine(1, largeWaitMs),
     describes: shortLine(Math.ceil(left / 2)),
   };
 }

@@ -37,7 +37,8 @@ export async function checkDefinition(
   resolved: ResolvedDefinition,
 ): Promise<PreparedTable> {
   const { table, trials, problems } = resolved;
-  await tryColumns(client, trials, problems);
+  // To try such a row is what must not be done.
+  if (!problems.some(({ code }) => code === 'row-too-long')) await tryColumns(client, trials, problems);
   throwIfAny(problems);
   return table;
 }

@@ -30,6 +30,7 @@ import { askForSchema } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
 import { identifierFault, isSystemSchema, shorten } from './identifiers.ts';
 import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
+import { type PaddedColumn, paddingProblem } from './padded-width.ts';
 import { parseDefinition } from './parse-definition.ts';
 import type { PreparedColumn, PreparedTable, StandingObject } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
@@ -124,6 +125,8 @@ export async function resolveDraft(
   const columns = drafts
     .map((draft) => resolver.column(draft, keyColumns.includes(draft.column.name)))
     .filter((column) => column !== undefined);
+  const padding = paddingProblem(resolver.padded, (type) => resolver.find(type));
+  if (padding !== undefined) problems.push(padding);
   await explainUnknownTypes(client, resolver.unknownTypes, draft.admitSchema);
   const standing = found.standing ?? undefined;
   const isFreed = (taken: TakenName) => isFreedBy(standing, found, taken);
@@ -316,6 +319,7 @@ async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
 /** Turns drafts into columns with what was looked up, and tells what was not found. */
 class Resolver implements Names {
   readonly trials: ColumnTrial[] = [];
+  readonly padded: PaddedColumn[] = [];
   readonly warnings: DefinitionWarning[] = [];
   /** Problems to be explained further, with the names of types there are. */
   readonly unknownTypes: Problem[] = [];
@@ -364,8 +368,14 @@ class Resolver implements Names {
       const warning = warnOfTextDefault(column.name, column.default!, draft.default, type.category);
       if (warning !== undefined) this.warnings.push(warning);
     }
+    const { literal, expression } = trial.default ?? {};
+    this.padded.push({ type, typeName: draft.type!, literal, expression });
     if (trial.default !== undefined || draft.type!.modifiers !== '') this.trials.push(trial);
     return prepared;
+  }
+
+  find(type: TypeName): CatalogType | null | undefined {
+    return this.types.get(typeKey(type));
   }
 
   type(type: TypeName): string {

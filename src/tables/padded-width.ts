@@ -1,0 +1,70 @@
+/**
+ * What a row of defaults may come to when PostgreSQL pads it: `char(10485760)` makes 10 MiB of one letter, and so does a cast to
+ * `bit(83886080)`. PostgreSQL holds such a row several times over while it tries the defaults, so it is reckoned before.
+ */
+import { bytesInWords } from '../bytes-in-words.ts';
+import type { Problem } from '../errors.ts';
+import type { CatalogType, TypeName } from './column-types.ts';
+import type { Expression } from './defaults.ts';
+
+/** PostgreSQL needs about six times as much to try a row of defaults. */
+const maxPaddedBytes = 16 * 1024 * 1024;
+
+/** Object identifiers of the types that pad, and of their arrays (pg_type.dat), with the largest modifier and the units in a byte. */
+const paddedTypes = new Map([
+  [1042, { most: 10_485_760, perByte: 1 }],
+  [1014, { most: 10_485_760, perByte: 1 }],
+  [1560, { most: 83_886_080, perByte: 8 }],
+  [1561, { most: 83_886_080, perByte: 8 }],
+]);
+
+export interface PaddedColumn {
+  type: CatalogType;
+  typeName: TypeName;
+  /** The text of a literal default. */
+  literal?: string | undefined;
+  expression?: Expression | undefined;
+}
+
+/** @param typeOf finds a type that an expression casts to; undefined or null: there is none */
+export function paddingProblem(
+  columns: PaddedColumn[],
+  typeOf: (name: TypeName) => CatalogType | null | undefined,
+): Problem | undefined {
+  let bytes = 0;
+  for (const { type, typeName, literal, expression } of columns) {
+    bytes += paddedBytes(type, typeName, literal);
+    if (expression !== undefined) bytes += paddedInExpression(expression, typeOf);
+  }
+  if (bytes <= maxPaddedBytes) return undefined;
+  return {
+    pointer: '/table/columns',
+    code: 'row-too-long',
+    detail: `the types char(n) and bit(n) pad a row of this table to at least ${bytes.toLocaleString('en-US')} bytes; the limit is ${bytesInWords(maxPaddedBytes)}. Use text, varchar(n) or bit varying(n), which pad nothing`,
+  };
+}
+
+function paddedInExpression(
+  expression: Expression,
+  typeOf: (name: TypeName) => CatalogType | null | undefined,
+): number {
+  if (expression.kind === 'call') {
+    return expression.arguments.reduce((sum, argument) => sum + paddedInExpression(argument, typeOf), 0);
+  }
+  const inner = expression.kind === 'cast' ? paddedInExpression(expression.argument, typeOf) : 0;
+  const type = expression.cast && typeOf(expression.cast);
+  if (!type) return inner;
+  const text = expression.kind === 'string' ? expression.text : '';
+  // A bit string is written as text, one character for each bit, wherever it goes into a text.
+  return inner + 8 * paddedBytes(type, expression.cast!, text);
+}
+
+/** Of an array as many elements as its text can have. */
+function paddedBytes({ baseOid }: CatalogType, { modifiers, isArray }: TypeName, text = ''): number {
+  const padded = paddedTypes.get(baseOid);
+  if (padded === undefined || modifiers === '') return 0;
+  const [, digits] = /^\('?(\d{1,8})'?\)$/.exec(modifiers) ?? [];
+  const units = Math.min(digits === undefined ? padded.most : Number(digits), padded.most);
+  const values = isArray ? (text === '' ? 0 : text.split(',').length) : 1;
+  return Math.ceil(units / padded.perByte) * values;
+}
