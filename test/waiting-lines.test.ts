@@ -63,6 +63,11 @@ suite('uploads', () => {
     for (const answer of answers) {
       assertProblem(answer, 429, 'too-many-uploads');
       assert.match(answer.headers.get('retry-after')!, /^[1-9]\d*$/);
+      assert.equal(
+        answer.headers.get('ratelimit-policy'),
+        '"uploads";q=1;qu="concurrent-requests", "uploads-per-subject";q=1;qu="concurrent-requests"',
+      );
+      assert.equal(answer.headers.get('ratelimit'), `"uploads";r=0;t=${answer.headers.get('retry-after')}`);
     }
     held.destroy();
   });
@@ -77,6 +82,7 @@ suite('uploads', () => {
     const held = await hold(service, 'greedy');
     const [greedy, other] = await Promise.all([upload(service, 'greedy'), upload(service, 'other')]);
     assert.match(assertProblem(greedy, 429, 'too-many-uploads').detail, /MAX_UPLOADS_PER_SUBJECT/);
+    assert.match(greedy.headers.get('ratelimit')!, /^"uploads-per-subject";r=0;t=/);
     assert.equal(other.status, 200);
     held.destroy();
   });

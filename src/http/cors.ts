@@ -10,7 +10,7 @@ export const anyOrigin = '*';
 const allowedMethods = 'GET, POST';
 const allowedHeaders = 'Authorization, Content-Type';
 /** Headers of an answer that a page may read beside the ones that it always may. */
-const exposedHeaders = 'Location, Retry-After, WWW-Authenticate, X-Request-Id';
+const exposedHeaders = 'Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
 /** How long a browser may remember the answer to a preflight request: two hours, the most that Chromium does. */
 const preflightMaxAgeSeconds = 7200;
 

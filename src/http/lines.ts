@@ -65,7 +65,21 @@ function tooManyUploads(limits: Config['limits'], hasPlaces: boolean): AppError 
   const detail = hasPlaces
     ? `As many uploads of the access token's subject as the limit of ${limits.maxUploadsPerSubject} (MAX_UPLOADS_PER_SUBJECT) are under way; try again later.`
     : `As many uploads as the limit of ${limits.maxUploads} (MAX_UPLOADS) are under way; try again later.`;
-  return new AppError('too-many-uploads', detail, { headers });
+  return new AppError('too-many-uploads', detail, {
+    headers: { ...headers, ...rateLimit(limits, hasPlaces ? 'uploads-per-subject' : 'uploads') },
+  });
+}
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers: the two quotas, and the one that is used up. */
+function rateLimit(
+  { maxUploads, maxUploadsPerSubject }: Config['limits'],
+  usedUp: 'uploads' | 'uploads-per-subject',
+): Record<string, string> {
+  const quota = (name: string, uploads: number) => `"${name}";q=${uploads};qu="concurrent-requests"`;
+  return {
+    'ratelimit-policy': `${quota('uploads', maxUploads)}, ${quota('uploads-per-subject', maxUploadsPerSubject)}`,
+    ratelimit: `"${usedUp}";r=0;t=${headers['retry-after']}`,
+  };
 }
 
 function databaseBusy(): AppError {

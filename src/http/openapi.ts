@@ -279,7 +279,18 @@ function headersOf(status: number): object {
     headers: { [name]: { type: 'string', description } },
   });
   if (status === 401) return header('WWW-Authenticate', 'What is wrong with the token (RFC 6750).');
-  if (status === 429) return header('Retry-After', 'Seconds after which to retry.');
+  if (status === 429) {
+    return {
+      headers: {
+        'Retry-After': { type: 'string', description: 'Seconds after which to retry.' },
+        'RateLimit-Policy': {
+          type: 'string',
+          description: 'The quotas (draft-ietf-httpapi-ratelimit-headers).',
+        },
+        RateLimit: { type: 'string', description: 'The quota that is used up.' },
+      },
+    };
+  }
   if (status === 503) return header('Retry-After', 'Seconds after which to retry, if known.');
   return {};
 }
