@@ -1,4 +1,6 @@
-/** The proleptic Gregorian calendar. */
+/** The proleptic Gregorian calendar, and the length of a day. */
+
+export const dayMicroseconds = 86_400_000_000;
 
 export function daysOfMonth(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;

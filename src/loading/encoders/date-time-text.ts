@@ -22,7 +22,7 @@ import {
   POINT,
   ZERO,
 } from '../../sources/bytes/ascii.ts';
-import { daysFromCivil, daysOfMonth } from '../../sources/calendar.ts';
+import { dayMicroseconds, daysFromCivil, daysOfMonth } from '../../sources/calendar.ts';
 
 /** What `readDateTime` has found. */
 export const found = {
@@ -52,7 +52,6 @@ export const NO_SUCH_VALUE = 2;
 const LOWER = 0x20;
 const UTC = 0x5a;
 
-const MICROSECONDS_PER_DAY = 86_400_000_000;
 const NOT_PLAIN = -1;
 
 /** MAX_TZDISP_HOUR of datetime.h. */
@@ -284,7 +283,7 @@ function readTime(bytes: Buffer): number {
   }
   if (minute > 59 || second > 60) return NO_SUCH_VALUE;
   found.microseconds = (hour * 3600 + minute * 60 + second) * 1_000_000 + fraction;
-  if (found.microseconds > MICROSECONDS_PER_DAY) return NO_SUCH_VALUE;
+  if (found.microseconds > dayMicroseconds) return NO_SUCH_VALUE;
   found.hasTime = true;
   return READ;
 }

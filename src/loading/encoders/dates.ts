@@ -4,6 +4,7 @@
  * As PostgreSQL does it: a type takes of the text what it holds (a date drops the time, a time the date, a timestamp
  * the offset; but no time is read from a date and a time with T between). What it drops is noted in `losses`. Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
  */
+import { dayMicroseconds } from '../../sources/calendar.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import {
   NO_SUCH_DATE,
@@ -22,7 +23,6 @@ const FIRST_DAY = -2_451_545;
 const DAY_AFTER_LAST_DATE = 2_145_031_949;
 /** The day after 294276-12-31: the limit of timestamp. */
 const DAY_AFTER_LAST_TIMESTAMP = 106_751_983;
-const MICROSECONDS_PER_DAY = 86_400_000_000;
 
 const MOST_INT32 = 0x7fffffff;
 const LEAST_INT32 = -0x80000000;
@@ -108,10 +108,10 @@ export function writeTime(
 export function writeTimestamp(out: CopyBuffer, days: number, microseconds: number): number {
   if (microseconds < 0) {
     days--;
-    microseconds += MICROSECONDS_PER_DAY;
-  } else if (microseconds >= MICROSECONDS_PER_DAY) {
+    microseconds += dayMicroseconds;
+  } else if (microseconds >= dayMicroseconds) {
     days++;
-    microseconds -= MICROSECONDS_PER_DAY;
+    microseconds -= dayMicroseconds;
   }
   if (days < FIRST_DAY || days >= DAY_AFTER_LAST_TIMESTAMP) return OUT_OF_RANGE;
   // A day is 10,546,875 · 2¹³ µs: counting in units of 2¹³ µs keeps every step below 2⁵³.

@@ -3,6 +3,7 @@
  * 8601 with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit are spilled into the smaller ones as `DecodeInterval`
  * does it (8.5.4). `infinity` is read where the server has it (from PostgreSQL 17 on). Not read: ISO 8601's form without designators.
  */
+
 import {
   AT_SIGN,
   COLON,
@@ -17,13 +18,13 @@ import {
   UPPER_T,
   ZERO,
 } from '../../sources/bytes/ascii.ts';
+import { dayMicroseconds } from '../../sources/calendar.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../cell-problems.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 const MICROSECONDS_PER_MINUTE = 60_000_000;
-const MICROSECONDS_PER_DAY = 86_400_000_000;
 
 /** No field of an interval has more digits than this within its range; longer ones are refused unread. */
 const MOST_DIGITS = 15;
@@ -375,7 +376,7 @@ function addDays(value: number, fraction: number, days: number): void {
   const spilled = fraction * days;
   const whole = Math.trunc(spilled);
   sum.days += value + whole;
-  sum.microseconds += roundFraction((spilled - whole) * MICROSECONDS_PER_DAY);
+  sum.microseconds += roundFraction((spilled - whole) * dayMicroseconds);
 }
 
 function addMinutes(value: number, fraction: number, minutes: number): void {

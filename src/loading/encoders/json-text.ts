@@ -1,6 +1,7 @@
 /** Steps over values of JSON text that is known to be valid (RFC 8259), and unescapes its strings. */
 import { BACKSLASH, hexValue, isWhiteSpace, QUOTE } from '../../sources/bytes/ascii.ts';
-import { writeCodePoint } from '../../sources/bytes/utf8.ts';
+import { codePointOfPair, writeCodePoint } from '../../sources/bytes/utf8.ts';
+import { simpleEscape } from '../../sources/json/json-escape.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 /** Where the string that begins at `start` with its quote is over, its last quote included. */
@@ -50,13 +51,13 @@ export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, e
     }
     const letter = bytes[++at]!;
     if (letter !== 0x75) {
-      target[position++] = unescapeLetter(letter);
+      target[position++] = simpleEscape(letter);
       continue;
     }
     let code = codeUnit(bytes, at + 1);
     at += 4;
     if ((code & 0xfc00) === 0xd800 && at + 6 < end && bytes[at + 1] === BACKSLASH) {
-      code = 0x10000 + ((code & 0x3ff) << 10) + (codeUnit(bytes, at + 3) & 0x3ff);
+      code = codePointOfPair(code, codeUnit(bytes, at + 3));
       at += 6;
     }
     position = writeCodePoint(target, position, code);
@@ -72,21 +73,4 @@ export function codeUnit(bytes: Buffer, at: number): number {
     (hexValue[bytes[at + 2]!]! << 4) |
     hexValue[bytes[at + 3]!]!
   );
-}
-
-function unescapeLetter(letter: number): number {
-  switch (letter) {
-    case 0x62:
-      return 0x08;
-    case 0x66:
-      return 0x0c;
-    case 0x6e:
-      return 0x0a;
-    case 0x72:
-      return 0x0d;
-    case 0x74:
-      return 0x09;
-    default:
-      return letter;
-  }
 }

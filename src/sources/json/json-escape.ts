@@ -1,6 +1,7 @@
 /** The escapes of JSON strings (RFC 8259 section 7), resumable at any byte. */
 
 import { hexValue } from '../bytes/ascii.ts';
+import { codePointOfPair } from '../bytes/utf8.ts';
 import { JsonFault } from './json-fault.ts';
 
 /** What `EscapeReader.next` answers until the escape is complete. */
@@ -103,7 +104,7 @@ export class EscapeReader {
     const isLow = unit >= 0xdc00 && unit <= 0xdfff;
     if (this.#high !== 0) {
       if (!isLow) throw this.#loneSurrogate(position);
-      return 0x10000 + ((this.#high - 0xd800) << 10) + (unit - 0xdc00);
+      return codePointOfPair(this.#high, unit);
     }
     if (isLow) throw this.#loneSurrogate(position);
     if (unit < 0xd800 || unit > 0xdfff) return unit;

@@ -1,9 +1,9 @@
 /** Times of OpenDocument: durations as XML Schema part 2 (3.2.6) writes them, `PT36H15M00.5S`. */
 
+import { dayMicroseconds } from '../../calendar.ts';
+
 const pattern =
   /^(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:[.,](\d{1,12}))?S)?)?$/;
-const dayMicroseconds = 86_400_000_000;
-
 /** Of a negative duration both are negative or 0. */
 export interface Duration {
   days: number;

@@ -12,7 +12,7 @@ import * as kinds from '../../cell-kind.ts';
 import { rowTooLong } from '../../row-limit.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { TextCollector } from '../package/text-collector.ts';
-import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
+import { CLOSE, equals, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { parseIsoMoment } from '../values/iso-moment.ts';
@@ -616,10 +616,4 @@ export class OdsScanner {
     if (this.#xml.attribute(name) < 0) return -1;
     return this.#styles.indices.get(attributeText(this.#xml, name)) ?? 0;
   }
-}
-
-function equals(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
-  if (end - start !== name.length) return false;
-  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return false;
-  return true;
 }

@@ -104,13 +104,13 @@ export class XmlTokens {
 
   /** Whether the local name of the tag is this one. */
   isNamed(name: Buffer): boolean {
-    return this.#equals(this.nameStart, this.nameEnd, name);
+    return equals(this.bytes, this.nameStart, this.nameEnd, name);
   }
 
   /** The attribute's place in `attributes`, its first match by local name; -1: none. */
   attribute(name: Buffer): number {
     for (let i = 0; i < this.attributeCount; i++) {
-      if (this.#equals(this.attributes[4 * i]!, this.attributes[4 * i + 1]!, name)) return 4 * i;
+      if (equals(this.bytes, this.attributes[4 * i]!, this.attributes[4 * i + 1]!, name)) return 4 * i;
     }
     return -1;
   }
@@ -120,17 +120,11 @@ export class XmlTokens {
     if (this.attributeCount === 0) return inherited;
     const at = this.attribute(spaceName);
     if (at < 0) return inherited;
-    return this.#equals(this.attributes[at + 2]!, this.attributes[at + 3]!, preserveValue);
+    return equals(this.bytes, this.attributes[at + 2]!, this.attributes[at + 3]!, preserveValue);
   }
 
   fail(what: string): never {
     throw new AppError('invalid-file', `Part ${this.#partName} is not valid: ${what}.`);
-  }
-
-  #equals(start: number, end: number, name: Buffer): boolean {
-    if (end - start !== name.length) return false;
-    for (let i = 0; i < name.length; i++) if (this.bytes[start + i] !== name[i]) return false;
-    return true;
   }
 
   #text(): number {
@@ -317,6 +311,11 @@ export const preserveSpace = Buffer.from(' xml:space="preserve"');
 export function matches(bytes: Buffer, at: number, expected: Buffer): boolean {
   for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
   return true;
+}
+
+/** Whether bytes[start, end) are these. */
+export function equals(bytes: Buffer, start: number, end: number, expected: Buffer): boolean {
+  return end - start === expected.length && matches(bytes, start, expected);
 }
 
 const spaceName = Buffer.from('space');

@@ -5,6 +5,7 @@
  * a cell has no time zone. An offset would mean something, so such a text is not read.
  */
 
+import { daysFromCivil, daysOfMonth } from '../../calendar.ts';
 import { DATE, TIME, TIMESTAMP } from '../../cell-kind.ts';
 
 export interface IsoMoment {
@@ -21,9 +22,6 @@ const pattern = new RegExp(`^(?:${date})?(?:(?:^T?|T| )${time})?Z?$`);
 
 /** Longer than any moment with nanoseconds. */
 const maxLength = 40;
-
-const dayMilliseconds = 86_400_000;
-const epochMilliseconds = Date.UTC(2000, 0, 1);
 
 /** @returns undefined where the text is no moment that exists */
 export function parseIsoMoment(text: string): IsoMoment | undefined {
@@ -49,8 +47,6 @@ function timeOfDay(hour: string, minute: string, second = '0', fraction = ''): n
 }
 
 function dayNumber(year: number, month: number, day: number): number | undefined {
-  const moment = new Date(0);
-  moment.setUTCFullYear(year, month - 1, day);
-  if (year === 0 || moment.getUTCMonth() !== month - 1 || moment.getUTCDate() !== day) return undefined;
-  return (moment.getTime() - epochMilliseconds) / dayMilliseconds;
+  const exists = year > 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysOfMonth(year, month);
+  return exists ? daysFromCivil(year, month, day) : undefined;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { dayMicroseconds, parseSerial, serialToDays } from './serial-date.ts';
+import { dayMicroseconds } from '../../calendar.ts';
+import { parseSerial, serialToDays } from './serial-date.ts';
 
 function parse(text: string): { days: number; microseconds: number } | undefined {
   const result = { days: -1, microseconds: -1 };

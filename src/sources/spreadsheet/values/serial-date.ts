@@ -6,9 +6,7 @@
  */
 
 import { isDigit } from '../../bytes/ascii.ts';
-
-/** Microseconds of a day. */
-export const dayMicroseconds = 86_400_000_000;
+import { dayMicroseconds } from '../../calendar.ts';
 
 /** 2000-01-01 as a serial of the 1900 and of the 1904 system. */
 const epoch1900 = 36_526;

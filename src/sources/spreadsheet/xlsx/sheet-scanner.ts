@@ -33,7 +33,16 @@ import type { SheetScannerOptions } from '../open-xml/open-package.ts';
 import { RowBounds } from '../open-xml/row-bounds.ts';
 import { TextCollector } from '../package/text-collector.ts';
 import { decodeEscapes, endOfPlainText } from '../package/xml-text.ts';
-import { CLOSE, matches, NEED_MORE, OPEN, preserveSpace, TEXT, XmlTokens } from '../package/xml-tokens.ts';
+import {
+  CLOSE,
+  equals,
+  matches,
+  NEED_MORE,
+  OPEN,
+  preserveSpace,
+  TEXT,
+  XmlTokens,
+} from '../package/xml-tokens.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from '../values/number-text.ts';
 
@@ -310,7 +319,7 @@ export class SheetScanner {
   #cellType(start: number, end: number): number {
     const { bytes } = this.#xml;
     for (const [name, type] of cellTypes) {
-      if (end - start === name.length && matches(bytes, start, name)) return type;
+      if (equals(bytes, start, end, name)) return type;
     }
     return UNKNOWN;
   }
