@@ -69,11 +69,47 @@ suite('a column with NOT NULL that a trigger fills in', () => {
         assert.equal(answer.status, 200, `${query} ${JSON.stringify(answer.body)}`);
         assertProblems(await append([{ id: 5 }, { id: 91 }, { id: 92 }], query), [
           [2, 'updated_at', 'null-not-allowed'],
+          [3, 'updated_at', 'null-not-allowed'],
         ]);
         assert.equal((await service.rows('SELECT FROM t')).length, 4);
       }
     });
   }
+
+  test('every row that it does not fill in is named, also among rows with other problems and other keys', async () => {
+    await service.rows(`CREATE TABLE t (${columns}, n int CHECK (n > 0), s serial); ${trigger('BEFORE INSERT')};
+      INSERT INTO t VALUES (7, '2000-01-01', 1)`);
+    const data = [
+      { id: 95 },
+      { id: 1 },
+      { id: 94, s: 5 },
+      { id: 2, n: -1 },
+      { id: 93, updated_at: null },
+      { id: 3, updated_at: null, s: 6 },
+      { id: 92, n: 1, s: 7 },
+      { id: 91 },
+    ];
+    for (const query of conflicts) {
+      const { errors } = assertProblem(await append(data, query), 422, 'invalid-data');
+      const rows = errors.filter(({ code }) => code === 'null-not-allowed').map(({ row }) => row);
+      assert.deepEqual(rows, [1, 3, 5, 7, 8], `${query} ${JSON.stringify(errors)}`);
+      assert.ok(
+        errors.some(({ row, code }) => row === 4 && code === 'check-violation'),
+        JSON.stringify(errors),
+      );
+      assert.equal(errors.length, 6, JSON.stringify(errors));
+    }
+  });
+
+  test('of thousands of rows that it does not fill in, the first hundred are named', async () => {
+    await service.rows(`CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT')}`);
+    const data = Array.from({ length: 3000 }, (_, index) => ({ id: 90 + index }));
+    const { errors } = assertProblem(await append(data), 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row }) => row),
+      Array.from({ length: 100 }, (_, index) => index + 1),
+    );
+  });
 
   test('an update by key leaves no row without it', async () => {
     await service.rows(`CREATE TABLE t (${columns}, n int); ${trigger('BEFORE INSERT OR UPDATE')};

@@ -8,7 +8,7 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
 import { conditionOf, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import type { Problems } from '../problems.ts';
+import { maxListedProblems, type Problems } from '../problems.ts';
 import { failingDefault, findFailingDefault } from './failing-default.ts';
 import { findInStaged } from './find-in-staged.ts';
 import { findViolations } from './find-violations.ts';
@@ -19,7 +19,7 @@ import { type Refusal, refusalProblem } from './refusal.ts';
 import type { RowRule } from './row-rules.ts';
 import type { CellPlaces, StagedLoad } from './staged-load.ts';
 import { stagingTable, typedStagingTable } from './staging-table.ts';
-import { findRefusedRow, findRowWithout } from './try-rows.ts';
+import { findRefusedRow, findRowsWithNull, findRowWithout } from './try-rows.ts';
 import { violationPlace } from './violation-problems.ts';
 import { byRowNumber, findLargestKey, type LargestKey, type SentRows } from './violation-queries.ts';
 
@@ -114,6 +114,11 @@ async function findFaultyRows(
   await findInvalidInput(client, staged, inputCheck, problems);
   const unjudged = await findInStaged(client, staged, sent, rules, problems);
   if (problems.count > before && !isAbout(error, unjudged)) return;
+  if (conditionOf(error) === 'not_null_violation') {
+    const nulls = await findRowsWithNull(client, staged, maxListedProblems);
+    for (const { row, error } of nulls) problems.add(refusalProblem({ error }, places, row));
+    if (nulls.length > 0) return;
+  }
   const generated = await generatedKey(client, refusal, staged, rules, unjudged);
   if (generated) {
     problems.add(generated);

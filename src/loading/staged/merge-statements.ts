@@ -62,7 +62,7 @@ export interface RowRange {
 /**
  * Moves the rows of one shape; the rows affected are those inserted or updated.
  *
- * @param range only these rows
+ * @param range only these rows, in the order of their numbers
  */
 export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Statement {
   const columns = load.shapes.all[shape]!.map((position) => load.columns[position]!);
@@ -75,7 +75,8 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): St
     : '';
   const meetsOthers = conflict !== undefined && !load.isBare;
   // Uploads that lock rows in the order of the key wait for each other, and never in a circle.
-  const keyValues = meetsOthers ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one)) : [];
+  const keyValues =
+    meetsOthers && !range ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one)) : [];
   const order = [...keyValues, `s.${rowNumber}`].join(', ');
   // OFFSET keeps PostgreSQL from merging the two queries: the condition must see the rows one by one, in their order.
   return {

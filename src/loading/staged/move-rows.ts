@@ -173,7 +173,8 @@ export function inMovingOrder({ conflict, shapes }: Pick<StagedLoad, 'conflict' 
   return [...first, ...[...shapes.all.keys()].filter((shape) => !first.includes(shape))];
 }
 
-async function readMovedRow(client: ClientBase, { shapes }: StagedLoad): Promise<Refusal['moved']> {
+/** Reads which row was moved last: a refusal does not undo this. */
+export async function readMovedRow(client: ClientBase, { shapes }: StagedLoad): Promise<Refusal['moved']> {
   const { rows } = await client.query<{ row: number | null }>(readProgress);
   const row = rows[0]!.row;
   const shape = row === null ? undefined : await shapeOf(client, row);

@@ -6,11 +6,11 @@
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf, sqlstateOf } from '../../postgres/sqlstate.ts';
-import { mergeRows } from './merge-statements.ts';
-import { checkDeferred, inMovingOrder, mayBeOfRow, refusalOf, shapeOf } from './move-rows.ts';
+import { mergeRows, type RowRange } from './merge-statements.ts';
+import { checkDeferred, inMovingOrder, mayBeOfRow, readMovedRow, refusalOf, shapeOf } from './move-rows.ts';
 import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { firstRowOf, lastRowNumber } from './staging-table.ts';
+import { analyzeStagingTable, firstRowOf, indexByShape, lastRowNumber } from './staging-table.ts';
 
 /**
  * Returns the data row that PostgreSQL refused; undefined: the refusal is not about a single row.
@@ -25,8 +25,7 @@ export async function findRefusedRow(
 ): Promise<number | undefined> {
   // Rows that meet within one statement do not meet when they are moved one after the other.
   if (conditionOf(refusal.error) === 'cardinality_violation') return undefined;
-  const { rows } = await client.query<{ count: number }>(lastRowNumber);
-  const end = rows[0]!.count + 1;
+  const end = (await readLastRow(client)) + 1;
   const attempt = async (shape: number, from: number, to: number): Promise<Error | undefined> => {
     await client.query('SAVEPOINT "part"');
     const refused =
@@ -51,6 +50,54 @@ export async function findRefusedRow(
     return from > 0 && sqlstateOf(refused) === sqlstateOf(refusal.error) ? from : undefined;
   }
   return undefined;
+}
+
+/**
+ * Returns the rows that PostgreSQL refuses because a column has no value after the triggers and the defaults, each with
+ * PostgreSQL's error: at most `limit` rows.
+ *
+ * PostgreSQL checks NOT NULL as it stores each row. So the rows from the beginning on are moved until one is refused, then the
+ * rows behind that one, and so on: in all, each row is moved about once.
+ */
+export async function findRowsWithNull(
+  client: ClientBase,
+  load: StagedLoad,
+  limit: number,
+): Promise<{ row: number; error: Error }[]> {
+  await queryInCallersPath(client, indexByShape.text);
+  await client.query(analyzeStagingTable([]));
+  const found: { row: number; error: Error }[] = [];
+  const end = (await readLastRow(client)) + 1;
+  // Rows that are refused for other reasons are passed over.
+  let attempts = 2 * limit;
+  for (const shape of inMovingOrder(load)) {
+    for (let from = 0; from < end && found.length < limit && attempts > 0; attempts -= 1) {
+      const refused = await tryRange(client, load, shape, { from, to: end });
+      const moved = refused && (await readMovedRow(client, load));
+      // Otherwise the statement was refused as a whole, before it moved a row.
+      const isOfRow = moved && moved.row >= from && moved.brought === load.shapes.all[shape];
+      if (!refused || !isOfRow) break;
+      const { row } = moved;
+      if (conditionOf(refused.error) === 'not_null_violation') found.push({ row, error: refused.error });
+      from = row + 1;
+    }
+  }
+  return found;
+}
+
+/** Moves rows of one shape and undoes it. */
+async function tryRange(
+  client: ClientBase,
+  load: StagedLoad,
+  shape: number,
+  range: RowRange,
+): Promise<Refusal | undefined> {
+  await client.query('SAVEPOINT "part"');
+  const refusal = await refusalOf(mayBeOfRow, async () => {
+    await queryInCallersPath(client, mergeRows(load, shape, range).text);
+  });
+  await client.query('ROLLBACK TO SAVEPOINT "part"; RELEASE SAVEPOINT "part"');
+  return refusal;
 }
 
 /**
@@ -83,4 +130,9 @@ export async function findRowWithout(
 ): Promise<number | undefined> {
   const { rows } = await client.query<{ row: number | null }>(firstRowOf(shapes.without(column)));
   return rows[0]!.row ?? undefined;
+}
+
+async function readLastRow(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(lastRowNumber);
+  return rows[0]!.count;
 }
