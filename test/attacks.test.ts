@@ -87,9 +87,14 @@ const attacks: Attack[] = [
     send: () => upload([definition('numeric'), '"data":[{"a":', repeated('7', maxCellBytes - 1), '}]}']),
   },
   {
+    name: 'blanks before the document',
+    statuses: [422],
+    send: () => upload([repeated(' ', hugeBytes), '{}']),
+  },
+  {
     name: 'blanks before the rows',
     statuses: [413],
-    send: () => upload([repeated(' ', 3 * hugeBytes), '{}']),
+    send: () => upload(['{', repeated(' ', 3 * hugeBytes), '"data":[]}']),
   },
   {
     name: 'blanks between rows',
@@ -131,15 +136,14 @@ const attacks: Attack[] = [
     name: 'a definition of many columns',
     statuses: [413, 422],
     probeMs: 800,
-    send: () =>
-      create({ columns: Array.from({ length: 20_000 }, (_, n) => ({ name: `c${n}`, type: 'int' })) }),
+    send: () => create({ columns: numberedColumns(20_000, { type: 'int' }) }),
   },
   {
     name: 'a definition of many constraints',
     statuses: [201, 413, 422],
     send: () =>
       create({
-        columns: Array.from({ length: 100 }, (_, n) => ({ name: `c${n}`, type: 'int' })),
+        columns: numberedColumns(100, { type: 'int' }),
         constraints: {
           unique: Array.from({ length: sized(200, 1000) }, (_, n) => ({
             name: '',
@@ -147,6 +151,20 @@ const attacks: Attack[] = [
           })),
         },
       }),
+  },
+  {
+    name: 'a definition whose defaults PostgreSQL would pad to gigabytes',
+    statuses: [422],
+    send: () => create({ columns: numberedColumns(60, { type: 'char(10485760)', default: 'x' }) }),
+  },
+  {
+    name: 'a row that PostgreSQL would pad to gigabytes',
+    statuses: [422],
+    send: () => {
+      const columns = numberedColumns(60, { type: 'char(10485760)' });
+      const row = Object.fromEntries(columns.map(({ name }) => [name, 'x']));
+      return upload([JSON.stringify({ table: { columns }, data: [row] })]);
+    },
   },
   {
     name: 'a default within a default',
@@ -207,11 +225,13 @@ const attacks: Attack[] = [
   {
     name: 'a row of many long values, into a table that is known',
     statuses: [413],
+    memoryBytes: 400 * mebibyte,
     send: () => upload([longColumns(), '"data":[{', ...longCells((n) => `"c${n}":"`, '"'), '}]}']),
   },
   {
     name: 'a row of many long values, whose types are inferred',
     statuses: [413],
+    memoryBytes: 400 * mebibyte,
     send: () => inRow(['{', ...longCells((n) => `"c${n}":"`, '"'), '}]}']),
   },
   {
@@ -340,7 +360,7 @@ function longCells(begin: (n: number) => string, end: string): Piece[] {
 
 /** Blanks between two rows. */
 function packed(encoding: keyof typeof packers): Promise<number[]> {
-  const blanks = Buffer.alloc(sized(60, 800) * mebibyte, ' ');
+  const blanks = Buffer.alloc(sized(60, 300) * mebibyte, ' ');
   const body = packers[encoding](Buffer.concat([Buffer.from('{"data":[{"a":1}'), blanks, Buffer.from(']}')]));
   const headers = { ...json, 'content-encoding': encoding };
   return send('POST', '/api/v1/table/attack/upload/json?dry_run=true', headers, [body]);
@@ -386,6 +406,10 @@ function inRow(pieces: Piece[]): Promise<number[]> {
 
 function create(table: unknown, name = 'attack'): Promise<number[]> {
   return send('POST', `/api/v1/table/${name}`, json, [JSON.stringify({ table })]);
+}
+
+function numberedColumns(count: number, column: { type: string; default?: string }) {
+  return Array.from({ length: count }, (_, n) => ({ name: `c${n}`, ...column }));
 }
 
 function partHead(name: string): string {
