@@ -131,6 +131,7 @@ const warnings = [
   'dotted-name',
   'text-default',
   'no-rows',
+  'rows-elsewhere',
   'ignored-column',
   'added-column',
   'mixed-column',

@@ -41,6 +41,7 @@ import { describeTableRoute } from './routes/describe-table.ts';
 import { guideRoutes } from './routes/guides.ts';
 import { healthRoutes } from './routes/health.ts';
 import { inspectExcelRoute } from './routes/inspect-excel.ts';
+import { inspectJsonRoute } from './routes/inspect-json.ts';
 import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
 
@@ -153,6 +154,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   await app.register(async (api) => {
     acceptBodies(api, jsonMediaTypes);
     uploadJsonRoute(api, context);
+    inspectJsonRoute(api, context);
   });
   await app.register(async (api) => {
     acceptBodies(api, ['multipart/form-data']);

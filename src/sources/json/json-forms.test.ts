@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { cutsEvery, scanInChunks, testLimits } from '../../../test/support/collecting-sink.ts';
 import { AppError } from '../../errors.ts';
 import { OBJECT, ROW_NOT_AN_OBJECT } from '../cell-kind.ts';
+import { ArrayFinder, type FoundArray } from './array-finder.ts';
 import { pointerOf } from './json-pointer.ts';
 import type { JsonForm } from './json-upload-scanner.ts';
 
@@ -332,4 +333,39 @@ test('lines and columns are counted over chunks and long lines', () => {
   const long = `{"x":"${'a'.repeat(5000)}",\n"y":"${'a'.repeat(5000)}"!`;
   assert.match(refusal(long, ['data']).detail, /^Byte 10015 \(line 2\): /);
   assert.match(refusal(long.replace('\n', ''), ['data']).detail, /^Byte 10014: /);
+});
+
+/** Every array of the value of which most elements are objects, as `ArrayFinder` describes it. */
+function arraysIn(value: unknown, pointer = ''): FoundArray[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (!Array.isArray(value)) {
+    return Object.entries(value).flatMap(([name, member]) => arraysIn(member, pointer + pointerOf([name])));
+  }
+  const inside = value.length > 0 ? arraysIn(value[0], `${pointer}/0`) : [];
+  const objects = value.filter((one) => typeof one === 'object' && one !== null && !Array.isArray(one));
+  return objects.length * 2 > value.length ? [...inside, { rowsAt: pointer, rows: value.length }] : inside;
+}
+
+test('the arrays of objects of a random document are found, wherever it is cut', () => {
+  const element = fc.oneof(fc.dictionary(name, json, { maxKeys: 2, noNullPrototype: true }), json);
+  const document = fc.oneof(
+    fc.array(element, { maxLength: 4 }),
+    fc.dictionary(name, fc.oneof(json, fc.array(element, { maxLength: 4 })), { noNullPrototype: true }),
+  );
+  const inOrder = (arrays: FoundArray[]) => arrays.map(({ rowsAt, rows }) => `${rows} ${rowsAt}`).sort();
+  fc.assert(
+    fc.property(document, fc.constantFrom(0, 1), cutPlaces, (value, indent, places) => {
+      const text = JSON.stringify(value, null, indent);
+      const body = Buffer.from(text);
+      const finder = new ArrayFinder(testLimits);
+      let start = 0;
+      for (const cut of [...cutsWithin(places, text), body.length]) {
+        finder.write(Buffer.from(body.subarray(start, cut)));
+        start = cut;
+      }
+      finder.end();
+      assert.deepEqual(inOrder(finder.arrays), inOrder(arraysIn(JSON.parse(text))));
+    }),
+    { numRuns: 1000 },
+  );
 });

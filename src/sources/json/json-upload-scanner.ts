@@ -30,6 +30,11 @@ export class JsonUploadScanner extends JsonDocumentScanner {
     return this.#plan?.table;
   }
 
+  /** The JSON Pointer of the array of rows; undefined: each line is a row. */
+  get rowsAt(): string | undefined {
+    return this.#plan?.rowsAt;
+  }
+
   /** The place of a cell; `row` as the sink was told it, `column` -1 is the row. */
   locate(row: number, column: number, name: string): CellLocation {
     if (this.#plan === undefined) return { line: row };

@@ -1,0 +1,154 @@
+/**
+ * `POST /api/v1/inspect/json`: what a JSON body holds, before it is loaded. Nothing is written.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import type { ErrorCode } from '../../errors.ts';
+import { inspectJson } from '../../loading/inspect-json.ts';
+import { Spool } from '../../sources/spool.ts';
+import type { HttpContext } from '../context.ts';
+import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
+import { LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
+import { queryParser } from '../query.ts';
+import { readBody } from '../request-body.ts';
+import { admitRequest } from '../table-request.ts';
+import { textParameters, textReadingOf } from '../text-parameters.ts';
+
+const Query = Type.Object({ rows_at: rowsAtParameter, ...textParameters });
+
+const Body = Type.Unknown({
+  description: 'Any JSON document: `{"data": […]}`, an array of rows, the answer of another API.',
+  examples: [{ response: { items: [{ sku: '00042', price: 1.1 }] } }],
+});
+
+const Inspected = Type.Object(
+  {
+    format: Type.String({ enum: ['json', 'ndjson'] }),
+    arrays: Type.Array(
+      Type.Object({
+        rows_at: Type.String({ description: 'The JSON Pointer of the array, for the parameter `rows_at`.' }),
+        rows: Type.Integer({ description: 'Its elements.' }),
+      }),
+      {
+        maxItems: 100,
+        description:
+          'The arrays in the document of which most elements are objects, those with the most elements first. Of arrays within the elements of an array, only those in its first element.',
+      },
+    ),
+    data: Type.Object(
+      {
+        rows_at: Type.Optional(
+          Type.String({ description: 'Where the rows are. Not with a row on each line.' }),
+        ),
+        row_count: Type.Integer({ description: 'The number of all rows.' }),
+        header: Type.Array(Type.String(), {
+          description: 'The keys of the rows, in the order of their first appearance.',
+        }),
+        definition: Type.Object(
+          { columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) },
+          {
+            description:
+              'The definition that would be inferred from all rows. You can send it as `table`, changed or unchanged.',
+          },
+        ),
+        rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Null()])), {
+          description:
+            'The first 20 rows as text, objects and arrays as their JSON; null is a missing value or `null`.',
+        }),
+        errors: Type.Array(LocatedProblem, {
+          maxItems: 100,
+          description: 'Rows and values that a load would refuse.',
+        }),
+        error_count: Type.Integer(),
+        warnings: Warnings,
+      },
+      {
+        description:
+          'The rows that a load would take. If the document is neither `{"data": […]}` nor an array, and `rows_at` was not sent: the first of `arrays`, with the warning `rows-elsewhere`.',
+      },
+    ),
+  },
+  { title: 'InspectedJson' },
+);
+
+const errors: ErrorCode[] = [
+  ...tokenErrors,
+  'too-many-uploads',
+  'request-timeout',
+  'limit-exceeded',
+  'unsupported-media-type',
+  'invalid-parameter',
+  'invalid-json',
+  'invalid-content-encoding',
+  'invalid-data',
+  'storage-full',
+];
+
+export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  const { limits } = context.config;
+  app.post(
+    '/api/v1/inspect/json',
+    {
+      schema: {
+        operationId: 'inspectJson',
+        tags: ['tables'],
+        summary: 'Inspect Json',
+        description:
+          'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that a load would take. Nothing is written. Needs the scope `table:load`.',
+        security: [{ bearer: [] }],
+        querystring: Query,
+        body: {
+          content: {
+            'application/json': { schema: Body },
+            ...Object.fromEntries(lineMediaTypes.map((type) => [type, { schema: linesSchema }])),
+          },
+        },
+        response: {
+          200: {
+            description: 'What the body contains.',
+            content: { 'application/json': { schema: Inspected } },
+          },
+          ...problemResponses(...errors),
+        },
+      },
+    },
+    async (request, reply) => {
+      const query = parseQuery(request.query);
+      const textReading = textReadingOf(query);
+      const form = jsonFormOf(request, query.rows_at);
+      const { grants, signal } = await admitRequest(request, reply, context, 'table:load');
+      return context.lines.uploads.use(grants.subject ?? '', signal, async () => {
+        const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+        const bounds = {
+          ...limits,
+          setting: 'MAX_BODY_BYTES',
+          othersWait: () => context.lines.uploads.isFull,
+        };
+        try {
+          for await (const chunk of readBody(request, bounds, context.stopping)) await spool.write(chunk);
+          const { format, arrays, data } = await inspectJson(
+            spool,
+            form,
+            textReading,
+            { ...jsonLimitsOf(limits), maxRows: limits.maxRows },
+            signal,
+          );
+          const { rowsAt, rowCount, errorCount, ...shown } = data;
+          return {
+            format,
+            arrays: arrays.map((array) => ({ rows_at: array.rowsAt, rows: array.rows })),
+            data: {
+              ...(rowsAt !== undefined && { rows_at: rowsAt }),
+              row_count: rowCount,
+              ...shown,
+              error_count: errorCount,
+            },
+          };
+        } finally {
+          await spool.close();
+        }
+      });
+    },
+  );
+}

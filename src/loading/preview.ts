@@ -1,0 +1,121 @@
+/**
+ * What an inspection shows of rows: the columns that would be inferred from all of them, the first ones as text, and the cells that a
+ * load would refuse.
+ */
+import type { Problem } from '../errors.ts';
+import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
+import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
+import { formatMoment, momentText } from '../sources/moment-text.ts';
+import type { SourceWarning } from '../sources/row-source.ts';
+import { describeCellProblem } from './cell-problems.ts';
+import { TypeInference } from './infer-types.ts';
+import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
+import { maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
+
+/** So many rows are shown. */
+const shownRows = 20;
+
+export interface PreviewedRows {
+  header: string[];
+  definition: { columns: { name: string; type: string }[] };
+  /** Each with a text per column; null: a blank cell. */
+  rows: (string | null)[][];
+  /** Cells that a load would refuse. */
+  errors: Problem[];
+  errorCount: number;
+}
+
+export interface PreviewSize {
+  /** Rows that have a value; of a sheet those below the header. */
+  rows: number;
+  columns: number;
+}
+
+/** Infers the types of all rows and keeps the first ones as text. */
+export class Preview implements CellSink {
+  readonly #inference: TypeInference;
+  readonly #locate: LocateCell;
+  readonly #rows: (string | null)[][] = [];
+  readonly #errors: Problem[] = [];
+  #errorCount = 0;
+  #row: (string | null)[] | undefined;
+
+  constructor(limits: { maxColumns: number; maxRows: number }, locate: LocateCell) {
+    this.#locate = locate;
+    this.#inference = new TypeInference(limits, (row, column, name, fault, bytes, start, end) => {
+      this.#errorCount += 1;
+      if (this.#errors.length === maxListedProblems) return;
+      this.#errors.push({
+        ...this.#locate(row, column, name),
+        row,
+        ...(column >= 0 && { column: name }),
+        ...(end > start && { value: shortenBytes(bytes, start, end) }),
+        ...describeCellProblem(fault),
+      });
+    });
+  }
+
+  get size(): PreviewSize {
+    return { rows: this.#inference.rowCount, columns: this.#inference.columns().length };
+  }
+
+  get warnings(): SourceWarning[] {
+    const columns = this.#inference.columns();
+    return [...mixedColumns(columns, this.#locate), ...otherReadings(columns, this.#locate)];
+  }
+
+  /** @param ofHeader problems of header cells */
+  result(ofHeader: Problem[]): PreviewedRows {
+    const inferred = this.#inference.columns();
+    const columns = inferred.map(({ name, type }) => ({ name, type }));
+    const header = columns.map(({ name }) => name);
+    const rows = this.#rows.map((row) => inferred.map(({ column }) => row[column] ?? null));
+    const unfit = unfitNames(this.#inference, this.#locate);
+    const errors = [...ofHeader, ...unfit, ...this.#errors].slice(0, maxListedProblems);
+    return {
+      header,
+      definition: { columns },
+      rows,
+      errors,
+      errorCount: ofHeader.length + unfit.length + this.#errorCount,
+    };
+  }
+
+  column(column: number, name: string, place?: number): void {
+    this.#inference.column(column, name, place);
+  }
+
+  beginRow(row: number): void {
+    this.#inference.beginRow(row);
+    this.#row = this.#rows.length < shownRows ? [] : undefined;
+    if (this.#row) this.#rows.push(this.#row);
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.cell(column, kind, bytes, start, end);
+    if (!this.#row || kind === NULL) return;
+    if (kind === TRUE || kind === FALSE) this.#row[column] = String(kind === TRUE);
+    else this.#row[column] = shortenBytes(bytes, start, end);
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#inference.moment(column, kind, days, microseconds);
+    if (!this.#row) return;
+    this.#row[column] = shortenValue(
+      momentText.toString('latin1', 0, formatMoment(kind, days, microseconds)),
+    );
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.fault(column, fault, bytes, start, end);
+    if (this.#row && column >= 0) this.#row[column] = shortenBytes(bytes, start, end);
+  }
+
+  endRow(): void {
+    this.#inference.endRow();
+  }
+
+  drain(): undefined {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+/** Finds the arrays of objects in a document, as candidates for `rows_at`. */
+
+import { type DocumentPlan, SKIP, WALK } from './document-plan.ts';
+import { JsonDocumentScanner } from './json-document-scanner.ts';
+import type { JsonLimits } from './json-limits.ts';
+import { pointerTo } from './json-pointer.ts';
+
+export interface FoundArray {
+  /** Its JSON Pointer. */
+  rowsAt: string;
+  /** Its elements. */
+  rows: number;
+}
+
+/** Of more arrays, those with the most rows are kept. */
+const maxArrays = 100;
+
+/** A longer pointer is of no use in a URL. */
+const maxPointerLength = 1000;
+
+/** Scans a whole document; give it all chunks and call `end`. */
+export class ArrayFinder extends JsonDocumentScanner {
+  readonly #plan: FindingPlan;
+
+  constructor(limits: JsonLimits) {
+    const plan = new FindingPlan(limits.maxDepth);
+    super(limits, { expected: 'a document that holds rows', otherFormat: '' }, plan);
+    this.#plan = plan;
+  }
+
+  /** The most rows first. */
+  get arrays(): FoundArray[] {
+    return this.#plan.arrays.toSorted((a, b) => b.rows - a.rows || a.rowsAt.length - b.rowsAt.length);
+  }
+}
+
+interface Walked {
+  isArray: boolean;
+  /** The key or the number of the value at hand. */
+  step: string;
+  index: number;
+  objects: number;
+}
+
+/**
+ * Goes into every object, and into the first element of every array: an array within each row would be found once for each row
+ * otherwise.
+ */
+class FindingPlan implements DocumentPlan {
+  readonly rowsAt = '';
+  readonly arrays: FoundArray[] = [];
+  readonly #maxDepth: number;
+  readonly #walked: Walked[] = [];
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  enter(firstByte: number): number {
+    const isObject = firstByte === 0x7b;
+    const parent = this.#walked.at(-1);
+    if (parent?.isArray) {
+      if (isObject) parent.objects++;
+      if (parent.index > 0) return SKIP;
+    }
+    if ((!isObject && firstByte !== 0x5b) || this.#walked.length === this.#maxDepth) return SKIP;
+    this.#walked.push({ isArray: !isObject, step: '', index: 0, objects: 0 });
+    return WALK;
+  }
+
+  key(name: string): void {
+    this.#walked.at(-1)!.step = name;
+  }
+
+  element(index: number): void {
+    const array = this.#walked.at(-1)!;
+    array.step = String(index);
+    array.index = index;
+  }
+
+  leave(count: number): void {
+    const { isArray, objects } = this.#walked.pop()!;
+    // Some elements may be no objects by mistake; most must be.
+    if (!isArray || objects * 2 <= count) return;
+    const rowsAt = this.#walked.map(({ step }) => pointerTo(step)).join('');
+    if (rowsAt.length > maxPointerLength) return;
+    this.arrays.push({ rowsAt, rows: count });
+    if (this.arrays.length <= maxArrays) return;
+    const fewest = this.arrays.reduce(
+      (least, { rows }, index) => (rows < this.arrays[least]!.rows ? index : least),
+      0,
+    );
+    this.arrays.splice(fewest, 1);
+  }
+
+  ended(): void {}
+
+  finish(): void {}
+}
