@@ -68,6 +68,15 @@ export interface Problem {
   detail: string;
 }
 
+/** Problems of one code in one column, or in no column. */
+export interface ProblemGroup {
+  column?: string;
+  code: string;
+  count: number;
+  /** The place and the value of the first of them. */
+  first: Pick<Problem, 'pointer' | 'line' | 'sheet' | 'cell' | 'row' | 'value'>;
+}
+
 /** What a person should know of a request beside its problems: an entry of `warnings`. */
 export interface Warning {
   /** Stable, kebab-case. */
@@ -81,6 +90,8 @@ export interface AppErrorOptions {
   errors?: Problem[] | undefined;
   /** All faults found; default: the length of `errors`. */
   errorCount?: number;
+  /** All faults by column and code, at most 100 groups. */
+  errorGroups?: ProblemGroup[] | undefined;
   headers?: Record<string, string>;
   /** What was found before the request was refused. */
   warnings?: Warning[] | undefined;
@@ -94,6 +105,7 @@ export class AppError extends Error {
   readonly detail: string;
   readonly errors: Problem[] | undefined;
   readonly errorCount: number;
+  readonly errorGroups: ProblemGroup[] | undefined;
   readonly headers: Record<string, string>;
   readonly warnings: Warning[];
 
@@ -104,6 +116,7 @@ export class AppError extends Error {
     this.detail = detail;
     this.errors = options.errors;
     this.errorCount = options.errorCount ?? options.errors?.length ?? 0;
+    this.errorGroups = options.errorGroups;
     this.headers = options.headers ?? {};
     this.warnings = options.warnings ?? [];
   }
@@ -116,8 +129,15 @@ export class AppError extends Error {
     detail?: string;
     warnings?: Warning[];
   }): AppError {
-    const { errors, errorCount, headers } = this;
-    return new AppError(this.code, detail, { errors, errorCount, headers, warnings, cause: this });
+    const { errors, errorCount, errorGroups, headers } = this;
+    return new AppError(this.code, detail, {
+      errors,
+      errorCount,
+      errorGroups,
+      headers,
+      warnings,
+      cause: this,
+    });
   }
 
   get status(): number {

@@ -249,6 +249,31 @@ const ProblemDocument = Type.Object(
     error_count: Type.Optional(
       Type.Integer({ description: 'The number of all problems, including those not listed.' }),
     ),
+    error_groups: Type.Optional(
+      Type.Array(
+        Type.Object({
+          column: Type.Optional(Type.String()),
+          code: Type.String(),
+          count: Type.Integer({ description: 'How many problems have this code in this column.' }),
+          first: Type.Object(
+            {
+              pointer: Type.Optional(Type.String()),
+              line: Type.Optional(Type.Integer()),
+              sheet: Type.Optional(Type.String()),
+              cell: Type.Optional(Type.String()),
+              row: Type.Optional(Type.Integer()),
+              value: Type.Optional(Type.String()),
+            },
+            { description: 'The place and the value of the first of them.' },
+          ),
+        }),
+        {
+          maxItems: 100,
+          description:
+            'Of refused data: all problems by column and code, the most frequent first. Absent if no two problems have the same column and code.',
+        },
+      ),
+    ),
     warnings: Type.Optional(
       Type.Array(Warning, { description: 'Of a refused upload: its warnings, if there are any.' }),
     ),

@@ -5,7 +5,7 @@
  * and never shown.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, errorCatalogue, type Problem, type Warning } from '../errors.ts';
+import { AppError, errorCatalogue, type Problem, type ProblemGroup, type Warning } from '../errors.ts';
 import { toAppError } from '../postgres/sqlstate.ts';
 import { factsOf } from './access-log.ts';
 
@@ -18,6 +18,7 @@ export interface ProblemDocument {
   code: string;
   errors?: Problem[];
   error_count?: number;
+  error_groups?: ProblemGroup[];
   warnings?: Warning[];
 }
 
@@ -37,6 +38,7 @@ export function problemDocument(error: AppError, requestId: string): ProblemDocu
     instance: `urn:uuid:${requestId}`,
     code: error.code,
     ...(error.errors && { errors: error.errors, error_count: error.errorCount }),
+    ...(error.errorGroups && { error_groups: error.errorGroups }),
     ...(error.warnings.length > 0 && { warnings: error.warnings }),
   };
 }

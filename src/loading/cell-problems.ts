@@ -65,6 +65,13 @@ export function describeCellProblem(problem: number, type?: ColumnType): CellPro
   return { code, detail: typeof detail === 'string' ? detail : detail(valueType(type)) };
 }
 
+/** The code of a problem, for where its words are not needed. */
+export function cellProblemCode(problem: number): string {
+  const words = problems.get(problem);
+  if (words === undefined) throw new Error(`no cell problem has the number ${problem}`);
+  return words[0];
+}
+
 const ANY_TYPE: ColumnType = { oid: 0, name: 'the type', typmod: -1, kind: 'other' };
 
 /** The type that refuses the value: under a domain its base, of an array its element. */

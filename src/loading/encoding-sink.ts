@@ -32,6 +32,7 @@ import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { CellLosses } from './cell-losses.ts';
 import {
+  cellProblemCode,
   describeCellProblem,
   NO_SUCH_DATE,
   NOT_A_DATE,
@@ -429,16 +430,17 @@ export class EncodingSink implements CellSink {
     if (unbrought === undefined) return;
     this.#unbrought.delete(target);
     for (const row of unbrought.firstRows) this.#addMissing(target, row);
-    this.#problems.addUnlisted(unbrought.count - unbrought.firstRows.length);
+    const { name } = this.#options.targets[target]!.column;
+    this.#problems.addUnlisted(unbrought.count - unbrought.firstRows.length, name, cellProblemCode(NOT_NULL));
   }
 
   #addMissing(target: number, row: number, more = ''): void {
-    if (!this.#problems.hasRoom) {
-      this.#problems.addUnlisted(1);
-      return;
-    }
     const { name, type } = this.#options.targets[target]!.column;
     const { code, detail } = describeCellProblem(NOT_NULL, type);
+    if (!this.#problems.wants(name, code)) {
+      this.#problems.addUnlisted(1, name, code);
+      return;
+    }
     const place = this.#options.locate(row, this.#sourceOf[target]!, name);
     this.#problems.add({
       ...place,
@@ -465,11 +467,12 @@ export class EncodingSink implements CellSink {
     kind: number = NULL,
   ): void {
     this.#isRefused = true;
-    if (!this.#problems.hasRoom) {
-      this.#problems.addUnlisted(1);
+    const { name, type, default: byDefault } = this.#options.targets[target]!.column;
+    const code = cellProblemCode(problem);
+    if (!this.#problems.wants(name, code)) {
+      this.#problems.addUnlisted(1, name, code);
       return;
     }
-    const { name, type, default: byDefault } = this.#options.targets[target]!.column;
     let place = this.#locate(column, this.#names[column] ?? name);
     let value = end > start || kind === STRING ? shortenBytes(bytes, start, end) : undefined;
     if (bytes === this.#rewritten)
@@ -478,7 +481,7 @@ export class EncodingSink implements CellSink {
       if (place.pointer !== undefined) place = { ...place, pointer: place.pointer + faultyElementPath() };
       value = shortenElement(bytes, faultyElement.start, faultyElement.end);
     }
-    const { code, detail } = describeCellProblem(problem, type);
+    const { detail } = describeCellProblem(problem, type);
     const hasDefault = byDefault !== 'none';
     const isDispensable = start === end && (hasDefault || this.#isNullable[target]!);
     const hint =

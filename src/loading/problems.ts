@@ -1,7 +1,7 @@
 /**
  * The problems of one upload: all counted, the first hundred kept, so that memory stays bounded whatever their number.
  */
-import { AppError, type Problem } from '../errors.ts';
+import { AppError, type Problem, type ProblemGroup } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowSource } from '../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
@@ -11,18 +11,44 @@ export const maxListedProblems = 100;
 
 const maxValueCharacters = 100;
 
+/** Memory stays bounded: a table has up to 1,600 columns. */
+const maxGroups = 1000;
+
 export class Problems {
   count = 0;
   readonly #listed: Problem[] = [];
 
-  /** True while one more would be listed: callers need not make a `Problem` that nobody will see. */
-  get hasRoom(): boolean {
-    return this.#listed.length < maxListedProblems;
+  /** By column and then by code. */
+  readonly #groups = new Map<string, Map<string, ProblemGroup>>();
+  #groupCount = 0;
+
+  /**
+   * Whether an answer will show one more of these: as one of the list, or as the first of its group. If not, the caller need not make
+   * a `Problem` and counts it with `addUnlisted`.
+   *
+   * @param column empty: the problem has no column
+   */
+  wants(column: string, code: string): boolean {
+    if (this.#listed.length < maxListedProblems) return true;
+    return this.#groupCount < maxGroups && this.#groups.get(column)?.has(code) !== true;
   }
 
   add(problem: Problem): void {
     this.count += 1;
-    if (this.hasRoom) this.#listed.push(problem);
+    if (this.#listed.length < maxListedProblems) this.#listed.push(problem);
+    const { column = '', code } = problem;
+    const group = this.#groups.get(column)?.get(code);
+    if (group !== undefined) group.count += 1;
+    else if (this.#groupCount < maxGroups) this.#addGroup(column, problem);
+  }
+
+  #addGroup(column: string, { code, pointer, line, sheet, cell, row, value }: Problem): void {
+    const first = { pointer, line, sheet, cell, row, value };
+    const known = Object.entries(first).filter(([, part]) => part !== undefined);
+    const group = { ...(column !== '' && { column }), code, count: 1, first: Object.fromEntries(known) };
+    this.#groupCount += 1;
+    if (!this.#groups.has(column)) this.#groups.set(column, new Map());
+    this.#groups.get(column)!.set(code, group);
   }
 
   /** Whether a repeated key of the row is listed: PostgreSQL's refusal of the row adds nothing to it. */
@@ -30,9 +56,22 @@ export class Problems {
     return row !== undefined && this.#listed.some((one) => one.row === row && one.code === 'not-unique');
   }
 
-  /** Counts problems found beyond those that `add` was told of. */
-  addUnlisted(count: number): void {
+  /**
+   * Counts problems beyond those that `add` was told of.
+   *
+   * @param column empty: the problems have no column
+   */
+  addUnlisted(count: number, column: string, code: string): void {
     this.count += count;
+    const group = this.#groups.get(column)?.get(code);
+    if (group !== undefined) group.count += count;
+  }
+
+  /** The largest groups first; undefined: no group has more than one problem, so that the list says it all. */
+  #sortedGroups(): ProblemGroup[] | undefined {
+    const groups = [...this.#groups.values()].flatMap((ofColumn) => [...ofColumn.values()]);
+    if (groups.every(({ count }) => count === 1)) return undefined;
+    return groups.sort((a, b) => b.count - a.count).slice(0, maxListedProblems);
   }
 
   /** @throws AppError `invalid-data` when there is any problem */
@@ -45,7 +84,11 @@ export class Problems {
         : `There are ${this.count} problems in the data${
             this.count > listed.length ? `, the first ${listed.length} of them listed` : ''
           }; nothing was changed.`;
-    throw new AppError('invalid-data', detail, { errors: listed, errorCount: this.count });
+    throw new AppError('invalid-data', detail, {
+      errors: listed,
+      errorCount: this.count,
+      errorGroups: this.#sortedGroups(),
+    });
   }
 }
 
@@ -68,12 +111,13 @@ export function addRowFault(
   start: number,
   end: number,
 ): void {
-  if (!problems.hasRoom) {
-    problems.addUnlisted(1);
+  const described = describeCellProblem(fault);
+  if (!problems.wants('', described.code)) {
+    problems.addUnlisted(1, '', described.code);
     return;
   }
   const value = shortenBytes(bytes, start, end);
-  problems.add({ ...locate(row, -1, ''), row, value, ...describeCellProblem(fault) });
+  problems.add({ ...locate(row, -1, ''), row, value, ...described });
 }
 
 /** A cell's value as problems show it: at most 100 characters of it. */

@@ -1,7 +1,9 @@
 /**
  * Finds every row that breaks a rule of the table, with one query for each rule. PostgreSQL itself stops at the first.
  */
+
 import type { ClientBase, QueryResult } from 'pg';
+import type { Problem } from '../../errors.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import { maxListedProblems, type Problems } from '../problems.ts';
 import { columnsRead, type RowRule } from './row-rules.ts';
@@ -46,14 +48,18 @@ export async function findViolations(
     if (typeof found === 'string') continue;
     if (found.length === 0 && sent.shapesWithout?.(columnsRead(rule)).length) unjudged.push(rule.name);
     let real = 0;
+    let last: Problem | undefined;
     for (const one of found) {
       const violation = inOrder(one, sent.numbering);
       if (isReal && !(await isReal(rule, violation))) continue;
-      problems.add(violationProblem(rule, violation, places, areRowsMissing));
+      last = violationProblem(rule, violation, places, areRowsMissing);
+      problems.add(last);
       real += 1;
     }
     // If PostgreSQL takes some of the listed rows, nobody knows whether it refuses those that are not listed.
-    if (found[0] && real === found.length) problems.addUnlisted(found[0].total - found.length);
+    if (found[0] && last && real === found.length) {
+      problems.addUnlisted(found[0].total - found.length, last.column ?? '', last.code);
+    }
   }
   return unjudged;
 }
