@@ -83,17 +83,6 @@ test('a sender that is slow keeps no reader of the table waiting that it empties
   assert.deepEqual(await service.rows('SELECT a FROM slow ORDER BY a'), [{ a: 1 }, { a: 2 }]);
 });
 
-test('blanks before the rows are bounded like a definition', async () => {
-  const body = Buffer.concat([
-    Buffer.from('{'),
-    Buffer.alloc(6_000_000, ' '),
-    Buffer.from('"data":[{"a":1}]}'),
-  ]);
-  const headers = { 'content-type': 'application/json' };
-  const answer = await service.request('POST', '/table/blank/upload/json', { headers, body });
-  assert.equal(answer.status, 413, JSON.stringify(answer.body));
-});
-
 test('a role claim of none, an empty scope', async () => {
   const none = await service.get('/table/secrets', { token: await service.token({ role: 'none' }) });
   assert.equal(none.status, 401);
