@@ -41,7 +41,7 @@ const attacks: Attack[] = [
   ...[true, false].map((hasDefinition) => ({
     name: `a JSON row of 30 values of 15 MB, ${hasDefinition ? 'with' : 'without'} a definition`,
     send: () => sendStream('/wide_row/upload/json', jsonRow(30, 15, hasDefinition)),
-    detail: /^Row 1 is too long: the limit for one row is 64 MiB \(MAX_ROW_BYTES\)\.$/,
+    detail: /^Row 1 is too long: the limit is 64 MiB \(MAX_ROW_BYTES\)\.$/,
   })),
   {
     name: 'a CSV record of 8 fields of 15 MB',
@@ -49,7 +49,7 @@ const attacks: Attack[] = [
       const contentType = 'multipart/form-data; boundary=XB';
       return sendStream('/wide_record/upload/excel', csvRecord(8, 15), contentType);
     },
-    detail: /^Record 2 is too long: the limit for one row is 64 MiB \(MAX_ROW_BYTES\)\.$/,
+    detail: /^Record 2 is too long: the limit is 64 MiB \(MAX_ROW_BYTES\)\.$/,
   },
   {
     name: 'an .ods whose row with a cell of 1 MB is repeated 5,000 times',
@@ -64,7 +64,7 @@ const attacks: Attack[] = [
   {
     name: 'an .ods whose cell of 1 MB is repeated over 1,000 columns',
     send: () => sendOds(textCell(mib, 'table:number-columns-repeated="1000"')),
-    detail: /^Row 2 is too long: the limit for one row is 64 MiB \(MAX_ROW_BYTES\)\.$/,
+    detail: /^Row 2 is too long: the limit is 64 MiB \(MAX_ROW_BYTES\)\.$/,
   },
 ];
 

@@ -236,7 +236,7 @@ suite('a bomb', () => {
     const answer = await send(`/table/${nextTable()}/upload/json?rows_at=/y`, packed, 'gzip');
     assert.equal(
       assertProblem(answer, 413, 'limit-exceeded').detail,
-      `The unpacked body is over the limit of ${64 * MIB} bytes (MAX_BODY_BYTES).`,
+      'The unpacked body is too long: the limit is 64 MiB (MAX_BODY_BYTES).',
     );
   });
 

@@ -17,7 +17,8 @@ const layersBelow: Record<string, string[]> = {
   loading: ['tables', 'sources'],
   tables: ['postgres'],
   sources: ['postgres'],
-  postgres: ['errors', 'config'],
+  postgres: ['limit-exceeded'],
+  'limit-exceeded': ['errors', 'config'],
   errors: [],
   config: [],
 };
@@ -122,6 +123,11 @@ test('SQLSTATEs are written in one file', () => {
 test('fields of errors that depend on the source code of PostgreSQL are read in one file', () => {
   assert.deepEqual(placesOf(internalsIn, internalsFile), []);
   assert.notDeepEqual(internalsIn(codeOf(read(internalsFile))), []);
+});
+
+test('errors of limits are made in one file', () => {
+  const made = (code: string) => code.match(/AppError\(\s*'limit-exceeded'/g) ?? [];
+  assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
 });
 
 test('the guard itself sees SQLSTATEs and fields of errors in code, and not in comments', () => {

@@ -225,8 +225,8 @@ suite('bodies', () => {
 
   test('over the limit, stated: 413 before they are read', async () => {
     for (const [path, size, setting] of [
-      ['/table/a', 5001, /5000 bytes \(MAX_DEFINITION_BYTES\)/],
-      ['/table/a/upload/json', 200_001, /200000 bytes \(MAX_BODY_BYTES\)/],
+      ['/table/a', 5001, /5,000 bytes \(MAX_DEFINITION_BYTES\)/],
+      ['/table/a/upload/json', 200_001, /200,000 bytes \(MAX_BODY_BYTES\)/],
     ] as const) {
       const answer = await service.request('POST', path, { headers: json, body: ' '.repeat(size) });
       assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, setting);
@@ -240,10 +240,10 @@ suite('bodies', () => {
         JSON.stringify({ table }).replace(/}$/, ',"data":['),
         '{"a":"x"},'.repeat(1000),
       );
-      assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /200000 bytes \(MAX_BODY_BYTES\)/);
+      assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /200,000 bytes \(MAX_BODY_BYTES\)/);
     }
     const answer = await sendUntilAnswered('/table/a', ' ', ' '.repeat(1000));
-    assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /5000 bytes \(MAX_DEFINITION_BYTES\)/);
+    assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /5,000 bytes \(MAX_DEFINITION_BYTES\)/);
   });
 
   test('over the limit, of unstated size: the answer comes before the rest of the body', async () => {

@@ -949,7 +949,10 @@ suite('keys of the data that cannot name a column', () => {
     const answer = await service.post('/table/t/upload/json', {
       data: [{ ok: 1 }, { [long.repeat(17)]: 1 }],
     });
-    assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /^Row 2: The key is over the limit/);
+    assert.match(
+      assertProblem(answer, 413, 'limit-exceeded').detail,
+      /^Row 2: The key is too long: the limit is 1 KiB\./,
+    );
   });
 });
 

@@ -10,6 +10,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { limitInWords } from '../limit-exceeded.ts';
 
 /** What is open beside connections and uploads: modules, logs, the event loop, and a reserve. */
 const otherFiles = 64;
@@ -65,7 +66,7 @@ export function limitConnections(app: FastifyInstance, maxConnections: number): 
     if (url === '/healthz' || url === '/readyz') return;
     throw new AppError(
       'service-busy',
-      `As many connections as the limit of ${maxConnections} (MAX_CONNECTIONS) are open; try again later.`,
+      `Too many connections are open: the limit is ${limitInWords(maxConnections, { setting: 'MAX_CONNECTIONS' })}. Try again later.`,
       { headers: { 'retry-after': '5' } },
     );
   });

@@ -12,7 +12,9 @@ import {
   type ZlibOptions,
   type ZstdOptions,
 } from 'node:zlib';
+import type { SettingName } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { limitExceeded } from '../limit-exceeded.ts';
 
 type Unpacker = ReturnType<
   typeof createGunzip | typeof createInflate | typeof createBrotliDecompress | typeof createZstdDecompress
@@ -56,7 +58,7 @@ export interface UnpackLimits {
   maxBodyBytes: number;
   maxUnpackRatio: number;
   /** The name of the setting that bounds the bytes. */
-  setting: string;
+  setting: SettingName;
 }
 
 /**
@@ -128,16 +130,11 @@ async function* bound(
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBodyBytes) {
-      throw new AppError(
-        'limit-exceeded',
-        `The unpacked body is over the limit of ${maxBodyBytes} bytes (${setting}).`,
-      );
+      throw limitExceeded('The unpacked body is too long', maxBodyBytes, { setting });
     }
     if (bytes > ratioFreeBytes && bytes > receivedBytes() * maxUnpackRatio) {
-      throw new AppError(
-        'limit-exceeded',
-        `The body unpacks to too many times its size: over the limit of ${maxUnpackRatio} to 1 (MAX_UNPACK_RATIO).`,
-      );
+      const what = 'The body unpacks to too many times its size';
+      throw limitExceeded(what, maxUnpackRatio, { setting: 'MAX_UNPACK_RATIO' });
     }
     yield chunk;
   }
@@ -244,7 +241,7 @@ function broken(name: string, what: string, cause?: unknown): AppError {
 }
 
 function tooManyFrames(name: string): AppError {
-  return new AppError('limit-exceeded', `The body has more than ${maxFrames} frames of ${name} data.`);
+  return limitExceeded(`The body has too many parts of ${name} data`, maxFrames, 'frames');
 }
 
 /** RFC 1950. Some clients send deflate without this header (RFC 9110 section 8.4.1.2). */

@@ -2,8 +2,10 @@
  * The lines of the service: uploads, creates and describes each have places of their own. So none of them can take all
  * connections to PostgreSQL from the others, whatever it waits for there.
  */
-import type { Config } from '../config.ts';
+
+import type { Config, LimitsConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { limitInWords } from '../limit-exceeded.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 export interface Lines {
@@ -48,7 +50,7 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
       placesPerKey: limits.maxUploadsPerSubject,
       maxWaiting: limits.maxWaitingUploads,
       waitMs: limits.uploadWaitMs,
-      refusal: (hasPlaces) => tooManyUploads(limits, hasPlaces),
+      refusal: (reason) => tooManyUploads(limits, reason),
     }),
     creates: shortLine(Math.floor(left / 2) - 1),
     largeCreates: shortLine(1, largeWaitMs),
@@ -61,10 +63,17 @@ export function tableKey({ schema, name }: { schema: string; name: string }): st
   return `${schema}\0${name}`;
 }
 
-function tooManyUploads(limits: Config['limits'], hasPlaces: boolean): AppError {
-  const detail = hasPlaces
-    ? `As many uploads of the access token's subject as the limit of ${limits.maxUploadsPerSubject} (MAX_UPLOADS_PER_SUBJECT) are under way; try again later.`
-    : `As many uploads as the limit of ${limits.maxUploads} (MAX_UPLOADS) are under way; try again later.`;
+function tooManyUploads(
+  limits: LimitsConfig,
+  { hasPlaces, isLineFull }: { hasPlaces: boolean; isLineFull: boolean },
+): AppError {
+  const places = hasPlaces
+    ? `Too many uploads of the access token's subject are under way: the limit is ${limitInWords(limits.maxUploadsPerSubject, { setting: 'MAX_UPLOADS_PER_SUBJECT' })}.`
+    : `Too many uploads are under way: the limit is ${limitInWords(limits.maxUploads, { setting: 'MAX_UPLOADS' })}.`;
+  const line = isLineFull
+    ? `${limitInWords(limits.maxWaitingUploads, { setting: 'MAX_WAITING_UPLOADS' })} wait already.`
+    : `No place became free within ${limitInWords(limits.uploadWaitMs, { setting: 'UPLOAD_WAIT_MS' })}.`;
+  const detail = `${places} ${line} Try again later.`;
   return new AppError('too-many-uploads', detail, {
     headers: { ...headers, ...rateLimit(limits, hasPlaces ? 'uploads-per-subject' : 'uploads') },
   });
@@ -72,7 +81,7 @@ function tooManyUploads(limits: Config['limits'], hasPlaces: boolean): AppError 
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers: the two quotas, and the one that is used up. */
 function rateLimit(
-  { maxUploads, maxUploadsPerSubject }: Config['limits'],
+  { maxUploads, maxUploadsPerSubject }: LimitsConfig,
   usedUp: 'uploads' | 'uploads-per-subject',
 ): Record<string, string> {
   const quota = (name: string, uploads: number) => `"${name}";q=${uploads};qu="concurrent-requests"`;

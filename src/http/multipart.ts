@@ -1,11 +1,13 @@
 /**
  * The multipart/form-data body of a spreadsheet upload (RFC 7578): part `file`, spooled, and part `body`, JSON.
  */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busboy';
 import { AppError, wrongParameter } from '../errors.ts';
+import { limitExceeded } from '../limit-exceeded.ts';
 import type { Spool } from '../sources/spool.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;
@@ -134,8 +136,5 @@ function partFault(name: string, code: string, detail: string): AppError {
 }
 
 function bodyPartTooLarge(maxBytes: number): AppError {
-  return new AppError(
-    'limit-exceeded',
-    `The part body is over the limit of ${maxBytes} bytes (MAX_DEFINITION_BYTES).`,
-  );
+  return limitExceeded('The part body is too long', maxBytes, { setting: 'MAX_DEFINITION_BYTES' });
 }

@@ -5,9 +5,9 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { bytesInWords } from '../bytes-in-words.ts';
 import { type LimitsConfig, limitSettings } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
+import { amountInWords } from '../limit-exceeded.ts';
 import { acceptedEncodings } from './content-encoding.ts';
 import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
@@ -87,14 +87,6 @@ function limitsInWords(limits: LimitsConfig): string {
     return `- \`${name}\`: ${amountInWords(limits[key as keyof LimitsConfig], unit)}`;
   });
   return `**Limits of this service.** A request over a limit is refused, and the answer names the limit.\n\n${lines.join('\n')}`;
-}
-
-/** The value of a limit with its unit, such as `10 GiB`, `30 s` or `1,600 columns`. */
-export function amountInWords(value: number, unit: string): string {
-  if (unit === 'bytes per second') return value === 0 ? 'none' : `${bytesInWords(value)} per second`;
-  if (unit === 'bytes') return bytesInWords(value);
-  if (unit === 'ms') return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
-  return `${value.toLocaleString('en-US')} ${unit}`;
 }
 
 interface DocumentedOperation {

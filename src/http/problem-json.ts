@@ -81,20 +81,13 @@ export function asAppError(thrown: unknown): AppError {
 /** The errors that Fastify, Node's HTTP parser and the operating system raise by themselves, by their codes. */
 const knownErrors: Record<string, (error: Error) => AppError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => malformedMediaType(),
-  FST_ERR_CTP_EMPTY_TYPE: () => malformedMediaType(),
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => malformedMediaType(),
   FST_ERR_MAX_PARAM_LENGTH: () =>
     new AppError(
       'invalid-parameter',
       'A part of the path is longer than any name: names have at most 63 bytes.',
     ),
-  FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new AppError('limit-exceeded', 'The body is larger than this path accepts.'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new AppError('invalid-request', 'The body does not have the length that Content-Length states.'),
   FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL holds a malformed percent-encoding.'),
-  FST_ERR_CTP_EMPTY_JSON_BODY: () =>
-    new AppError('invalid-json', 'The body is empty; a JSON object is expected.'),
   // A path below /docs/static that leads elsewhere, or that no file can have.
   FST_STATIC_FORBIDDEN_PATH: () =>
     new AppError('path-not-found', 'There is nothing at this path. The API reference is at /docs.'),

@@ -1,9 +1,11 @@
 /**
  * A request's body as chunks: unpacked, bounded in size, and in the time it may stand still.
  */
+
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { limitExceeded, limitInWords } from '../limit-exceeded.ts';
 import { factsOf } from './access-log.ts';
 import { refusalOf } from './chunked-body.ts';
 import { parseContentEncoding, type UnpackLimits, unpackBody } from './content-encoding.ts';
@@ -142,10 +144,8 @@ class Arrivals {
   };
 
   readonly #onTimeout = (): void => {
-    const seconds = this.#idleTimeoutMs / 1000;
-    this.#waiting?.reject(
-      new AppError('request-timeout', `No byte of the body arrived for ${seconds} seconds.`),
-    );
+    const limit = limitInWords(this.#idleTimeoutMs, { setting: 'BODY_IDLE_TIMEOUT_MS' });
+    this.#waiting?.reject(new AppError('request-timeout', `No byte of the body arrived for ${limit}.`));
     this.#waiting = undefined;
   };
 }
@@ -182,7 +182,7 @@ export class ClientGone extends Error {
 function tooSlow({ minBodyBytesPerSecond }: BodyLimits): AppError {
   return new AppError(
     'request-timeout',
-    `The body arrives at less than ${minBodyBytesPerSecond} bytes per second (MIN_BODY_BYTES_PER_SECOND).`,
+    `The body arrives too slowly: the limit is ${limitInWords(minBodyBytesPerSecond, { setting: 'MIN_BODY_BYTES_PER_SECOND' })}.`,
   );
 }
 
@@ -193,10 +193,10 @@ function isTooSlowForOthers(limits: BodyLimits, received: number, waitedMs: numb
 function tooSlowForOthers({ minBusyBodyBytesPerSecond }: BodyLimits): AppError {
   return new AppError(
     'request-timeout',
-    `Other uploads wait, and this body arrives at less than ${minBusyBodyBytesPerSecond} bytes per second (MIN_BUSY_BODY_BYTES_PER_SECOND). Send it again later.`,
+    `Other uploads wait, and this body arrives too slowly: the limit is ${limitInWords(minBusyBodyBytesPerSecond, { setting: 'MIN_BUSY_BODY_BYTES_PER_SECOND' })}. Send it again later.`,
   );
 }
 
 function tooLarge({ maxBodyBytes, setting }: BodyLimits): AppError {
-  return new AppError('limit-exceeded', `The body is over the limit of ${maxBodyBytes} bytes (${setting}).`);
+  return limitExceeded('The body is too long', maxBodyBytes, { setting });
 }

@@ -12,7 +12,7 @@ export interface LineOptions {
   maxWaiting: number;
   waitMs: number;
   /** The error of a request that is refused: the line is full, or the time is over. */
-  refusal: (hasPlaces: boolean) => Error;
+  refusal: (reason: { hasPlaces: boolean; isLineFull: boolean }) => Error;
 }
 
 interface Waiting {
@@ -63,8 +63,9 @@ export class WaitingLine {
 
   #wait(key: string, signal: AbortSignal): Promise<void> {
     const { places, maxWaiting, waitMs, refusal } = this.#options;
-    const refused = () => refusal(this.#taken < places);
-    if (this.#waiting.size >= maxWaiting || waitMs === 0) return Promise.reject(refused());
+    const isLineFull = this.#waiting.size >= maxWaiting;
+    const refused = () => refusal({ hasPlaces: this.#taken < places, isLineFull });
+    if (isLineFull || waitMs === 0) return Promise.reject(refused());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
       this.#waiting.delete(waiting);

@@ -1,6 +1,6 @@
 /** All rows of an input → the encoders → COPY into one relation. */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
+import { limitExceeded } from '../limit-exceeded.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { ColumnMatcher } from './column-matching.ts';
@@ -72,7 +72,7 @@ export async function copyRows(
     typesAreInferred: options.typesAreInferred,
     mayUpdate: options.mayUpdate,
     onTooManyRows: () => {
-      throw new AppError('limit-exceeded', `The upload has more than ${maxRows} rows (MAX_ROWS).`);
+      throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
     },
   });
   try {

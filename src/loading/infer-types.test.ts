@@ -453,9 +453,9 @@ describe('the columns of an inference', () => {
     inference.column(1, 'b');
     const isLimit = (limit: RegExp) => (error: unknown) =>
       error instanceof AppError && error.code === 'limit-exceeded' && limit.test(error.detail);
-    assert.throws(() => inference.column(2, 'c'), isLimit(/more columns than the limit of 2/));
+    assert.throws(() => inference.column(2, 'c'), isLimit(/too many columns: the limit is 2 columns/));
     inference.endRow();
-    assert.throws(() => inference.beginRow(2), isLimit(/more rows than the limit of 1/));
+    assert.throws(() => inference.beginRow(2), isLimit(/too many rows: the limit is 1 row \(MAX_ROWS\)/));
   });
 
   it('hands faults on and counts the cell as missing', () => {

@@ -5,7 +5,8 @@
  * kept by value with every digit: `1.0` and `1e3` are `numeric` (`1.0`, `1000`), a `-0` is the number zero. A
  * date-time with an offset keeps its instant, not its offset. Where nothing but the text keeps a value, it is `text`.
  */
-import { AppError } from '../errors.ts';
+
+import { limitExceeded } from '../limit-exceeded.ts';
 import {
   ARRAY,
   DATE,
@@ -144,10 +145,9 @@ export class TypeInference implements CellSink {
   /** @throws AppError `limit-exceeded` */
   column(column: number, name: string, place = column): void {
     if (column >= this.#limits.maxColumns) {
-      throw new AppError(
-        'limit-exceeded',
-        `The data has more columns than the limit of ${this.#limits.maxColumns} (MAX_COLUMNS).`,
-      );
+      throw limitExceeded('The data has too many columns', this.#limits.maxColumns, {
+        setting: 'MAX_COLUMNS',
+      });
     }
     if (column >= this.#seen.length) this.#growTo(column + 1);
     this.#names[column] = name;
@@ -158,10 +158,7 @@ export class TypeInference implements CellSink {
   /** @throws AppError `limit-exceeded` */
   beginRow(row: number): void {
     if (this.#rowCount >= this.#limits.maxRows) {
-      throw new AppError(
-        'limit-exceeded',
-        `The data has more rows than the limit of ${this.#limits.maxRows} (MAX_ROWS).`,
-      );
+      throw limitExceeded('The data has too many rows', this.#limits.maxRows, { setting: 'MAX_ROWS' });
     }
     this.#rowCount++;
     this.#row = row;

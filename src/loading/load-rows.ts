@@ -7,7 +7,7 @@
  * at fault can be found.
  */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
+import { limitExceeded } from '../limit-exceeded.ts';
 import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { ColumnMatcher } from './column-matching.ts';
@@ -177,8 +177,6 @@ async function undoRows(client: ClientBase): Promise<void> {
 
 function refuseTooManyColumns(count: number): void {
   if (count <= maxStagedColumns) return;
-  throw new AppError(
-    'limit-exceeded',
-    `A table of ${count} columns takes neither on_conflict nor types that are staged as text; the limit is ${maxStagedColumns}.`,
-  );
+  const what = `The table has ${count} columns, too many for on_conflict and for types that PostgreSQL reads from text`;
+  throw limitExceeded(what, maxStagedColumns, 'columns');
 }

@@ -165,6 +165,12 @@ test('a database that is not there', async () => {
   assert.equal(codeOf(new AggregateError([error])), 'database-unavailable');
 });
 
+test('a pool without a free connection names the setting of its size', () => {
+  const { code, detail } = toAppError(new Error('timeout exceeded when trying to connect')) as AppError;
+  assert.equal(code, 'database-busy');
+  assert.match(detail, /\(DATABASE_POOL_SIZE\)/);
+});
+
 test('what is not PostgreSQL’s passes', () => {
   // A caller who hangs up: the same code as a lost connection to the database, but no system call of ours.
   const hangUp = Object.assign(new Error('aborted'), { code: 'ECONNRESET' });

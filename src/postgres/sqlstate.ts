@@ -81,11 +81,12 @@ export const sqlstateRules: Record<string, Rule> = {
 
   '55P03': {
     code: 'database-busy',
-    detail: 'Another transaction held the table for too long; try again later.',
+    detail: 'Another transaction held the table for too long (LOCK_TIMEOUT_MS); try again later.',
   },
   '57014': {
     code: 'database-busy',
-    detail: 'A statement took longer than the service allows, or an administrator cancelled it.',
+    detail:
+      'A statement took longer than the service allows (STATEMENT_TIMEOUT_MS), or an administrator cancelled it.',
   },
   '40': {
     code: 'write-conflict',
@@ -249,7 +250,11 @@ export function toAppError(error: unknown): unknown {
     return rule === undefined ? error : appErrorOf(rule, error);
   }
   if (error.message === poolExhausted) {
-    return appError('database-busy', 'All connections to the database are in use; try again later.', error);
+    return appError(
+      'database-busy',
+      'All connections to the database are in use (DATABASE_POOL_SIZE); try again later.',
+      error,
+    );
   }
   if (isConnectionError(error)) return appErrorOf(unreachable, error as DatabaseError);
   return error;

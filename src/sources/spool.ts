@@ -9,6 +9,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../errors.ts';
+import { limitExceeded } from '../limit-exceeded.ts';
 
 export interface SpoolOptions {
   /** Most bytes the spool takes. */
@@ -55,10 +56,7 @@ export class Spool {
     this.#refuseClosed();
     if (this.#writing !== undefined) throw new Error('The write before is still under way');
     if (this.size + chunk.length > this.#maxBytes) {
-      throw new AppError(
-        'limit-exceeded',
-        `The upload is over the limit of ${this.#maxBytes} bytes (MAX_BODY_BYTES).`,
-      );
+      throw limitExceeded('The upload is too long', this.#maxBytes, { setting: 'MAX_BODY_BYTES' });
     }
     if (this.#tailBytes + chunk.length <= this.#memoryBytes) {
       this.#append(chunk);

@@ -291,7 +291,7 @@ class LockTries {
     const { lockTimeoutMs } = this.options;
     const elapsedMs = performance.now() - this.startedAt;
     if (lockTimeoutMs > 0 && elapsedMs > lockTimeoutMs) {
-      const detail = 'The table to replace is in use and stayed locked. Try again later.';
+      const detail = 'The table to replace is in use and stayed locked (LOCK_TIMEOUT_MS). Try again later.';
       throw new AppError('database-busy', detail, { headers: { 'retry-after': '10' }, cause: error });
     }
     if (this.hasInsisted || elapsedMs < patienceMs) return lockTryMs;

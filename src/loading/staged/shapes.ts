@@ -2,7 +2,7 @@
  * The different sets of columns that the rows of an upload bring, numbered. The rows of one set have the same *shape*: they
  * travel in one COPY and are moved by one statement.
  */
-import { AppError } from '../../errors.ts';
+import { limitExceeded } from '../../limit-exceeded.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 
 export class Shapes {
@@ -21,9 +21,11 @@ export class Shapes {
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     if (this.all.length === this.#max) {
-      throw new AppError(
-        'limit-exceeded',
-        `The rows have more than ${this.#max} different sets of keys. Give every row the same keys, with null where there is no value.`,
+      throw limitExceeded(
+        'The rows have too many different sets of keys',
+        this.#max,
+        'sets',
+        'Give every row the same keys, with null where there is no value.',
       );
     }
     this.#numbers.set(key, this.all.length);

@@ -10,7 +10,7 @@ import type { CellSink } from '../cell-sink.ts';
 import { rowTooLong } from '../row-limit.ts';
 import { explainAlmostJson } from './almost-json.ts';
 import { type DocumentPlan, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
-import { byteLimit, JsonFault, LimitFault, RowTooLong, showByte } from './json-fault.ts';
+import { byteLimit, JsonFault, type Limit, LimitFault, RowTooLong, showByte } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { JsonRowScanner, KEY_LIMIT } from './json-row-scanner.ts';
 import { JsonValueScanner } from './json-value-scanner.ts';
@@ -77,8 +77,8 @@ export class JsonDocumentScanner {
   constructor(limits: JsonLimits, words: DocumentWords, plan: DocumentPlan | undefined) {
     this.#plan = plan;
     this.#words = words;
-    const keepLimit = { setting: 'MAX_DEFINITION_BYTES', value: limits.maxTableBytes, unit: 'bytes' };
-    this.#keepLimit = byteLimit('The definition', keepLimit);
+    const keepLimit: Limit = { setting: 'MAX_DEFINITION_BYTES', value: limits.maxTableBytes, unit: 'bytes' };
+    this.#keepLimit = byteLimit('The definition is too long', keepLimit);
     this.#lines = new LineCounter(plan === undefined);
     this.#rows = new JsonRowScanner(limits, this.#lines);
     this.#value = new JsonValueScanner(limits.maxDepth, this.#lines);

@@ -1,5 +1,7 @@
 /** How the parts of the JSON scanner fail: in terms of the chunk. The scanner of the body adds the place in the document. */
 
+import type { SettingName } from '../../config.ts';
+import { limitDetail } from '../../limit-exceeded.ts';
 import type { ByteLimit } from '../bytes/growable-bytes.ts';
 
 /** The byte at `position` of the chunk (negative: in a chunk before) is not what the grammar of RFC 8259 allows. */
@@ -18,20 +20,21 @@ export class JsonFault extends Error {
 /** A limit with what it counts: `{ setting: 'MAX_CELL_BYTES', value: 1048576, unit: 'bytes' }`. */
 export interface Limit {
   /** undefined: it cannot be set. */
-  setting?: string;
+  setting?: SettingName;
   value: number;
   unit: string;
 }
 
 export class LimitFault extends Error {
-  constructor(subject: string, { setting, value, unit }: Limit) {
-    super(`${subject} is over the limit of ${value} ${unit}${setting === undefined ? '' : ` (${setting})`}.`);
+  /** @param what what is over the limit, such as "The value is too long" */
+  constructor(what: string, { setting, value, unit }: Limit) {
+    super(limitDetail(what, value, setting === undefined ? unit : { setting }));
   }
 }
 
-/** The limit for bytes that are gathered: what they are, and how many there may be. */
-export function byteLimit(subject: string, limit: Limit): ByteLimit {
-  return { maxBytes: limit.value, exceeded: () => new LimitFault(subject, limit) };
+/** The limit for bytes that are gathered: what is said if there are too many, and how many there may be. */
+export function byteLimit(tooLong: string, limit: Limit): ByteLimit {
+  return { maxBytes: limit.value, exceeded: () => new LimitFault(tooLong, limit) };
 }
 
 /** The row that the scanner is in is over its limit. */

@@ -457,7 +457,7 @@ test('deep nesting ends at the limit, however deep', () => {
         () => scanInChunks(body, cutsEvery(4096, body.length)),
         (error) =>
           error instanceof AppError &&
-          error.detail === 'Row 1: The nesting is over the limit of 64 levels (MAX_JSON_DEPTH).',
+          error.detail === 'Row 1: The value is nested too deeply: the limit is 64 levels (MAX_JSON_DEPTH).',
       );
     }
   }

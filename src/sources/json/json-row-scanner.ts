@@ -28,7 +28,7 @@ import type { LineCounter } from './line-counter.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
 /** A name PostgreSQL takes has 63 bytes at most; a longer key need only be told, not held without a bound. */
-export const KEY_LIMIT = byteLimit('The key', { value: 1024, unit: 'bytes' });
+export const KEY_LIMIT = byteLimit('The key is too long', { value: 1024, unit: 'bytes' });
 
 /** What the scanner is about to see. */
 const KEY = 0;
@@ -84,8 +84,8 @@ export class JsonRowScanner {
     this.#lines = lines;
     this.#state = lines.endsRows ? LINE : FIRST_ROW;
     this.#columnLimit = { setting: 'MAX_COLUMNS', value: maxColumns, unit: 'columns' };
-    const cellLimit = { setting: 'MAX_CELL_BYTES', value: maxCellBytes, unit: 'bytes' };
-    this.#cellLimit = byteLimit('The value', cellLimit);
+    const cellLimit: Limit = { setting: 'MAX_CELL_BYTES', value: maxCellBytes, unit: 'bytes' };
+    this.#cellLimit = byteLimit('The value is too long', cellLimit);
     this.#maxRowBytes = maxRowBytes;
     this.#value = new JsonValueScanner(maxDepth, lines);
   }
@@ -321,7 +321,7 @@ export class JsonRowScanner {
 
   #nextRow(): number {
     const { endsRows, line } = this.#lines;
-    if (endsRows && line > LINE_LIMIT.value) throw new LimitFault('The body', LINE_LIMIT);
+    if (endsRows && line > LINE_LIMIT.value) throw new LimitFault('The body has too many lines', LINE_LIMIT);
     this.row = endsRows ? line : this.row + 1;
     return this.row;
   }
@@ -400,7 +400,7 @@ export class JsonRowScanner {
     let column = names.find(bytes, start, end);
     if (column < 0) {
       if (names.count === this.#columnLimit.value)
-        throw new LimitFault('The number of keys', this.#columnLimit);
+        throw new LimitFault('The rows have too many different keys', this.#columnLimit);
       column = names.add(bytes, start, end);
       sink.column(column, bytes.toString('utf8', start, end));
     }

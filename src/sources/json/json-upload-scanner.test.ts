@@ -266,7 +266,7 @@ test('members that are null are absent', () => {
 
 test('limits are exact, whether a value is taken whole or gathered', () => {
   const limits = { maxDepth: 3, maxTableBytes: 10, maxColumns: 2, maxCellBytes: 8, maxRowBytes: 1_000_000 };
-  const cell = 'Row 2: The value is over the limit of 8 bytes (MAX_CELL_BYTES).';
+  const cell = 'Row 2: The value is too long: the limit is 8 bytes (MAX_CELL_BYTES).';
   const cases: [string, string, string][] = [
     ['{"data":[{},{"a":"12345678"}]}', '{"data":[{},{"a":"123456789"}]}', cell],
     ['{"data":[{},{"a":"1234567\\n"}]}', '{"data":[{},{"a":"12345678\\n"}]}', cell],
@@ -277,22 +277,22 @@ test('limits are exact, whether a value is taken whole or gathered', () => {
     [
       '{"data":[{"a":1},{"b":2}]}',
       '{"data":[{"a":1},{"b":1,"c":2}]}',
-      'Row 2: The number of keys is over the limit of 2 columns (MAX_COLUMNS).',
+      'Row 2: The rows have too many different keys: the limit is 2 columns (MAX_COLUMNS).',
     ],
     [
       '{"data":[{"a":[[[]]]}]}',
       '{"data":[{"a":[[[[]]]]}]}',
-      'Row 1: The nesting is over the limit of 3 levels (MAX_JSON_DEPTH).',
+      'Row 1: The value is nested too deeply: the limit is 3 levels (MAX_JSON_DEPTH).',
     ],
     [
       '{"table":{"a":1234}}',
       '{"table":{"a":12345}}',
-      'The definition is over the limit of 10 bytes (MAX_DEFINITION_BYTES).',
+      'The definition is too long: the limit is 10 bytes (MAX_DEFINITION_BYTES).',
     ],
     [
       `{"data":[{"${'k'.repeat(1024)}":1}]}`,
       `{"data":[{"${'k'.repeat(1025)}":1}]}`,
-      'Row 1: The key is over the limit of 1024 bytes.',
+      'Row 1: The key is too long: the limit is 1 KiB.',
     ],
   ];
   for (const [within, over, detail] of cases) {

@@ -155,7 +155,8 @@ export class JsonValueScanner {
                 isKey = false;
                 state = IN_STRING;
               } else if (byte === 0x7b || byte === 0x5b) {
-                if (depth === this.#limit.value) throw new LimitFault('The nesting', this.#limit);
+                if (depth === this.#limit.value)
+                  throw new LimitFault('The value is nested too deeply', this.#limit);
                 containers[depth++] = byte === 0x7b ? IN_OBJECT : IN_ARRAY;
                 state = byte === 0x7b ? FIRST_KEY : FIRST_ELEMENT;
               } else if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) {

@@ -1,7 +1,7 @@
 /** What the names of sheets may be. */
 
 import { AppError } from '../../errors.ts';
-import { limitExceeded } from './spreadsheet-limits.ts';
+import { limitExceeded } from '../../limit-exceeded.ts';
 
 /** LibreOffice ends here; the workbooks of people have far fewer. */
 export const maxSheets = 10_000;

@@ -4,6 +4,7 @@
  */
 
 import { AppError, wrongParameter } from '../../errors.ts';
+import { limitExceeded } from '../../limit-exceeded.ts';
 import {
   ERROR_CELL,
   FALSE,
@@ -34,7 +35,7 @@ import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
 import { SeenRows } from './seen-rows.ts';
-import { limitExceeded, type SpreadsheetLimits } from './spreadsheet-limits.ts';
+import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 import { TitleWatch } from './title-row.ts';
 
@@ -484,7 +485,9 @@ export class SheetRows {
     this.#isRowBegun = true;
     this.#rowCount++;
     if (this.#rowCount > this.#options.limits.maxRows) {
-      throw limitExceeded('The sheet has too many rows', this.#options.limits.maxRows, 'rows (MAX_ROWS)');
+      throw limitExceeded('The sheet has too many rows', this.#options.limits.maxRows, {
+        setting: 'MAX_ROWS',
+      });
     }
     this.#lastDataRow = this.#row;
     this.#sink.beginRow(this.#row - this.headerRow);
@@ -547,7 +550,7 @@ export class SheetRows {
   #tooManyColumns(): AppError {
     const { maxColumns } = this.#options.limits;
     const remedy = 'Load a part of it with `range`, as in range=A:Z.';
-    return limitExceeded('The sheet has too many columns', maxColumns, 'columns (MAX_COLUMNS)', remedy);
+    return limitExceeded('The sheet has too many columns', maxColumns, { setting: 'MAX_COLUMNS' }, remedy);
   }
 }
 

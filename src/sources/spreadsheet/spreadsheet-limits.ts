@@ -1,4 +1,3 @@
-import { AppError } from '../../errors.ts';
 import type { ReaderSlots } from './reader-slots.ts';
 
 /** What one spreadsheet may cost; each bound is a setting of the service. */
@@ -20,14 +19,4 @@ export interface SpreadsheetLimits {
   maxLegacyFileBytes: number;
   /** The processes that read .xls files, shared by all uploads; undefined: any number. */
   readerSlots?: ReaderSlots;
-}
-
-/**
- * The one wording of a limit passed: what, the limit's value, and what to do where there is something to do.
- *
- * @param unit with the setting, where the limit is one: `rows (MAX_ROWS)`
- */
-export function limitExceeded(what: string, limit: number, unit: string, remedy = ''): AppError {
-  const detail = `${what}: the limit is ${limit.toLocaleString('en-US')} ${unit}.`;
-  return new AppError('limit-exceeded', remedy === '' ? detail : `${detail} ${remedy}`);
 }

@@ -11,11 +11,11 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { CR, LF, SPACE, TAB } from '../../bytes/ascii.ts';
 import { GrowableBytes } from '../../bytes/growable-bytes.ts';
 import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 
 /** What takes the cells: `SheetRows`. Columns count from 0, records from 1. */
 export interface RecordSink {
@@ -352,7 +352,7 @@ export class CsvScanner {
     return limitExceeded(
       `The field in ${place} is too long${isQuoted ? ' (is its quote ever closed?)' : ''}`,
       this.#maxCellBytes,
-      'bytes (MAX_CELL_BYTES)',
+      { setting: 'MAX_CELL_BYTES' },
     );
   }
 }

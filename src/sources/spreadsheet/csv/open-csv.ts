@@ -1,6 +1,7 @@
 /** A text file of delimited fields (.csv, .tsv). */
 
 import { AppError, wrongParameter } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { COMMA, CR, CTRL_Z, LF, SEMICOLON, SPACE, TAB } from '../../bytes/ascii.ts';
 import {
   findNonUtf8,
@@ -15,7 +16,6 @@ import { maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import type { OpenFormat } from '../sheet-format.ts';
 import type { SheetRows, SheetRowsOptions } from '../sheet-rows.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import type { TextDialect } from '../spreadsheet-options.ts';
 import { CsvScanner, type OddRecords } from './csv-scanner.ts';
 import { type DialectFound, findDialect } from './delimiter.ts';
@@ -96,11 +96,9 @@ async function scan(
     scanner.push(text.subarray(skip));
     // The names are held all at once, and each of them may be as long as a cell.
     if (hasHeader && rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
-      throw limitExceeded(
-        'The record with the column names is too long',
-        maxCellBytes,
-        'bytes (MAX_CELL_BYTES)',
-      );
+      throw limitExceeded('The record with the column names is too long', maxCellBytes, {
+        setting: 'MAX_CELL_BYTES',
+      });
     }
     if (scanner.recordBytes > maxRowBytes) throw rowTooLong(`Record ${scanner.records}`, maxRowBytes);
     const wait = rows.pause();

@@ -7,11 +7,11 @@
 
 import { createDecipheriv, hash } from 'node:crypto';
 import { SaxesParser } from 'saxes';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { pauseForOthers } from '../../share-turns.ts';
 import { attributeOf } from '../package/small-part.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { encrypted } from '../refused-files.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { defaultPassword } from './default-password.ts';
 

@@ -1,6 +1,7 @@
 /** An .xls workbook: read by a library in a process of its own, and from there on by the same rules as .xlsx. */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import * as kinds from '../../cell-kind.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { chooseSheet } from '../choose-sheet.ts';
@@ -8,7 +9,7 @@ import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import type { OpenedFile, OpenFormat, ScanSheet } from '../sheet-format.ts';
 import { refuseControlCharacters } from '../sheet-names.ts';
 import type { SheetRows } from '../sheet-rows.ts';
-import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts';
 import { CellValues } from '../values/cell-values.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
@@ -49,7 +50,7 @@ function checkSize(file: RandomAccessFile, limits: SpreadsheetLimits): void {
   throw limitExceeded(
     'An .xls workbook of this size is not read. Save it as .xlsx, which is read as a stream',
     limits.maxLegacyFileBytes,
-    'bytes (MAX_LEGACY_FILE_BYTES)',
+    { setting: 'MAX_LEGACY_FILE_BYTES' },
   );
 }
 
@@ -248,7 +249,9 @@ class BlockCells implements blocks.BlockTarget {
     switch (kind) {
       case blocks.STRING_CELL:
         if (end - start > this.#maxCellBytes) {
-          throw limitExceeded('The text of a cell is too long', this.#maxCellBytes, 'bytes (MAX_CELL_BYTES)');
+          throw limitExceeded('The text of a cell is too long', this.#maxCellBytes, {
+            setting: 'MAX_CELL_BYTES',
+          });
         }
         this.#rows.cell(column, kinds.STRING, bytes, start, end);
         break;

@@ -12,8 +12,8 @@ import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { encrypted, notAWorkbook } from '../refused-files.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import { FAILED, frameHeadBytes, maxCells, type ReaderFault } from './cell-blocks.ts';
 
 /** A file as the process takes it: once, from its start. */

@@ -7,13 +7,14 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { HASH, UPPER_E } from '../../bytes/ascii.ts';
 import * as kinds from '../../cell-kind.ts';
 import { rowTooLong } from '../../row-limit.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { TextCollector } from '../package/text-collector.ts';
 import { CLOSE, equals, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
-import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { parseIsoMoment } from '../values/iso-moment.ts';
 import { SharedStrings } from '../values/shared-strings.ts';

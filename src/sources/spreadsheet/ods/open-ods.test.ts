@@ -670,7 +670,10 @@ test('limits and signals', async () => {
     pass(await open(bytes, {}, { maxCellBytes: 100 })),
     fails('limit-exceeded', /100 bytes/),
   );
-  await assert.rejects(pass(await open(bytes, {}, { maxRows: 1 })), fails('limit-exceeded', /1 rows/));
+  await assert.rejects(
+    pass(await open(bytes, {}, { maxRows: 1 })),
+    fails('limit-exceeded', /1 row \(MAX_ROWS\)/),
+  );
   await assert.rejects(open(bytes, { range: 'nonsense' }), fails('invalid-parameter', /range/));
   const gone = AbortSignal.abort(new Error('gone'));
   await assert.rejects((await open(bytes)).read(recordRows(), gone), /gone/);

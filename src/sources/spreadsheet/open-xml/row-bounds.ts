@@ -3,8 +3,8 @@
  * strings any number of times.
  */
 
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { rowTooLong } from '../../row-limit.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import type { CellValues } from '../values/cell-values.ts';
 
 /** After so much text of shared strings the target may be waited for. */

@@ -1,10 +1,10 @@
 /** The workbook itself: its sheets, its date system and where its other parts are. */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { notAWorkbook } from '../refused-files.ts';
 import { checkSheetName, maxSheets } from '../sheet-names.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import { type Styles, withoutStyles } from '../values/styles.ts';
 import { type Relationship, readRelationships } from './relationships.ts';
 

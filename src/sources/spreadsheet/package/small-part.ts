@@ -7,8 +7,8 @@
 
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { pauseForOthers } from '../../share-turns.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 

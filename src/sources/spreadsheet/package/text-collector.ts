@@ -1,6 +1,6 @@
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { isWhiteSpace } from '../../bytes/ascii.ts';
 import { GrowableBytes } from '../../bytes/growable-bytes.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import { decodeEscapes } from './xml-text.ts';
 
 /** Joins the pieces of one text: runs, and what comments or CDATA sections have torn apart. */
@@ -8,7 +8,8 @@ export class TextCollector extends GrowableBytes {
   constructor(maxBytes: number) {
     super({
       maxBytes,
-      exceeded: () => limitExceeded('The text of a cell is too long', maxBytes, 'bytes (MAX_CELL_BYTES)'),
+      exceeded: () =>
+        limitExceeded('The text of a cell is too long', maxBytes, { setting: 'MAX_CELL_BYTES' }),
     });
   }
 

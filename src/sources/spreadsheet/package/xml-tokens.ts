@@ -7,6 +7,7 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import {
   AMPERSAND,
   APOSTROPHE,
@@ -23,7 +24,6 @@ import {
   SLASH,
   SPACE,
 } from '../../bytes/ascii.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import { decodeLineEnds, decodeReferences, maxReferenceBytes } from './xml-text.ts';
 
 /** What `next` found. */

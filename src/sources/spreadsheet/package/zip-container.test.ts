@@ -147,7 +147,10 @@ test('encrypted parts and unusual methods are named', async () => {
 
 test('bombs end at the limits', async () => {
   const bomb = buildZip([{ name: 'a', data: Buffer.alloc(20_000_000) }]);
-  await assert.rejects(readAll(bomb, 'a'), fails('limit-exceeded', /50 to 1/));
+  await assert.rejects(
+    readAll(bomb, 'a'),
+    fails('limit-exceeded', /the limit is 50 unpacked bytes per packed byte/),
+  );
   const honest = buildZip([{ name: 'a', data: '', stated: { size: 60_000_000 } }]);
   await assert.rejects(readAll(honest, 'a'), fails('limit-exceeded', /50,000,000 bytes/));
   const parts = Array.from({ length: 8 }, (_, i) => ({ name: `p${i}`, data: Buffer.alloc(7_000_000) }));

@@ -10,9 +10,10 @@ import { crc32, createGunzip, inflateRawSync } from 'node:zlib';
 import type { Entry, LocalFileHeader, ZipFile } from 'yauzl';
 import yauzl from 'yauzl';
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { encrypted } from '../refused-files.ts';
-import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
 /** Real workbooks have tens of parts, with pictures some thousands; each one costs two reads to list. */
 const maxParts = 20_000;
@@ -143,7 +144,7 @@ export class ZipContainer {
       throw limitExceeded(
         `Part ${part.name} unpacks to too many times its packed size`,
         this.#limits.maxRatio,
-        'to 1 (MAX_UNPACK_RATIO)',
+        { setting: 'MAX_UNPACK_RATIO' },
       );
     }
   }
@@ -152,7 +153,7 @@ export class ZipContainer {
     throw limitExceeded(
       `The workbook is too large when unpacked (part ${name})`,
       this.#limits.maxUnpackedBytes,
-      'bytes (MAX_UNPACKED_BYTES)',
+      { setting: 'MAX_UNPACKED_BYTES' },
     );
   }
 }

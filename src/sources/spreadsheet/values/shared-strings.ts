@@ -3,7 +3,7 @@
  * JavaScript string each. The counts that the part states are not read at all.
  */
 
-import { limitExceeded } from '../spreadsheet-limits.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 
 const firstSlabBytes = 16 * 1024;
 const maxSlabBytes = 4 * 1024 * 1024;
@@ -46,11 +46,9 @@ export class SharedStrings {
     const length = end - start;
     this.#totalBytes += length + entryBytes;
     if (this.#totalBytes > this.#maxBytes) {
-      throw limitExceeded(
-        'The shared strings of the workbook are too large',
-        this.#maxBytes,
-        'bytes (MAX_SHARED_STRING_BYTES)',
-      );
+      throw limitExceeded('The shared strings of the workbook are too large', this.#maxBytes, {
+        setting: 'MAX_SHARED_STRING_BYTES',
+      });
     }
     if (this.#used + length > this.#slab.length) this.#addSlab(length);
     const page = this.#lastPage();

@@ -6,8 +6,9 @@
  */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { codePointOfPair, writeCodePoint } from '../../bytes/utf8.ts';
-import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
 /** `next` has no whole record: `feed` it. No record has this type. */
 export const NEED_MORE = -1;
@@ -185,7 +186,7 @@ export class BinaryRecords {
   }
 
   #tooLong(): AppError {
-    return limitExceeded('The text of a cell is too long', this.#maxCellBytes, 'bytes (MAX_CELL_BYTES)');
+    return limitExceeded('The text of a cell is too long', this.#maxCellBytes, { setting: 'MAX_CELL_BYTES' });
   }
 }
 

@@ -1,6 +1,7 @@
 /** The binary parts of an .xlsb workbook (MS-XLSB): the same package as .xlsx, with records in place of XML. */
 
 import { AppError } from '../../../errors.ts';
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { pauseForOthers } from '../../share-turns.ts';
 import { MergedAreas } from '../merged-areas.ts';
 import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
@@ -11,7 +12,7 @@ import { maxSmallPartBytes } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { notAWorkbook } from '../refused-files.ts';
 import type { OpenFormat } from '../sheet-format.ts';
-import { limitExceeded, type SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { maxStyles, type Styles, toStyles } from '../values/styles.ts';

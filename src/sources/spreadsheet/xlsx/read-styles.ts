@@ -1,8 +1,8 @@
 /** The styles part of an .xlsx workbook, as far as it says what numbers mean. */
 
+import { limitExceeded } from '../../../limit-exceeded.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
-import { limitExceeded } from '../spreadsheet-limits.ts';
 import { type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import { maxStyles, type Styles, toStyles } from '../values/styles.ts';
 
