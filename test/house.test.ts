@@ -125,8 +125,8 @@ test('fields of errors that depend on the source code of PostgreSQL are read in 
   assert.notDeepEqual(internalsIn(codeOf(read(internalsFile))), []);
 });
 
-test('errors of limits are made in one file', () => {
-  const made = (code: string) => code.match(/AppError\(\s*'limit-exceeded'/g) ?? [];
+test('messages of limits are written in one file', () => {
+  const made = (code: string) => code.match(/AppError\(\s*'limit-exceeded',\s*['`]/g) ?? [];
   assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
 });
 
