@@ -114,6 +114,12 @@ const provocations: Record<string, Provocation> = {
   MAX_ROWS: { settings: { MAX_ROWS: '1' }, send: rowsOf('{"data":[{"a":1},{"a":2}]}') },
   MAX_COLUMNS: { settings: { MAX_COLUMNS: '1' }, send: rowsOf('{"data":[{"a":1,"b":2}]}') },
   MAX_CELL_BYTES: { settings: { MAX_CELL_BYTES: '1024' }, send: rowsOf(`{"data":[{"a":"${longText}"}]}`) },
+  MAX_ROW_BYTES: {
+    settings: { MAX_CELL_BYTES: '1024', MAX_ROW_BYTES: '2048' },
+    send: rowsOf(
+      `{"data":[${JSON.stringify({ a: 'x'.repeat(1000), b: 'x'.repeat(1000), c: 'x'.repeat(1000) })}]}`,
+    ),
+  },
   MAX_JSON_DEPTH: { settings: { MAX_JSON_DEPTH: '2' }, send: rowsOf('{"data":[{"a":[[[1]]]}]}') },
   BODY_IDLE_TIMEOUT_MS: {
     settings: { BODY_IDLE_TIMEOUT_MS: '1000' },
