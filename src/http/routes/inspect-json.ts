@@ -122,7 +122,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
         const spool = new Spool({ maxBytes: limits.maxBodyBytes });
         const bounds = {
           ...limits,
-          setting: 'MAX_BODY_BYTES',
+          setting: 'MAX_BODY_BYTES' as const,
           othersWait: () => context.lines.uploads.isFull,
         };
         try {
