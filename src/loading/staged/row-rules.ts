@@ -46,9 +46,10 @@ export interface CheckRule {
   kind: 'check';
   name: string;
   columns: string[];
-  /** As PostgreSQL writes it where it searches `pg_catalog` alone; a domain's speaks of `VALUE`. */
+  /** As PostgreSQL writes it where it searches `pg_catalog` alone. The check of a domain reads `VALUE`. */
   expression: string;
-  isDomain: boolean;
+  /** The check of a domain: `VALUE` is the value of the column, or each element of its array. undefined: of the table. */
+  domainOf?: 'column' | 'elements';
 }
 
 /** The values of a column that is staged as text must be valid input of its type. */
@@ -103,13 +104,16 @@ const baseOfDomain = (type: string) =>
 // An index over an expression is left to PostgreSQL's own message.
 const rowRules = `
 WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
-domains AS (
-  SELECT a.attname AS column_name, a.atttypid AS oid
-  FROM pg_attribute a JOIN target ON a.attrelid = target.oid JOIN pg_type t ON t.oid = a.atttypid
-  WHERE a.attnum > 0 AND NOT a.attisdropped AND t.typtype = 'd'
+-- Every type that a column leads to, over domains and the elements of an array.
+types AS (
+  SELECT a.attname AS column_name, a.atttypid AS oid, 'column' AS domain_of
+  FROM pg_attribute a JOIN target ON a.attrelid = target.oid
+  WHERE a.attnum > 0 AND NOT a.attisdropped
   UNION ALL
-  SELECT d.column_name, t.typbasetype FROM domains d JOIN pg_type t ON t.oid = d.oid
-  JOIN pg_type base ON base.oid = t.typbasetype WHERE base.typtype = 'd'
+  SELECT d.column_name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.typelem END,
+    CASE WHEN t.typtype = 'd' THEN d.domain_of ELSE 'elements' END
+  FROM types d JOIN pg_type t ON t.oid = d.oid
+  WHERE t.typtype = 'd' OR d.domain_of = 'column' AND t.typcategory = 'A' AND t.typelem <> 0
 )
 SELECT pg_catalog.jsonb_build_object(
     'kind', 'unique', 'name', c.relname,
@@ -157,14 +161,14 @@ JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnames
 WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((pg_catalog.to_jsonb(f)->>'conperiod')::boolean, false)
 UNION ALL
 SELECT pg_catalog.jsonb_build_object(
-    'kind', 'check', 'name', k.conname, 'isDomain', false,
+    'kind', 'check', 'name', k.conname,
     'columns', coalesce((SELECT pg_catalog.jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
                 WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
     'expression', pg_catalog.pg_get_expr(k.conbin, k.conrelid)), k.oid
 FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')}
 UNION ALL
 SELECT pg_catalog.jsonb_build_object(
-    'kind', 'check', 'name', k.conname, 'isDomain', true,
+    'kind', 'check', 'name', k.conname, 'domainOf', d.domain_of,
     'columns', pg_catalog.jsonb_build_array(d.column_name), 'expression', pg_catalog.pg_get_expr(k.conbin, 0)), k.oid
-FROM domains d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c'
+FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c'
 ORDER BY place`;

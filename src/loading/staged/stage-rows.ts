@@ -5,14 +5,17 @@ import type { LoadColumn } from '../../tables/load-column.ts';
 import { type CopiedRows, type CopyOptions, copyRows } from '../copy-rows.ts';
 import type { LoadInput } from '../load-input.ts';
 import type { Problems } from '../problems.ts';
-import { type ConflictOption, conflictRule } from './conflict-rule.ts';
+import { type ConflictKey, type ConflictOption, conflictRule } from './conflict-rule.ts';
 import { createProgress } from './merge-statements.ts';
 import { Shapes } from './shapes.ts';
+import { stagedColumns } from './staged-columns.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
 
 /** The table that the rows are for. */
-export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules'>;
+export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules'> & {
+  keys: ConflictKey[];
+};
 
 export interface StageOptions
   extends Omit<CopyOptions, 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'> {
@@ -32,7 +35,8 @@ export async function stageRows(
   { conflict, maxShapes, ...options }: StageOptions,
   problems: Problems,
 ): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
-  const { relation, columns, isBare, changesRows, hasRules } = target;
+  const { relation, isBare, changesRows, hasRules } = target;
+  const columns = stagedColumns(target.columns, target.keys);
   await queryInCallersPath(client, `${createStagingTable(columns).text}; ${createProgress.text}`);
   const shapes = new Shapes(maxShapes);
   const copied = await copyRows(

@@ -7,6 +7,7 @@ import type { Shapes } from './shapes.ts';
 export interface StagedLoad {
   /** Quoted; the table that the rows are moved into. */
   relation: string;
+  /** See `stagedColumns`. */
   columns: LoadColumn[];
   /** The table is empty, and its keys come after the rows. */
   isBare: boolean;

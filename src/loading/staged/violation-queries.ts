@@ -255,16 +255,23 @@ WHERE ${isMissing} > 0 AND ${isMissing} < ${rule.columns.length}${isNotSkipped('
 }
 
 function failedChecks(sent: SentRows, rule: CheckRule, limit: number): Statement {
-  // A domain's check reads VALUE where a column would be, so the column is given that name.
-  const source = rule.isDomain
-    ? `(SELECT ${number}, ${quoteIdentifier(rule.columns[0]!)} AS value FROM ${numbered(sent, rule.columns)} s) s`
-    : `${numbered(sent, rule.columns)} s`;
-  const shown = rule.isDomain ? ['value'] : rule.columns;
+  const { domainOf, columns, expression } = rule;
+  const shown = domainOf === undefined ? columns : ['value'];
   const value = shown.length === 0 ? 'NULL' : shownValue('s', shown);
+  const source = domainOf === undefined ? numbered(sent, columns) : checkedValues(sent, rule);
   return {
-    text: `SELECT ${answer('s', 'NULL::int', value)} FROM ${source}
-WHERE NOT (${rule.expression}) ORDER BY 1 LIMIT ${limit}`,
+    text: `SELECT ${answer('s', 'NULL::int', value)} FROM ${source} s
+WHERE NOT (${expression}) ORDER BY 1 LIMIT ${limit}`,
   };
+}
+
+/** The values that the check of a domain reads as VALUE: the column has that name. Of an array, the first that fails. */
+function checkedValues(sent: SentRows, { domainOf, columns, expression }: CheckRule): string {
+  const rows = numbered(sent, columns);
+  const column = `s.${quoteIdentifier(columns[0]!)}`;
+  if (domainOf === 'column') return `(SELECT ${number}, ${column} AS value FROM ${rows} s)`;
+  return `(SELECT ${number}, failing.value FROM ${rows} s CROSS JOIN LATERAL (
+SELECT value FROM unnest(${column}) AS elements(value) WHERE NOT (${expression}) LIMIT 1) failing)`;
 }
 
 function invalidInputs(sent: SentRows, rule: InputRule, limit: number): Statement {
