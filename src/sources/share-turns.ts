@@ -9,7 +9,7 @@ const TURN_MS = 5;
 /** Whether a next turn is asked for already. */
 let isSharing = false;
 let turnEndsAt = 0;
-/** Those that wait for a turn of their own, the longest first. */
+/** The sources that wait for a turn, in the order in which they began to wait. */
 const waiting: (() => void)[] = [];
 
 /** Asked between slices of rows: a promise when the source must wait, for the sink or for a turn. */

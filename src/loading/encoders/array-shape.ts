@@ -27,7 +27,7 @@ const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
 /** Size of each dimension, -1 while none of its arrays has ended. */
 const sizes = new Int32Array(MOST_DIMENSIONS);
 
-/** Of each dimension; all 1 but in a text with bounds. */
+/** The bounds of each dimension; the lower ones are 1 unless the text says otherwise. */
 export const lowerBounds: Int32Array = new Int32Array(MOST_DIMENSIONS).fill(1);
 export const upperBounds: Int32Array = new Int32Array(MOST_DIMENSIONS);
 

@@ -18,11 +18,11 @@ export interface ColumnEncoder {
   readonly precision: number;
   /** numeric: digits after the point; may be negative or above the precision (PostgreSQL 15). */
   readonly scale: number;
-  /** A domain with NOT NULL; asked for array elements only, a column's NULL is the loader's to judge. */
+  /** The type is a domain with NOT NULL. Only array elements are checked here; the loader checks the NULLs of a column. */
   readonly notNull: boolean;
   readonly element: ColumnEncoder | undefined;
   readonly labels: EnumLabels | undefined;
-  /** json and jsonb: a string that is a JSON object or array is taken for that: a cell of a sheet holds one in no other way. */
+  /** json and jsonb: a string that is the text of a JSON object or array is read as one, because a cell of a sheet cannot hold one otherwise. */
   readonly readsText: boolean;
   /** The byte between the elements of an array of the type, in its text form. */
   readonly delimiter: number;

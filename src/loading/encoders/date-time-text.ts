@@ -34,7 +34,7 @@ export const found = {
   infinity: 0,
   /** Since 2000-01-01 (PostgreSQL's epoch), of the proleptic Gregorian calendar. */
   days: 0,
-  /** Of the day; up to 86,400,000,000 included. The fraction keeps the engine from changing the field's form. */
+  /** Microseconds of the day, up to 86,400,000,000 included. The fraction keeps the engine from changing the field's form. */
   microseconds: 0.5,
   /** East of Greenwich. */
   zoneSeconds: 0,
@@ -57,7 +57,7 @@ const NOT_PLAIN = -1;
 /** MAX_TZDISP_HOUR of datetime.h. */
 const MOST_ZONE_HOURS = 15;
 
-/** Where the scan stands; behind the last byte a check is made before every look. */
+/** The position of the scan, and the end of the text. Every read compares the two first. */
 let at = 0;
 let stop = 0;
 

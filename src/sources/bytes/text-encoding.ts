@@ -45,7 +45,7 @@ export type TextEncoding = NamedEncoding;
 export interface TextStart {
   /** undefined: UTF-8 or Windows-1252; only all of the bytes can tell. */
   encoding: TextEncoding | undefined;
-  /** Of the byte order mark. */
+  /** The length of the byte order mark. */
   markBytes: number;
 }
 
@@ -82,7 +82,7 @@ function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
 }
 
 export interface Utf8Fault {
-  /** Of the first byte that is not UTF-8 (RFC 3629), or of the end of a text that ends too soon. */
+  /** Where the first byte is that is not UTF-8 (RFC 3629), or the end of a text that ends within a character. */
   position: number;
   /** Whether characters of several bytes stand before it: what is written in another encoding has its first fault at its first letter that is not ASCII. */
   followsUtf8: boolean;
@@ -134,7 +134,7 @@ export function textDecoder(encoding: TextEncoding, position: number): ChunkDeco
 class RuntimeDecoder implements ChunkDecoder {
   readonly #encoding: string;
   readonly #decoder: InstanceType<typeof TextDecoder>;
-  /** Of the next chunk. */
+  /** The position of the next chunk. */
   #position: number;
 
   constructor(encoding: string, position: number) {
@@ -221,7 +221,7 @@ function writeMapped(out: Buffer, from: number, block: Buffer): number {
 class Utf16Decoder implements ChunkDecoder {
   readonly #isLittleEndian: boolean;
   #out = Buffer.alloc(0);
-  /** Of the next chunk. */
+  /** The position of the next chunk. */
   #position: number;
   /** The first byte of a unit that the end of a chunk cut; -1: none. */
   #cutByte = -1;

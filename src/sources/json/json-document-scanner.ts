@@ -61,11 +61,11 @@ export class JsonDocumentScanner {
   readonly #held = new GrowableBytes(KEY_LIMIT);
 
   #state = DOCUMENT;
-  /** Of the containers that are walked, from the outermost: the number of the element at hand; -1: it is an object. */
+  /** One number for each open container that is walked, the outermost first: the index of its current element, or -1 for an object. */
   readonly #walked: number[] = [];
-  /** Of the document; 0: not seen yet. */
+  /** The first byte of the document; 0: not seen yet. */
   #documentByte = 0;
-  /** Of the value at hand, and what is done with it. */
+  /** The first byte of the current value, and what is done with the value. */
   #firstByte = 0;
   #action = SKIP;
   /** The offset in the document of the chunk's byte 0; below 0 where the caller began later in it. */

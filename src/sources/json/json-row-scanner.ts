@@ -70,10 +70,10 @@ export class JsonRowScanner {
   /** What is gathered of the token at hand, where it is not taken from the chunk. */
   readonly #held = new GrowableBytes(KEY_LIMIT);
   #state: number;
-  /** Of the row at hand, in the chunks after the one in which it begins. */
+  /** The bytes of the current row in the chunks after the one in which it begins. */
   #rowBytes = 0;
   #token = NO_TOKEN;
-  /** Of the value at hand. */
+  /** The first byte of the current value. */
   #firstByte = 0;
   /** The column of the last key in the row; -1 before the first. */
   #column = -1;

@@ -16,7 +16,7 @@ export class LineCounter {
   #origin = 0;
   /** The offset in the document at which the line begins. */
   #lineStart = 0;
-  /** Of the line that the end of the last chunk cut: its characters up to there, and the offset of that end. */
+  /** How many characters the line that the end of the last chunk cut has up to there, and the offset of that end. */
   #carried = 0;
   #carriedTo = 0;
 

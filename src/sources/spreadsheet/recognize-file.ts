@@ -96,7 +96,7 @@ function xmlFormat(start: string): FileKind {
   return isFlat ? 'flat-opendocument' : 'excel-xml';
 }
 
-/** Of SYLK: a cell, the bounds of the sheet, and any record that may come before these. */
+/** A cell or the bounds of the sheet in SYLK, and any record that may come before these. */
 const sylkCell = /^(C;(Y\d+;)?X\d+;|C;X\d+;Y\d+;|B;Y\d+;X\d+)/;
 const sylkRecord = /^(ID;P|[BCFOPUWE](;|$)|N[NEUL];)/;
 

@@ -2,7 +2,7 @@ import type { ReaderSlots } from './reader-slots.ts';
 
 /** What one spreadsheet may cost; each bound is a setting of the service. */
 export interface SpreadsheetLimits {
-  /** Of all parts of the workbook that are read, in all. */
+  /** Unpacked bytes of all parts of the workbook that are read. */
   maxUnpackedBytes: number;
   /** Unpacked bytes by packed bytes of a part; asked only of what is more than a few MiB. */
   maxRatio: number;
@@ -11,11 +11,11 @@ export interface SpreadsheetLimits {
   maxColumns: number;
   /** UTF-8 bytes of one cell's text. */
   maxCellBytes: number;
-  /** Of one row, as the file has it. */
+  /** Bytes of one row, as the file has it. */
   maxRowBytes: number;
   /** Memory that the shared strings of the workbook take. */
   maxSharedStringBytes: number;
-  /** Of an .xls file, the one format that is not read as a stream. */
+  /** Size of an .xls file, the one format that is not read as a stream. */
   maxLegacyFileBytes: number;
   /** The processes that read .xls files, shared by all uploads; undefined: any number. */
   readerSlots?: ReaderSlots;

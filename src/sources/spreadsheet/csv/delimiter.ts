@@ -5,7 +5,7 @@ import type { TextDialect } from '../spreadsheet-options.ts';
 import { type CsvDialect, CsvScanner } from './csv-scanner.ts';
 
 export interface DialectFound extends CsvDialect {
-  /** Of a first line `sep=;`, which is no record. */
+  /** The length of a first line `sep=;`, which is no record; 0: there is none. */
   lineBytes: number;
 }
 

@@ -73,7 +73,7 @@ function refuseNul(text: Buffer): void {
 
 interface DelimitedText {
   file: RandomAccessFile;
-  /** Of the byte order mark. */
+  /** The length of the byte order mark. */
   markBytes: number;
   encoding: TextEncoding;
   dialect: DialectFound;

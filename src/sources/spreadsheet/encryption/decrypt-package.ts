@@ -21,7 +21,7 @@ const maxSpinCount = 10_000_000;
 /** The description has one or two KiB. */
 const maxInfoBytes = 64 * 1024;
 
-/** Of the size of the package, before its bytes. */
+/** The size of the package takes so many bytes before the package itself. */
 const sizeBytes = 8;
 
 /** How bytes of the package are decrypted; they begin and end at multiples of `unit`, except at the end of the package. */

@@ -192,7 +192,7 @@ async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
 /** Takes the place of a cell that has a value beneath merged cells. */
 const coveredCell: CellObject = { t: 'z' };
 
-/** Of a merged area only the top-left cell has a value. */
+/** Only the top-left cell of a merged area has a value. */
 function markCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]): void {
   if (merges.length === 0) return;
   const areas = new MergedAreas();

@@ -23,9 +23,9 @@ export interface ReaderInput {
 }
 
 export interface ReaderBounds {
-  /** Of V8's old generation. */
+  /** Size of V8's old generation. */
   maxHeapMib: number;
-  /** Of all memory of the process. Watched, where the system tells, so it may be passed by a moment's growth. */
+  /** All memory of the process. It is measured from time to time, on systems that tell it, so the process may have more for a moment. */
   maxResidentMib: number;
   /** Spent waiting for the process: not the time that it waits for us. */
   maxWaitMs: number;

@@ -148,7 +148,7 @@ export class OdsScanner {
   #columnStyles = new Uint32Array(maxSheetColumn);
   #columns = 0;
 
-  /** Of the cell at hand: its column from 0. */
+  /** The current cell: its column, from 0. */
   #column = 0;
   #cellDepth = 0;
   #count = 1;

@@ -51,16 +51,16 @@ export class XmlTokens {
   position = 0;
   end = 0;
 
-  /** Of a `TEXT`, all of it or a piece: its range. References and line ends are resolved. */
+  /** The range of a `TEXT`, or of a piece of it. References and line ends are resolved. */
   textStart = 0;
   textEnd = 0;
 
-  /** Of an `OPEN` or `CLOSE`: the local name's range. */
+  /** The range of the local name of an `OPEN` or `CLOSE`. */
   nameStart = 0;
   nameEnd = 0;
   isSelfClosing = false;
 
-  /** Of an `OPEN`: local name start and end, value start and end, four of these per attribute. */
+  /** Four numbers for each attribute of an `OPEN`: where its local name and its value start and end. */
   readonly attributes = new Int32Array(4 * maxAttributes);
   attributeCount = 0;
 
@@ -212,7 +212,7 @@ export class XmlTokens {
       this.position = stop + closing.length;
       return true;
     }
-    // Of what is not at its end yet nothing is kept but what may be the beginning of its end.
+    // The end is not here yet: keep only the bytes that may be the beginning of it.
     const kept = end - (closing.length - 1);
     if (kept > from) {
       this.position = kept - opening.length;

@@ -78,7 +78,7 @@ export class ZipContainer {
     return this.#parts.get(partKey(name));
   }
 
-  /** Of the whole file. */
+  /** The size of the whole file. */
   get fileBytes(): number {
     return this.#file.size;
   }

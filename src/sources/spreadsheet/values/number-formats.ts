@@ -22,9 +22,9 @@ export const BY_VALUE = 7;
 
 export interface NumberFormat {
   meaning: number;
-  /** Of `ZERO_PADDED`: the format with what separates digits, each `0` a digit: `00000-0000`. */
+  /** If the meaning is `ZERO_PADDED`, the format with what separates its digits. Each `0` is a digit: `00000-0000`. */
   mask: string;
-  /** Of `BY_VALUE`: a number goes by the first whose condition it meets, and is `PLAIN` if it meets none. Else empty. */
+  /** If the meaning is `BY_VALUE`, the first section whose condition a number meets says what the number means. It is `PLAIN` if it meets none. Otherwise empty. */
   sections: FormatSection[];
 }
 
@@ -136,8 +136,9 @@ function conditionOf(sections: Section[], index: number): Condition {
 }
 
 /**
- * Of `[<=9999999]###-####;(000) 000-0000` no section pads: where small numbers have no leading zeros, large ones lose none.
- * Of `[>=0]0000;-00` both pad alike, for the second section only shows the sign.
+ * Answers the mask of a format whose sections pad with zeros in the same way. In `[<=9999999]###-####;(000) 000-0000` no section
+ * pads: if small numbers have no leading zeros, large ones lose none. In `[>=0]0000;-00` both sections pad in the same way,
+ * because the second one only shows the sign.
  */
 function paddedAlike(sections: Section[], formats: NumberFormat[]): NumberFormat[] {
   const small = formats[smallSection(sections)] ?? plain;
@@ -236,7 +237,7 @@ function readSections(code: string): [Section, ...Section[]] {
       section.hasWordBehind = false;
       section.mask += '0';
     } else if (separators.test(text)) {
-      // Of `#-00` the separator is shown without a digit before it.
+      // The format `#-00` shows the separator without a digit before it.
       if (section.hasOptionalDigits && !section.mask.includes('0')) section.canPad = false;
       section.mask += text;
     } else if (text === '#' && section.mask === '') {
@@ -252,8 +253,8 @@ function readSections(code: string): [Section, ...Section[]] {
 }
 
 /**
- * Of `"KD-"0000` the zeros: a word is only a look, and what stands between it and the digits belongs to it. A word behind
- * them alone is a unit, and the number one that is counted with.
+ * Answers the zeros of `"KD-"0000`. A word before the digits, with what is between them, is only shown and is no part of the
+ * value. If there is a word after the digits and none before them, the word is a unit: the number is a quantity and is not padded.
  */
 function maskOf({ mask, canPad, hasWordBefore, hasWordBehind }: Section): string {
   if (!canPad || (hasWordBehind && !hasWordBefore)) return '';

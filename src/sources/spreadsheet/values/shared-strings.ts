@@ -24,7 +24,7 @@ export class SharedStrings {
   slabs: Buffer[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
   count = 0;
 
-  /** Of the string that `find` found last. */
+  /** The string that `find` found last. */
   bytes: Buffer = this.slabs[0]!;
   start = 0;
   end = 0;

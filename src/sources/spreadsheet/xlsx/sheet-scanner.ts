@@ -123,7 +123,7 @@ export class SheetScanner {
   #isRowGuessed = false;
   #isRowBegun = false;
 
-  /** Of the cell at hand, on the general way. */
+  /** The current cell, on the general way. */
   #type = NUMBER;
   #style = 0;
   #hasValue = false;
@@ -641,7 +641,7 @@ function endsCell(bytes: Buffer, at: number): boolean {
   return bytes[at] === LT && bytes[at + 1] === SLASH && bytes[at + 2] === LOWER_C && bytes[at + 3] === GT;
 }
 
-/** Of names like `x14ac:dyDescent`. */
+/** Whether the byte may be part of a name like `x14ac:dyDescent`. */
 function isNameLetter(byte: number): boolean {
   return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x30 && byte <= COLON);
 }
