@@ -1,0 +1,118 @@
+/** What all formats share, through a format that is made up for it: it has two columns and one row in every sheet. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { recordRows } from '../../../test/support/recorded-cells.ts';
+import { memoryFile } from '../../../test/support/xlsx-builder.ts';
+import { STRING } from '../cell-kind.ts';
+import { ReadAgain, withSecondReading } from '../row-source.ts';
+import { MergedAreas } from './merged-areas.ts';
+import { contentOf } from './open-spreadsheet.ts';
+import type { OpenFormat, ScanSheet } from './sheet-format.ts';
+import type { SheetRows } from './sheet-rows.ts';
+import { openInFormat, type SheetSource } from './sheet-source.ts';
+import type { SheetSummary } from './spreadsheet-options.ts';
+
+const limits = {
+  maxUnpackedBytes: 1000,
+  maxRatio: 10,
+  maxRows: 10,
+  maxColumns: 10,
+  maxCellBytes: 100,
+  maxRowBytes: 1000,
+  maxSharedStringBytes: 100,
+  maxLegacyFileBytes: 100,
+};
+const never = new AbortController().signal;
+
+const visible = { visibility: 'visible', hasCells: true } as const;
+
+function pushRow(rows: SheetRows, row: number, ...texts: string[]): void {
+  rows.beginRow(row);
+  for (const [column, text] of texts.entries()) {
+    const bytes = Buffer.from(text);
+    rows.cell(column, STRING, bytes, 0, bytes.length);
+  }
+  rows.endRow();
+}
+
+const scanTwoRows: ScanSheet = async (rows) => {
+  pushRow(rows, 1, 'a', 'b');
+  pushRow(rows, 2, 'one', 'two');
+  return {};
+};
+
+async function open(format: OpenFormat): Promise<SheetSource> {
+  const content = await contentOf(memoryFile(Buffer.from('toy')), limits, never);
+  const options = { columnNames: 'exact', cellErrors: 'problem' } as const;
+  return (await openInFormat([async () => undefined, format], content, options, limits, never))!;
+}
+
+test('a chart is not among the other sheets with rows', async () => {
+  const sheets: SheetSummary[] = [
+    { name: 'First', ...visible, hasRows: true },
+    { name: 'Second', ...visible, hasRows: true },
+    { name: 'Empty', ...visible, hasRows: false },
+    { name: 'Hidden', visibility: 'hidden', hasCells: true, hasRows: true },
+    { name: 'Chart', visibility: 'visible', hasCells: false, hasRows: true },
+  ];
+  const source = await open(async () => ({ format: 'toy', sheets, scanOf: () => scanTwoRows }));
+  assert.deepEqual(await source.otherSheetsWithRows(never), ['Second']);
+});
+
+test('sheets whose rows are not known are probed, at most 50 of them', async () => {
+  const sheets = Array.from({ length: 60 }, (_, index) => ({ name: `S${index}`, ...visible }));
+  let probes = 0;
+  const source = await open(async () => ({
+    format: 'toy',
+    sheets,
+    scanOf: () => scanTwoRows,
+    async probe(sheet, rows) {
+      probes++;
+      if (sheet % 2 === 0) await scanTwoRows(rows, never);
+    },
+  }));
+  const names = await source.otherSheetsWithRows(never);
+  assert.equal(probes, 50);
+  assert.deepEqual(
+    names,
+    Array.from({ length: 25 }, (_, index) => `S${2 * index + 2}`),
+  );
+});
+
+test('a pass is repeated once if merged areas follow the cells', async () => {
+  const merged = new MergedAreas();
+  merged.add(2, 1, 2, 2);
+  const source = await open(async () => ({
+    format: 'toy',
+    sheets: [{ name: 'Sheet', ...visible }],
+    scanOf: () => async (rows, signal) => {
+      await scanTwoRows(rows, signal);
+      return rows.merged === undefined ? { merged } : {};
+    },
+  }));
+  await assert.rejects(source.read(recordRows(), never), ReadAgain);
+  assert.deepEqual(source.warnings, []);
+  let sink = recordRows();
+  await withSecondReading(async () => {
+    sink = recordRows();
+    await source.read(sink, never);
+  });
+  assert.deepEqual({ ...sink.rows[0]!.cells }, { a: 'string one' });
+  assert.deepEqual(
+    source.warnings.map(({ code }) => code),
+    ['merged-cells'],
+  );
+});
+
+test('cells of a file without sheets have no sheet in their place', async () => {
+  const source = await open(async () => ({
+    format: 'toy',
+    sheets: [{ name: '', ...visible }],
+    scanOf: () => scanTwoRows,
+  }));
+  await source.read(recordRows(), never);
+  assert.deepEqual(source.locate(1, 1, 'b'), { cell: 'B2' });
+  assert.deepEqual(source.locate(1, -1, ''), { cell: '2:2' });
+  assert.deepEqual(source.reading, { format: 'toy', headerRow: 1, range: 'A1:B2' });
+});
