@@ -13,29 +13,44 @@ interface Internals {
 }
 
 /**
- * Removes what is easily removed.
+ * A text with several statements that removes what is easily removed, for the end of a transaction. It is sent together with the
+ * COMMIT or the ROLLBACK, so that it takes no round trip of its own. Inside a failed transaction it does nothing and fails.
  *
- * @returns false: something else is left, or the connection is broken; it must not be used again
+ * @returns undefined: nothing can be done in this session
  */
-export async function tidySession(client: pg.PoolClient): Promise<boolean> {
-  if (ownSession(client) === undefined) return true;
-  const { parsedStatements } = (client as unknown as Internals).connection;
-  try {
-    const results = await client.query(tidyUp(Object.keys(parsedStatements).length));
-    // A text with several statements has a list of results.
-    return (results as unknown as pg.QueryResult<{ tidy: boolean }>[]).at(-1)!.rows[0]!.tidy;
-  } catch {
-    return false;
-  }
+export function tidyUp(client: pg.PoolClient): string | undefined {
+  return ownSession(client) === undefined ? undefined : tidyUpStatements;
 }
 
-/** @param prepared how many statements the service has prepared in the session; SQL cannot prepare one that is not `from_sql` */
-function tidyUp(prepared: number): string {
-  return `RESET ALL; SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *;
-SELECT (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) ${prepared} AND NOT coalesce(pg_catalog.bool_or(from_sql), false)
-    FROM pg_catalog.pg_prepared_statements)
+/**
+ * Tells whether the session may be used again.
+ *
+ * @param answer to `tidyUp`; undefined: it failed. Every statement that was sent before it has been answered
+ */
+export function isTidy(client: pg.PoolClient, answer: pg.QueryResult | undefined): boolean {
+  if (ownSession(client) === undefined) return true;
+  // A text with several statements has a list of results.
+  const found = (answer as unknown as pg.QueryResult<Tidiness>[] | undefined)?.at(-1)?.rows[0];
+  const { parsedStatements } = (client as unknown as Internals).connection;
+  return found?.isTidy === true && found.prepared === Object.keys(parsedStatements).length;
+}
+
+/** Tidies the session when its transaction has ended already. @returns whether it may be used again */
+export async function tidySession(client: pg.PoolClient): Promise<boolean> {
+  const statements = tidyUp(client);
+  return statements === undefined || isTidy(client, await client.query(statements).catch(() => undefined));
+}
+
+interface Tidiness {
+  isTidy: boolean;
+  /** The statements that are prepared in the session; SQL cannot prepare one that is not `from_sql`. */
+  prepared: number;
+}
+
+const tidyUpStatements = `RESET ALL; SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *;
+SELECT (SELECT pg_catalog.count(*)::pg_catalog.int4 FROM pg_catalog.pg_prepared_statements) AS prepared,
+  NOT EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE from_sql)
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend
     WHERE refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass::pg_catalog.oid
-      AND refobjid OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema()) AS tidy`;
-}
+      AND refobjid OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema()) AS "isTidy"`;

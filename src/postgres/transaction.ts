@@ -9,10 +9,10 @@ import { AppError } from '../errors.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { breakConnection } from './deadline-client.ts';
 import { noteSession, ownSession } from './own-session.ts';
-import { pipeline, type Query, setPipelining } from './pipeline.ts';
+import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
 import type { Statement } from './sql.ts';
 import { conditionOf, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
-import { tidySession } from './tidy-session.ts';
+import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
 import { beginStatements, type TransactionSettings } from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
@@ -67,18 +67,24 @@ export async function inTransaction<T>(
   let isClean = false;
   let isEnding = false;
   let hasEnded = false;
-  const endWith = async (statements: Query[]) => {
-    const results = await end(client, statements, options.rollback ? 'ROLLBACK' : 'COMMIT', () => {
+  // A read-only transaction of the service runs no code of others.
+  let isTidied = options.readOnly === true;
+  const ending: Ending = {
+    command: options.rollback ? 'ROLLBACK' : 'COMMIT',
+    tidies: !isTidied,
+    onEnding: () => {
       isEnding = true;
-    });
-    hasEnded = true;
-    return results;
+    },
+    onEnded: (sessionIsTidy) => {
+      hasEnded = true;
+      isTidied ||= sessionIsTidy;
+    },
   };
+  const endWith = (statements: Query[]) => end(client, statements, ending);
   const endAtOnce = async (statements: string[]) => {
     isEnding = true;
     try {
-      await endInOneMessage(client, statements, options.rollback ? 'ROLLBACK' : 'COMMIT');
-      hasEnded = true;
+      await endInOneMessage(client, statements, ending);
     } finally {
       isEnding = hasEnded;
     }
@@ -95,14 +101,24 @@ export async function inTransaction<T>(
     if (hasEnded) return running;
     throw signal?.aborted ? signal.reason : error;
   } finally {
-    await giveBack(client, isClean, options.readOnly === true);
+    // An end that left something in the session is not tried again.
+    await giveBack(client, isClean && (isTidied || (!hasEnded && (await tidySession(client)))));
   }
 }
 
-/** A read-only transaction of the service runs no code of others, so it needs no tidying, which takes a round trip. */
-async function giveBack(client: pg.PoolClient, isClean: boolean, isReadOnly: boolean): Promise<void> {
-  if (!isClean) setPipelining(client, false);
-  const isReusable = isClean && (isReadOnly || (await tidySession(client)));
+/** How a transaction ends. */
+interface Ending {
+  command: 'COMMIT' | 'ROLLBACK';
+  /** The session is tidied in the same round trip. */
+  tidies: boolean;
+  /** Called when nothing is left but the command. */
+  onEnding: () => void;
+  /** Called when the command has done what it says, with whether the session was tidied and nothing was left in it. */
+  onEnded: (sessionIsTidy: boolean) => void;
+}
+
+function giveBack(client: pg.PoolClient, isReusable: boolean): void {
+  if (!isReusable) setPipelining(client, false);
   client.release(!isReusable);
   if (isReusable) client.off('error', ignore);
 }
@@ -159,35 +175,41 @@ async function begin(
   }
 }
 
-async function end(
-  client: pg.PoolClient,
-  statements: Query[],
-  command: 'COMMIT' | 'ROLLBACK',
-  onEnding: () => void,
-): Promise<pg.QueryResult[]> {
-  const results = await pipeline(client, [...statements, command], onEnding).catch((error) => {
-    if (command === 'COMMIT' && !(error instanceof pg.DatabaseError)) throw unknownOutcome(error);
-    throw error;
-  });
+/** @throws the first error; the session has not been tidied then */
+async function end(client: pg.PoolClient, statements: Query[], ending: Ending): Promise<pg.QueryResult[]> {
+  const results = await sendEnd(client, [...statements, ending.command], ending);
+  return results.slice(0, -1);
+}
+
+async function endInOneMessage(client: pg.PoolClient, statements: string[], ending: Ending): Promise<void> {
+  await sendEnd(client, [[...statements, ending.command].join(';\n')], { ...ending, onEnding: ignore });
+}
+
+/** Sends queries whose last statement is the command, and behind them what tidies the session. @returns all results */
+async function sendEnd(client: pg.PoolClient, queries: Query[], ending: Ending): Promise<pg.QueryResult[]> {
+  const { command, tidies, onEnding, onEnded } = ending;
+  const tail = tidies ? tidyUp(client) : undefined;
+  const sent = await pipelineWithTail(client, queries, tail, onEnding);
+  const results = resultsOf(sent, command);
+  const last = results.at(-1);
+  // A text with several statements has a list of results.
+  const ended = Array.isArray(last) ? last.at(-1) : last;
   // PostgreSQL answers the COMMIT of a failed transaction with a rollback, not with an error.
-  if (results.pop()!.command !== command)
-    throw new Error('a statement of the transaction failed and its error was lost');
+  if (ended?.command !== command)
+    throw new Error(
+      `a statement failed and its error was lost: ${command} was answered with ${ended?.command}`,
+    );
+  onEnded(isTidy(client, sent.tail));
   return results;
 }
 
-async function endInOneMessage(
-  client: pg.PoolClient,
-  statements: string[],
-  command: 'COMMIT' | 'ROLLBACK',
-): Promise<void> {
-  const sent = client.query([...statements, command].join(';\n'));
-  const results = await sent.catch((error) => {
+function resultsOf(sent: PipelineWithTail, command: Ending['command']): pg.QueryResult[] {
+  try {
+    return sent.results();
+  } catch (error) {
     if (command === 'COMMIT' && !(error instanceof pg.DatabaseError)) throw unknownOutcome(error);
     throw error;
-  });
-  const last = (results as unknown as pg.QueryResult[]).at(-1);
-  if (last?.command !== command)
-    throw new Error(`the transaction ended with ${last?.command}, not with ${command}`);
+  }
 }
 
 /** The connection broke between the COMMIT and its answer. */

@@ -3,6 +3,7 @@
  * in a spool where the rows must be read twice.
  */
 
+import { AppError } from '../../errors.ts';
 import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
 import type { JsonLimits } from '../../sources/json/json-limits.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
@@ -66,9 +67,14 @@ export function jsonInput(
       return scanner.table === undefined ? undefined : readDefinition(scanner.table);
     },
     async open() {
+      let bytesBefore = 0;
       for await (const chunk of unclosed(chunks)) {
         for (let start = 0; start < chunk.length && !scanner.rowsSeen; start += sliceBytes) {
           firstRow = scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
+          bytesBefore += firstRow - start;
+          // Other documents (`rows_at`) may have anything before their rows; it is checked and not kept.
+          if (form === 'upload' && bytesBefore > limits.maxTableBytes + slackBytes)
+            throw tooLongBeforeRows(limits.maxTableBytes);
           await pauseForOthers();
         }
         if (scanner.rowsSeen) {
@@ -90,6 +96,16 @@ export function jsonInput(
       await spool.close();
     },
   };
+}
+
+/** For the blanks around a definition that has its full length. */
+const slackBytes = 1024 * 1024;
+
+function tooLongBeforeRows(maxBytes: number): AppError {
+  return new AppError(
+    'limit-exceeded',
+    `The part of the body before the rows is over the limit of ${maxBytes} bytes (MAX_DEFINITION_BYTES).`,
+  );
 }
 
 /** The chunks for a loop that may be left: a later one goes on behind it. */
