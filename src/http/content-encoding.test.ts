@@ -1,0 +1,133 @@
+/** Packed bodies, cut and damaged at random, beside node:zlib's own functions. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import zlib from 'node:zlib';
+import fc from 'fast-check';
+import { AppError } from '../errors.ts';
+import { parseContentEncoding, unpackBody } from './content-encoding.ts';
+
+const packers: Record<string, (body: Buffer) => Buffer> = {
+  gzip: (body) => zlib.gzipSync(body),
+  deflate: (body) => zlib.deflateSync(body),
+  br: (body) => zlib.brotliCompressSync(body, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  // With a checksum: without one, damage may go unseen.
+  zstd: (body) => zlib.zstdCompressSync(body, { params: { [zlib.constants.ZSTD_c_checksumFlag]: 1 } }),
+};
+const limits = { maxBodyBytes: 1_000_000, maxUnpackRatio: 250, setting: 'MAX_BODY_BYTES' } as const;
+
+/** A body that arrives in the chunks that end at `cuts`; a chunk may be empty. */
+async function* arriving(body: Buffer, cuts: number[]): AsyncGenerator<Buffer> {
+  let start = 0;
+  for (const cut of [...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length]) {
+    yield body.subarray(start, cut);
+    start = cut;
+  }
+}
+
+async function unpacked(body: Buffer, cuts: number[], names: string[]): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of unpackBody(arriving(body, cuts), names, limits)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),
+  fc.integer({ min: 0, max: 200_000 }).map((length) => Buffer.alloc(length, 'some rows ')),
+);
+const cuts = fc.array(fc.nat(), { maxLength: 8 });
+const name = fc.constantFrom(...Object.keys(packers));
+
+test('what was packed comes back, in one coding or two, whatever the chunks', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      bytes,
+      fc.array(name, { minLength: 1, maxLength: 2 }),
+      cuts,
+      async (body, names, places) => {
+        const packed = names.reduce<Buffer>((inner, one) => packers[one]!(inner), body);
+        assert.ok(body.equals(await unpacked(packed, places, names)));
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test('a damaged body is refused or comes back whole, and never hangs or fails otherwise', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      bytes,
+      name,
+      cuts,
+      fc.constantFrom('cut', 'flip', 'insert', 'append'),
+      fc.nat(),
+      fc.integer({ min: 1, max: 255 }),
+      async (body, coding, places, damage, place, value) => {
+        const packed = packers[coding]!(body);
+        const at = place % packed.length;
+        let sent: Buffer = Buffer.from(packed);
+        if (damage === 'cut') sent = sent.subarray(0, at);
+        if (damage === 'flip') sent[at]! ^= value;
+        if (damage === 'insert')
+          sent = Buffer.concat([packed.subarray(0, at), Buffer.of(value), packed.subarray(at)]);
+        if (damage === 'append') sent = Buffer.concat([packed, Buffer.of(value)]);
+        try {
+          const found = await unpacked(sent, places, [coding]);
+          // Brotli has no checksum, and some bytes of a header mean nothing.
+          assert.ok(coding === 'br' || body.equals(found));
+          assert.ok(damage === 'flip' || damage === 'insert', damage);
+        } catch (error) {
+          assert.ok(error instanceof AppError, String(error));
+          assert.ok(['invalid-content-encoding', 'limit-exceeded'].includes(error.code), error.code);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('a reader that stops in the middle ends the source', async () => {
+  for (const coding of Object.keys(packers)) {
+    let isEnded = false;
+    const packed = packers[coding]!(
+      Buffer.from(Array.from({ length: 50_000 }, (_, n) => `${Math.sin(n)}`).join()),
+    );
+    async function* source(): AsyncGenerator<Buffer> {
+      try {
+        for (let start = 0; start < packed.length; start += 1000) yield packed.subarray(start, start + 1000);
+      } finally {
+        isEnded = true;
+      }
+    }
+    for await (const chunk of unpackBody(source(), [coding], limits)) {
+      assert.ok(chunk.length > 0);
+      break;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(isEnded, coding);
+  }
+});
+
+test('the error of the source is that of the body', async () => {
+  async function* broken(): AsyncGenerator<Buffer> {
+    yield zlib.gzipSync('rows').subarray(0, 12);
+    throw new Error('the client is gone');
+  }
+  await assert.rejects(async () => {
+    for await (const _ of unpackBody(broken(), ['gzip'], limits));
+  }, /the client is gone/);
+});
+
+test('frames of zstd without end are bounded', async () => {
+  const empty = zlib.zstdCompressSync('');
+  const frames = Buffer.concat(Array.from({ length: 10_001 }, () => empty));
+  await assert.rejects(unpacked(frames, [], ['zstd']), /limit-exceeded: .*10,000 frames/);
+});
+
+test('the header may have any case, blanks, identity and nothing', () => {
+  assert.deepEqual(parseContentEncoding(undefined), []);
+  assert.deepEqual(parseContentEncoding(' , identity,'), []);
+  assert.deepEqual(parseContentEncoding('GZip,\tidentity, BR '), ['gzip', 'br']);
+  for (const header of ['compress', 'gzip br', 'constructor', '*']) {
+    assert.throws(() => parseContentEncoding(header), /unsupported-media-type/);
+  }
+});
