@@ -5,13 +5,13 @@ import { ConfigError, readConfig, settings } from './config.ts';
 
 const secret = 'x'.repeat(32);
 
-function faultsOf(environment: Record<string, string>): string[] {
+function errorsOf(environment: Record<string, string>): string[] {
   try {
     readConfig(environment);
   } catch (error) {
     assert(error instanceof ConfigError);
-    for (const fault of error.faults) assert(error.message.includes(fault));
-    return error.faults;
+    for (const text of error.errors) assert(error.message.includes(text));
+    return error.errors;
   }
   return [];
 }
@@ -63,8 +63,8 @@ test('what is set is taken, an empty value counts as absent', () => {
   assert.deepEqual(config.tokens, { secret, issuer: undefined, audience: undefined, requireRole: false });
 });
 
-test('all faults are told at once, each with its name, its rule and an example', () => {
-  const faults = faultsOf({
+test('all errors are reported at once, each with its name, its rule and an example', () => {
+  const errors = errorsOf({
     HOST: '1.2.3',
     PORT: '80a',
     LOG_LEVEL: 'loud',
@@ -72,39 +72,39 @@ test('all faults are told at once, each with its name, its rule and an example',
     MAX_ROWS: '-1',
   });
   assert.deepEqual(
-    faults.map((fault) => fault.split(' ', 1)[0]),
+    errors.map((error) => error.split(' ', 1)[0]),
     ['HOST', 'PORT', 'LOG_LEVEL', 'MAX_COLUMNS', 'MAX_ROWS'],
   );
-  assert.equal(faults[1], 'PORT must be a whole number from 0 to 65535, not "80a"; for example 8080');
+  assert.equal(errors[1], 'PORT must be a whole number from 0 to 65535, not "80a"; for example 8080');
 });
 
 test('a number is digits alone', () => {
   for (const value of ['1e3', '0x10', '1.5', '+1', '65536', '99999999999999999999', '１']) {
-    assert.equal(faultsOf({ PORT: value }).length, 1, value);
+    assert.equal(errorsOf({ PORT: value }).length, 1, value);
   }
 });
 
 test('secrets are not repeated in the message', () => {
-  const faults = faultsOf({ TOKEN_SECRET: 'too-short', DATABASE_URL: 'mysql://u:hunter2@h/d' });
-  assert.equal(faults.length, 2);
-  assert(!faults.join().includes('too-short'));
-  assert(!faults.join().includes('hunter2'));
+  const errors = errorsOf({ TOKEN_SECRET: 'too-short', DATABASE_URL: 'mysql://u:hunter2@h/d' });
+  assert.equal(errors.length, 2);
+  assert(!errors.join().includes('too-short'));
+  assert(!errors.join().includes('hunter2'));
 });
 
 test('a database of one’s own needs a token secret', () => {
-  assert.match(faultsOf({ DATABASE_URL: 'postgres://u@h/d' }).join(), /^TOKEN_SECRET is needed/);
+  assert.match(errorsOf({ DATABASE_URL: 'postgres://u@h/d' }).join(), /^TOKEN_SECRET is needed/);
 });
 
 test('uploads leave a connection for the rest', () => {
-  assert.match(faultsOf({ MAX_UPLOADS: '20' }).join(), /^DATABASE_POOL_SIZE must be above MAX_UPLOADS/);
+  assert.match(errorsOf({ MAX_UPLOADS: '20' }).join(), /^DATABASE_POOL_SIZE must be above MAX_UPLOADS/);
 });
 
 test('a row may be as long as a value', () => {
   assert.match(
-    faultsOf({ MAX_CELL_BYTES: '100000000' }).join(),
+    errorsOf({ MAX_CELL_BYTES: '100000000' }).join(),
     /^MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is 100000000, not 67108864/,
   );
-  assert.deepEqual(faultsOf({ MAX_CELL_BYTES: '100000000', MAX_ROW_BYTES: '100000000' }), []);
+  assert.deepEqual(errorsOf({ MAX_CELL_BYTES: '100000000', MAX_ROW_BYTES: '100000000' }), []);
 });
 
 test('.env.example has every setting with its purpose and its default, in the order of their declaration', () => {
@@ -127,8 +127,8 @@ test('an origin that no browser would send is refused', () => {
     'a.example',
     '* https://a.example',
   ])
-    assert.deepEqual(faultsOf({ CORS_ORIGINS: value }).length, 1, value);
-  assert.deepEqual(faultsOf({ CORS_ORIGINS: '*' }), []);
+    assert.deepEqual(errorsOf({ CORS_ORIGINS: value }).length, 1, value);
+  assert.deepEqual(errorsOf({ CORS_ORIGINS: '*' }), []);
 });
 
 test('one token subject never gets all places for uploads unless that is set', () => {

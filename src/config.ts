@@ -1,22 +1,22 @@
 /**
  * Every setting is declared once, in `declared` below: its name in the environment, its default, its bounds and what it is for.
  * The types, the parsing, its check and `.env.example` follow from the declaration; tests compare README.md and docs/limits.md
- * with it. All faults are reported at once.
+ * with it. All errors are reported at once.
  */
 
 import { isIP } from 'node:net';
-import { databaseUrlFault } from './database-url.ts';
+import { databaseUrlProblem } from './database-url.ts';
 
 export type Environment = Record<string, string | undefined>;
 
-/** One message that lists every fault: for the person who starts the service, no stack needed. */
+/** One message that lists every error: for the person who starts the service, no stack needed. */
 export class ConfigError extends Error {
-  readonly faults: string[];
+  readonly errors: string[];
 
-  constructor(faults: string[]) {
-    super(`The settings are not valid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+  constructor(errors: string[]) {
+    super(`The settings are not valid:\n${errors.map((error) => `  ${error}`).join('\n')}`);
     this.name = 'ConfigError';
-    this.faults = faults;
+    this.errors = errors;
   }
 }
 
@@ -94,7 +94,7 @@ const declared = {
   logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'How much is logged: fatal, error, warn, info, debug, trace or silent.'),
   dataDir: text('DATA_DIR', '.tablewright', 'The folder of the embedded PostgreSQL and the generated secrets.', pathRule),
   database: {
-    /** undefined: the embedded PostgreSQL. `databaseUrlFault` says more than one rule could. */
+    /** undefined: the embedded PostgreSQL. `databaseUrlProblem` says more than one rule could. */
     url: optional('DATABASE_URL', 'Your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. Not set: the embedded one.', databaseUrlRule),
     poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL; above MAX_UPLOADS.'),
     statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The longest one SQL statement may take, in milliseconds; 0 for no limit.'),
@@ -154,52 +154,52 @@ function settingsIn(part: object): Setting<SettingName>[] {
   return Object.values(part).flatMap((value) => ('name' in value ? [value] : settingsIn(value)));
 }
 
-/** Reads the settings; an empty value counts as absent. Throws `ConfigError` with all faults. */
+/** Reads the settings; an empty value counts as absent. Throws `ConfigError` with all errors. */
 export function readConfig(environment: Environment): Config {
-  const faults: string[] = [];
-  const config = valuesOf(declared, environment, faults) as Config;
+  const errors: string[] = [];
+  const config = valuesOf(declared, environment, errors) as Config;
   if (!environment.MAX_UPLOADS_PER_SUBJECT?.trim()) {
     config.limits.maxUploadsPerSubject = Math.max(1, Math.floor(config.limits.maxUploads * 0.75));
   }
-  checkTogether(config, environment, faults);
-  if (faults.length > 0) throw new ConfigError(faults);
+  checkTogether(config, environment, errors);
+  if (errors.length > 0) throw new ConfigError(errors);
   return config;
 }
 
-function valuesOf(part: object, environment: Environment, faults: string[]): object {
+function valuesOf(part: object, environment: Environment, errors: string[]): object {
   const values = Object.entries(part).map(([key, value]): [string, unknown] => [
     key,
-    'name' in value ? readSetting(value, environment, faults) : valuesOf(value, environment, faults),
+    'name' in value ? readSetting(value, environment, errors) : valuesOf(value, environment, errors),
   ]);
   return Object.fromEntries(values);
 }
 
-function readSetting(setting: Setting, environment: Environment, faults: string[]): unknown {
+function readSetting(setting: Setting, environment: Environment, errors: string[]): unknown {
   const { name, rule, example, isSecret } = setting;
   const value = environment[name]?.trim() || undefined;
   if (value === undefined || setting.fits(value)) return setting.parse(value ?? setting.default);
   const found = isSecret ? '' : `, not ${JSON.stringify(value)}`;
-  faults.push(`${name} must be ${rule}${found}; for example ${example}`);
+  errors.push(`${name} must be ${rule}${found}; for example ${example}`);
   return setting.parse(setting.default);
 }
 
-function checkTogether(config: Config, environment: Environment, faults: string[]): void {
+function checkTogether(config: Config, environment: Environment, errors: string[]): void {
   const { database, limits } = config;
-  const urlFault = database.url && databaseUrlFault(database.url);
-  if (urlFault) faults.push(`DATABASE_URL ${urlFault}`);
+  const urlProblem = database.url && databaseUrlProblem(database.url);
+  if (urlProblem) errors.push(`DATABASE_URL ${urlProblem}`);
   if (environment.DATABASE_URL?.trim() && !environment.TOKEN_SECRET?.trim()) {
-    faults.push(
+    errors.push(
       `TOKEN_SECRET is needed where DATABASE_URL is set (only the embedded PostgreSQL comes with a generated one); for example ${declared.tokens.secret.example}`,
     );
   }
   if (limits.maxRowBytes < limits.maxCellBytes) {
-    faults.push(
+    errors.push(
       `MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is ${limits.maxCellBytes}, not ${limits.maxRowBytes}; for example ${limits.maxCellBytes * 2}`,
     );
   }
   // Uploads that held every connection would leave none for a health check or a short request.
   if (database.poolSize <= limits.maxUploads) {
-    faults.push(
+    errors.push(
       `DATABASE_POOL_SIZE must be above MAX_UPLOADS, which is ${limits.maxUploads}, not ${database.poolSize}; for example ${limits.maxUploads + 4}`,
     );
   }

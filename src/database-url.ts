@@ -8,7 +8,7 @@
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /** What is wrong with the URL, as the end of "DATABASE_URL …"; it repeats nothing of it, because the URL has a password. */
-export function databaseUrlFault(text: string): string | undefined {
+export function databaseUrlProblem(text: string): string | undefined {
   // RFC 3986 section 3.2: the authority ends with the first of these.
   const [, authority = '', rest = ''] = /^[a-z]+:\/\/([^/?#]*)(.*)$/is.exec(text) ?? [];
   const host = authority.slice(authority.lastIndexOf('@') + 1);

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import pg, { type ClientBase } from 'pg';
 import { AppError } from '../src/errors.ts';
 import { inTransaction } from '../src/postgres/transaction.ts';
-import { compareWithStanding } from '../src/tables/compare-definition.ts';
+import { compareWithExisting } from '../src/tables/compare-definition.ts';
 import { createTableWithin } from '../src/tables/create-table.ts';
 import { describeTable, readLoadColumns } from '../src/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
@@ -492,7 +492,7 @@ test('with if_not_exists the standing table stays, and every difference is told'
         { name: 'q', type: 'text' },
       ],
     };
-    const disagreements = await compareWithStanding(client, {
+    const disagreements = await compareWithExisting(client, {
       schema: 'public',
       name: 'standing',
       table: lenient,

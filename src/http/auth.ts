@@ -4,7 +4,7 @@
 import { type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import type { TokenSettings } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { identifierFault } from '../tables/identifiers.ts';
+import { identifierProblem } from '../tables/identifiers.ts';
 
 /** What a verified token allows. */
 export interface Grants {
@@ -177,8 +177,8 @@ function wordsOf(claim: unknown, name: string): string[] {
 function roleOf(claim: unknown): string {
   const role = textOf(claim, 'role');
   if (role === 'none') throw invalidToken('The access token\'s claim "role" names no role.');
-  const fault = identifierFault(role);
-  if (fault !== undefined) throw invalidToken(`The access token's claim "role" ${fault}.`);
+  const problem = identifierProblem(role);
+  if (problem !== undefined) throw invalidToken(`The access token's claim "role" ${problem}.`);
   return role;
 }
 

@@ -51,7 +51,7 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
     maxRowBytes: 0,
   };
   const scanner = new JsonUploadScanner(bounds, 'definition');
-  asDefinitionFault(() => {
+  asDefinitionError(() => {
     scanner.write(text);
     scanner.end();
   });
@@ -66,7 +66,7 @@ function missingTable(): AppError {
 }
 
 /** What the scanner of uploads calls a fault of the data is one of the definition here. */
-function asDefinitionFault(scan: () => void): void {
+function asDefinitionError(scan: () => void): void {
   try {
     scan();
   } catch (error) {

@@ -38,7 +38,7 @@ export async function readSpreadsheetUpload(
     // Missing in a part without one, whatever the library's types say.
     const name = partName ?? '';
     if (name !== 'file' && name !== 'body') {
-      throw partFault(
+      throw partError(
         name,
         'unknown-part',
         parameters.includes(name)
@@ -46,7 +46,7 @@ export async function readSpreadsheetUpload(
           : `There is no part "${name.slice(0, 100)}"; the parts are file and body.`,
       );
     }
-    if (parts.has(name)) throw partFault(name, 'repeated-part', `The part ${name} is sent more than once.`);
+    if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
     const taken = take();
     // The pipeline reports this part's failure; without a handler here it would end the process first.
     taken.catch((error) => busboy.destroy(error));
@@ -62,7 +62,7 @@ export async function readSpreadsheetUpload(
   busboy.on('field', (name: string, value: string, _nameTruncated: boolean, truncated: boolean) => {
     orDestroy(busboy, () => {
       if (name === 'file') {
-        throw partFault('file', 'not-a-file', 'The part file must be sent as a file (with a filename).');
+        throw partError('file', 'not-a-file', 'The part file must be sent as a file (with a filename).');
       }
       receive(name, async () => {
         if (truncated) throw bodyPartTooLarge(maxBodyPartBytes);
@@ -78,7 +78,7 @@ export async function readSpreadsheetUpload(
     throw asMultipartError(error);
   }
   if (!parts.has('file'))
-    throw partFault('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
+    throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
   const body = await parts.get('body');
   return { body: body === undefined || body.length === 0 ? undefined : body };
 }
@@ -131,7 +131,7 @@ function asMultipartError(error: unknown): unknown {
   return error;
 }
 
-function partFault(name: string, code: string, detail: string): AppError {
+function partError(name: string, code: string, detail: string): AppError {
   return wrongParameter(name.slice(0, 100), detail, { code });
 }
 

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, wrongParameter } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
-import { identifierFault, isSystemSchema } from '../tables/identifiers.ts';
+import { identifierProblem, isSystemSchema } from '../tables/identifiers.ts';
 import { factsOf } from './access-log.ts';
 import { authenticate, type Grants, invalidToken, requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
@@ -111,9 +111,9 @@ export function tableLocation({ schema, name }: { schema: string; name: string }
 }
 
 function refuseUnfitName(parameter: string, name: string): void {
-  const fault = identifierFault(name);
-  if (fault === undefined) return;
-  const detail = `The name given as ${parameter} ${fault}.`;
+  const problem = identifierProblem(name);
+  if (problem === undefined) return;
+  const detail = `The name given as ${parameter} ${problem}.`;
   throw wrongParameter(parameter, detail, { code: 'invalid-name', value: name });
 }
 

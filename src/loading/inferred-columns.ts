@@ -5,7 +5,7 @@
 import type { Problem } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
-import { identifierFault, isSystemColumn } from '../tables/identifiers.ts';
+import { identifierProblem, isSystemColumn } from '../tables/identifiers.ts';
 import type { Oddity } from './infer/odd-values.ts';
 import { type FormHint, isNullWord } from './infer/text-forms.ts';
 import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
@@ -14,7 +14,9 @@ import { shortenValue } from './problems.ts';
 /** What names a column of the data is not always a name for one of a table. */
 export function unfitNames(inference: TypeInference, locate: LocateCell): Problem[] {
   return inference.columns().flatMap(({ name, column }): Problem[] => {
-    const fault = isSystemColumn(name) ? 'is taken by a system column of every table' : identifierFault(name);
+    const fault = isSystemColumn(name)
+      ? 'is taken by a system column of every table'
+      : identifierProblem(name);
     if (fault === undefined) return [];
     const row = inference.firstRow(column);
     return [

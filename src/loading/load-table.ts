@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { withSecondReading } from '../sources/row-source.ts';
-import { compareWithStanding } from '../tables/compare-definition.ts';
+import { compareWithExisting } from '../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../tables/create-table.ts';
 import { describeTable, isTable } from '../tables/describe-table.ts';
 import { explainDottedName } from '../tables/dotted-name.ts';
@@ -137,13 +137,13 @@ async function openTarget(client: ClientBase, upload: Upload, problems: Problems
     ? await prepareTable(client, { ...options, table: definitionToMake(request, input, inferred) })
     : undefined;
   // Another session may have created the table meanwhile: `append` and `truncate` then use it.
-  if (prepared === undefined || (addsRows(request) && isTable(prepared.standing?.kind ?? ''))) {
+  if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
     const truncate = ifExists === 'truncate';
     const addColumns = inferred && ((known: string[]) => columnsBeside(known, inferred.columns(), input));
     return openExistingTable(client, { schema, name, truncate, addColumns });
   }
   // Another session may have dropped the table that was to be replaced.
-  if (prepared.standing === undefined) request.requireCreation();
+  if (prepared.existing === undefined) request.requireCreation();
   const mayReplace = ifExists === 'replace';
   const lockTimeoutMs = transaction.lockTimeoutMs ?? 0;
   return openNewTable(client, prepared, { mayReplace, lockTimeoutMs, signal, extraFunctions }, problems);
@@ -178,7 +178,7 @@ async function refuseDisagreement(client: ClientBase, { context, request, input 
   const table = input.definition;
   const isPartial = request.extraColumns === 'add';
   const options = { schema, name, table, admitSchema, extraFunctions };
-  const errors = await compareWithStanding(client, options, isPartial);
+  const errors = await compareWithExisting(client, options, isPartial);
   if (errors.length === 0) return;
   throw new AppError('invalid-definition', 'The definition does not agree with the existing table.', {
     errors,

@@ -14,7 +14,7 @@ import type { KeyDefinition } from '../tables/definition.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import { baseOfDomain, equalityOperator, type LoadColumn } from '../tables/load-column.ts';
 import { namesAside } from '../tables/object-names.ts';
-import type { PreparedTable, StandingObject } from '../tables/prepared-table.ts';
+import type { ExistingObject, PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { Problems } from './problems.ts';
@@ -37,9 +37,9 @@ export async function openNewTable(
   options: NewTableOptions,
   problems: Problems,
 ): Promise<LoadTarget> {
-  const { schema, standing } = table;
-  const replaces = options.mayReplace && standing !== undefined && isTable(standing.kind);
-  if (standing && !replaces) throw tableExists(schema, table.name, standing, uploadRemedies);
+  const { schema, existing } = table;
+  const replaces = options.mayReplace && existing !== undefined && isTable(existing.kind);
+  if (existing && !replaces) throw tableExists(schema, table.name, existing, uploadRemedies);
   if (replaces) await refuseDependents(client, schema, table.name);
   const naming = replaces ? nameAside(table) : table;
   await createNamed(
@@ -157,10 +157,10 @@ async function createNamed(
 /** @throws AppError `table-exists` where somebody else has made the table meanwhile */
 async function refuseTakenTableName(
   client: ClientBase,
-  { schema, name, standing }: PreparedTable,
+  { schema, name, existing }: PreparedTable,
 ): Promise<void> {
-  const { rows } = await client.query<StandingObject>(findRelation(schema, name));
-  if (rows[0] !== undefined && standing === undefined)
+  const { rows } = await client.query<ExistingObject>(findRelation(schema, name));
+  if (rows[0] !== undefined && existing === undefined)
     throw tableExists(schema, name, rows[0], uploadRemedies);
 }
 

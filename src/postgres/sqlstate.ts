@@ -302,7 +302,7 @@ export function isFailureOfExpression(error: unknown): error is DatabaseError {
 }
 
 /** Whether a value or a name in the statement may have caused the error. Timeouts, a lost connection and a shutdown are not among these. */
-export function isStatementFault(error: unknown): error is DatabaseError {
+export function isStatementError(error: unknown): error is DatabaseError {
   return classesOfStatements.test(sqlstateOf(error) ?? '');
 }
 

@@ -1,7 +1,7 @@
 /** Statements that may fail because of what a caller wrote, without losing the transaction. */
 import type { ClientBase, DatabaseError, QueryResult } from 'pg';
 import type { Statement } from '../postgres/sql.ts';
-import { isStatementFault } from '../postgres/sqlstate.ts';
+import { isStatementError } from '../postgres/sqlstate.ts';
 
 type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
 
@@ -18,7 +18,7 @@ async function attempt<Row>(client: ClientBase, statement: Statement): Promise<A
     const results = (await client.query(parts.join(';\n'))) as unknown as QueryResult[];
     return { row: results.at(-2)!.rows[0] as Row };
   } catch (error) {
-    if (!isStatementFault(error)) throw error;
+    if (!isStatementError(error)) throw error;
     await client.query('ROLLBACK TO SAVEPOINT tablewright; RELEASE SAVEPOINT tablewright');
     return { error };
   }
@@ -28,20 +28,20 @@ async function attempt<Row>(client: ClientBase, statement: Statement): Promise<A
  * Finds the items that make a statement fail: tries them all at once, and halves the list where that fails. One round
  * trip in the good case, about 2·log₂(n) for each bad item.
  */
-export async function findFaults<Item, Row>(
+export async function findFailingItems<Item, Row>(
   client: ClientBase,
   items: Item[],
   toStatement: (items: Item[]) => Statement,
   onSuccess: (items: Item[], row: Row) => void,
-  onFault: (item: Item, error: DatabaseError) => void,
+  onFailure: (item: Item, error: DatabaseError) => void,
 ): Promise<void> {
   if (items.length === 0) return;
   const { row, error } = await attempt<Row>(client, toStatement(items));
   if (error === undefined) onSuccess(items, row);
-  else if (items.length === 1) onFault(items[0]!, error);
+  else if (items.length === 1) onFailure(items[0]!, error);
   else {
     const half = items.length >> 1;
-    await findFaults(client, items.slice(0, half), toStatement, onSuccess, onFault);
-    await findFaults(client, items.slice(half), toStatement, onSuccess, onFault);
+    await findFailingItems(client, items.slice(0, half), toStatement, onSuccess, onFailure);
+    await findFailingItems(client, items.slice(half), toStatement, onSuccess, onFailure);
   }
 }

@@ -37,7 +37,7 @@ export interface RelationName {
 export interface LookUpResult {
   schema: { mayCreate: boolean; role: string } | null;
   /** What has the table's name in the schema: `pg_class.relkind`, or `type` for a type without a relation. */
-  standing: { oid: number; kind: string } | null;
+  existing: { oid: number; kind: string } | null;
   /** One entry per type asked for, and so on; null where PostgreSQL does not know it. A list is left out, or null, where none was asked for. */
   types: (CatalogType | null)[] | null;
   functions?: (CatalogFunction | null)[];
@@ -240,7 +240,7 @@ WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
 ${readInCallersPath(`pg_catalog.json_build_object(
   'schema', (SELECT pg_catalog.json_build_object('mayCreate', pg_catalog.has_schema_privilege(oid, 'CREATE'), 'role', current_user) FROM here),
-  'standing', coalesce(
+  'existing', coalesce(
     (SELECT pg_catalog.json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
      FROM request, here, pg_catalog.pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),
     (SELECT pg_catalog.json_build_object('oid', t.oid::bigint, 'kind', 'type')

@@ -1,5 +1,5 @@
 /**
- * Where a standing table is not what a definition says. What the definition's columns would be, PostgreSQL itself says:
+ * Where a existing table is not what a definition says. What the definition's columns would be, PostgreSQL itself says:
  * they are made as a temporary table, described and undone, because types and defaults have more than one spelling.
  */
 import type { ClientBase } from 'pg';
@@ -25,23 +25,23 @@ export type Strictness = 'same' | 'fits';
  * @param isPartial the definition may name only some of the columns that its constraints name
  * @throws AppError `invalid-definition` with every fault, `table-not-found`, and whatever `resolveDefinition` throws
  */
-export async function compareWithStanding(
+export async function compareWithExisting(
   client: ClientBase,
   options: PrepareOptions,
   isPartial = false,
 ): Promise<Problem[]> {
-  const standing = await describeTable(client, options.schema, options.name, options.extraFunctions);
-  const table = isPartial ? withColumnsOf(standing, options.table) : options.table;
+  const existing = await describeTable(client, options.schema, options.name, options.extraFunctions);
+  const table = isPartial ? withColumnsOf(existing, options.table) : options.table;
   const prepared = await checkDefinition(client, await resolveDefinition(client, { ...options, table }));
-  return compareDefinition(client, prepared, standing, 'fits', options.extraFunctions);
+  return compareDefinition(client, prepared, existing, 'fits', options.extraFunctions);
 }
 
 /** Adds the columns of the table that the definition does not name, so that its constraints may. */
-function withColumnsOf(standing: TableDescription, sent: unknown): unknown {
+function withColumnsOf(existing: TableDescription, sent: unknown): unknown {
   const { columns = [] } = (sent ?? {}) as { columns?: unknown };
   if (typeof sent !== 'object' || sent === null || !Array.isArray(columns)) return sent;
   const names = columns.map((column: { name?: unknown } | null) => column?.name);
-  const others = standing.columns
+  const others = existing.columns
     .filter(({ name }) => !names.includes(name))
     .map(({ id: _, ...column }) => column);
   return { ...sent, columns: [...columns, ...others] };
@@ -51,25 +51,25 @@ function withColumnsOf(standing: TableDescription, sent: unknown): unknown {
 export async function compareDefinition(
   client: ClientBase,
   prepared: PreparedTable,
-  standing: TableDescription,
+  existing: TableDescription,
   strictness: Strictness,
   extraFunctions: readonly string[] = [],
 ): Promise<Problem[]> {
   const columns = await describeColumns(client, prepared, extraFunctions);
   const differences: Problem[] = [];
-  const tell: Tell = (pointer, detail, code = 'differs') => differences.push({ pointer, code, detail });
-  compareColumns(columns, standing.columns, strictness, tell);
-  compareKeys(prepared, standing, strictness, tell);
-  compareForeignKeys(prepared.foreignKeys, standing, strictness, tell);
+  const report: Report = (pointer, detail, code = 'differs') => differences.push({ pointer, code, detail });
+  compareColumns(columns, existing.columns, strictness, report);
+  compareKeys(prepared, existing, strictness, report);
+  compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
   if (strictness === 'same') {
-    for (const { name } of standing.constraints.others ?? []) {
-      tell('/table/constraints', `the table has a constraint "${name}" that a definition cannot say`);
+    for (const { name } of existing.constraints.others ?? []) {
+      report('/table/constraints', `the table has a constraint "${name}" that a definition cannot say`);
     }
   }
   return differences;
 }
 
-type Tell = (pointer: string, detail: string, code?: string) => void;
+type Report = (pointer: string, detail: string, code?: string) => void;
 
 async function describeColumns(
   client: ClientBase,
@@ -89,50 +89,50 @@ async function describeColumns(
 
 function compareColumns(
   wanted: ColumnDescription[],
-  standing: ColumnDescription[],
+  existing: ColumnDescription[],
   strictness: Strictness,
-  tell: Tell,
+  report: Report,
 ): void {
   for (const [index, column] of wanted.entries()) {
     const pointer = `/table/columns/${index}`;
-    const other = standing.find((candidate) => candidate.name === column.name);
-    if (other === undefined) tell(`${pointer}/name`, `the table has no column "${column.name}"`);
-    else compareColumn(column, other, pointer, tell);
+    const other = existing.find((candidate) => candidate.name === column.name);
+    if (other === undefined) report(`${pointer}/name`, `the table has no column "${column.name}"`);
+    else compareColumn(column, other, pointer, report);
   }
   if (strictness === 'fits') return;
   const names = wanted.map((column) => column.name);
-  const extra = standing.filter((column) => !names.includes(column.name));
+  const extra = existing.filter((column) => !names.includes(column.name));
   for (const { name } of extra)
-    tell('/table/columns', `the table has a column "${name}" beside those of the definition`);
-  const shared = standing.filter((column) => names.includes(column.name)).map((column) => column.name);
+    report('/table/columns', `the table has a column "${name}" beside those of the definition`);
+  const shared = existing.filter((column) => names.includes(column.name)).map((column) => column.name);
   const inOrder = names.filter((name) => shared.includes(name));
   if (shared.some((name, index) => name !== inOrder[index])) {
-    tell('/table/columns', 'the columns of the table stand in another order');
+    report('/table/columns', 'the columns of the table stand in another order');
   }
 }
 
 function compareColumn(
   wanted: ColumnDescription,
-  standing: ColumnDescription,
+  existing: ColumnDescription,
   pointer: string,
-  tell: Tell,
+  report: Report,
 ): void {
   const { name } = wanted;
-  if (wanted.type !== standing.type) {
-    tell(`${pointer}/type`, `the column "${name}" is of type ${standing.type}, not ${wanted.type}`);
+  if (wanted.type !== existing.type) {
+    report(`${pointer}/type`, `the column "${name}" is of type ${existing.type}, not ${wanted.type}`);
   }
-  if (wanted.is_nullable !== standing.is_nullable) {
-    tell(`${pointer}/is_nullable`, `the column "${name}" is ${standing.is_nullable ? '' : 'not '}nullable`);
+  if (wanted.is_nullable !== existing.is_nullable) {
+    report(`${pointer}/is_nullable`, `the column "${name}" is ${existing.is_nullable ? '' : 'not '}nullable`);
   }
-  if ((wanted.identity ?? null) !== (standing.identity ?? null)) {
-    const kind = standing.identity === 'always' ? 'always' : 'only by default';
-    tell(`${pointer}/identity`, `the column "${name}" is numbered by PostgreSQL ${kind}`);
+  if ((wanted.identity ?? null) !== (existing.identity ?? null)) {
+    const kind = existing.identity === 'always' ? 'always' : 'only by default';
+    report(`${pointer}/identity`, `the column "${name}" is numbered by PostgreSQL ${kind}`);
   }
-  if (standing.generated) {
-    tell(`${pointer}/generated`, `the column "${name}" is generated from others`);
-  } else if (constantOf(wanted.default) !== constantOf(standing.default)) {
-    const shown = standing.default === null ? 'no default' : `the default ${shorten(standing.default)}`;
-    tell(`${pointer}/default`, `the column "${name}" has ${shown}`);
+  if (existing.generated) {
+    report(`${pointer}/generated`, `the column "${name}" is generated from others`);
+  } else if (constantOf(wanted.default) !== constantOf(existing.default)) {
+    const shown = existing.default === null ? 'no default' : `the default ${shorten(existing.default)}`;
+    report(`${pointer}/default`, `the column "${name}" has ${shown}`);
   }
 }
 
@@ -144,43 +144,43 @@ function constantOf(text: string | null): string | null {
 
 function compareKeys(
   prepared: PreparedTable,
-  standing: TableDescription,
+  existing: TableDescription,
   strictness: Strictness,
-  tell: Tell,
+  report: Report,
 ): void {
-  const { primary_key: primaryKey, unique } = standing.constraints;
+  const { primary_key: primaryKey, unique } = existing.constraints;
   const at = '/table/constraints/primary_key';
   if (prepared.primaryKey !== undefined && !sameList(prepared.primaryKey.columns, primaryKey.columns)) {
     const columns = quoteNames(primaryKey.columns);
-    tell(
+    report(
       `${at}/columns`,
       columns === '' ? 'the table has no primary key' : `the primary key of the table is ${columns}`,
     );
   } else if (prepared.primaryKey === undefined) {
-    if (strictness === 'same' && primaryKey.columns.length > 0) tell(at, 'the table has a primary key');
-  } else if (strictness === 'same') compareName(prepared.primaryKey, primaryKey.name, tell);
+    if (strictness === 'same' && primaryKey.columns.length > 0) report(at, 'the table has a primary key');
+  } else if (strictness === 'same') compareName(prepared.primaryKey, primaryKey.name, report);
   for (const key of prepared.unique) {
     const other = unique.find((candidate) => sameList(candidate.columns, key.columns));
     if (other === undefined)
-      tell(key.pointer, `the table has no unique constraint over ${quoteNames(key.columns)}`);
-    else if (strictness === 'same') compareName(key, other.name, tell);
+      report(key.pointer, `the table has no unique constraint over ${quoteNames(key.columns)}`);
+    else if (strictness === 'same') compareName(key, other.name, report);
   }
   if (strictness === 'fits') return;
   for (const { name, columns } of unique) {
     if (prepared.unique.some((key) => sameList(key.columns, columns))) continue;
-    tell(
+    report(
       '/table/constraints/unique',
       `the table has a unique constraint "${name}" beside those of the definition`,
     );
   }
 }
 
-function compareName(key: KeyDefinition, name: string, tell: Tell): void {
+function compareName(key: KeyDefinition, name: string, report: Report): void {
   if (key.name === undefined || key.name === name) return;
-  tell(`${key.pointer}/name`, `the constraint is named "${name}" in the table`);
+  report(`${key.pointer}/name`, `the constraint is named "${name}" in the table`);
 }
 
-interface StandingForeignKey {
+interface ExistingForeignKey {
   name: string;
   /** Comparable as a text: target and pairs. */
   reference: string;
@@ -188,32 +188,32 @@ interface StandingForeignKey {
 
 function compareForeignKeys(
   wanted: PreparedForeignKey[],
-  standing: TableDescription,
+  existing: TableDescription,
   strictness: Strictness,
-  tell: Tell,
+  report: Report,
 ): void {
-  const keys = standingForeignKeys(standing);
+  const keys = existingForeignKeys(existing);
   const references = wanted.map((key) =>
     JSON.stringify([key.schema, key.table, key.pairs.map((pair) => [pair.column, pair.referenceColumn])]),
   );
   for (const [index, key] of wanted.entries()) {
     const { pointer } = key.pairs[0]!;
     const other = keys.find((candidate) => candidate.reference === references[index]);
-    if (other === undefined) tell(pointer, `the table has no foreign key from ${describeReference(key)}`);
-    else if (strictness === 'same') compareName({ pointer, name: key.name, columns: [] }, other.name, tell);
+    if (other === undefined) report(pointer, `the table has no foreign key from ${describeReference(key)}`);
+    else if (strictness === 'same') compareName({ pointer, name: key.name, columns: [] }, other.name, report);
   }
   if (strictness === 'fits') return;
   for (const { name, reference } of keys) {
     if (references.includes(reference)) continue;
-    tell(
+    report(
       '/table/constraints/foreign_keys',
       `the table has a foreign key "${name}" beside those of the definition`,
     );
   }
 }
 
-function standingForeignKeys(standing: TableDescription): StandingForeignKey[] {
-  const byName = Object.groupBy(standing.constraints.foreign_keys, (pair) => pair.name);
+function existingForeignKeys(existing: TableDescription): ExistingForeignKey[] {
+  const byName = Object.groupBy(existing.constraints.foreign_keys, (pair) => pair.name);
   return Object.entries(byName).map(([name, pairs]) => {
     const { reference_schema: schema, reference_table: table } = pairs![0]!;
     const columns = pairs!.map((pair) => [pair.column, pair.reference_column]);

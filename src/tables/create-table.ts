@@ -2,7 +2,7 @@
 import type { ClientBase, Pool } from 'pg';
 import { AppError } from '../errors.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
-import { isNameClash, isStatementFault } from '../postgres/sqlstate.ts';
+import { isNameClash, isStatementError } from '../postgres/sqlstate.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import type { TableFacts } from './catalog.ts';
@@ -13,7 +13,7 @@ import type { TableDescription } from './definition.ts';
 import { describeFound, describeTable, isTable, readTable, toDescription } from './describe-table.ts';
 import { explainDottedName } from './dotted-name.ts';
 import { checkDefinition } from './prepare-table.ts';
-import type { PreparedTable, StandingObject } from './prepared-table.ts';
+import type { ExistingObject, PreparedTable } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
 import { draftDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
 import { trialBeforeCreation } from './try-columns.ts';
@@ -54,7 +54,7 @@ export async function createTable(
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
     const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
     const { table, problems, admitSequences } = resolved;
-    if (table.standing !== undefined || problems.length > 0) return createWithCare(client, resolved, options);
+    if (table.existing !== undefined || problems.length > 0) return createWithCare(client, resolved, options);
     admitSequences();
     const warnings = await warningsOf(client, table, options);
     const results = await endWith([creation(resolved), describeRelation(schema, name)]);
@@ -64,7 +64,7 @@ export async function createTable(
   try {
     return await inTransaction(pool, transaction, create, lookUpDefinition(draft.request));
   } catch (error) {
-    if (!isStatementFault(error) && !isDroppedMeanwhile(error)) throw error;
+    if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
   for (let tries = 1; ; tries++) {
     try {
@@ -102,16 +102,16 @@ async function createWithCare(
 ): Promise<CreateResult> {
   const { schema, name, ifNotExists, extraFunctions } = options;
   const { table, problems, admitSequences } = resolved;
-  let { standing } = table;
-  if (standing === undefined) admitSequences();
-  if (standing !== undefined || problems.length > 0) await checkDefinition(client, resolved);
-  standing ??= await tryCreate(client, resolved);
-  if (standing === undefined) {
+  let { existing } = table;
+  if (existing === undefined) admitSequences();
+  if (existing !== undefined || problems.length > 0) await checkDefinition(client, resolved);
+  existing ??= await tryCreate(client, resolved);
+  if (existing === undefined) {
     const description = await describeTable(client, schema, name, extraFunctions);
     return { table: description, differences: undefined, warnings: await warningsOf(client, table, options) };
   }
-  if (!ifNotExists || !isTable(standing.kind))
-    throw tableExists(schema, name, standing, 'if_not_exists=true');
+  if (!ifNotExists || !isTable(existing.kind))
+    throw tableExists(schema, name, existing, 'if_not_exists=true');
   const facts = await readTable(client, schema, name);
   if (facts?.maySee === false) throw hiddenTable(schema, name);
   const description = await describeFound(client, schema, name, facts, extraFunctions ?? []);
@@ -142,11 +142,11 @@ function hiddenTable(schema: string, name: string): AppError {
 export function tableExists(
   schema: string,
   name: string,
-  standing: Pick<StandingObject, 'kind'>,
+  existing: Pick<ExistingObject, 'kind'>,
   remedies: string,
 ): AppError {
-  const what = `${kinds[standing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;
-  const remedy = isTable(standing.kind)
+  const what = `${kinds[existing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;
+  const remedy = isTable(existing.kind)
     ? `Send ${remedies}, or use another name.`
     : 'A table cannot have its name, and it takes no rows: use another name.';
   return new AppError('table-exists', `${what} ${remedy}`);
@@ -185,7 +185,7 @@ function creation({ table, trials }: ResolvedDefinition): string {
 async function tryCreate(
   client: ClientBase,
   resolved: ResolvedDefinition,
-): Promise<StandingObject | undefined> {
+): Promise<ExistingObject | undefined> {
   const { table } = resolved;
   for (let tries = 1; ; tries++) {
     const statements = ['SAVEPOINT tablewright', creation(resolved), 'RELEASE SAVEPOINT tablewright'];
@@ -193,13 +193,13 @@ async function tryCreate(
       await client.query(statements.join(';\n'));
       return undefined;
     } catch (error) {
-      if (!isStatementFault(error)) throw error;
+      if (!isStatementError(error)) throw error;
       await client.query('ROLLBACK TO SAVEPOINT tablewright; RELEASE SAVEPOINT tablewright');
       if (!isNameClash(error)) {
         await checkDefinition(client, resolved);
         throw error;
       }
-      const { rows } = await client.query<StandingObject>(findRelation(table.schema, table.name));
+      const { rows } = await client.query<ExistingObject>(findRelation(table.schema, table.name));
       if (rows[0] !== undefined) return rows[0];
       table.names = await table.chooseNamesAgain(client);
       if (tries === maxTries) throw nameConflict(error);

@@ -7,7 +7,7 @@ const maxCandidates = 5000;
 const maxSuggestions = 20;
 
 /** Why `name` cannot be an identifier, as the end of a sentence; undefined where it can. */
-export function identifierFault(name: string): string | undefined {
+export function identifierProblem(name: string): string | undefined {
   if (name === '') return 'must not be empty';
   if (name.includes('\0')) return 'must not hold the character NUL';
   if (!name.isWellFormed()) return 'must be valid Unicode (it holds half of a surrogate pair)';

@@ -5,7 +5,7 @@ import { checkStructure } from './check-structure.ts';
 import { parseDefinition } from './parse-definition.ts';
 
 /** `pointer code` of every fault, those of the parts among each other included. */
-function faults(table: unknown, name = 't'): string[] {
+function problems(table: unknown, name = 't'): string[] {
   const { definition, problems } = parseDefinition(table);
   return [...problems, ...checkStructure(name, definition)].map(({ pointer, code }) => `${pointer} ${code}`);
 }
@@ -82,13 +82,13 @@ test('none is none: absent, null and initial shapes', () => {
 });
 
 test('wrong shapes, each at its place and all at once', () => {
-  assert.deepEqual(faults(undefined), ['/table wrong-type']);
-  assert.deepEqual(faults([]), ['/table wrong-type']);
-  assert.deepEqual(faults({}), ['/table/columns missing']);
-  assert.deepEqual(faults({ columns: [] }), ['/table/columns missing']);
-  assert.deepEqual(faults({ columns: {} }), ['/table/columns wrong-type']);
+  assert.deepEqual(problems(undefined), ['/table wrong-type']);
+  assert.deepEqual(problems([]), ['/table wrong-type']);
+  assert.deepEqual(problems({}), ['/table/columns missing']);
+  assert.deepEqual(problems({ columns: [] }), ['/table/columns missing']);
+  assert.deepEqual(problems({ columns: {} }), ['/table/columns wrong-type']);
   assert.deepEqual(
-    faults({
+    problems({
       columns: [
         null,
         {},
@@ -168,8 +168,8 @@ test('a number as a default is told how to be written', () => {
 });
 
 test('63 bytes are a name, 64 are none, whatever the characters', () => {
-  assert.deepEqual(faults({ columns: [{ name: `${'é'.repeat(31)}x`, type: 'text' }] }), []);
-  assert.deepEqual(faults({ columns: [{ name: 'é'.repeat(32), type: 'text' }] }), [
+  assert.deepEqual(problems({ columns: [{ name: `${'é'.repeat(31)}x`, type: 'text' }] }), []);
+  assert.deepEqual(problems({ columns: [{ name: 'é'.repeat(32), type: 'text' }] }), [
     '/table/columns/0/name invalid-name',
   ]);
 });
@@ -182,20 +182,20 @@ test('columns among each other', () => {
     { ...column, name: 'ctid' },
     { ...column, name: 'xmin ' },
   ];
-  assert.deepEqual(faults({ columns }), [
+  assert.deepEqual(problems({ columns }), [
     '/table/columns/2/name duplicate-column',
     '/table/columns/3/name reserved-name',
   ]);
   const many = Array.from({ length: 1601 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
-  assert.deepEqual(faults({ columns: many }), ['/table/columns too-many-columns']);
-  assert.deepEqual(faults({ columns: many.slice(1) }), []);
+  assert.deepEqual(problems({ columns: many }), ['/table/columns too-many-columns']);
+  assert.deepEqual(problems({ columns: many.slice(1) }), []);
 });
 
 test('constraints among each other and the columns', () => {
   const columns = Array.from({ length: 40 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
   const fk = { column: 'c1', reference_table: 'o', reference_column: 'x' };
   assert.deepEqual(
-    faults({
+    problems({
       columns,
       constraints: {
         primary_key: { name: 'same', columns: ['c0', 'nope', 'c0'] },

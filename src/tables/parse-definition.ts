@@ -11,7 +11,7 @@ import type {
   TableDefinition,
 } from './definition.ts';
 import { columnPointer } from './definition.ts';
-import { didYouMean, identifierFault, shorten } from './identifiers.ts';
+import { didYouMean, identifierProblem, shorten } from './identifiers.ts';
 
 export interface ParsedDefinition {
   definition: TableDefinition;
@@ -260,9 +260,9 @@ function checkedName(value: unknown, pointer: string, report: Report): string | 
     report(pointer, 'wrong-type', `must be a string, not ${jsonType(value)}`, value);
     return undefined;
   }
-  const fault = identifierFault(value);
-  if (fault === undefined) return value;
-  report(pointer, 'invalid-name', `the name ${fault}`, value.toWellFormed());
+  const problem = identifierProblem(value);
+  if (problem === undefined) return value;
+  report(pointer, 'invalid-name', `the name ${problem}`, value.toWellFormed());
   return undefined;
 }
 

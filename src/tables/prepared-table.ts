@@ -21,12 +21,12 @@ export interface PreparedTable {
    */
   chooseNamesAgain: (client: ClientBase) => Promise<ObjectNames>;
   /** What had the name in the schema when the lock on the name was taken: a table or anything else. */
-  standing: StandingObject | undefined;
+  existing: ExistingObject | undefined;
   /** For the answer, if a table is made of the definition. */
   warnings: DefinitionWarning[];
 }
 
-export interface StandingObject {
+export interface ExistingObject {
   oid: number;
   /** `pg_class.relkind`, or `type`. */
   kind: string;

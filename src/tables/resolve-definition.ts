@@ -28,15 +28,15 @@ import { columnPointer } from './definition.ts';
 import { isAdmitted } from './dotted-name.ts';
 import { askForSchema } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
-import { identifierFault, isSystemSchema, shorten } from './identifiers.ts';
+import { identifierProblem, isSystemSchema, shorten } from './identifiers.ts';
 import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
 import { type PaddedColumn, paddingProblem } from './padded-width.ts';
 import { parseDefinition } from './parse-definition.ts';
-import type { PreparedColumn, PreparedTable, StandingObject } from './prepared-table.ts';
+import type { ExistingObject, PreparedColumn, PreparedTable } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
 import { type DefinitionWarning, warnOfTextDefault } from './text-defaults.ts';
 import type { ColumnTrial } from './try-columns.ts';
-import { explainUnknownTypes, remedyOfType } from './type-faults.ts';
+import { explainUnknownTypes, remedyOfType } from './type-problems.ts';
 
 export interface PrepareOptions {
   schema: string;
@@ -113,7 +113,7 @@ export async function resolveDraft(
   const { schema, name, definition, columns: drafts, problems, request } = draft;
   const found = await complete(client, answer);
   if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
-  if (!found.schema.mayCreate && found.standing === null) {
+  if (!found.schema.mayCreate && found.existing === null) {
     const { role } = found.schema;
     throw new AppError(
       'permission-denied',
@@ -128,8 +128,8 @@ export async function resolveDraft(
   const padding = paddingProblem(resolver.padded, (type) => resolver.find(type));
   if (padding !== undefined) problems.push(padding);
   await explainUnknownTypes(client, resolver.unknownTypes, draft.admitSchema);
-  const standing = found.standing ?? undefined;
-  const isFreed = (taken: TakenName) => isFreedBy(standing, found, taken);
+  const existing = found.existing ?? undefined;
+  const isFreed = (taken: TakenName) => isFreedBy(existing, found, taken);
   const known = byKey(request.relations, found.relations, (name) => name);
   problems.push(...checkGivenNames({ schema, name, definition, isFreed }, known));
   checkKeyTypes(definition, columns, problems);
@@ -160,7 +160,7 @@ export async function resolveDraft(
       foreignKeys,
       names,
       chooseNamesAgain: (client) => chooseNamesAgain(client, named),
-      standing,
+      existing,
       warnings: resolver.warnings,
     },
     trials: resolver.trials,
@@ -180,8 +180,8 @@ export function checkTableName(schema: string, name: string): void {
     ['schema', schema],
     ['table_name', name],
   ] as const) {
-    const fault = identifierFault(value);
-    if (fault !== undefined) throw new AppError('invalid-parameter', `${what} ${fault}.`);
+    const problem = identifierProblem(value);
+    if (problem !== undefined) throw new AppError('invalid-parameter', `${what} ${problem}.`);
   }
   if (isSystemSchema(schema)) {
     throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
@@ -297,7 +297,7 @@ async function complete(client: ClientBase, found: LookUpResult): Promise<Found>
 }
 
 type Found = {
-  [Key in keyof LookUpResult]-?: Key extends 'schema' | 'standing'
+  [Key in keyof LookUpResult]-?: Key extends 'schema' | 'existing'
     ? LookUpResult[Key]
     : NonNullable<LookUpResult[Key]>;
 };
@@ -441,8 +441,8 @@ class Resolver implements Names {
       }
     }
     for (const sequence of mentions.sequences) {
-      const fault = this.sequenceFault(sequence);
-      if (fault !== undefined) refuse('unknown-sequence', fault);
+      const problem = this.sequenceProblem(sequence);
+      if (problem !== undefined) refuse('unknown-sequence', problem);
     }
     if (mentions.functions.filter((name) => name.name === 'nextval').length > mentions.sequences.length) {
       refuse('invalid-default', "nextval takes the name of a sequence in quotes: nextval('orders_id_seq')");
@@ -455,7 +455,7 @@ class Resolver implements Names {
     return this.sequences.get(JSON.stringify(name)) ?? null;
   }
 
-  private sequenceFault(text: string): string | undefined {
+  private sequenceProblem(text: string): string | undefined {
     const shown = shorten(text);
     const sequence = this.findSequence(text);
     // The same for one that exists: `admitSequences`.
@@ -481,8 +481,8 @@ function byKey<Asked, Found>(
 }
 
 /** A table that is replaced gives the names of its indexes and sequences free, unless the new table goes on with a sequence. */
-function isFreedBy(standing: StandingObject | undefined, found: Found, taken: TakenName): boolean {
-  if (standing === undefined || taken.owner !== standing.oid) return false;
+function isFreedBy(existing: ExistingObject | undefined, found: Found, taken: TakenName): boolean {
+  if (existing === undefined || taken.owner !== existing.oid) return false;
   return !found.sequences.some((sequence) => sequence?.oid === taken.oid);
 }
 

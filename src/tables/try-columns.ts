@@ -8,12 +8,12 @@ import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteLiteral } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
-import { findFaults } from './attempt.ts';
+import { findFailingItems } from './attempt.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 import { takesNumbers } from './defaults.ts';
 import { shorten } from './identifiers.ts';
-import { explainModifiers } from './type-faults.ts';
+import { explainModifiers } from './type-problems.ts';
 
 export interface ColumnTrial {
   /** JSON Pointer of the column. */
@@ -51,21 +51,21 @@ export async function tryColumns(
       problems.push(invalidDefault(trial, explain(trial, trial.default, error)));
     else both.push(trial);
   };
-  const checkAssignments = (tried: ColumnTrial[], row: { misfits: number[] | null }) => {
-    for (const position of row.misfits ?? []) {
+  const checkAssignments = (tried: ColumnTrial[], row: { unassignable: number[] | null }) => {
+    for (const position of row.unassignable ?? []) {
       const trial = tried[position]!;
       problems.push(invalidDefault(trial, notAssignable(trial, trial.default!)));
     }
   };
-  await findFaults(client, trials, trialStatement, checkAssignments, refuse);
+  await findFailingItems(client, trials, trialStatement, checkAssignments, refuse);
 
   // Either the modifiers or the default: with faulty modifiers no default can be judged.
   for (const trial of both) {
     const { default: tried, ...withoutDefault } = trial;
     const before = problems.length;
-    await findFaults(client, [withoutDefault], trialStatement, checkAssignments, refuse);
+    await findFailingItems(client, [withoutDefault], trialStatement, checkAssignments, refuse);
     if (problems.length > before) continue;
-    await findFaults(client, [trial], trialStatement, checkAssignments, (_, error) =>
+    await findFailingItems(client, [trial], trialStatement, checkAssignments, (_, error) =>
       problems.push(invalidDefault(trial, explain(trial, tried!, error))),
     );
   }
@@ -76,7 +76,7 @@ export async function tryColumns(
  * would cut an overlong text short instead. Values of JSON types it would take for JSON strings, so those are cast.
  */
 function trialStatement(trials: ColumnTrial[]): Statement {
-  return { text: `${inCallersPath(trialBeforeCreation(trials))};\nSELECT ${misfitColumn(trials)}` };
+  return { text: `${inCallersPath(trialBeforeCreation(trials))};\nSELECT ${unassignableColumn(trials)}` };
 }
 
 /**
@@ -112,11 +112,11 @@ function trialColumns(trials: ColumnTrial[]): string[] {
   return columns;
 }
 
-function misfitColumn(trials: ColumnTrial[]): string {
+function unassignableColumn(trials: ColumnTrial[]): string {
   const sources = trials.flatMap(({ type, default: tried }, index) =>
     tried?.expression === undefined ? [] : sourceRow(index, tried.sql, type),
   );
-  return `${sources.length === 0 ? 'NULL' : misfits(sources)} AS misfits`;
+  return `${sources.length === 0 ? 'NULL' : unassignable(sources)} AS unassignable`;
 }
 
 /** The types json and jsonb, by the object identifiers they have in every PostgreSQL (pg_type.dat). */
@@ -134,7 +134,7 @@ function sourceRow(index: number, sql: string, type: CatalogType): string {
  * The positions of those that PostgreSQL does not convert on assignment (PostgreSQL 10.4): it converts anything to text,
  * a type to itself, and what a cast says. Arrays go by their elements; casting them is try enough.
  */
-function misfits(sources: string[]): string {
+function unassignable(sources: string[]): string {
   return `(SELECT array_agg(v.position)
     FROM (VALUES ${sources.join(',\n')}) AS v(position, source, target, base, category)
     LEFT JOIN pg_catalog.pg_type s ON s.oid = v.source
