@@ -3,7 +3,8 @@
  * in a spool where the rows must be read twice.
  */
 
-import { AppError } from '../../errors.ts';
+import type { AppError } from '../../errors.ts';
+import { limitExceeded } from '../../limit-exceeded.ts';
 import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
 import type { JsonLimits } from '../../sources/json/json-limits.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
@@ -102,10 +103,9 @@ export function jsonInput(
 const slackBytes = 1024 * 1024;
 
 function tooLongBeforeRows(maxBytes: number): AppError {
-  return new AppError(
-    'limit-exceeded',
-    `The part of the body before the rows is over the limit of ${maxBytes} bytes (MAX_DEFINITION_BYTES).`,
-  );
+  return limitExceeded('The part of the body before the rows is too large', maxBytes, {
+    setting: 'MAX_DEFINITION_BYTES',
+  });
 }
 
 /** The chunks for a loop that may be left: a later one goes on behind it. */
