@@ -19,7 +19,7 @@ export interface ExistingTable {
   name: string;
   /** Empty it first. Readers wait from then until the commit. */
   truncate: boolean;
-  /** Columns to add to it, told the names of those it has; undefined: none may be added. */
+  /** Returns the columns to add, given the names of those that the table has; undefined: none may be added. */
   addColumns: ((known: string[]) => InferredColumn[]) | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function openExistingTable(
   };
 }
 
-/** Whether the role has one of the privileges on the whole table that LOCK TABLE asks for. */
+/** Returns whether the role has one of the privileges on the whole table that LOCK TABLE needs. */
 async function mayLock(client: ClientBase, relation: string): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean | null }>(
     "SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE') AS may",
@@ -74,8 +74,8 @@ async function mayLock(client: ClientBase, relation: string): Promise<boolean> {
 }
 
 /**
- * The same lock for a role that may insert into some columns only: PostgreSQL takes it when it prepares an INSERT, and keeps it
- * until the transaction ends.
+ * Returns statements that take the same lock for a role that may insert into some columns only. PostgreSQL takes the lock when
+ * it prepares an INSERT, and keeps it until the transaction ends.
  */
 function lockByPrepare(relation: string): string {
   const name = quoteIdentifier(randomName('lock'));
@@ -110,13 +110,13 @@ async function add(client: ClientBase, relation: string, columns: InferredColumn
   }
 }
 
-/** SQL's own words need no schema and take none. */
+/** Returns a type name for SQL. SQL's own keywords need no schema and take none. */
 function typeForSql(type: string): string {
   const isKeyword = /^(boolean|bigint|numeric|double precision|interval|timestamp|time)\b/.test(type);
   return isKeyword ? type : `pg_catalog.${type}`;
 }
 
-/** Tables that inherit from this one keep their rows, as they take none of those that are added; partitions are the table. */
+/** Tables that inherit from this one keep their rows, because no row is added to them. Partitions are part of the table. */
 async function truncateStatement(client: ClientBase, relation: string): Promise<string> {
   const { rows } = await client.query<{ relkind: string }>(
     'SELECT relkind FROM pg_class WHERE oid = pg_catalog.to_regclass($1)',

@@ -170,7 +170,7 @@ function stagedRows(
   };
 }
 
-/** Goes back to where nothing was loaded. */
+/** Undoes all that was loaded. */
 async function undoRows(client: ClientBase): Promise<void> {
   await client.query('ROLLBACK TO SAVEPOINT "rows"');
 }

@@ -1,5 +1,6 @@
 /**
- * A table that the upload makes: bare first, keys and references after the rows, and, for a replace, the swap.
+ * A table that the upload creates. It is bare while rows are loaded; keys and references are added after them. To replace an
+ * existing table, the new one is created aside and takes its place at the end.
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
@@ -16,14 +17,15 @@ import { baseOfDomain, equalityOperator, type LoadColumn } from '../tables/load-
 import { namesAside } from '../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
-import type { LoadTarget } from './load-target.ts';
+import type { EndedLoad, LoadTarget } from './load-target.ts';
+import type { LoadedRows } from './loaded-rows.ts';
 import type { Problems } from './problems.ts';
 import type { Equality } from './staged/equality.ts';
 import { explainRefusedKeys } from './staged/explain-refusal.ts';
 import { type RowRule, readRowRules } from './staged/row-rules.ts';
 
 export interface NewTableOptions {
-  /** An existing table does not stop this: the new one is built aside and takes its place at the end. */
+  /** The new table may replace an existing one. */
   mayReplace: boolean;
   lockTimeoutMs: number;
   signal: AbortSignal;
@@ -78,24 +80,36 @@ export async function openNewTable(
         await explainRefusedKeys(client, refusal, rows.sent, rules, rows.places, problems);
       }
       problems.throwIfAny();
-      for (const { name: column, identity } of table.columns) {
-        if (identity === 'none' || rows.places.sourceColumn(column) < 0) continue;
-        await client.query(continueNumbering(relation, column));
-      }
+      await continueAllNumbering(client, relation, table, rows);
     },
   };
-  if (!replaces) return target;
-  const { extraFunctions } = options;
-  target.end = async (endAtOnce) => {
-    const swapOptions = { ...options, endAtOnce };
-    const { description, lost } = await swapTable(
-      client,
-      { table, aside: naming, extraFunctions },
-      swapOptions,
-    );
-    return { table: description, warnings: lostObjects(lost) };
-  };
+  if (replaces) target.end = (endAtOnce) => swap(client, table, naming, { ...options, endAtOnce });
   return target;
+}
+
+/** Lets the sequences of numbered columns go on behind the numbers that the rows brought. */
+async function continueAllNumbering(
+  client: ClientBase,
+  relation: string,
+  table: PreparedTable,
+  { places }: LoadedRows,
+): Promise<void> {
+  for (const { name, identity } of table.columns) {
+    const isBrought = places.sourceColumn(name) >= 0;
+    if (identity !== 'none' && isBrought) await client.query(continueNumbering(relation, name));
+  }
+}
+
+/** Puts the new table in the place of the existing one, and ends the transaction. */
+async function swap(
+  client: ClientBase,
+  table: PreparedTable,
+  aside: Naming,
+  options: NewTableOptions & Parameters<typeof swapTable>[2],
+): Promise<EndedLoad> {
+  const { extraFunctions } = options;
+  const { description, lost } = await swapTable(client, { table, aside, extraFunctions }, options);
+  return { table: description, warnings: lostObjects(lost) };
 }
 
 function nameAside(table: PreparedTable): Naming {
@@ -103,7 +117,7 @@ function nameAside(table: PreparedTable): Naming {
   return { name, names: namesAside(table.names, name) };
 }
 
-/** Adds keys and references; what PostgreSQL refuses is undone and answered. */
+/** Adds keys and references. If PostgreSQL refuses them, they are undone, and the error is returned. */
 async function addKeys(client: ClientBase, table: PreparedTable, naming: Naming): Promise<Error | undefined> {
   if (addConstraints(table, naming) === undefined) return undefined;
   try {
@@ -131,7 +145,7 @@ function targetDropped(cause: Error): AppError {
 
 const maxNameTries = 3;
 
-/** Runs a statement that gives names, and again with others where a name turns out to be taken. The savepoint stays. */
+/** Runs a statement that gives names, and runs it again with other names if a name already exists. The savepoint stays. */
 async function createNamed(
   client: ClientBase,
   table: PreparedTable,
@@ -154,7 +168,7 @@ async function createNamed(
   }
 }
 
-/** @throws AppError `table-exists` where somebody else has made the table meanwhile */
+/** @throws AppError `table-exists` if another session has created the table meanwhile */
 async function refuseTakenTableName(
   client: ClientBase,
   { schema, name, existing }: PreparedTable,
@@ -166,7 +180,7 @@ async function refuseTakenTableName(
 
 const maxLostObjects = 100;
 
-/** So that nothing of the old table goes in silence. */
+/** Warns of every object of the old table that the new one does not have. */
 function lostObjects(lost: string[]): SourceWarning[] {
   const told = lost.slice(0, maxLostObjects);
   const rest = lost.length - told.length;
@@ -174,7 +188,7 @@ function lostObjects(lost: string[]): SourceWarning[] {
   return told.map((what) => ({ code: 'lost-by-replace', detail: `Gone with the old table: ${what}.` }));
 }
 
-/** A domain's checks are the one thing that can refuse a row of a bare table. */
+/** Only the checks of domains can refuse a row of a bare table. */
 function isDomain({ type }: LoadColumn): boolean {
   return type.kind === 'domain' || type.element?.kind === 'domain';
 }
@@ -183,7 +197,7 @@ function keysOf({ primaryKey, unique }: PreparedTable): KeyDefinition[] {
   return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique];
 }
 
-/** How the values of columns are compared with those of others; `others` left out: with those of the same columns. */
+/** Returns how the values of columns are compared with those of other columns, by default with those of the same columns. */
 function equalitiesOf(
   names: string[],
   columns: LoadColumn[],
@@ -235,7 +249,7 @@ async function rulesOf(client: ClientBase, table: PreparedTable, own: LoadColumn
   ];
 }
 
-/** The columns of the table that each foreign key refers to. */
+/** Reads the columns of the table that each foreign key refers to. */
 async function referencedColumns(
   client: ClientBase,
   { foreignKeys }: PreparedTable,
@@ -248,7 +262,7 @@ async function referencedColumns(
   return columns;
 }
 
-/** Those referred to whose rows row-level security hides from the role. Quoted. */
+/** Returns the referenced tables, quoted, of which row-level security hides rows from the role. */
 async function hiddenTables(client: ClientBase, { foreignKeys }: PreparedTable): Promise<Set<string>> {
   const others = foreignKeys.filter((key) => !key.isSelf).map((key) => quoteQualified(key.schema, key.table));
   if (others.length === 0) return new Set();
