@@ -5,6 +5,8 @@
  * A new error is one line here and one section in `docs/errors.md`; a test keeps the two equal.
  */
 
+import type { ProblemCode } from './problem-codes.ts';
+
 export const errorCatalogue = {
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
   'invalid-multipart': { status: 400, title: 'The body is not valid multipart/form-data' },
@@ -63,7 +65,7 @@ export interface Problem {
   /** The value found, shortened. */
   value?: string;
   /** Stable, kebab-case. */
-  code: string;
+  code: ProblemCode;
   /** For the person who must act: what is wrong and, where it is not plain, the remedy. */
   detail: string;
 }
@@ -155,7 +157,7 @@ const maxShownValue = 100;
 export function wrongParameter(
   name: string,
   detail: string,
-  { code = 'invalid-parameter', value }: { code?: string; value?: string } = {},
+  { code = 'invalid-parameter', value }: { code?: ProblemCode; value?: string } = {},
 ): AppError {
   const shown = value === undefined ? {} : { value: value.slice(0, maxShownValue) };
   return new AppError('invalid-parameter', detail, { errors: [{ parameter: name, ...shown, code, detail }] });

@@ -19,7 +19,8 @@ const layersBelow: Record<string, string[]> = {
   sources: ['postgres'],
   postgres: ['limit-exceeded'],
   'limit-exceeded': ['errors', 'config'],
-  errors: [],
+  errors: ['problem-codes'],
+  'problem-codes': [],
   config: [],
 };
 

@@ -61,7 +61,7 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
 function missingTable(): AppError {
   const detail = 'The body must be {"table": {"columns": […]}}; `table` is missing.';
   return new AppError('invalid-definition', detail, {
-    errors: [{ pointer: '/table', code: 'required', detail }],
+    errors: [{ pointer: '/table', code: 'missing', detail }],
   });
 }
 

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busboy';
 import { AppError, wrongParameter } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
+import type { ProblemCode } from '../problem-codes.ts';
 import type { Spool } from '../sources/spool.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;
@@ -131,7 +132,7 @@ function asMultipartError(error: unknown): unknown {
   return error;
 }
 
-function partError(name: string, code: string, detail: string): AppError {
+function partError(name: string, code: ProblemCode, detail: string): AppError {
   return wrongParameter(name.slice(0, 100), detail, { code });
 }
 

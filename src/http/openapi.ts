@@ -8,6 +8,7 @@ import Type from 'typebox';
 import { type LimitsConfig, limitSettings } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
 import { amountInWords } from '../limit-exceeded.ts';
+import { allProblemCodes } from '../problem-codes.ts';
 import { acceptedEncodings } from './content-encoding.ts';
 import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
@@ -207,7 +208,8 @@ export const LocatedProblem = Type.Object(
       Type.String({ description: 'Name of the parameter (path or query) or of the part of the form.' }),
     ),
     value: Type.Optional(Type.String({ description: 'What was found, shortened.' })),
-    code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: ['not-a-number'] }),
+    // No enum: more codes are an addition, which clients made from this document must accept.
+    code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: allProblemCodes }),
     detail: Type.String({ description: 'The same in words, with the remedy unless it is obvious.' }),
   },
   {

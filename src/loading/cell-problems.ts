@@ -1,3 +1,4 @@
+import type { ProblemCode } from '../problem-codes.ts';
 import {
   ERROR_CELL,
   FORMULA_WITHOUT_VALUE,
@@ -48,7 +49,7 @@ export const NO_SUCH_TIME = 37;
 
 export interface CellProblem {
   /** Stable, kebab-case. */
-  code: string;
+  code: ProblemCode;
   detail: string;
 }
 
@@ -66,7 +67,7 @@ export function describeCellProblem(problem: number, type?: ColumnType): CellPro
 }
 
 /** The code of a problem, for where its words are not needed. */
-export function cellProblemCode(problem: number): string {
+export function cellProblemCode(problem: number): ProblemCode {
   const words = problems.get(problem);
   if (words === undefined) throw new Error(`no cell problem has the number ${problem}`);
   return words[0];
@@ -102,7 +103,7 @@ const DATE_FORM = 'expected YYYY-MM-DD';
 const TIME_FORM = 'expected HH:MM:SS';
 const TIMESTAMP_FORM = 'expected YYYY-MM-DD HH:MM:SS, or with T between; an offset as Z or +HH:MM';
 
-const problems = new Map<number, [code: string, detail: string | ((type: ColumnType) => string)]>([
+const problems = new Map<number, [code: ProblemCode, detail: string | ((type: ColumnType) => string)]>([
   [REPEATED_KEY, ['repeated-key', 'this key stands in the row more than once']],
   [ROW_NOT_AN_OBJECT, ['row-not-an-object', 'a row must be an object: {"column": value, …}']],
   [

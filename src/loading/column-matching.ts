@@ -1,7 +1,9 @@
 /**
  * Which column of the table a column of the data goes into.
  */
+
 import { AppError, type Problem } from '../errors.ts';
+import type { ProblemCode } from '../problem-codes.ts';
 import { didYouMean } from '../tables/identifiers.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { shortenValue } from './problems.ts';
@@ -106,6 +108,6 @@ function showNames(names: Iterable<string>): string {
   return all.length > maxShownNames ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
-function refuse(code: string, detail: string): ColumnMatch {
+function refuse(code: ProblemCode, detail: string): ColumnMatch {
   return { target: -1, problem: { code, detail } };
 }

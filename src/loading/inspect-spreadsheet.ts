@@ -2,7 +2,8 @@
  * What a workbook holds, before it is loaded: its sheets with their sizes, and of the chosen sheet the header, the
  * definition that would be inferred, the first rows as text, and the warnings.
  */
-import { AppError } from '../errors.ts';
+
+import { AppError, type ErrorCode } from '../errors.ts';
 import { type SourceWarning, withSecondReading } from '../sources/row-source.ts';
 import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
@@ -20,7 +21,7 @@ export interface Inspection {
 
 interface SheetSize extends PreviewSize {
   /** Why the sheet cannot be read; the sizes are then as far as it was. */
-  problem?: { code: string; detail: string };
+  problem?: { code: ErrorCode; detail: string };
 }
 
 /**

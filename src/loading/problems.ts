@@ -1,7 +1,9 @@
 /**
  * The problems of one upload: all counted, the first hundred kept, so that memory stays bounded whatever their number.
  */
+
 import { AppError, type Problem, type ProblemGroup } from '../errors.ts';
+import type { ProblemCode } from '../problem-codes.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowSource } from '../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
@@ -28,7 +30,7 @@ export class Problems {
    *
    * @param column empty: the problem has no column
    */
-  wants(column: string, code: string): boolean {
+  wants(column: string, code: ProblemCode): boolean {
     if (this.#listed.length < maxListedProblems) return true;
     return this.#groupCount < maxGroups && this.#groups.get(column)?.has(code) !== true;
   }
@@ -61,7 +63,7 @@ export class Problems {
    *
    * @param column empty: the problems have no column
    */
-  addUnlisted(count: number, column: string, code: string): void {
+  addUnlisted(count: number, column: string, code: ProblemCode): void {
     this.count += count;
     const group = this.#groups.get(column)?.get(code);
     if (group !== undefined) group.count += count;

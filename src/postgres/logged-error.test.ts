@@ -41,7 +41,7 @@ test('a message that names objects only is kept, unless somebody’s function ra
 
 test('causes are told in the same way, and problems not at all', () => {
   const cause = databaseError({ message: 'secret', code: '23505' });
-  const errors = [{ code: 'x', detail: 'y', value: 'secret' }];
+  const errors = [{ code: 'not-unique' as const, detail: 'y', value: 'secret' }];
   const logged = loggedError(new AppError('storage-full', 'No room.', { cause, errors }));
   assert.equal(logged.message, 'storage-full: No room.');
   assert.equal(logged.code, 'storage-full');

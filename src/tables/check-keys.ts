@@ -1,6 +1,8 @@
 /** Whether the columns of keys can be compared, and whether foreign keys refer to something that they can refer to. */
+
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
+import type { ProblemCode } from '../problem-codes.ts';
 import type { SimilarTable, TargetTable } from './catalog.ts';
 import { compareTypes, findSimilarTables } from './catalog.ts';
 import type { ForeignKeyPair, TableDefinition } from './definition.ts';
@@ -97,7 +99,7 @@ function checkedTarget(
 ): Target | undefined {
   const pointer = `${key.pairs[0]!.pointer}/reference_table`;
   const shown = `"${key.schema}"."${key.table}"`;
-  const refuse = (code: string, detail: string) => {
+  const refuse = (code: ProblemCode, detail: string) => {
     problems.push({ pointer, code, detail, value: key.table });
     return undefined;
   };

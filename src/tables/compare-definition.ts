@@ -2,10 +2,12 @@
  * Where a existing table is not what a definition says. What the definition's columns would be, PostgreSQL itself says:
  * they are made as a temporary table, described and undone, because types and defaults have more than one spelling.
  */
+
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { randomName } from '../postgres/sql.ts';
+import type { ProblemCode } from '../problem-codes.ts';
 import { createTemporaryTable } from './ddl.ts';
 import type { ColumnDescription, KeyDefinition, TableDescription } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
@@ -69,7 +71,7 @@ export async function compareDefinition(
   return differences;
 }
 
-type Report = (pointer: string, detail: string, code?: string) => void;
+type Report = (pointer: string, detail: string, code?: ProblemCode) => void;
 
 async function describeColumns(
   client: ClientBase,

@@ -2,7 +2,9 @@
  * Turns any JSON value into a definition and tells every fault that can be seen without asking PostgreSQL, each with
  * its place. What is well shaped goes on, so that the later checks can tell their faults in the same answer.
  */
+
 import type { Problem } from '../errors.ts';
+import type { ProblemCode } from '../problem-codes.ts';
 import type {
   ColumnDefinition,
   ForeignKeyDefinition,
@@ -22,7 +24,7 @@ export interface ParsedDefinition {
 const maxEntries = 5000;
 
 type JsonObject = Record<string, unknown>;
-type Report = (pointer: string, code: string, detail: string, value?: unknown) => void;
+type Report = (pointer: string, code: ProblemCode, detail: string, value?: unknown) => void;
 
 const tableProperties = ['columns', 'constraints', 'name', 'schema'];
 const columnProperties = [

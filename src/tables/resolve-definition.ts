@@ -2,11 +2,13 @@
  * Looks up everything that a definition mentions, in one round trip, and turns it into what can be created. Whatever is
  * found wrong on the way is collected; what only PostgreSQL can say by trying is left to `try-columns.ts`.
  */
+
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { AppError } from '../errors.ts';
 import { toQuery } from '../postgres/own-session.ts';
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
+import type { ProblemCode } from '../problem-codes.ts';
 import type {
   CatalogSequence,
   DomainBase,
@@ -400,7 +402,7 @@ class Resolver implements Names {
 
   private checkedType(name: TypeName, text: string, pointer: string): CatalogType | undefined {
     const value = shorten(text);
-    const refuse = (code: string, detail: string) => {
+    const refuse = (code: ProblemCode, detail: string) => {
       const problem: Problem = { pointer, code, detail, value };
       this.problems.push(problem);
       if (code === 'unknown-type') this.unknownTypes.push(problem);
@@ -430,7 +432,7 @@ class Resolver implements Names {
   private checkMentions(parsed: ParsedDefault, text: string, pointer: string): boolean {
     if (parsed.kind === 'literal') return true;
     const before = this.problems.length;
-    const refuse = (code: string, detail: string) =>
+    const refuse = (code: ProblemCode, detail: string) =>
       this.problems.push({ pointer, code, detail, value: shorten(text) });
     const mentions: Mentions = { types: [], functions: [], sequences: [] };
     mentionsOf(parsed.expression, mentions);

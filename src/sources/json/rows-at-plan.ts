@@ -4,6 +4,7 @@
  */
 
 import { AppError } from '../../errors.ts';
+import type { ProblemCode } from '../../problem-codes.ts';
 import { type DocumentPlan, describeValue, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
 import { isArrayIndex, pointerOf } from './json-pointer.ts';
 
@@ -124,7 +125,7 @@ export class RowsAtPlan implements DocumentPlan {
     );
   }
 
-  #refusal(code: string, detail: string): AppError {
+  #refusal(code: ProblemCode, detail: string): AppError {
     const pointer = pointerOf(this.#foundSteps);
     return new AppError('invalid-parameter', detail, {
       errors: [{ parameter: 'rows_at', pointer, value: shorten(this.rowsAt), code, detail }],

@@ -1,6 +1,7 @@
 /** The body `{"table": {…}, "data": [{…}, …]}` with its members in any order, or the array of rows alone, or the definition alone. */
 
 import { AppError } from '../../errors.ts';
+import type { ProblemCode } from '../../problem-codes.ts';
 import { type DocumentPlan, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
 import { pointerTo } from './json-pointer.ts';
 
@@ -80,6 +81,6 @@ function unknownMember(name: string, takesRows: boolean): string {
   return name === 'data' ? `${known} Send rows to upload/json, or in the file.` : known;
 }
 
-function invalidBody(pointer: string, code: string, detail: string): AppError {
+function invalidBody(pointer: string, code: ProblemCode, detail: string): AppError {
   return new AppError('invalid-data', detail, { errors: [{ pointer, code, detail }] });
 }
