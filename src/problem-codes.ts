@@ -62,7 +62,8 @@ export const problemCodes = {
     'not-a-mac-address': 'another kind of value than the type takes',
     'not-an-enum-value': 'another kind of value than the type takes',
     'not-an-array': 'another kind of value than the type takes',
-    'invalid-input': 'not what PostgreSQL reads as the type',
+    'invalid-input':
+      'not what PostgreSQL reads as the type; a field of a composite that fails the check of its domain counts as such',
     'no-such-date': 'a date, time or offset that does not exist',
     'no-such-time': 'the same for a column of the type `time` or `timetz`',
     'out-of-range': 'beyond what the type holds',
@@ -91,7 +92,8 @@ export const problemCodes = {
     'not-unique':
       'the same key as another row; both are named, or that the table has it already. A key that PostgreSQL generated is named with what filled it in and the remedy',
     'no-such-reference': 'a foreign key without a match',
-    'check-violation': "a CHECK, or a domain's, that the row does not pass",
+    'check-violation':
+      "a CHECK, or a domain's (also of the elements of an array), that the row does not pass",
     'failing-default':
       'a row leaves out a column whose default raises an error, or gives a value that the column does not take',
     'refused-by-postgresql':
