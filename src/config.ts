@@ -118,6 +118,7 @@ const declared = {
     maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The largest single value, in bytes.'),
     // PostgreSQL makes no tuple of more than 1 GiB, and needs the row several times over while it does.
     maxRowBytes: integer('MAX_ROW_BYTES', 64 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest row, in bytes; at least MAX_CELL_BYTES.'),
+    maxWrittenBytes: integer('MAX_WRITTEN_BYTES', 100 * GIB, [KIB, ANY], 'bytes', 'The most bytes that PostgreSQL receives of one upload, with the defaults of the columns that its rows leave out.'),
     maxSharedStringBytes: integer('MAX_SHARED_STRING_BYTES', 256 * MIB, [KIB, 4 * GIB], 'bytes', 'The most bytes of text that the shared strings of one workbook may hold in memory.'),
     maxLegacyFileBytes: integer('MAX_LEGACY_FILE_BYTES', 50 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest .xls workbook, in bytes; a separate process reads each one whole.'),
     maxLegacyReaders: integer('MAX_LEGACY_READERS', 2, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time, each with up to 1.25 GiB of memory; further uploads wait.'),

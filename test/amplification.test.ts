@@ -121,6 +121,64 @@ test('one column of the widest char(n) is made, in bounded memory', async () => 
   await database.pool.query('DROP TABLE padded');
 });
 
+const emptyRows: [name: string, defaults: string[], rows: number][] = [
+  ['30 defaults of 250 bytes', Array(30).fill('x'.repeat(250)), 30_000],
+  ['a default of 900 KB', ['x'.repeat(900_000)], 1000],
+  ['a default that is computed and has 900 KB', [`json_build_array('${'x'.repeat(900_000)}')`], 1000],
+];
+
+for (const [name, defaults, rowCount] of emptyRows) {
+  test(`empty rows are refused for ${name}, before much is written`, async (context) => {
+    const type = defaults[0]!.startsWith('json') ? 'json' : 'text';
+    const columns = defaults.map((text, index) => ({ name: `c${index}`, type, default: text }));
+    const made = await service.post('/table/defaults', { table: { columns } });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    // Without compression, which would hide what is written.
+    await database.pool.query(
+      defaults.map((_, index) => `ALTER TABLE defaults ALTER c${index} SET STORAGE EXTERNAL`).join(';'),
+    );
+    service.resetPeakMemory();
+    const body = { data: Array.from({ length: rowCount }, () => ({})) };
+    const send = () => service.post('/table/defaults/upload/json?if_exists=append', body);
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    // The rows that were rolled back still take their place.
+    const { rows } = await database.pool.query<{ bytes: string }>(
+      "SELECT pg_total_relation_size('defaults') AS bytes",
+    );
+    await database.pool.query('DROP TABLE defaults');
+    const written = Number(rows[0]!.bytes);
+    const processMib = (service.peakMemoryBytes() ?? 0) / mib;
+    context.diagnostic(`written ${(written / mib).toFixed(0)} MiB, service ${processMib.toFixed(0)} MiB`);
+    const problem = assertProblem(answer, 413, 'limit-exceeded');
+    assert.match(
+      problem.detail,
+      /^The defaults of the columns that the rows leave out take too many bytes: the limit is /,
+    );
+    assert.ok(written < 128 * mib, `${written} bytes were written`);
+    assert.ok(processMib < 400, `the process held ${processMib} MiB`);
+    assert.ok(backendBytes < 400 * mib, `a backend held ${backendBytes} bytes`);
+  });
+}
+
+test('rows that bring values have as many defaults as they need', async () => {
+  const columns = [
+    { name: 'id', type: 'int' },
+    ...Array.from({ length: 30 }, (_, index) => ({
+      name: `c${index}`,
+      type: 'text',
+      default: 'x'.repeat(200),
+    })),
+  ];
+  const data = Array.from({ length: 2000 }, (_, id) => ({ id }));
+  const answer = await service.post('/table/defaults/upload/json', { table: { columns }, data });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  const { rows } = await database.pool.query(
+    'SELECT count(*)::int, min(length(c0)) AS first, min(length(c29)) AS last FROM defaults',
+  );
+  assert.deepEqual(rows, [{ count: 2000, first: 200, last: 200 }]);
+  await database.pool.query('DROP TABLE defaults');
+});
+
 test('a row of 60 MiB is loaded', async () => {
   const answer = await sendStream('/long_row/upload/json', jsonRow(4, 15, true));
   assert.equal(answer.status, 201, JSON.stringify(answer.body));

@@ -114,6 +114,10 @@ const provocations: Record<string, Provocation> = {
   MAX_ROWS: { settings: { MAX_ROWS: '1' }, send: rowsOf('{"data":[{"a":1},{"a":2}]}') },
   MAX_COLUMNS: { settings: { MAX_COLUMNS: '1' }, send: rowsOf('{"data":[{"a":1,"b":2}]}') },
   MAX_CELL_BYTES: { settings: { MAX_CELL_BYTES: '1024' }, send: rowsOf(`{"data":[{"a":"${longText}"}]}`) },
+  MAX_WRITTEN_BYTES: {
+    settings: { MAX_WRITTEN_BYTES: '1024' },
+    send: rowsOf(JSON.stringify({ data: [{ a: 'x'.repeat(600) }, { a: 'x'.repeat(600) }] })),
+  },
   MAX_ROW_BYTES: {
     settings: { MAX_CELL_BYTES: '1024', MAX_ROW_BYTES: '2048' },
     send: rowsOf(

@@ -11,6 +11,7 @@ import { headerProblems, type Problems } from './problems.ts';
 import { type Refusal, refusalOfCopy } from './staged/refusal.ts';
 import type { CellPlaces } from './staged/staged-load.ts';
 import { targetColumns } from './target-columns.ts';
+import type { WrittenLimits } from './written-bytes.ts';
 
 export interface CopyOptions {
   /** Quoted. */
@@ -28,6 +29,7 @@ export interface CopyOptions {
   typesAreInferred: boolean;
   maxRows: number;
   maxRowBytes: number;
+  writtenLimits: WrittenLimits;
   /** For each statement but the COPY, which lasts as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
@@ -56,7 +58,7 @@ export async function copyRows(
   options: CopyOptions,
   problems: Problems,
 ): Promise<CopiedRows> {
-  const { columns, numbers, maxRows, maxRowBytes, signal } = options;
+  const { columns, numbers, maxRows, maxRowBytes, writtenLimits, signal } = options;
   const targets = await targetColumns(client, columns, input.nameMatching === 'loose', options.mayFill);
   const names = columns.map((column) => column.name);
   const session = new CopySession(client, options.relation, names, numbers?.columns);
@@ -69,6 +71,7 @@ export async function copyRows(
     numberOfSet: numbers?.numberOfSet,
     maxRows,
     maxRowBytes,
+    writtenLimits,
     typesAreInferred: options.typesAreInferred,
     mayUpdate: options.mayUpdate,
     onTooManyRows: () => {

@@ -56,6 +56,7 @@ async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<Han
     },
     maxRows: 1000,
     maxRowBytes: 1_000_000,
+    writtenLimits: { maxWrittenBytes: 1_000_000, maxUnpackRatio: 1 },
     onTooManyRows: () => assert.fail(),
   });
   columns.forEach((column, index) => {

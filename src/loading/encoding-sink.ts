@@ -52,6 +52,7 @@ import * as codes from './encoders/type-codes.ts';
 import { parameterReading } from './infer/text-forms.ts';
 import { addRowFault, maxListedProblems, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
+import { WrittenBytes, type WrittenLimits } from './written-bytes.ts';
 
 /** A column that rows are loaded into. */
 export interface TargetColumn {
@@ -80,6 +81,7 @@ export interface EncodingOptions {
   maxRows: number;
   /** Of a row as PostgreSQL receives it. */
   maxRowBytes: number;
+  writtenLimits: WrittenLimits;
   /** Nobody said that a column is text. */
   typesAreInferred?: boolean;
   /** A row may update an existing one (`on_conflict=update`). */
@@ -120,6 +122,9 @@ export class EncodingSink implements CellSink {
   /** To be left out, or required: a row without the column goes the slow way, where it is placed or refused. */
   readonly #cannotFill: boolean[];
   readonly #fills: (Buffer | undefined)[];
+  /** Per target: about how many bytes PostgreSQL writes in a row that leaves the column out. */
+  readonly #defaultBytes: number[];
+  readonly #written: WrittenBytes;
   readonly #names: string[] = [];
   readonly #targetOf: number[] = [];
   readonly #sourceOf: Int32Array;
@@ -147,6 +152,9 @@ export class EncodingSink implements CellSink {
   #stamp = 0;
   #isInRow = false;
   #rowStart = 0;
+  /** Of the row at hand: the bytes of its fills, and how many of them are defaults and not NULL. */
+  #filledBytes = 0;
+  #filledDefaults = 0;
   #next = 0;
   #isOrdered = true;
   #isRefused = false;
@@ -160,6 +168,8 @@ export class EncodingSink implements CellSink {
     this.#maxRowBytes = options.maxRowBytes;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
+    this.#defaultBytes = targets.map(({ column }) => column.defaultBytes ?? 0);
+    this.#written = new WrittenBytes(options.writtenLimits);
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
     this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
     targets.forEach(({ column }, index) => {
@@ -174,7 +184,7 @@ export class EncodingSink implements CellSink {
     this.#fieldStart = new Int32Array(targets.length);
     this.#fieldEnd = new Int32Array(targets.length);
     // Before the first row there is no order to follow: a shape without columns sends it through `#placeRow`.
-    this.#shape = new Shape([], targets.length, this.#required, unnumbered, this.#mostBytes);
+    this.#shape = new Shape([], this.#defaultBytes, this.#required, unnumbered, this.#mostBytes);
     this.#out = this.#shape.out;
     this.#positionOf = this.#shape.positionOf;
   }
@@ -213,6 +223,8 @@ export class EncodingSink implements CellSink {
     // The shape before the first row has no columns, and nothing of it is ever handed on.
     this.#isOrdered = this.#shape.columns.length > 0;
     this.#isRefused = false;
+    this.#filledBytes = 0;
+    this.#filledDefaults = 0;
     const out = this.#out;
     this.#isInRow = true;
     this.#rowStart = out.position;
@@ -345,6 +357,7 @@ export class EncodingSink implements CellSink {
     if (this.#refused > maxRefusedRows) {
       shape.rowNumbers = new RowNumbers();
     } else {
+      this.#countWritten(shape, end, count);
       this.rowNumbers.take(shape.rowNumbers);
       await this.#options.output.write(shape.columns, out.bytes.subarray(0, end), count);
     }
@@ -352,6 +365,15 @@ export class EncodingSink implements CellSink {
     out.rewind(out.position - end);
     out.shrink();
     if (shape === this.#shape) this.#moveRow(end);
+  }
+
+  /** @throws AppError `limit-exceeded` before PostgreSQL has to write too much */
+  #countWritten(shape: Shape, bytes: number, count: number): void {
+    const own = bytes - shape.filledBytes - count * (shape.number === unnumbered ? 2 : 18);
+    const leftOut = count * shape.leftOutBytes;
+    this.#written.add(bytes + leftOut, own, shape.filledDefaults + leftOut);
+    shape.filledBytes = 0;
+    shape.filledDefaults = 0;
   }
 
   /** A value of the row at hand may be long; the rows before it come from one slice of input. */
@@ -390,6 +412,8 @@ export class EncodingSink implements CellSink {
   }
 
   #countRow(): void {
+    this.#shape.filledBytes += this.#filledBytes;
+    this.#shape.filledDefaults += this.#filledDefaults;
     this.loaded += 1;
     if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
   }
@@ -401,10 +425,16 @@ export class EncodingSink implements CellSink {
     while (this.#next < position) {
       const target = columns[this.#next]!;
       if (this.#cannotFill[target]) break;
-      appendBytes(this.#out, this.#fills[target]!, 0, this.#fills[target]!.length);
+      this.#fill(this.#out, this.#fills[target]!);
       this.#next += 1;
     }
     if (this.#next !== position) this.#isOrdered = false;
+  }
+
+  #fill(out: CopyBuffer, field: Buffer): void {
+    appendBytes(out, field, 0, field.length);
+    this.#filledBytes += field.length;
+    this.#filledDefaults += field.length - lengthBytes;
   }
 
   #refuseMissing(): void {
@@ -509,12 +539,14 @@ export class EncodingSink implements CellSink {
     const into = shape === sourceShape ? this.#scratch : shape.out;
     if (into === this.#scratch) into.rewind();
     into.ensure(source.position - this.#rowStart);
+    this.#filledBytes = 0;
+    this.#filledDefaults = 0;
     this.#beginTuple(into, shape);
     for (const target of shape.columns) {
       if (this.#seenIn[target] === this.#stamp) {
         appendBytes(into, source.bytes, this.#fieldStart[target]!, this.#fieldEnd[target]!);
       } else {
-        appendBytes(into, this.#fills[target]!, 0, this.#fills[target]!.length);
+        this.#fill(into, this.#fills[target]!);
       }
     }
     source.rewind(this.#rowStart);
@@ -554,11 +586,14 @@ export class EncodingSink implements CellSink {
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
-    const shape = new Shape(columns, this.#seenIn.length, this.#required, number, this.#mostBytes);
+    const shape = new Shape(columns, this.#defaultBytes, this.#required, number, this.#mostBytes);
     this.#shapes.unshift(shape);
     return shape;
   }
 }
+
+/** Each field begins with its length; NULL has nothing more. */
+const lengthBytes = 4;
 
 /** The number of a shape whose rows do not begin with numbers. */
 const unnumbered = -1;
@@ -574,10 +609,15 @@ class Shape {
   readonly unseenRequired: readonly number[];
   readonly out: CopyBuffer;
   rowNumbers = new RowNumbers();
+  /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
+  readonly leftOutBytes: number;
+  /** Of the rows that wait: the bytes of fields that are filled in, and how many of them are defaults and not NULL. */
+  filledBytes = 0;
+  filledDefaults = 0;
 
   constructor(
     columns: readonly number[],
-    targetCount: number,
+    defaultBytes: readonly number[],
     required: readonly number[],
     number: number,
     mostBytes: (needed: number) => number,
@@ -585,11 +625,15 @@ class Shape {
     this.columns = columns;
     this.number = number;
     this.out = new CopyBuffer(initialShapeBytes, mostBytes);
-    this.positionOf = new Int32Array(targetCount).fill(-1);
+    this.positionOf = new Int32Array(defaultBytes.length).fill(-1);
     columns.forEach((target, position) => {
       this.positionOf[target] = position;
     });
     this.unseenRequired = required.filter((target) => this.positionOf[target]! < 0);
+    this.leftOutBytes = defaultBytes.reduce(
+      (sum, bytes, target) => (this.positionOf[target]! < 0 ? sum + bytes : sum),
+      0,
+    );
   }
 }
 

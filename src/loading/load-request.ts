@@ -5,6 +5,7 @@ import type { SourceWarning } from '../sources/row-source.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { NeededRights } from '../tables/find-load-target.ts';
 import type { ExtraColumns } from './column-matching.ts';
+import type { WrittenLimits } from './written-bytes.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
 export type OnConflict = 'fail' | 'skip' | 'update';
@@ -34,7 +35,7 @@ export interface LoadContext {
   transaction: TransactionOptions;
   /** What a default may call beside the built-in functions. */
   extraFunctions: readonly string[];
-  limits: { maxColumns: number; maxRows: number; maxRowBytes: number };
+  limits: { maxColumns: number; maxRows: number; maxRowBytes: number } & WrittenLimits;
 }
 
 export interface LoadResult {

@@ -28,6 +28,7 @@ import type { StagedLoad } from './staged/staged-load.ts';
 import { maxStagedColumns } from './staged/staging-table.ts';
 import { byPlace, byRowNumber } from './staged/violation-queries.ts';
 import { isStagedAsText } from './target-columns.ts';
+import type { WrittenLimits } from './written-bytes.ts';
 
 /** More different sets of columns than this in one upload, and moving them one set at a time takes too long. */
 const maxMovedShapes = 200;
@@ -37,6 +38,7 @@ export interface LoadRowsOptions {
   conflict: ConflictOption | undefined;
   maxRows: number;
   maxRowBytes: number;
+  writtenLimits: WrittenLimits;
   /** The types of the columns were inferred: nobody chose them. */
   typesAreInferred: boolean;
   /** For each statement but the COPY, which lasts as long as the client takes to send. */

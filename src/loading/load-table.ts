@@ -164,6 +164,7 @@ function rowOptions({ context, request, input }: Upload, target: LoadTarget, mat
     conflict: conflictOption(request, target, hasDefinition),
     maxRows: context.limits.maxRows,
     maxRowBytes: context.limits.maxRowBytes,
+    writtenLimits: context.limits,
     typesAreInferred: target.isBare && !hasDefinition,
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,

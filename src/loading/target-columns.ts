@@ -9,6 +9,8 @@ import type { TargetColumn } from './encoding-sink.ts';
 
 /** A longer default is left to PostgreSQL: repeated in every row it would make a large upload of a small one. */
 const maxFillBytes = 256;
+/** The same for all defaults of a row together: thousands of rows `{}` come in one slice of the input and are held at once. */
+const maxFillBytesOfRow = 4096;
 
 const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
@@ -25,7 +27,13 @@ export async function targetColumns(
   const encoderOf = isSheet ? sheetEncoder : columnEncoder;
   const constants = columns.filter((column) => mayFill(column) && isFillable(column));
   const values = await readConstants(client, constants);
-  const fills = new Map(constants.map((column, index) => [column, fillOf(values[index]!)]));
+  let fillBytes = 0;
+  const fills = new Map<LoadColumn, Buffer | undefined>();
+  for (const [index, column] of constants.entries()) {
+    const fill = fillOf(values[index]!);
+    fillBytes += fill?.length ?? 0;
+    fills.set(column, fillBytes > maxFillBytesOfRow ? undefined : fill);
+  }
   return columns.map((column) => {
     // No COPY may name a generated column.
     const isNull = mayFill(column) && column.default === 'none' && !column.isGenerated;

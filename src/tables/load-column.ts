@@ -54,6 +54,8 @@ export interface LoadColumn {
    * identity, every function).
    */
   default: 'none' | 'constant' | 'computed';
+  /** About how many bytes the default has in a row: the length of its expression. Left out without a default. */
+  defaultBytes?: number;
   /** The binary form of a constant default, as an SQL expression that never fails. */
   constant?: string;
   /** `GENERATED ALWAYS AS (…)`: no value can be loaded into it. */

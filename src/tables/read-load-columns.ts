@@ -20,10 +20,11 @@ export async function readLoadColumns(
     if (!hasDefault) return { ...column, type, default: 'none' };
     const stored = type.base ?? type;
     const { bareName, send } = types.get(typeKey(stored.oid, stored.typmod))!;
+    const defaultBytes = column.isGenerated ? 0 : Buffer.byteLength(defaultExpression ?? '');
     const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
     return constant === undefined
-      ? { ...column, type, default: 'computed' }
-      : { ...column, type, default: 'constant', constant };
+      ? { ...column, type, default: 'computed', defaultBytes }
+      : { ...column, type, default: 'constant', constant, defaultBytes };
   });
 }
 
