@@ -15,7 +15,7 @@ import {
 import { shortenValue } from './problems.ts';
 
 export class CellLosses {
-  /** By column and kind of loss. */
+  /** The counts, by column and kind of loss. */
   readonly #counts: Float64Array;
   readonly #firstRows: Int32Array;
 
@@ -24,7 +24,7 @@ export class CellLosses {
     this.#firstRows = new Int32Array(columnCount * lossKinds);
   }
 
-  /** @param bits of losses.ts */
+  /** Counts the losses of one value. @param bits bits of losses.ts */
   note(column: number, row: number, bits: number): void {
     for (let kind = 0; kind < lossKinds; kind++) {
       if ((bits & (1 << kind)) === 0) continue;
@@ -34,7 +34,7 @@ export class CellLosses {
     }
   }
 
-  /** @param sourceColumn the data's column that goes into a column of the table */
+  /** @param sourceColumn returns the column of the data that goes into a column of the table */
   warnings(
     columns: LoadColumn[],
     locate: LocateCell,
@@ -58,7 +58,7 @@ export class CellLosses {
 interface LossDescription {
   bit: number;
   code: string;
-  /** @param of how many values of which column */
+  /** @param of says how many values of which column, such as `3 values of column "day"` */
   describe: (of: string, place: string, type: string) => string;
 }
 

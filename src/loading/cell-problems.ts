@@ -13,9 +13,9 @@ import {
 import type { ColumnType } from '../tables/load-column.ts';
 
 /**
- * What can be wrong with one cell: a number on the per-cell path, a code and a sentence for the person who must act.
+ * The problems that one cell can have. Each has a number for the per-cell path, and a code and a sentence for the user.
  *
- * 1 to 9 are the faults that only a source can see: they have their numbers in sources/cell-kind.ts.
+ * 1 to 9 are the problems that only a source can find: their numbers are in sources/cell-kind.ts.
  */
 
 export const NOT_NULL = 10;
@@ -54,10 +54,10 @@ export interface CellProblem {
 }
 
 /**
- * Tells a problem in words.
+ * Describes a problem in words.
  *
  * @param problem one of the numbers of this module
- * @param type the column's type; absent where the problem is a whole row's
+ * @param type the column's type; absent if the problem is one of a whole row
  */
 export function describeCellProblem(problem: number, type?: ColumnType): CellProblem {
   const words = problems.get(problem);
@@ -66,7 +66,7 @@ export function describeCellProblem(problem: number, type?: ColumnType): CellPro
   return { code, detail: typeof detail === 'string' ? detail : detail(valueType(type)) };
 }
 
-/** The code of a problem, for where its words are not needed. */
+/** Returns only the code of a problem. */
 export function cellProblemCode(problem: number): ProblemCode {
   const words = problems.get(problem);
   if (words === undefined) throw new Error(`no cell problem has the number ${problem}`);
@@ -75,7 +75,7 @@ export function cellProblemCode(problem: number): ProblemCode {
 
 const ANY_TYPE: ColumnType = { oid: 0, name: 'the type', typmod: -1, kind: 'other' };
 
-/** The type that refuses the value: under a domain its base, of an array its element. */
+/** Returns the type that refuses the value: the base type of a domain, the element type of an array. */
 function valueType(type: ColumnType | undefined): ColumnType {
   if (type === undefined) return ANY_TYPE;
   if (type.kind === 'domain' && type.base !== undefined) return valueType(type.base);
@@ -96,7 +96,7 @@ function notALabel(type: ColumnType): string {
   return `not a value of ${type.name}: expected ${shown.join(', ')}${more > 0 ? ` or one of ${more} more` : ''}`;
 }
 
-/** The lengths of types that do not have it in their name. */
+/** The lengths of types whose names do not contain the length. */
 const lengthOf: Record<string, string> = { name: ' (63 bytes)', '"char"': ' (one byte)' };
 
 const DATE_FORM = 'expected YYYY-MM-DD';

@@ -1,5 +1,5 @@
 /**
- * Which column of the table a column of the data goes into.
+ * Finds the column of the table that each column of the data goes into.
  */
 
 import { AppError, type Problem } from '../errors.ts';
@@ -26,13 +26,13 @@ export class ColumnMatcher {
   readonly #isLoose: boolean;
   readonly #extraColumns: ExtraColumns;
   #shownColumns: string | undefined;
-  /** Unknown columns so far: not each of thousands is worth a search for what was meant. */
+  /** The number of unknown columns so far. Only the first ones get a search for a similar name, because there may be thousands. */
   #refused = 0;
   readonly #taken = new Map<number, string>();
 
   /**
-   * @param matching `exact`: to the letter; `loose`: to the letter, else ignoring case and outer space where that
-   *   leaves one column
+   * @param matching `exact`: names are used exactly as written. `loose`: if no name is exactly the same, case and outer space are
+   *   ignored, if exactly one column then matches
    */
   constructor(columns: LoadColumn[], matching: 'exact' | 'loose', extraColumns: ExtraColumns) {
     this.#columns = columns;
@@ -61,13 +61,13 @@ export class ColumnMatcher {
     return { target };
   }
 
-  /** Whether the data has a column that goes into the table's column `name`. */
+  /** Returns whether the data has a column that goes into the table's column `name`. */
   isTaken(name: string): boolean {
     return this.#taken.has(this.#byName.get(name) ?? -1);
   }
 
   /**
-   * For data with rows, at its end: where all of its columns were left out, every row would be an empty one.
+   * Refuses the data if all of its columns were left out, because every row would be empty. Call it at the end of data that has rows.
    *
    * @throws AppError `invalid-data`
    */
@@ -95,7 +95,7 @@ export class ColumnMatcher {
   }
 }
 
-/** Whether two names are the same but for case and outer space. */
+/** Returns the name without case and outer space, to compare it with others. */
 export function looseName(name: string): string {
   return name.trim().toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** The parameter `on_conflict` and the keys that it may go by. */
+/** Checks the parameter `on_conflict` and finds the keys that it may use. */
 import { type AppError, wrongParameter } from '../errors.ts';
 import type { LoadRequest } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
@@ -42,7 +42,7 @@ function chosenKeys(keys: ConflictKey[], conflictKey: readonly string[] | undefi
   );
 }
 
-/** Whether two lists have the same names, in whatever order. */
+/** Returns whether two lists have the same names, in any order. */
 export function sameNames(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((name) => other.includes(name));
 }

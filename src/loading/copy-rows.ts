@@ -1,4 +1,4 @@
-/** All rows of an input → the encoders → COPY into one relation. */
+/** Encodes all rows of an input and sends them into one relation by COPY. */
 import type { ClientBase } from 'pg';
 import { limitExceeded } from '../limit-exceeded.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
@@ -22,7 +22,7 @@ export interface CopyOptions {
   keepRows: boolean;
   /** false for a column: a row leaves the column out if it does not bring it, whatever its default is. */
   mayFill: (column: LoadColumn) => boolean;
-  /** Given: each row begins with its data row number and the number of its set of columns, in these columns. */
+  /** If this is given, each row begins with its data row number and the number of its set of columns, in these columns. */
   numbers?: { columns: readonly string[]; numberOfSet: (columns: readonly number[]) => number };
   /** A row may update an existing one. */
   mayUpdate: boolean;
@@ -38,11 +38,11 @@ export interface CopyOptions {
 export interface CopiedRows {
   /** Rows without a problem. */
   sent: number;
-  /** Rows that PostgreSQL took: fewer if a trigger leaves rows out. */
+  /** Rows that PostgreSQL stored: fewer if a trigger leaves rows out. */
   taken: number;
-  /** Returns the data row of the n-th row that was sent, from 0; undefined: it is not known any more. */
+  /** Returns the data row of the n-th row that was sent, from 0; undefined: it is no longer known. */
   rowOf: (ordinal: number) => number | undefined;
-  /** The rows did not all have the same columns, so they came through several COPYs. */
+  /** The rows did not all have the same columns, so several COPYs sent them. */
   hasSeveralLists: boolean;
   places: CellPlaces;
   /** Parts of values that the types of the columns do not hold. */

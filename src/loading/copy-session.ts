@@ -1,8 +1,8 @@
 /**
- * Encoded rows → COPY into one relation: one COPY after the other, each for one list of columns.
+ * Sends encoded rows into one relation by COPY. It runs one COPY after the other, each for one list of columns.
  *
- * The session remembers PostgreSQL's first refusal of a row and sends nothing more. It still takes the rows that follow, so
- * that the problems of their cells are found, too.
+ * After PostgreSQL has refused a row, the session keeps that error and sends nothing more. It still accepts the rows that follow,
+ * so that the caller also finds the problems in their cells.
  */
 import type { ClientBase, DatabaseError } from 'pg';
 import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
@@ -16,13 +16,13 @@ const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const trailer = Buffer.from([0xff, 0xff]);
 
 export class CopySession implements RowOutput {
-  /** PostgreSQL's refusal of a row, or the error of a default; the transaction is failed then. */
+  /** The error with which PostgreSQL refused a row or evaluated a default. The transaction has failed then. */
   refusal: DatabaseError | undefined;
-  /** How many rows were sent in the COPYs before the one refused: its "line 1" is the row of this ordinal. */
+  /** The number of rows sent in the COPYs before the refused one. "line 1" of the refused COPY is the row with this ordinal. */
   rowsBefore = 0;
-  /** How many rows PostgreSQL took: fewer than were sent where a trigger leaves rows out. */
+  /** The number of rows that PostgreSQL stored. It is lower than the number of rows sent if a trigger leaves rows out. */
   rowsTaken = 0;
-  /** Rows came with different lists of columns, also those that were not sent: they need several COPYs. */
+  /** Rows had different lists of columns, so they need several COPYs. Rows that were not sent count, too. */
   hasSeveralLists = false;
 
   readonly #client: ClientBase;
@@ -50,12 +50,12 @@ export class CopySession implements RowOutput {
     this.#leadingColumns = leadingColumns;
   }
 
-  /** The columns that the refused COPY names, as indexes. */
+  /** Returns the columns that the refused COPY names, as indexes. */
   get refusedColumns(): readonly number[] {
     return this.#columns;
   }
 
-  /** @throws the connection's error, or PostgreSQL's where it is not about the rows */
+  /** @throws the connection's error; PostgreSQL's error if it is not about the rows */
   async write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void> {
     this.#firstList ??= columns;
     if (columns !== this.#firstList) this.hasSeveralLists = true;
@@ -80,7 +80,7 @@ export class CopySession implements RowOutput {
     }
   }
 
-  /** Ends the COPY under way, so that the connection can be used again. */
+  /** Ends the current COPY, so that the connection can be used again. */
   async abort(cause: Error): Promise<void> {
     const writer = this.#writer;
     this.#writer = undefined;
@@ -100,7 +100,7 @@ export class CopySession implements RowOutput {
     await this.#writer.write(header);
   }
 
-  /** COPY knows no rows without columns. */
+  /** Inserts rows without columns, which COPY cannot send. */
   async #insertDefaults(columns: readonly number[], rowCount: number): Promise<void> {
     await this.#end();
     this.#columns = columns;

@@ -1,13 +1,13 @@
 /**
- * The encoding sink: cells → rows of PostgreSQL's binary COPY format, for the columns of one table.
+ * Encodes cells as rows of PostgreSQL's binary COPY format, for the columns of one table.
  *
- * Each cell is encoded where it belongs while cells arrive in the order of the current *shape* (the columns of one COPY,
- * in their order); only a row that does not fit that order is put together again from its parts. A row with a
- * problem is taken back, the scan goes on.
+ * A *shape* is the list of columns of one COPY, in their order. While cells arrive in the order of the current shape, each cell is
+ * encoded directly in its place. A row in another order is put together from its encoded cells at its end. A row with a problem is
+ * removed from the output, and the scan continues.
  *
- * Missing cells: a column of the shape gets its fill (NULL, or the default if that is a constant). Every other default (a
- * sequence, `now()`) is evaluated by PostgreSQL for the rows that need it: such a column has no fill, and a row without it
- * goes into another shape that leaves the column out. Each shape has its own buffer, and COPYs take turns.
+ * A missing cell gets the fill of its column: NULL, or the default if it is a constant. PostgreSQL evaluates every other default
+ * (a sequence, `now()`). Such a column has no fill, and a row without it goes into another shape that leaves the column out. Each
+ * shape has its own buffer, and the COPYs take turns.
  */
 import { QUOTE } from '../sources/bytes/ascii.ts';
 import {
@@ -59,13 +59,13 @@ export interface TargetColumn {
   column: LoadColumn;
   encoder: ColumnEncoder;
   /**
-   * The encoded field of a missing cell: NULL or a constant default. undefined: the row must leave the column out, as always
-   * if PostgreSQL generates it.
+   * The encoded field of a missing cell: NULL or a constant default. undefined: a row without the cell must leave the column out.
+   * This is always so if PostgreSQL generates the column.
    */
   fill: Buffer | undefined;
 }
 
-/** Takes encoded rows. `columns` are indexes into the target columns; the buffer is used again afterwards. */
+/** Takes encoded rows. `columns` are indexes into the target columns; the buffer is reused after the call. */
 export interface RowOutput {
   write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void>;
 }
@@ -76,37 +76,37 @@ export interface EncodingOptions {
   locate: LocateCell;
   problems: Problems;
   output: RowOutput;
-  /** Given: every row begins with two `integer` fields, its data row number and the number of its set of columns. */
+  /** If this is given, every row begins with two `integer` fields, its data row number and the number of its set of columns. */
   numberOfSet?: ((columns: readonly number[]) => number) | undefined;
   maxRows: number;
-  /** Of a row as PostgreSQL receives it. */
+  /** The limit on a row as PostgreSQL receives it. */
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
-  /** Nobody said that a column is text. */
+  /** The types of the columns were inferred, so nobody has said that a column is text. */
   typesAreInferred?: boolean;
-  /** A row may update an existing one (`on_conflict=update`). */
+  /** A row may update an existing row (`on_conflict=update`). */
   mayUpdate?: boolean;
   onTooManyRows: () => never;
 }
 
-/** Rows go out when so many bytes of them are held; with several shapes COPYs must take turns less often. */
+/** Rows are sent when their buffer holds this many bytes. With several shapes the limit is higher, so that COPYs take turns less often. */
 const flushBytes = 64 * 1024;
 const flushBytesOfManyShapes = 2 * 1024 * 1024;
 const maxShapes = 256;
-/** Encoders may reserve more for a value than it takes. */
+/** Allows for encoders that reserve more bytes for a value than it needs. */
 const reservedBytes = 32 * 1024 * 1024;
-/** Small at first: data of a thousand different rows makes a thousand shapes. */
+/** The first size is small because a thousand rows with different columns make a thousand shapes. */
 const initialShapeBytes = 4096;
 
 const noBytes = Buffer.alloc(0);
 
-/** With so many rows refused, the good ones are no longer loaded: nothing can come of it but the list of problems. */
+/** After this many refused rows the sink stops loading rows, because the upload is refused in any case. It only collects problems. */
 const maxRefusedRows = 100_000;
 
 export class EncodingSink implements CellSink {
-  /** Rows encoded and handed on. */
+  /** The number of rows encoded and passed to the output. */
   loaded = 0;
-  /** Which data row each loaded row is, in the order in which they were handed on. */
+  /** The data row of each loaded row, in the order in which the output received them. */
   readonly rowNumbers = new RowNumbers();
 
   readonly #options: EncodingOptions;
@@ -116,25 +116,25 @@ export class EncodingSink implements CellSink {
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
   readonly #required: number[] = [];
-  /** By required column that no row has brought so far: the rows that have come. */
+  /** For each required column that no row has had so far: the rows that have arrived. */
   readonly #unbrought = new Map<number, { count: number; firstRows: number[] }>();
   readonly #mustLeaveOut: boolean[];
-  /** To be left out, or required: a row without the column goes the slow way, where it is placed or refused. */
+  /** Whether the column has no fill. A row without it takes the slow path, where it is put into another shape or refused. */
   readonly #cannotFill: boolean[];
   readonly #fills: (Buffer | undefined)[];
-  /** Per target: about how many bytes PostgreSQL writes in a row that leaves the column out. */
+  /** For each target: about how many bytes PostgreSQL writes in a row that leaves the column out. */
   readonly #defaultBytes: number[];
   readonly #written: WrittenBytes;
   readonly #names: string[] = [];
   readonly #targetOf: number[] = [];
   readonly #sourceOf: Int32Array;
 
-  /** Per target: in which row it was last seen, and where its field lies in `#out`. */
+  /** For each target: the row in which it was last seen, and the position of its field in `#out`. */
   readonly #seenIn: Int32Array;
   readonly #fieldStart: Int32Array;
   readonly #fieldEnd: Int32Array;
 
-  /** The newest first: a row goes into the first that it fits. */
+  /** The newest shape comes first. A row goes into the first shape that it fits. */
   #shapes: Shape[] = [];
   readonly #scratch = new CopyBuffer();
   readonly #mostBytes = (needed: number): number => this.#limitGrowth(needed);
@@ -142,7 +142,7 @@ export class EncodingSink implements CellSink {
   #out: CopyBuffer;
   #positionOf: Int32Array;
 
-  /** What `original` said last: it is of the cells whose bytes are `#rewritten`. */
+  /** The bytes and range of the last call of `original`. They belong to the cells whose bytes are `#rewritten`. */
   #rewritten: Buffer | undefined;
   #original: Buffer = noBytes;
   #originalStart = 0;
@@ -183,7 +183,7 @@ export class EncodingSink implements CellSink {
     this.#seenIn = new Int32Array(targets.length);
     this.#fieldStart = new Int32Array(targets.length);
     this.#fieldEnd = new Int32Array(targets.length);
-    // Before the first row there is no order to follow: a shape without columns sends it through `#placeRow`.
+    // The order of the first row is not known. A shape without columns sends that row through `#placeRow`.
     this.#shape = new Shape([], this.#defaultBytes, this.#required, unnumbered, this.#mostBytes);
     this.#out = this.#shape.out;
     this.#positionOf = this.#shape.positionOf;
@@ -220,7 +220,7 @@ export class EncodingSink implements CellSink {
     this.#row = row;
     this.#stamp += 1;
     this.#next = 0;
-    // The shape before the first row has no columns, and nothing of it is ever handed on.
+    // The shape before the first row has no columns, and none of its rows is ever sent.
     this.#isOrdered = this.#shape.columns.length > 0;
     this.#isRefused = false;
     this.#filledBytes = 0;
@@ -271,11 +271,11 @@ export class EncodingSink implements CellSink {
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     if (column >= 0) {
       const target = this.#targetOf[column]!;
-      // An ignored column's cells are nobody's problem.
+      // A cell of an ignored column is never a problem.
       if (target < 0) return;
       const isText = this.#encoders[target]!.code === codes.TEXT && !this.#options.typesAreInferred;
       if (fault === SERIAL_OUT_OF_RANGE && isText) {
-        // No date, and still the number that the cell has.
+        // The cell is not a date, but its number is still a value for this column.
         this.cell(column, NUMBER, bytes, start, end);
         return;
       }
@@ -307,7 +307,7 @@ export class EncodingSink implements CellSink {
     this.#countRow();
   }
 
-  /** All rows have come: adds one problem for each required column that none of them brings. */
+  /** Adds one problem for each required column that no row has. Call it after the last row. */
   endOfRows(): void {
     for (const [target, { count, firstRows }] of this.#unbrought) {
       const more = count === 1 ? '' : `, and the column is missing in all ${count} rows`;
@@ -316,7 +316,7 @@ export class EncodingSink implements CellSink {
     this.#unbrought.clear();
   }
 
-  /** One warning for each column and each kind of loss: parts of values that the column's type does not hold. */
+  /** Returns one warning for each column and each kind of loss: parts of values that the column's type does not hold. */
   lossWarnings(): SourceWarning[] {
     const columns = this.#options.targets.map(({ column }) => column);
     return this.#losses.warnings(columns, this.#options.locate, (target) => this.#sourceOf[target]!);
@@ -335,23 +335,23 @@ export class EncodingSink implements CellSink {
     return held >= threshold || this.#shapes.length > maxShapes ? this.finish() : undefined;
   }
 
-  /** The data's column that goes into the table's column `name`; -1: none. */
+  /** Returns the column of the data that goes into the table's column `name`; -1: none. */
   sourceColumn(name: string): number {
     const target = this.#options.targets.findIndex(({ column }) => column.name === name);
     return target < 0 ? -1 : this.#sourceOf[target]!;
   }
 
-  /** Hands on what is held: the oldest shape first, so that rows stay in order where a shape took over from another. */
+  /** Sends all held rows. The oldest shape comes first, so that rows stay in order if one shape replaced another. */
   async finish(): Promise<void> {
     for (const shape of this.#shapes.toReversed()) await this.#handOn(shape);
-    // An older shape comes again if a row needs it.
+    // An older shape is made again if a row needs it.
     if (this.#shapes.length > 1) this.#shapes = [this.#shape];
   }
 
   async #handOn(shape: Shape): Promise<void> {
     const { out } = shape;
     const { count } = shape.rowNumbers;
-    // A slice of input may end within a row, which may still be refused or moved to another shape: it stays.
+    // A slice of input may end within a row. That row is not sent yet, because it may still be refused or moved to another shape.
     const end = this.#isInRow && shape === this.#shape ? this.#rowStart : out.position;
     if (end === 0) return;
     if (this.#refused > maxRefusedRows) {
@@ -367,7 +367,7 @@ export class EncodingSink implements CellSink {
     if (shape === this.#shape) this.#moveRow(end);
   }
 
-  /** @throws AppError `limit-exceeded` before PostgreSQL has to write too much */
+  /** Counts the bytes that PostgreSQL will write. @throws AppError `limit-exceeded` before they are too many */
   #countWritten(shape: Shape, bytes: number, count: number): void {
     const own = bytes - shape.filledBytes - count * (shape.number === unnumbered ? 2 : 18);
     const leftOut = count * shape.leftOutBytes;
@@ -376,7 +376,7 @@ export class EncodingSink implements CellSink {
     shape.filledDefaults = 0;
   }
 
-  /** A value of the row at hand may be long; the rows before it come from one slice of input. */
+  /** Returns how large the buffer may become. A value of the current row may be long, but the rows before it come from one slice of input. */
   #limitGrowth(needed: number): number {
     if (!this.#isInRow) return Number.POSITIVE_INFINITY;
     const most = this.#rowStart + this.#maxRowBytes + reservedBytes;
@@ -389,7 +389,7 @@ export class EncodingSink implements CellSink {
     throw rowTooLong(`Row ${cell.slice(cell.lastIndexOf(':') + 1)}`, this.#maxRowBytes);
   }
 
-  /** The row begun lies `by` bytes further ahead now. */
+  /** Corrects all positions in the current row after it has moved by `by` bytes. */
   #moveRow(by: number): void {
     this.#rowStart -= by;
     for (let target = 0; target < this.#fieldStart.length; target += 1) {
@@ -418,7 +418,7 @@ export class EncodingSink implements CellSink {
     if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
   }
 
-  /** Fills the columns of the shape from the one expected next up to `position`, or gives the order up. */
+  /** Fills the columns of the shape from the next expected one up to `position`. If one has no fill, the row is no longer in order. */
   #skipTo(position: number): void {
     if (!this.#isOrdered) return;
     const { columns } = this.#shape;
@@ -446,7 +446,7 @@ export class EncodingSink implements CellSink {
     }
   }
 
-  /** A column that no row brings is one problem, and not one for each row: so it is told when a row brings it, or at the end. */
+  /** Counts a row without a required column. If no row has the column, this is one problem and not one for each row, so it is added later. */
   #noteUnbrought(target: number): void {
     const unbrought = this.#unbrought.get(target) ?? { count: 0, firstRows: [] };
     this.#unbrought.set(target, unbrought);
@@ -454,7 +454,7 @@ export class EncodingSink implements CellSink {
     if (unbrought.firstRows.length < maxListedProblems) unbrought.firstRows.push(this.#row);
   }
 
-  /** A later row brings the column after all. */
+  /** Adds the problems of the earlier rows without the column when a later row has it. */
   #addUnbroughtSoFar(target: number): void {
     const unbrought = this.#unbrought.get(target);
     if (unbrought === undefined) return;
@@ -481,7 +481,7 @@ export class EncodingSink implements CellSink {
     });
   }
 
-  /** PostgreSQL checks NOT NULL before it looks for the existing row. */
+  /** Explains that a row needs the column even if it updates an existing row: PostgreSQL checks NOT NULL before it searches for that row. */
   #hintAtUpdate(name: string): string {
     if (this.#options.mayUpdate !== true) return '';
     return `, also in a row that only updates an existing one: "${name}" is NOT NULL without a default, so send it in every row`;
@@ -531,7 +531,7 @@ export class EncodingSink implements CellSink {
     return this.#options.locate(this.#row, column, name);
   }
 
-  /** Puts a row together that did not come in the order of the current shape, in a shape that it fits. */
+  /** Puts a row that did not arrive in the order of the current shape into a shape that it fits. */
   #placeRow(): void {
     const source = this.#out;
     const sourceShape = this.#shape;
@@ -571,7 +571,7 @@ export class EncodingSink implements CellSink {
     return true;
   }
 
-  /** A shape for this row: its columns as they came, then those that earlier rows had and that can be filled. */
+  /** Makes a shape for this row: first its own columns in their order, then columns of earlier rows that have a fill. */
   #addShape(): Shape {
     const seen: number[] = [];
     for (let target = 0; target < this.#seenIn.length; target += 1) {
@@ -582,7 +582,7 @@ export class EncodingSink implements CellSink {
       .flatMap((shape) => shape.columns)
       .filter((target) => !this.#mustLeaveOut[target] && !seen.includes(target));
     const columns = [...seen, ...new Set(fillable)];
-    // COPY needs a column; a row without any takes one that can be filled, where there is one.
+    // COPY needs at least one column. A row without columns takes one that has a fill, if there is one.
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
@@ -598,14 +598,14 @@ const lengthBytes = 4;
 /** The number of a shape whose rows do not begin with numbers. */
 const unnumbered = -1;
 
-/** The columns of one COPY, in their order, and the encoded rows that wait for it. */
+/** Holds the columns of one COPY, in their order, and the encoded rows that wait for it. */
 class Shape {
   readonly columns: readonly number[];
-  /** Per target: its position among the columns; -1: not among them. */
+  /** For each target: its position among the columns; -1: the shape does not have it. */
   readonly positionOf: Int32Array;
-  /** What `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
+  /** The number that `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
   readonly number: number;
-  /** Required columns that are not among them: every row of this order lacks them. */
+  /** The required columns that the shape does not have: every row of the shape lacks them. */
   readonly unseenRequired: readonly number[];
   readonly out: CopyBuffer;
   rowNumbers = new RowNumbers();
@@ -642,7 +642,7 @@ function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number
   out.appendRange(source, start, end);
 }
 
-/** Which parameters would read a text that is a date or a number in another notation. */
+/** Returns a hint at the parameters that read the text, if it is a date or a number in another notation. */
 function notationHint(problem: number, kind: number, bytes: Buffer, start: number, end: number): string {
   if (kind !== STRING && kind !== TEXT) return '';
   const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
@@ -651,7 +651,7 @@ function notationHint(problem: number, kind: number, bytes: Buffer, start: numbe
   return parameters === undefined ? '' : `; with ${parameters} it is read`;
 }
 
-/** Which texts a column of the type takes. */
+/** Returns which texts a column of the type takes. */
 function valueFor(code: number): number {
   switch (code) {
     case codes.INT2:
@@ -670,7 +670,7 @@ function valueFor(code: number): number {
   }
 }
 
-/** The JSON text of an element, a string without its quotes as everywhere in problems. */
+/** Returns the shortened JSON text of an element. A string has no quotes, as everywhere in problems. */
 function shortenElement(bytes: Buffer, start: number, end: number): string {
   const isShortString = bytes[start] === QUOTE && end - start <= maxUnescapedBytes;
   if (!isShortString) return shortenBytes(bytes, start, end);
@@ -679,7 +679,7 @@ function shortenElement(bytes: Buffer, start: number, end: number): string {
 
 const maxUnescapedBytes = 4096;
 
-/** What helps where it is not the value that is wrong. */
+/** Returns a hint for a problem that the value itself does not explain. */
 function hintFor(
   problem: number,
   kind: number,

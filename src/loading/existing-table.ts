@@ -1,5 +1,5 @@
 /**
- * An existing table, which is the definition: rows are added to it, or it is emptied first.
+ * Opens an existing table to add rows to it, or to empty it first. The table itself is the definition.
  */
 import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
@@ -134,11 +134,11 @@ interface RowTreatment {
   /** `pg_class.relkind` */
   kind: string;
   hasRowSecurity: boolean;
-  /** Any triggers for each row. */
+  /** The table has triggers that run for each row. */
   hasRowTriggers: boolean;
-  /** Triggers that run for each row before it is inserted. */
+  /** The table has triggers that run for each row before it is inserted. */
   changesRows: boolean;
-  /** Rules for INSERT or UPDATE. */
+  /** The table has rules for INSERT or UPDATE. */
   hasRules: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The columns of a table, inferred from all rows: of a new table without a definition, or added to a table that lacks them. */
+/** Infers columns from all rows, for a new table without a definition or for columns that are added to a table. */
 import { wrongParameter } from '../errors.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { withSecondReading } from '../sources/row-source.ts';
@@ -27,7 +27,7 @@ export async function inferWhereNeeded(
 ): Promise<TypeInference | undefined> {
   const isNeeded = request.extraColumns === 'add' || (mayBeNew && input.definition === undefined);
   if (!isNeeded) return undefined;
-  // The pass that loads finds the same problems again, together with all others. These count only if there is nothing to load.
+  // The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load.
   const { inference, faultyRows } = await withSecondReading(async () => {
     const faultyRows = new Problems();
     const inference = new TypeInference(context.limits, (row, column, _name, fault, bytes, start, end) => {
@@ -101,7 +101,7 @@ function namesOf({ columns = [] }: DefinedColumns): string[] {
   return columns.map((column) => String(column?.name));
 }
 
-/** Warns of the columns that are as they were inferred: all of a table without a definition, else those added to it. */
+/** Returns the warnings about inferred columns: all columns of a table without a definition, otherwise the added ones. */
 export function inferredColumnWarnings(
   inferred: TypeInference | undefined,
   input: LoadInput,

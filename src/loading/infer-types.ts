@@ -1,9 +1,9 @@
 /**
  * Infers a table's column types from all rows, never from a sample, while they stream by.
  *
- * A column gets the narrowest type that gives back every one of its values; the table below says it all. Numbers are
- * kept by value with every digit: `1.0` and `1e3` are `numeric` (`1.0`, `1000`), a `-0` is the number zero. A
- * date-time with an offset keeps its instant, not its offset. Where nothing but the text keeps a value, it is `text`.
+ * A column gets the narrowest type that returns every one of its values (infer/type-of.ts). Numbers keep their value and every
+ * digit: `1.0` and `1e3` are `numeric` (`1.0`, `1000`), and `-0` is the number zero. A date-time with an offset keeps its instant, not its
+ * offset. If only text keeps a value, the column is `text`.
  */
 
 import { limitExceeded } from '../limit-exceeded.ts';
@@ -55,13 +55,13 @@ export interface InferredColumn {
   oddity?: Oddity;
   /** How a request could say that the values of a text column are dates or numbers. */
   hint?: FormHint;
-  /** Every number with a point may have its points between thousands: `1.234`. */
+  /** The points of all numbers with a point may separate thousands: `1.234`. */
   isGroupedByPoint?: boolean;
 }
 
 interface FirstValue {
   sighting: Sighting;
-  /** How many rows had begun. */
+  /** The number of rows that had begun. */
   rowCount: number;
 }
 
@@ -84,25 +84,25 @@ export type InferenceFaultHandler = (
 const INITIAL_COLUMNS = 64;
 
 /**
- * The sink that infers. Memory grows with the columns alone.
+ * The sink that infers column types. Its memory grows only with the number of columns.
  *
- * A faulty cell counts as a missing one: whether it stops the load is for the fault handler to say.
+ * A cell with a problem counts as a missing cell. The fault handler decides whether it stops the load.
  */
 export class TypeInference implements CellSink {
   readonly #limits: InferenceLimits;
   readonly #onFault: InferenceFaultHandler;
   readonly #names: string[] = [];
-  /** Per column the union of the classes of seen.ts; `MIXED` or `OTHER` alone once the type can only be `text`. */
+  /** For each column the union of the classes of seen.ts. It is `MIXED` or `OTHER` alone after the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
-  /** Per column the forms of text-forms.ts that all values may have. */
+  /** For each column the forms of text-forms.ts that all values may have. */
   #forms = new Uint16Array(INITIAL_COLUMNS).fill(ALL_FORMS);
   readonly #textForms = new TextForms();
   readonly #places: number[] = [];
-  /** Per column its first value. */
+  /** The first value of each column. */
   readonly #firstValues: (FirstValue | undefined)[] = [];
-  /** Of columns that are text: the value that turned them to text after values of another type. */
+  /** For text columns: the value that made the column text after values of another type. */
   readonly #turns: (Oddity | undefined)[] = [];
-  /** Of columns that are `MIXED`, or were. */
+  /** For columns that are or were `MIXED`. */
   readonly #oddValues: (OddValues | undefined)[] = [];
   readonly #firstRows: number[] = [];
   #rowCount = 0;
@@ -117,7 +117,7 @@ export class TypeInference implements CellSink {
     return this.#rowCount;
   }
 
-  /** In the order of the source: of their first appearance, or of the sheet. */
+  /** Returns the columns in the order of the sheet, or in the order in which they first appeared. */
   columns(): InferredColumn[] {
     const columns = this.#names.map((name, column) => {
       const oddity = this.#oddValues[column]?.oddity ?? this.#turns[column];
@@ -137,7 +137,7 @@ export class TypeInference implements CellSink {
     return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
   }
 
-  /** The data row that named the column; 0: none, it was named before the rows. */
+  /** Returns the data row that named the column; 0: the column was named before the rows. */
   firstRow(column: number): number {
     return this.#firstRows[column]!;
   }
@@ -169,7 +169,7 @@ export class TypeInference implements CellSink {
     const seen = this.#seen[column]!;
     const forms = this.#forms[column]!;
     if (seen === OTHER && forms === 0) return;
-    // In a `numeric` column most numbers need no second look: 6 ns for a cell instead of 19.
+    // In a `numeric` column most numbers need no more checks. This takes 6 ns for a cell instead of 19.
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
     const isNew = (seen & found) === 0;
@@ -207,7 +207,7 @@ export class TypeInference implements CellSink {
     return undefined;
   }
 
-  /** Leaves of the forms that the column's values may have those that this one may have, too. */
+  /** Removes the forms that this value cannot have from the forms of its column. */
   #noteForm(
     column: number,
     forms: number,
@@ -229,7 +229,7 @@ export class TypeInference implements CellSink {
   /**
    * Takes a value of a class that is new to its column, or any value of a `MIXED` one.
    *
-   * @returns whether `#show` must be told the value's text: at most a few times for each column
+   * @returns whether the caller must pass the value's text to `#show`; this happens at most a few times for each column
    */
   #take(column: number, seen: number, found: number): boolean {
     if (seen === MIXED) return this.#count(column, found);
@@ -239,7 +239,7 @@ export class TypeInference implements CellSink {
     return isText || seen === NOTHING;
   }
 
-  /** A column whose first or second value turns it to text is counted; in any other, the value that turned it is the odd one. */
+  /** If the first or second value made the column text, its values are counted. Otherwise the value that made it text is the odd one. */
   #afterTurn(column: number, seen: number): number {
     if (seen === NOTHING) return MIXED;
     return this.#rowCount - this.#firstValues[column]!.rowCount === 1 ? MIXED : OTHER;

@@ -1,6 +1,6 @@
 /**
- * What a person should know of columns whose types were inferred: names that no table can have, and the odd values that
- * turned a column to text.
+ * Reports on columns whose types were inferred: problems of names that no table can have, and warnings about odd values that made a
+ * column text.
  */
 import type { Problem } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
@@ -11,7 +11,7 @@ import { type FormHint, isNullWord } from './infer/text-forms.ts';
 import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
 import { shortenValue } from './problems.ts';
 
-/** What names a column of the data is not always a name for one of a table. */
+/** Returns a problem for each column of the data whose name cannot be the name of a table's column. */
 export function unfitNames(inference: TypeInference, locate: LocateCell): Problem[] {
   return inference.columns().flatMap(({ name, column }): Problem[] => {
     const fault = isSystemColumn(name)
@@ -31,7 +31,7 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
   });
 }
 
-/** One warning for each column that is text because of a few odd values. */
+/** Returns one warning for each column that is text because of a few odd values. */
 export function mixedColumns(columns: InferredColumn[], locate: LocateCell): SourceWarning[] {
   return columns.flatMap(({ name, column, oddity, hint }): SourceWarning[] => {
     if (oddity === undefined || hint !== undefined) return [];
@@ -42,12 +42,12 @@ export function mixedColumns(columns: InferredColumn[], locate: LocateCell): Sou
   });
 }
 
-/** Where a word stands for no value, there is a way to say so. */
+/** Returns a hint at `null_values` if the word usually means that there is no value. */
 function nullHint(value: string): string {
   return isNullWord(value) ? ` Send null_values=${inQuery(value)} to load this as NULL.` : '';
 }
 
-/** One warning for each column that is text, or a number, and would be of another type or value if text were read as a parameter says. */
+/** Returns one warning for each text or number column that would have another type or other values with another parameter. */
 export function otherReadings(columns: InferredColumn[], locate: LocateCell): SourceWarning[] {
   return columns.flatMap(({ name, column, hint, isGroupedByPoint }): SourceWarning[] => {
     if (hint !== undefined) {
@@ -70,7 +70,7 @@ function explainHint(name: string, column: number, hint: FormHint, locate: Locat
   return `Column "${shortenValue(name)}" became text. Every value${except} looks like ${forms}, the first is ${JSON.stringify(shortenValue(value))} in ${place}. Send ${remedies} to read them.`;
 }
 
-/** The word as a part of a query string, with as little escaped as possible. */
+/** Returns the word as a part of a query string, with as little escaped as possible. */
 function inQuery(word: string): string {
   return word.replaceAll(/[^\w./()<>*!~-]/g, encodeURIComponent);
 }

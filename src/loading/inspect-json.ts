@@ -1,6 +1,6 @@
 /**
- * What a JSON body holds, before it is loaded: the arrays of objects in it, and of the rows that a load would take the columns that
- * would be inferred, the first rows as text, and the warnings.
+ * Inspects a JSON body before it is loaded. The result has the arrays of objects in the body. For the rows that would be loaded it has
+ * the columns that would be inferred, the first rows as text, and the warnings.
  */
 import { AppError } from '../errors.ts';
 import type { CellSink } from '../sources/cell-sink.ts';
@@ -18,9 +18,9 @@ import { type TextReading, TextReadingSink } from './text-reading/text-reading.t
 
 export interface JsonInspection {
   format: 'json' | 'ndjson';
-  /** Where the document has arrays of objects, the most rows first. None of a body with a row on each line. */
+  /** The places of the arrays of objects, the one with the most rows first. A body with a row on each line has none. */
   arrays: FoundArray[];
-  /** The rows that a load would take, or those that are proposed. */
+  /** The rows that would be loaded, or the proposed rows. */
   data: { rowsAt?: string; rowCount: number; warnings: SourceWarning[] } & PreviewedRows;
 }
 
@@ -28,8 +28,8 @@ type RowForm = Exclude<JsonForm, 'definition'>;
 
 /**
  * @param spool holds the whole body
- * @param form that the request states; where the document has no rows in the form of an upload, its largest array is shown
- * @param textReading undefined: text is read as it always is
+ * @param form the form that the request states; if the document does not have the form of an upload, its largest array is shown
+ * @param textReading undefined: the request says nothing about text
  * @throws AppError `invalid-json`, `invalid-data` or `invalid-parameter` if there are no rows, `limit-exceeded`
  */
 export async function inspectJson(
@@ -100,7 +100,7 @@ async function readRows(
   scanner.end();
 }
 
-/** The body is JSON, but not such a body: the rows must be somewhere else in it. */
+/** Returns whether the body is valid JSON without the form of an upload, so that the rows may be somewhere else in it. */
 function isWithoutRows(error: unknown): error is AppError {
   if (!(error instanceof AppError)) return false;
   const code = error.errors?.[0]?.code ?? '';

@@ -1,5 +1,5 @@
 /**
- * What a workbook holds, before it is loaded: its sheets with their sizes, and of the chosen sheet the header, the
+ * Inspects a workbook before it is loaded. The result has the sheets with their sizes. For the chosen sheet it has the header, the
  * definition that would be inferred, the first rows as text, and the warnings.
  */
 
@@ -20,14 +20,14 @@ export interface Inspection {
 }
 
 interface SheetSize extends PreviewSize {
-  /** Why the sheet cannot be read; the sizes are then as far as it was. */
+  /** The reason if the sheet cannot be read. The sizes then describe the part that was read. */
   problem?: { code: ErrorCode; detail: string };
 }
 
 /**
  * @param openSheet opens the file anew with another sheet chosen
  * @param isSheetChosen the caller said which sheet; if not, the other sheets that have rows are a warning
- * @param textReading undefined: text is read as it always is
+ * @param textReading undefined: the request says nothing about text
  */
 export async function inspectSpreadsheet(
   chosen: SheetSource,
@@ -73,7 +73,7 @@ export async function inspectSpreadsheet(
     return { rows: counter.rowCount, columns: counter.columns().length, ...(problem && { problem }) };
   }
 
-  /** One sheet that cannot be read must not hide the others. */
+  /** Returns the error instead of throwing it, because one unreadable sheet must not hide the others. */
   async function faultOf(reading: () => Promise<void>): Promise<AppError | undefined> {
     try {
       await withSecondReading(reading);

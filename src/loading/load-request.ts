@@ -1,4 +1,4 @@
-/** What an upload asks for, what it works with, and what became of it. */
+/** The types of an upload: its request, the resources that it uses, and its result. */
 import type { Pool } from 'pg';
 import type { TransactionOptions } from '../postgres/transaction.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
@@ -17,7 +17,7 @@ export interface LoadRequest {
   extraColumns: ExtraColumns;
   /** What happens to a row whose key another row has. */
   onConflict: OnConflict;
-  /** The columns of the key by which `onConflict` compares rows; undefined: the first key that the data brings. */
+  /** The columns of the key by which `onConflict` compares rows; undefined: the first key whose columns the data has. */
   conflictKey?: readonly string[] | undefined;
   /** The columns of the primary key of a table that is made without a definition, or that an existing table must have. */
   primaryKey?: readonly string[] | undefined;
@@ -33,7 +33,7 @@ export interface LoadRequest {
 export interface LoadContext {
   pool: Pool;
   transaction: TransactionOptions;
-  /** What a default may call beside the built-in functions. */
+  /** The functions that a default may call in addition to the built-in functions. */
   extraFunctions: readonly string[];
   limits: { maxColumns: number; maxRows: number; maxRowBytes: number } & WrittenLimits;
 }
@@ -42,7 +42,7 @@ export interface LoadResult {
   /** The table was created or replaced. Otherwise rows were added to an existing table. */
   isNew: boolean;
   table: TableDescription;
-  /** Rows added. */
+  /** The number of rows added. */
   rows: number;
   skipped: number;
   updated: number;
@@ -51,7 +51,7 @@ export interface LoadResult {
   warnings: SourceWarning[];
 }
 
-/** Whether rows are added to an existing table, which then is the definition. */
+/** Returns whether rows are added to an existing table. The table is then the definition. */
 export function addsRows({ ifExists }: LoadRequest): boolean {
   return ifExists === 'append' || ifExists === 'truncate';
 }

@@ -1,10 +1,10 @@
 /**
- * Rows of an input → rows of a table.
+ * Loads the rows of an input into a table.
  *
- * There are two ways. Most rows are copied *straight* into the table, which is fast. They are *staged* in a temporary table and
- * moved from there if they may meet others with the same key (`on_conflict`), if the type of a column has no binary encoder, or
- * if the table takes no COPY. Rows that PostgreSQL refuses on the straight way are read again and staged, too: there every row
- * at fault can be found.
+ * There are two ways. Most rows are copied *straight* into the table, which is fast. Rows are *staged* in a temporary table and moved
+ * from there if their keys may conflict with other rows (`on_conflict`), if the type of a column has no binary encoder, or if the table
+ * does not accept COPY. If PostgreSQL refuses rows on the straight way, they are read again and staged, because every row with a
+ * problem can be found in the staging table.
  */
 import type { ClientBase } from 'pg';
 import { limitExceeded } from '../limit-exceeded.ts';
@@ -30,7 +30,7 @@ import { byPlace, byRowNumber } from './staged/violation-queries.ts';
 import { isStagedAsText } from './target-columns.ts';
 import type { WrittenLimits } from './written-bytes.ts';
 
-/** More different sets of columns than this in one upload, and moving them one set at a time takes too long. */
+/** The most different sets of columns in one upload. Each set is moved on its own, so more of them would take too long. */
 const maxMovedShapes = 200;
 
 export interface LoadRowsOptions {
@@ -39,7 +39,7 @@ export interface LoadRowsOptions {
   maxRows: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
-  /** The types of the columns were inferred: nobody chose them. */
+  /** The types of the columns were inferred, so nobody chose them. */
   typesAreInferred: boolean;
   /** For each statement but the COPY, which lasts as long as the client takes to send. */
   statementTimeoutMs: number;
@@ -91,7 +91,7 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
 
   await undoRows(client);
   const staged = mayRefuseRows ? await stageAgain(client, load) : undefined;
-  // Rows of one COPY cannot refer to those of a later one. From the staging table all of them are moved at once.
+  // Rows of one COPY cannot refer to rows of a later COPY. The staging table can move all rows at once.
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists && problems.count === 0;
   const { moved } = staged && isTooEarly ? await moveRows(client, staged) : {};
   if (moved) return straightRows(relation, copied, moved.merged);
@@ -154,7 +154,7 @@ function stagedRows(
   keyless: SourceWarning[],
 ): LoadedRows {
   const { conflict } = staged;
-  // A row that a trigger keeps from being updated is counted among the updated ones, and not among the merged.
+  // If a trigger prevents the update of a row, `updated` counts the row and `merged` does not.
   const inserted = Math.max(moved.merged - moved.updated, 0);
   const left = copied.sent - inserted;
   const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;

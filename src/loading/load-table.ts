@@ -1,5 +1,5 @@
 /**
- * The whole pipeline: input → (infer) → encode → COPY → constraints → describe → commit, in one transaction.
+ * Runs the whole load in one transaction: read the input, infer types if needed, encode, COPY, add constraints, describe, commit.
  */
 import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../errors.ts';
@@ -53,7 +53,7 @@ export async function loadTable(
   await input.open();
   const mayBeNew = !exists || !addsRows(request);
   const inferred = await inferWhereNeeded(context, request, input, mayBeNew);
-  // An emptied table is locked until the end: not for as long as a client takes to send.
+  // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
   if (request.ifExists === 'truncate' && !inferred) await input.keep(request.signal);
   const options = { ...context.transaction, rollback: request.dryRun };
   const upload = { context, request, input, inferred, mayBeNew };
@@ -122,7 +122,7 @@ async function findTable({ pool, transaction }: LoadContext, request: LoadReques
   return inTransaction(pool, { ...transaction, readOnly: true }, async (client) => {
     const exists = await findLoadTarget(client, schema, name, neededRights(request));
     if (exists && ifExists === 'fail') throw tableExists(schema, name, { kind: 'r' }, uploadRemedies);
-    // The swap looks for them again. This saves the sender a long way to the same answer.
+    // The swap checks this again. The early check gives the answer before the rows are sent.
     if (exists && ifExists === 'replace') await refuseDependents(client, schema, name);
     return exists;
   });

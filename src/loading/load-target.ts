@@ -27,18 +27,18 @@ export interface LoadTarget {
   primaryKey: readonly string[] | undefined;
   /** The keys that can decide between rows: the primary key, then each unique constraint. */
   keys: ConflictKey[];
-  /** What a person should know of the table. */
+  /** Warnings about the table. */
   warnings: SourceWarning[];
   /** Reads every rule that a row may break. */
   readRules: () => Promise<RowRule[]>;
   /**
-   * Does what comes after the rows. Only for a new table.
+   * Does the work that follows the rows, such as adding keys. Only a new table has this.
    *
    * @throws AppError `invalid-data` with all problems of the upload; `write-conflict`
    */
   finish?: (rows: LoadedRows) => Promise<void>;
   /**
-   * Ends the transaction. Only for a target that has something to do together with the commit.
+   * Ends the transaction. Only a target that must do something together with the commit has this.
    *
    * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`
    */

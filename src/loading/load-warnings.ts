@@ -5,13 +5,13 @@ import type { InferredColumn } from './infer-types.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadTarget } from './load-target.ts';
 
-/** The name of an existing table may have been misspelled. */
+/** Warns that a table was created, because the name of an existing table may have been misspelled. */
 export function createdTable(schema: string, name: string): SourceWarning {
   const detail = `There was no table "${name}" in the schema "${schema}"; it was created.`;
   return { code: 'table-created', detail };
 }
 
-/** A workbook itself warns of what was found in place of rows. */
+/** Warns that there were no rows. For a workbook the source itself gives a more exact warning. */
 export function noRows(input: LoadInput): SourceWarning[] {
   if (input.warnings.some(({ code }) => code === 'no-rows')) return [];
   return [{ code: 'no-rows', detail: 'The upload brought no row.' }];
@@ -30,7 +30,7 @@ export function addedColumn({ name, type }: InferredColumn): SourceWarning {
   return { code: 'added-column', column: name, detail };
 }
 
-/** To advance the sequence here could set it back for a transaction that takes numbers at the same moment. */
+/** Warns of rows that set their own ids. The sequence is not advanced here, because that could set it back for a concurrent transaction. */
 export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWarning[] {
   if (target.isBare) return [];
   const numbered = target.columns.filter(

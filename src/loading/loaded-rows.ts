@@ -2,15 +2,15 @@ import type { SourceWarning } from '../sources/row-source.ts';
 import type { CellPlaces } from './staged/staged-load.ts';
 import type { SentRows } from './staged/violation-queries.ts';
 
-/** What became of the rows of an upload. */
+/** The result of loading the rows of an upload. */
 export interface LoadedRows {
   inserted: number;
   updated: number;
-  /** Left out, because another row had the key. */
+  /** Rows that were left out because another row had the key. */
   skipped: number;
-  /** Left out by a trigger or a rule of the table. */
+  /** Rows that a trigger or a rule of the table left out. */
   suppressed: number;
-  /** The columns of the key by which rows were compared; none: the data brings no key; undefined: without `on_conflict`. */
+  /** The columns of the key by which rows were compared; empty: the data has no complete key; undefined: there is no `on_conflict`. */
   conflictKey?: string[];
   warnings: SourceWarning[];
   places: CellPlaces;

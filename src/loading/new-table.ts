@@ -1,6 +1,6 @@
 /**
- * A table that the upload creates. It is bare while rows are loaded; keys and references are added after them. To replace an
- * existing table, the new one is created aside and takes its place at the end.
+ * Creates the table of an upload. The table is bare while rows are loaded: keys and references are added after the rows. To replace an
+ * existing table, the new table is created under another name and takes the place of the old one at the end.
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
@@ -87,7 +87,7 @@ export async function openNewTable(
   return target;
 }
 
-/** Lets the sequences of numbered columns go on behind the numbers that the rows brought. */
+/** Advances the sequences of numbered columns past the numbers that the rows have. */
 async function continueAllNumbering(
   client: ClientBase,
   relation: string,

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { LoadInput } from './load-input.ts';
 
-/** The error for an upload without a definition and without rows: an export that came out empty empties no table. */
+/** Returns the error for an upload with neither a definition nor rows. Refusing it keeps an empty export from emptying a table. */
 export function nothingToLoad(input: LoadInput): AppError {
   const why = input.warnings.find(({ code }) => code === 'no-rows')?.detail ?? '';
   const detail = 'The upload holds neither a definition (`table`) nor a row with a column.';

@@ -1,6 +1,6 @@
 /**
- * What an inspection shows of rows: the columns that would be inferred from all of them, the first ones as text, and the cells that a
- * load would refuse.
+ * Makes the preview of rows for an inspection: the columns that would be inferred from all rows, the first rows as text, and the
+ * cells that a load would refuse.
  */
 import type { Problem } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
@@ -12,13 +12,13 @@ import { TypeInference } from './infer-types.ts';
 import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
 import { maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
 
-/** So many rows are shown. */
+/** The number of rows that a preview shows. */
 const shownRows = 20;
 
 export interface PreviewedRows {
   header: string[];
   definition: { columns: { name: string; type: string }[] };
-  /** Each with a text per column; null: a blank cell. */
+  /** The first rows, each with one text for each column; null: a blank cell. */
   rows: (string | null)[][];
   /** Cells that a load would refuse. */
   errors: Problem[];
@@ -26,7 +26,7 @@ export interface PreviewedRows {
 }
 
 export interface PreviewSize {
-  /** Rows that have a value; of a sheet those below the header. */
+  /** The number of rows that have a value. In a sheet only rows below the header count. */
   rows: number;
   columns: number;
 }

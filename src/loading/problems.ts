@@ -1,5 +1,5 @@
 /**
- * The problems of one upload: all counted, the first hundred kept, so that memory stays bounded whatever their number.
+ * Collects the problems of one upload. It counts all of them and keeps the first hundred, so that memory is bounded.
  */
 
 import { AppError, type Problem, type ProblemGroup } from '../errors.ts';
@@ -8,25 +8,25 @@ import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowSource } from '../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
 
-/** As many as an answer lists (docs/errors.md). */
+/** The most problems that an answer lists (docs/errors.md). */
 export const maxListedProblems = 100;
 
 const maxValueCharacters = 100;
 
-/** Memory stays bounded: a table has up to 1,600 columns. */
+/** The most groups. The limit bounds the memory, because a table has up to 1,600 columns. */
 const maxGroups = 1000;
 
 export class Problems {
   count = 0;
   readonly #listed: Problem[] = [];
 
-  /** By column and then by code. */
+  /** The groups, by column and then by code. */
   readonly #groups = new Map<string, Map<string, ProblemGroup>>();
   #groupCount = 0;
 
   /**
-   * Whether an answer will show one more of these: as one of the list, or as the first of its group. If not, the caller need not make
-   * a `Problem` and counts it with `addUnlisted`.
+   * Returns whether an answer will show one more problem of this column and code, in the list or as the first of its group. If not, the
+   * caller need not make a `Problem` and counts it with `addUnlisted`.
    *
    * @param column empty: the problem has no column
    */
@@ -53,13 +53,13 @@ export class Problems {
     this.#groups.get(column)!.set(code, group);
   }
 
-  /** Whether a repeated key of the row is listed: PostgreSQL's refusal of the row adds nothing to it. */
+  /** Returns whether a repeated key of the row is listed. PostgreSQL's error for the row then adds no information. */
   namesKeyOf(row: number | undefined): boolean {
     return row !== undefined && this.#listed.some((one) => one.row === row && one.code === 'not-unique');
   }
 
   /**
-   * Counts problems beyond those that `add` was told of.
+   * Counts problems without listing them.
    *
    * @param column empty: the problems have no column
    */
@@ -69,14 +69,14 @@ export class Problems {
     if (group !== undefined) group.count += count;
   }
 
-  /** The largest groups first; undefined: no group has more than one problem, so that the list says it all. */
+  /** Returns the groups, the largest first; undefined: no group has more than one problem, so the list already shows all of them. */
   #sortedGroups(): ProblemGroup[] | undefined {
     const groups = [...this.#groups.values()].flatMap((ofColumn) => [...ofColumn.values()]);
     if (groups.every(({ count }) => count === 1)) return undefined;
     return groups.sort((a, b) => b.count - a.count).slice(0, maxListedProblems);
   }
 
-  /** @throws AppError `invalid-data` when there is any problem */
+  /** @throws AppError `invalid-data` if there is any problem */
   throwIfAny(): void {
     if (this.count === 0) return;
     const listed = this.#listed.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0));
@@ -94,7 +94,7 @@ export class Problems {
   }
 }
 
-/** What is wrong with cells of the header, in a source that has been read to its end. */
+/** Returns the problems of the header's cells, after the source was read to its end. */
 export function headerProblems({ headerFaults = [] }: Pick<RowSource, 'headerFaults'>): Problem[] {
   return headerFaults.map(({ fault, value, place }) => ({
     ...place,
@@ -103,7 +103,7 @@ export function headerProblems({ headerFaults = [] }: Pick<RowSource, 'headerFau
   }));
 }
 
-/** Adds what is wrong with a row as a whole, as a source tells it (`CellSink.fault`). */
+/** Adds a problem of a whole row, which a source reported by `CellSink.fault`. */
 export function addRowFault(
   problems: Problems,
   locate: LocateCell,
@@ -122,14 +122,14 @@ export function addRowFault(
   problems.add({ ...locate(row, -1, ''), row, value, ...described });
 }
 
-/** A cell's value as problems show it: at most 100 characters of it. */
+/** Returns a cell's value as problems show it: at most 100 characters. */
 export function shortenValue(text: string): string {
   return text.length <= maxValueCharacters ? text : `${text.slice(0, maxValueCharacters - 1)}…`;
 }
 
-/** The same from bytes, without turning a long value into a string first. */
+/** Returns the shortened value from bytes, without first making a string of a long value. */
 export function shortenBytes(bytes: Buffer, start: number, end: number): string {
-  // A character takes at most four bytes in UTF-8; a cut one at the end falls to the shortening.
+  // A character takes at most four bytes in UTF-8. If the last one is cut, shortening removes it.
   const enough = Math.min(end, start + 4 * (maxValueCharacters + 1));
   return shortenValue(bytes.toString('utf8', start, enough));
 }

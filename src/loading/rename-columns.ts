@@ -1,5 +1,5 @@
 /**
- * An input whose columns have other names than in its header or keys.
+ * Wraps an input so that its columns have other names than its header or keys.
  */
 import { type AppError, wrongParameter } from '../errors.ts';
 import { ANY_VALUE, type CellSink } from '../sources/cell-sink.ts';
@@ -9,8 +9,8 @@ import type { LoadInput } from './load-input.ts';
 import { shortenValue } from './problems.ts';
 
 /**
- * @param names the new name by header or key
- * @returns the input; its columns are named before anything else looks at them, and its problems keep the places of the old names
+ * @param names the new name for each header or key
+ * @returns the input with the new names; the places in its problems keep the old names
  */
 export function renameColumns(input: LoadInput, names: ReadonlyMap<string, string>): LoadInput {
   if (names.size === 0) return input;
@@ -18,7 +18,7 @@ export function renameColumns(input: LoadInput, names: ReadonlyMap<string, strin
   const isLoose = input.nameMatching === 'loose';
   /** The headers or keys of `names` that the data has. */
   let used = new Set<string>();
-  /** By new name. */
+  /** The old names, by new name. */
   let oldNames = new Map<string, string>();
   const newName = (name: string): string => {
     const from = names.has(name) ? name : isLoose ? loosely.get(looseName(name)) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Whether an object within a JSON value names a key twice: `{"a": [{"k": 1, "k": 2}]}`. `json` keeps such a value as it was sent,
- * `jsonb` only the last value of the key (PostgreSQL 8.14).
+ * Finds a key that an object within a JSON value names twice: `{"a": [{"k": 1, "k": 2}]}`. `json` keeps such a value as it was sent.
+ * `jsonb` keeps only the last value of the key (PostgreSQL 8.14).
  *
  * One pass over the bytes. The keys of all objects go into one hash table, each under the number of its object, so that nothing is
  * allocated for a cell unless it has more keys than any cell before.
@@ -21,20 +21,20 @@ import { appendUnescaped } from './encoders/json-text.ts';
 /** The key found last, between its quotes. */
 export const repeatedKey = { start: 0, end: 0 };
 
-/** Seeded, so that nobody can send keys that all meet in one slot. */
+/** The random seed of the hash, so that nobody can send keys that all go into one slot. */
 const seed = randomInt(2 ** 32) | 0;
 
-/** Per key: the number of its object, its hash, the range of its text, and whether that has escapes. */
+/** The number of fields of each key: the number of its object, its hash, the start and end of its text, and whether the text has escapes. */
 const FIELDS = 5;
 let keys = new Int32Array(FIELDS * 64);
-/** Open addressing: the number of a key, from 1; a slot belongs to this value only where its stamp is `round`. */
+/** The hash table, with open addressing. A slot has the number of a key, from 1. It belongs to this value only if its stamp is `round`. */
 let slots = new Int32Array(128);
 let stamps = new Int32Array(128);
 let round = 0;
 /** The objects around the position. */
 let open: Int32Array<ArrayBuffer> = new Int32Array(64);
 
-/** Looks through the JSON text of a value, which is valid. @returns true and sets `repeatedKey`, or false */
+/** Searches the valid JSON text of a value. @returns true and sets `repeatedKey`, or false */
 export function findRepeatedKey(bytes: Buffer, start: number, end: number): boolean {
   round = (round + 1) | 0;
   let keyCount = 0;
@@ -81,7 +81,7 @@ export function findRepeatedKey(bytes: Buffer, start: number, end: number): bool
   return false;
 }
 
-/** A string is a key where a colon follows. */
+/** Returns whether the string is a key: a colon follows it. */
 function isKey(bytes: Buffer, afterString: number, end: number): boolean {
   let at = afterString;
   while (at < end && isWhiteSpace(bytes[at]!)) at++;
@@ -117,7 +117,7 @@ function addKey(
   return false;
 }
 
-/** The finish of MurmurHash3, so that the low bits depend on all. */
+/** Uses the final step of MurmurHash3, so that the low bits depend on all bits. */
 function slotOf(object: number, hash: number): number {
   let mixed = hash ^ Math.imul(object, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -125,7 +125,7 @@ function slotOf(object: number, hash: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/** Makes room for twice the keys of this value, of which there are `count`. */
+/** Makes room for twice as many keys as this value has, which is `count`. */
 function growTable(count: number): void {
   keys = grown(keys, keys.length * 2);
   slots = new Int32Array(slots.length * 2);

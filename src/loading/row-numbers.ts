@@ -1,12 +1,12 @@
 /**
- * Which data row a loaded row came from.
+ * Maps loaded rows to the data rows that they came from.
  *
- * PostgreSQL knows a row only by its place in the COPY stream: rows left out (problems), a sheet's empty rows and rows sent
- * in another order make the two numbers differ. Only the breaks are kept: (ordinal, row) wherever the row is not the
- * one after the row before.
+ * PostgreSQL identifies a row only by its place in the COPY stream. That ordinal differs from the number of the data row if rows with
+ * problems are left out, if a sheet has empty rows, or if rows are sent in another order. Only the breaks are kept: the pair (ordinal,
+ * row) of each row that does not directly follow the row before it.
  */
 
-/** Beyond this many breaks (8 bytes each) rows get no number any more; memory stays bounded. */
+/** The most breaks, of 8 bytes each. Later rows get no number, so that memory is bounded. */
 const maxBreaks = 1_000_000;
 
 export class RowNumbers {
@@ -16,14 +16,14 @@ export class RowNumbers {
   #breaks = 0;
   #lastRow = 0;
 
-  /** Tells that the next loaded row is the data row `row`. */
+  /** Notes that the next loaded row is the data row `row`. */
   add(row: number): void {
     if (row !== this.#lastRow + 1 && this.#breaks < maxBreaks) this.#addBreak(row);
     this.#lastRow = row;
     this.count += 1;
   }
 
-  /** Appends all rows of `other`, which starts empty again. */
+  /** Appends all rows of `other` and empties it. */
   take(other: RowNumbers): void {
     for (let index = -1; index < other.#breaks; index += 1) {
       const start = index < 0 ? 0 : other.#ordinals[index]!;
@@ -39,7 +39,7 @@ export class RowNumbers {
     other.#lastRow = 0;
   }
 
-  /** The data row (1-based) of the loaded row `ordinal` (0-based); undefined where it is not known any more. */
+  /** Returns the data row (1-based) of the loaded row `ordinal` (0-based); undefined: it is no longer known. */
   rowOf(ordinal: number): number | undefined {
     if (this.#breaks === maxBreaks && ordinal >= this.#ordinals[maxBreaks - 1]!) return undefined;
     let low = 0;

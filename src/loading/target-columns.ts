@@ -1,5 +1,5 @@
 /**
- * A table's columns made ready for encoding: each with its encoder and with what a missing cell gets.
+ * Prepares the columns of a table for encoding: each gets its encoder and the fill for missing cells.
  */
 import type { ClientBase } from 'pg';
 import { readConstants } from '../tables/default-values.ts';
@@ -7,7 +7,7 @@ import type { LoadColumn } from '../tables/load-column.ts';
 import { columnEncoder, sheetEncoder, stagedEncoder } from './encoders/column-encoder.ts';
 import type { TargetColumn } from './encoding-sink.ts';
 
-/** A longer default is left to PostgreSQL: repeated in every row it would make a large upload of a small one. */
+/** PostgreSQL evaluates a longer default, because repeating it in every row would make a small upload large. */
 const maxFillBytes = 256;
 /** The same for all defaults of a row together: thousands of rows `{}` come in one slice of the input and are held at once. */
 const maxFillBytesOfRow = 4096;
@@ -46,12 +46,12 @@ function isFillable(column: LoadColumn): boolean {
   return column.default === 'constant' && !isStagedAsText(column);
 }
 
-/** A type without a binary encoder: its values travel as text, through the staging table. */
+/** Returns whether the column's type has no binary encoder. Its values are then sent as text through the staging table. */
 export function isStagedAsText(column: LoadColumn): boolean {
   return columnEncoder(column.type) === undefined;
 }
 
-/** A field of binary COPY: its length, then the value as the type's send function writes it. */
+/** Returns a field of binary COPY: the length of the value and the value as the type's send function writes it. */
 function fillOf(value: Buffer | null): Buffer | undefined {
   if (value === null || value.length > maxFillBytes) return undefined;
   const field = Buffer.alloc(4 + value.length);

@@ -1,7 +1,7 @@
 /**
- * Whether `jsonb` holds a nested JSON value: it refuses the character NUL and numbers that `numeric` cannot hold
- * (PostgreSQL 8.14). An object that names a key twice loses values in `jsonb`, and is for `json`. What else
- * `jsonb` does not keep (white space, the order of keys) makes no difference to any reader of JSON (RFC 8259 section 4).
+ * Tells whether `jsonb` can hold a nested JSON value. It refuses the character NUL and numbers that `numeric` cannot hold
+ * (PostgreSQL 8.14). An object that names a key twice loses values in `jsonb`, so it needs `json`. `jsonb` does not keep white space
+ * and the order of keys either, but they have no meaning in JSON (RFC 8259 section 4).
  */
 
 import {
@@ -20,7 +20,7 @@ import { findRepeatedKey } from '../repeated-keys.ts';
 import { classifyNumber } from './number-class.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from './seen.ts';
 
-/** @returns `NESTED` or `NESTED_AS_SENT` of seen.ts, or `OTHER` where only text holds the value; the bytes are valid JSON */
+/** @returns `NESTED` or `NESTED_AS_SENT` of seen.ts, or `OTHER` if only text holds the value; the bytes are valid JSON */
 export function classifyNested(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {
@@ -29,7 +29,7 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
       at = afterString(bytes, at + 1, end);
       if (at < 0) return OTHER;
     } else if (byte >= ZERO && byte <= NINE) {
-      // Its sign, if it has one, is of no weight here.
+      // A minus sign makes no difference here.
       const numberEnd = afterNumber(bytes, at + 1, end);
       const numberClass = classifyNumber(bytes, at, numberEnd);
       if (numberClass !== WHOLE && numberClass !== EXACT) return OTHER;
@@ -41,7 +41,7 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
   return findRepeatedKey(bytes, start, end) ? NESTED_AS_SENT : NESTED;
 }
 
-/** Past the closing quote of the string whose first character stands at `at`; -1 where it holds NUL. */
+/** Returns the position after the closing quote of the string whose first character is at `at`; -1: the string holds NUL. */
 function afterString(bytes: Buffer, at: number, end: number): number {
   while (at < end) {
     const byte = bytes[at]!;

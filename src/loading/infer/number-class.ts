@@ -1,5 +1,5 @@
 /**
- * Which number types of PostgreSQL hold a JSON number without loss, told from its digits: it is never parsed.
+ * Finds the number types of PostgreSQL that hold a JSON number without loss. It only inspects the digits and never parses the number.
  */
 import { EIGHT, MINUS, NINE, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { readExponent } from '../encoders/exponent.ts';
@@ -9,15 +9,15 @@ import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from './seen.ts';
 const NUMERIC_DIGITS_BEFORE_POINT = 131_072;
 const NUMERIC_DIGITS_AFTER_POINT = 16_383;
 
-/** `numeric` holds every number of so few bytes: the shortest that it cannot hold are `1e131072` and `1e-16384`. */
+/** `numeric` holds every number of at most this many bytes. The shortest numbers that it cannot hold are `1e131072` and `1e-16384`. */
 export const ALWAYS_NUMERIC_BYTES = 7;
 
-/** Any decimal of 15 significant digits comes back from a double as it went in (IEEE 754; C's `DBL_DIG`). */
+/** A double returns any decimal of at most 15 significant digits unchanged (IEEE 754; C's `DBL_DIG`). */
 const DOUBLE_DIGITS = 15;
 const DOUBLE_MIN_EXPONENT = -307;
 const DOUBLE_MAX_EXPONENT = 307;
 
-/** The last digits of the `bigint` range; 2^63 itself is in it only as a negative number. */
+/** The largest `bigint`. 2^63 itself is in the range only as a negative number. */
 const BIGINT_DIGITS = Buffer.from('9223372036854775807', 'latin1');
 const BIGINT_DIGIT_COUNT = BIGINT_DIGITS.length;
 
@@ -47,7 +47,7 @@ function fitsBigint(bytes: Buffer, firstDigit: number, negative: boolean): boole
   return bytes[firstDigit + last]! <= (negative ? EIGHT : BIGINT_DIGITS[last]!);
 }
 
-/** `mark` is where the first point or exponent stands. */
+/** @param mark the position of the first point or exponent */
 function classifyFraction(bytes: Buffer, start: number, mark: number, end: number): number {
   let mantissaEnd = mark;
   while (mantissaEnd < end && bytes[mantissaEnd]! <= NINE) mantissaEnd++;
@@ -60,7 +60,7 @@ function classifyFraction(bytes: Buffer, start: number, mark: number, end: numbe
   return fits ? EXACT : classifyBeyondNumeric(bytes, start, end);
 }
 
-/** What no `numeric` holds is a double only where that loses nothing: zeros in absurd number, as in `0e-20000`. */
+/** Classifies a number that `numeric` cannot hold. It is a double only if that loses nothing. Example: the many zeros of `0e-20000`. */
 function classifyBeyondNumeric(bytes: Buffer, start: number, end: number): number {
   let digits = 0;
   let firstSignificant = -1;

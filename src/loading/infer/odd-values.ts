@@ -1,9 +1,9 @@
 /**
  * Finds out whether a text column would have another type but for a few odd values. Example: `"n/a"` and then a thousand numbers.
  *
- * A column that turns to text after several values of another type needs no count: its odd value is the one that turned it. A column whose
- * first or second value turns it to text is counted from there on. Two candidate types are kept, because the odd value may have a type,
- * too: the year 2024 above a thousand dates. The counting ends when the column is clearly text.
+ * A column that becomes text after several values of another type needs no count: the odd value is the one that made it text. If the first
+ * or second value makes a column text, its values are counted from there on. Two candidate types are kept, because the odd value may have
+ * a type, too. Example: the year 2024 above a thousand dates. The counting ends when the column is clearly text.
  */
 import { NOTHING, OTHER } from './seen.ts';
 import { type InferredType, typeOf } from './type-of.ts';
@@ -31,7 +31,7 @@ export interface Oddity {
   counts?: { odd: number; typed: number };
 }
 
-/** Values that one type holds, or (with the class `OTHER`) values that no other type than text holds. */
+/** The values that one type holds or, with the class `OTHER`, the values that only text holds. */
 class Group {
   union: number;
   count = 0;

@@ -1,6 +1,6 @@
 /**
- * What inference has seen in a column, one bit per class of value. A column's state is the union of its cells'
- * bits; `infer-types.ts` alone says which type such a union becomes.
+ * The classes of values that inference has seen in a column, one bit for each class. A column's state is the union of its cells' bits.
+ * `type-of.ts` alone decides which type such a union becomes.
  */
 
 /** No value yet. */
@@ -25,7 +25,7 @@ export const DATE_CELL = 1 << 9;
 export const TIMESTAMP_CELL = 1 << 10;
 export const TIME_CELL = 1 << 11;
 export const INTERVAL_CELL = 1 << 12;
-/** Only `text` gives it back: any other string, a number or nested value that no other type holds. */
+/** A value that only `text` keeps: any other string, or a number or nested value that no other type holds. */
 export const OTHER = 1 << 13;
-/** Alone, as a column's state: the column is text, and its values are counted to find out whether a few odd ones are the reason. */
+/** Only used as the whole state of a column: the column is text, and its values are counted to find out if a few odd ones are the reason. */
 export const MIXED = 1 << 15;

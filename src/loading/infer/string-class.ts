@@ -1,11 +1,10 @@
 /**
- * Strings that are dates, date-times and UUIDs to the letter, told from their bytes.
+ * Recognizes strings that are exactly dates, date-times or UUIDs.
  *
- * Strict on purpose: a string is taken for more than text only where its type gives back the same value. So, as
- * text stay: what is no day or time of the calendar; the second 60 and the hour 24, which PostgreSQL carries over;
- * more digits of a second than it keeps; offsets it refuses (16 hours and more) and `-00:00`, which says that the
- * place is unknown (RFC 3339 section 4.3); a space for the `T`, which ISO 8601 does not have; UUIDs in capitals,
- * which come back in small letters.
+ * The rules are strict on purpose: a string is more than text only if its type returns the same value. So these strings remain text:
+ * dates and times that do not exist; the second 60 and the hour 24, which PostgreSQL changes; more digits of a second than
+ * PostgreSQL keeps; offsets that it refuses (16 hours and more); the offset `-00:00`, which means that the place is unknown (RFC 3339
+ * section 4.3); a space instead of the `T`, which ISO 8601 does not allow; UUIDs in capitals, which PostgreSQL returns in small letters.
  */
 
 import { COLON, MINUS, NINE, PLUS, POINT, UPPER_T, UPPER_Z, ZERO } from '../../sources/bytes/ascii.ts';
@@ -22,7 +21,7 @@ const MICROSECOND_DIGITS = 6;
 const FRACTION_DIGITS = 9;
 const MAX_OFFSET_HOURS = 15;
 
-/** Indexed by the byte: a branch per digit costs three times as much, as no processor foretells random digits. */
+/** Indexed by the byte. A branch for each digit takes three times as long, because processors cannot predict random digits. */
 const IS_HEX_DIGIT = new Uint8Array(256);
 for (const digit of Buffer.from('0123456789abcdef', 'latin1')) IS_HEX_DIGIT[digit] = 1;
 
@@ -65,7 +64,7 @@ function isTime(bytes: Buffer, at: number): boolean {
   );
 }
 
-/** Where the fraction of a second that may stand at `at` ends; -1 where it cannot be kept. */
+/** Returns the end of the fraction of a second, if one begins at `at`; -1: PostgreSQL cannot keep all of its digits. */
 function afterFraction(bytes: Buffer, at: number, end: number): number {
   if (at === end || bytes[at] !== POINT) return at;
   const first = at + 1;
@@ -106,7 +105,7 @@ function areHexDigits(bytes: Buffer, start: number, end: number): boolean {
   return all === 1;
 }
 
-/** The number that two digits are; -1 where they are none. */
+/** Returns the number of two digits; -1: the bytes are not two digits. */
 function twoDigits(bytes: Buffer, at: number): number {
   const tens = bytes[at]! - ZERO;
   const ones = bytes[at + 1]! - ZERO;

@@ -54,7 +54,7 @@ const dateForms: readonly DateForm[] = [
   { bit: 4, order: YEAR_MONTH_DAY, parameter: 'date_order=ymd', looksLike: 'year/month/day' },
 ];
 
-/** A form that needs fewer parameters stands before one that needs more. */
+/** Forms that need fewer parameters come first. */
 const numberForms: readonly NumberForm[] = [
   numberForm(1 << 3, COMMA, 0, 'decimal_sign=,'),
   numberForm(1 << 4, POINT, COMMA, 'thousands_sign=,'),
@@ -67,7 +67,7 @@ const numberForms: readonly NumberForm[] = [
 
 const DATE_FORMS = 0b111;
 const NUMBER_FORMS = 0b1111111 << 3;
-/** Forms in which `1.5` is not a number, or, grouped as `1.500`, another one. */
+/** The forms in which `1.5` is not a number and `1.500` is 1500. */
 export const COMMA_FORMS = (1 << 3) | (1 << 7) | (1 << 8) | (1 << 9);
 const GROUPED_BY_POINT = 1 << 7;
 /** The column has a value that only these forms read, and not PostgreSQL. */
@@ -75,7 +75,7 @@ const IS_NEEDED = 1 << 15;
 
 export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS;
 
-/** Words that stand for no value, as people and programs write them. Not words that are also names, as `None` alone would be of a person. */
+/** Words that people and programs write if there is no value. A word that may also be a name, such as `None`, is not among them. */
 const nullWords = new Set([
   'n/a',
   'na',
@@ -98,22 +98,22 @@ const nullWords = new Set([
 ]);
 const maxNullWordBytes = 7;
 
-/** Whether the text is a word that people and programs write where there is no value: `n/a`. */
+/** Returns whether the text is a word that people and programs write if there is no value: `n/a`. */
 export function isNullWord(text: string): boolean {
   return nullWords.has(text.trim().toLowerCase());
 }
 
-/** Parameters that would make another type of a text column. */
+/** The parameters with which a text column would have another type. */
 export interface FormHint {
   /** As in a query string; more than one if the values do not tell day and month, or decimals and thousands, apart. */
   parameters: { parameter: string; looksLike: string }[];
-  /** The first value that is not of PostgreSQL's own form. */
+  /** The first value that PostgreSQL itself cannot read. */
   first: Sighting;
-  /** The words for no value that stand in the column. */
+  /** The words for no value that occur in the column. */
   nullWords: string[];
 }
 
-/** The parameters under which the text of one cell would be a date or a number, as in a query string; undefined: there are none. */
+/** Returns the parameters with which the text of one cell is a date or a number, as in a query string; undefined: there are none. */
 export function parameterReading(
   isDate: boolean,
   bytes: Buffer,
@@ -133,7 +133,7 @@ export class TextForms {
   readonly #nullWords: (string[] | undefined)[] = [];
   readonly #scratch = Buffer.alloc(256);
 
-  /** What is left of `forms` after a value of the class `found` (seen.ts) that is not an `OTHER`. */
+  /** Returns the forms that are still possible after a value of the class `found` (seen.ts), which is not `OTHER`. */
   withClass(forms: number, found: number): number {
     switch (found) {
       case WHOLE:
@@ -150,14 +150,14 @@ export class TextForms {
     }
   }
 
-  /** What is left of `forms` after the number with a point, `1.5`, of a file whose cells have no types. */
+  /** Returns the forms that are still possible after a number with a point, `1.5`, in a file whose cells have no types. */
   withPoint(forms: number, bytes: Buffer, start: number, end: number): number {
     if ((forms & COMMA_FORMS) === 0 || !bytes.subarray(start, end).includes(POINT)) return forms;
     const isGrouped = this.#reads(GROUPED_BY_POINT, bytes, start, end) && bytes[start] !== 0x30;
     return forms & ~(isGrouped ? COMMA_FORMS & ~GROUPED_BY_POINT : COMMA_FORMS);
   }
 
-  /** What is left of `forms` after a text that is of none of PostgreSQL's forms. */
+  /** Returns the forms that are still possible after a text that PostgreSQL itself reads only as text. */
   withText(forms: number, column: number, row: number, bytes: Buffer, start: number, end: number): number {
     if (end - start <= maxNullWordBytes) {
       const word = bytes.toString('utf8', start, end);
@@ -184,14 +184,14 @@ export class TextForms {
     return left;
   }
 
-  /** The parameters that would make another type of the text column; undefined: none. */
+  /** Returns the parameters with which the text column would have another type; undefined: none. */
   hint(column: number, forms: number): FormHint | undefined {
     const first = this.#first[column];
     if ((forms & IS_NEEDED) === 0 || first === undefined) return undefined;
     return { parameters: parametersOf(forms), first, nullWords: this.#nullWords[column] ?? [] };
   }
 
-  /** Whether every number with a point in the column may have points between its thousands. */
+  /** Returns whether the points of all numbers with a point in the column may separate thousands. */
   isGroupedByPoint(forms: number): boolean {
     return (forms & COMMA_FORMS) === GROUPED_BY_POINT;
   }
@@ -219,7 +219,7 @@ function parametersOf(forms: number): FormHint['parameters'] {
   return dates.length > 0 ? dates : fewest(numberForms.filter(({ bit }) => (forms & bit) !== 0));
 }
 
-/** Where no value has a thousands sign, none is named. */
+/** Returns the forms to name in a hint. If forms without a thousands sign fit, only `1,234.5` is named beside them. */
 function fewest(forms: NumberForm[]): NumberForm[] {
   const alone = forms.filter(({ signs }) => signs.thousands === 0);
   const withComma = forms.filter(({ signs }) => signs.decimal === POINT && signs.thousands === COMMA);

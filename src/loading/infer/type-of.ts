@@ -34,8 +34,8 @@ export type InferredType =
   | 'text';
 
 /**
- * The first type whose values cover all that was seen; no row covers it: `text`. So a column that is `text` stays
- * so whatever follows.
+ * The types and the classes of values that each of them covers. The first type that covers all classes seen is the column's type. If none
+ * does, it is `text`. More values never turn a text column into another type.
  */
 const lattice: readonly { covers: number; type: InferredType }[] = [
   { covers: BOOLEAN, type: 'boolean' },
@@ -43,7 +43,7 @@ const lattice: readonly { covers: number; type: InferredType }[] = [
   { covers: WHOLE | EXACT, type: 'numeric' },
   { covers: DOUBLE_ONLY, type: 'double precision' },
   { covers: DATE_STRING | DATE_CELL, type: 'date' },
-  // A date string would come back with a time that was never sent; a date cell of a sheet is its midnight.
+  // Date strings are not covered, because they would be returned with a time that was never sent. A date cell of a sheet means its midnight.
   { covers: TIMESTAMP_STRING | TIMESTAMP_CELL | DATE_CELL, type: 'timestamp without time zone' },
   { covers: TIMESTAMPTZ_STRING, type: 'timestamp with time zone' },
   { covers: TIME_CELL, type: 'time without time zone' },

@@ -1,19 +1,19 @@
 /**
- * Reads dates whose day, month and year stand in a given order: `21/11/2026`, `11-21-2026`, `21.11.26 2:30 PM`.
+ * Reads dates whose day, month and year are in a given order: `21/11/2026`, `11-21-2026`, `21.11.26 2:30 PM`.
  *
- * The separator is `/`, `.` or `-`, twice the same, and a `.` may be followed by a space. A year of two digits is read as PostgreSQL reads it (section
- * B.1 of its documentation): 70 to 99 are of the twentieth century, 00 to 69 of the twenty-first. A time may follow after a space, a
- * comma and a space, or a `T`.
+ * Both separators must be the same: `/`, `.` or `-`. A space may follow a `.`. A year of two digits is read as PostgreSQL reads it
+ * (section B.1 of its documentation): 70 to 99 mean 1970 to 1999, 00 to 69 mean 2000 to 2069. A time may follow after a space, a comma
+ * and a space, or a `T`.
  */
 
 export const DAY_MONTH_YEAR = 1;
 export const MONTH_DAY_YEAR = 2;
 export const YEAR_MONTH_DAY = 3;
 
-/** Of the date that `readDate` read last. */
+/** Describes the date that `readDate` read last. */
 export const lastDate = { hasShortYear: false };
 
-/** `readDate` writes at most so many bytes. */
+/** `readDate` writes at most this many bytes. */
 export const maxDateBytes = 64;
 
 const COMMA = 0x2c;
@@ -35,12 +35,12 @@ const SMALL_P = 0x70;
 const FIRST_YEAR_OF_1900 = 70;
 const FRACTION_DIGITS = 9;
 
-/** Where the scan stands. */
+/** The position of the scan. */
 let at = 0;
 
 /**
- * Writes the date as `2026-11-21`, or with a time as `2026-11-21T14:30:00`, to the beginning of `out`. Whether the calendar has the day is left to
- * whoever reads that.
+ * Writes the date as `2026-11-21`, or with a time as `2026-11-21T14:30:00`, to the beginning of `out`. It does not check that the day exists. The
+ * code that reads `out` does.
  *
  * @param order `DAY_MONTH_YEAR`, `MONTH_DAY_YEAR` or `YEAR_MONTH_DAY`
  * @returns the length written; -1: the text is not a date in this order
@@ -82,7 +82,7 @@ export function readDate(bytes: Buffer, start: number, end: number, order: numbe
   return at === end ? 10 : readTimeBehind(bytes, end, out);
 }
 
-/** Reads the time behind a date into `out`, from its 11th byte on. Answers the length written, or -1. */
+/** Reads the time after a date into `out`, from its 11th byte on. Returns the length written, or -1. */
 function readTimeBehind(bytes: Buffer, end: number, out: Buffer): number {
   if (bytes[at] === CAPITAL_T) {
     at += 1;
@@ -124,7 +124,7 @@ function readTimeBehind(bytes: Buffer, end: number, out: Buffer): number {
   return at === end ? length : readOffset(bytes, end, out, length);
 }
 
-/** Reads AM or PM, in capitals or not, after a space or not: `SMALL_A`, `SMALL_P`; 0: neither stands there. */
+/** Reads AM or PM, ignoring case, with an optional space before it. Returns `SMALL_A` or `SMALL_P`; 0: there is neither. */
 function readHalfOfDay(bytes: Buffer, end: number): number {
   let letter = at;
   while (letter < end && bytes[letter] === SPACE) letter += 1;
@@ -135,7 +135,7 @@ function readHalfOfDay(bytes: Buffer, end: number): number {
   return half;
 }
 
-/** Copies `Z`, `+HH:MM` or `-HH:MM`, which must end the text; `+HH` and `+HHMM` get their minutes and colon. */
+/** Copies `Z`, `+HH:MM` or `-HH:MM` at the end of the text. `+HH` gets its minutes, and `+HHMM` its colon. */
 function readOffset(bytes: Buffer, end: number, out: Buffer, written: number): number {
   let length = written;
   const sign = bytes[at]!;
@@ -162,7 +162,7 @@ function skipSeparator(bytes: Buffer, end: number, separator: number): void {
   if (separator === POINT && at < end && bytes[at] === SPACE) at += 1;
 }
 
-/** The number of up to four digits at `at`; the caller looks at how many there were. */
+/** Reads a number of at most four digits at `at`. The caller checks how many digits there were. */
 function readDigits(bytes: Buffer, end: number): number {
   const stop = Math.min(end, at + 4);
   let value = 0;
@@ -170,7 +170,7 @@ function readDigits(bytes: Buffer, end: number): number {
   return value;
 }
 
-/** The number of two digits, or, where they need not be two, of one; -1: no digit. */
+/** Reads a number of two digits or, unless `mustBeTwo`, of one digit; -1: there is no such number. */
 function readTwoDigits(bytes: Buffer, end: number, mustBeTwo: boolean): number {
   if (at >= end || !isDigit(bytes[at]!)) return -1;
   const tens = bytes[at++]! - ZERO;

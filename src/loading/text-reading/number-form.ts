@@ -1,9 +1,9 @@
 /**
  * Reads numbers that are written with other signs than PostgreSQL's: `1.234,50`, `1 234,50`, `1'234.50`.
  *
- * A thousands sign separates groups of three digits, or, as in India, groups of two before the last three: `12,34,567`. Anything else
- * is not a number here, so that `1.2345` is never taken for 12345. A space may be any of the spaces that programs write between digits
- * (U+0020, U+00A0, U+2009, U+202F), an apostrophe also U+2019, a minus sign also U+2212.
+ * A thousands sign separates groups of three digits or, as in India, groups of two digits before the last three: `12,34,567`. Any other
+ * grouping is not a number, so that `1.2345` is never read as 12345. A space may be U+0020, U+00A0, U+2009 or U+202F, because programs
+ * write all of them between digits. An apostrophe may also be U+2019, and a minus sign U+2212.
  */
 
 /** The signs as code points; `thousands` 0: none. */
@@ -48,7 +48,7 @@ export function readNumber(
 
   const firstDigit = length;
   let groupStart = length;
-  /** How many digits the first group and the groups between it and the last one have; 0: no such group yet. */
+  /** The number of digits in the first group, and in the groups between it and the last one; 0: there is no such group yet. */
   let firstGroup = 0;
   let innerGroup = 0;
   let groups = 0;
@@ -72,7 +72,7 @@ export function readNumber(
   }
   const wholeDigits = length - firstDigit;
   if (groups > 0) {
-    // The last group always has three digits; those before it all have three, or all have two.
+    // The last group always has three digits. The groups before it all have three, or all have two.
     if (length - groupStart !== 3 || innerGroup === 1) return -1;
     if (innerGroup === 2 && firstGroup === 3) return -1;
   }
@@ -99,7 +99,7 @@ export function readNumber(
   return at === end ? length : -1;
 }
 
-/** How many bytes the thousands sign at `at` has; 0: there is none. */
+/** Returns the length in bytes of the thousands sign at `at`; 0: there is none. */
 function signLengthAt(bytes: Buffer, at: number, end: number, thousands: number): number {
   const byte = bytes[at]!;
   if (byte === thousands) return 1;
@@ -112,7 +112,7 @@ function signLengthAt(bytes: Buffer, at: number, end: number, thousands: number)
   return thousands === APOSTROPHE && isRightQuote ? 3 : 0;
 }
 
-/** U+2212. */
+/** Returns whether U+2212 is at `at`. */
 function isMinusSign(bytes: Buffer, at: number, end: number): boolean {
   return at + 2 < end && bytes[at] === 0xe2 && bytes[at + 1] === 0x88 && bytes[at + 2] === 0x92;
 }

@@ -1,5 +1,5 @@
 /**
- * An input whose text is read as the request says.
+ * Wraps an input so that its text is read as the request says.
  */
 import type { CellSink } from '../../sources/cell-sink.ts';
 import type { SourceWarning } from '../../sources/row-source.ts';
@@ -7,7 +7,7 @@ import type { LoadInput } from '../load-input.ts';
 import { shortenValue } from '../problems.ts';
 import { type TextReading, TextReadingSink } from './text-reading.ts';
 
-/** @param reading undefined: text is read as it always is, and the input is answered as it came */
+/** @param reading undefined: the request says nothing about text, and the input is returned unchanged */
 export function readText(input: LoadInput, reading: TextReading | undefined): LoadInput {
   if (reading === undefined) return input;
   let ownWarnings: SourceWarning[] = [];
@@ -39,7 +39,7 @@ export function readText(input: LoadInput, reading: TextReading | undefined): Lo
   };
 }
 
-/** PostgreSQL's rule about years of two digits may be wrong by a century, as for dates of birth. */
+/** Warns of years of two digits, because PostgreSQL's rule may give the wrong century. Example: dates of birth. */
 export function shortYearWarnings(
   sink: TextReadingSink,
   { locate }: Pick<LoadInput, 'locate'>,

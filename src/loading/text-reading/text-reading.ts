@@ -1,5 +1,5 @@
 /**
- * Reads the text of cells as the request says: which words mean NULL, in which order a date is written, which signs a number has.
+ * Reads the text of cells as the request says. It says which words mean NULL, the order of day, month and year, and the signs of a number.
  *
  * This is a sink in front of another sink, so that it is the same for every source, for inference and for loading. Cells that are not text (numbers
  * and dates of a workbook, numbers of JSON) go through as they are. A text is read as a date or a number only if its column is one, or, while types
@@ -25,27 +25,27 @@ export type ThousandsSign = 'none' | '.' | ',' | 'space' | "'";
 
 /** How the text of cells is read. */
 export interface TextReading {
-  /** Texts that mean NULL; after trimming, if `trim`. */
+  /** The texts that mean NULL. With `trim` they are compared after trimming. */
   nullValues: readonly string[];
   dateOrder: DateOrder;
   decimalSign: DecimalSign;
   thousandsSign: ThousandsSign;
-  /** White space around a text is left out. */
+  /** Removes white space around a text. */
   trim: boolean;
 }
 
-/** The sink that reads text as `reading` says and hands the cells on to `inner`. */
+/** The sink that reads text as `reading` says and passes the cells on to `inner`. */
 export class TextReadingSink implements CellSink {
   readonly #inner: CellSink;
-  /** By their length in bytes. */
+  /** The texts that mean NULL, indexed by their length in bytes. */
   readonly #nullValues: readonly (readonly Buffer[] | undefined)[];
   readonly #dateOrder: number;
   readonly #signs: NumberSigns | undefined;
   readonly #trim: boolean;
   readonly #names: string[] = [];
-  /** Per column one of cell-sink.ts from `ANY_VALUE` on. */
+  /** For each column a constant of cell-sink.ts from `ANY_VALUE` on. */
   readonly #wanted: number[] = [];
-  /** Per column the first date with a year of two digits. */
+  /** For each column the first date with a year of two digits. */
   readonly #shortYears: (ShortYear | undefined)[] = [];
   #row = 0;
   #scratch = Buffer.alloc(256);
@@ -58,7 +58,7 @@ export class TextReadingSink implements CellSink {
     this.#trim = reading.trim;
   }
 
-  /** The first date with a year of two digits of each column that has one. */
+  /** Returns the first date with a year of two digits of each column that has one. */
   shortYears(): ShortYear[] {
     return this.#shortYears.filter((found) => found !== undefined);
   }
@@ -118,7 +118,7 @@ export class TextReadingSink implements CellSink {
     }
   }
 
-  /** A text of a column whose type is yet to be inferred. */
+  /** Reads a text of a column whose type is not known yet. */
   #value(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const dateLength = this.#readDate(bytes, start, end);
     if (dateLength > 0) {
@@ -137,13 +137,13 @@ export class TextReadingSink implements CellSink {
       this.#inner.cell(column, NUMBER, this.#scratch, 0, length);
       return;
     }
-    // What is a number with the usual signs alone, as `1.5` where a comma is the decimal sign, is text.
+    // A number with only the usual signs is text. Example: `1.5` if the decimal sign is a comma.
     const isOther = kind === TEXT && textKind(bytes, start, end) === NUMBER;
     this.#inner.cell(column, isOther ? STRING : kind, bytes, start, end);
   }
 
   #number(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    // Without a digit it is NaN, Infinity, or no number at all.
+    // A text without a digit is NaN, Infinity, or not a number.
     if (this.#signs === undefined || !hasDigit(bytes, start, end)) {
       this.#inner.cell(column, kind, bytes, start, end);
       return;
@@ -205,7 +205,7 @@ export class TextReadingSink implements CellSink {
   }
 }
 
-/** A date with a year of two digits, and as what it was read. */
+/** A date with a year of two digits, and the date that was read from it. */
 export interface ShortYear {
   column: number;
   name: string;
@@ -214,7 +214,7 @@ export interface ShortYear {
   readAs: string;
 }
 
-/** At their index: the orders of date-form.ts. */
+/** The orders of dates. The index of each is its number in date-form.ts. */
 const orders: readonly DateOrder[] = ['iso', 'dmy', 'mdy', 'ymd'];
 
 function byLength(texts: readonly string[]): (Buffer[] | undefined)[] {
@@ -240,7 +240,7 @@ function signsOf({ decimalSign, thousandsSign }: TextReading): NumberSigns | und
   return { decimal: decimalSign === ',' ? COMMA : POINT, thousands: thousandsSigns[thousandsSign] };
 }
 
-/** Four digits and a hyphen: `2026-11-21` means the same in every order. */
+/** Returns whether the text begins with four digits and a hyphen: `2026-11-21` means the same in every order. */
 function isIsoDate(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < 8 || bytes[start + 4] !== 0x2d) return false;
   for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at])) return false;

@@ -1,8 +1,9 @@
 /**
- * White space at the ends of a text: Unicode's property White_Space, and U+FEFF and U+200B, which programs leave behind and nobody sees.
+ * Finds white space at the ends of a text. White space is every character with Unicode's property White_Space, and the invisible
+ * characters U+FEFF and U+200B, which programs often leave in texts.
  */
 
-/** Where the text begins behind its leading white space; `end` if there is nothing else. */
+/** Returns where the text begins after its leading white space; `end`: there is only white space. */
 export function trimmedStart(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {
@@ -13,11 +14,11 @@ export function trimmedStart(bytes: Buffer, start: number, end: number): number 
   return at;
 }
 
-/** Where the text ends before its trailing white space. */
+/** Returns where the text ends before its trailing white space. */
 export function trimmedEnd(bytes: Buffer, start: number, end: number): number {
   let stop = end;
   while (stop > start) {
-    // A character has at most three bytes here, and its first one is not a continuation byte.
+    // A white space character has at most three bytes, and its first byte is not a continuation byte.
     let first = stop - 1;
     while (first > start && stop - first < 3 && (bytes[first]! & 0xc0) === 0x80) first -= 1;
     if (spaceLength(bytes, first, stop) !== stop - first) break;
@@ -26,7 +27,7 @@ export function trimmedEnd(bytes: Buffer, start: number, end: number): number {
   return stop;
 }
 
-/** How many bytes the white space character at `at` has in UTF-8; 0: another character stands there. */
+/** Returns the length in UTF-8 of the white space character at `at`; 0: another character is there. */
 function spaceLength(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]!;
   if (first === 0x20 || (first >= 0x09 && first <= 0x0d)) return 1;
