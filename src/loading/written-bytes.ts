@@ -12,7 +12,7 @@ export interface WrittenLimits {
   maxUnpackRatio: number;
 }
 
-/** So many bytes of defaults are allowed whatever the rows have themselves. */
+/** This many bytes of defaults are always allowed. */
 const freeDefaultBytes = 64 * 1024 * 1024;
 
 export class WrittenBytes {

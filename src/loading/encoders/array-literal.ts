@@ -1,6 +1,6 @@
 /**
- * Arrays in PostgreSQL's own text form (8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`; the empty ones too; with other
- * lower bounds than 1, `[0:1]={1,2}` (8.15.6).
+ * Reads arrays in PostgreSQL's own text form (8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`, `{}`, and with other lower bounds than 1
+ * `[0:1]={1,2}`.
  */
 import {
   BACKSLASH,
@@ -62,14 +62,14 @@ export function encodeArrayLiteral(
   const bounds = readBounds(bytes);
   if (bounds < 0 || at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
   const elementEncoder = encoder.element!;
-  // Here an element would be JSON text, while as a cell a string is a JSON string: not to be mixed up.
+  // An element in braces would be JSON text, but a string in a cell is a JSON string. Such arrays are refused, so that the two are not confused.
   if (elementEncoder.code === codes.PLAIN_JSON || elementEncoder.code === codes.JSONB)
     return JSON_ARRAY_LITERAL;
   const dimensions = countDimensions(bytes);
   if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
   const fieldStart = openArray(out, dimensions);
   let depth = 0;
-  let mayEnd = false; // a closing brace may stand here: after an element, or as `{}`
+  let mayEnd = false; // a closing brace may follow: after an element, or as `{}`
   for (;;) {
     skipSpaces(bytes);
     if (at === stop) return NOT_AN_ARRAY;
@@ -91,7 +91,7 @@ export function encodeArrayLiteral(
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }
-    // After an element or an array: the end of its array, or a comma and another one.
+    // After an element or an inner array comes the end of its array, or a comma and another element.
     if (depth === 0) break;
     skipSpaces(bytes);
     mayEnd = at < stop && bytes[at] === CLOSING_BRACE;
@@ -141,7 +141,7 @@ function readBounds(bytes: Buffer): number {
 const LEAST_BOUND = -0x80000000;
 const MOST_BOUND = 0x7fffffff;
 
-/** Digits with a sign; NaN: none. */
+/** Reads digits with an optional sign; NaN: there is no number. */
 function readBound(bytes: Buffer): number {
   const start = at;
   if (at < stop && (bytes[at] === PLUS || bytes[at] === MINUS)) at++;
@@ -154,7 +154,7 @@ function readBound(bytes: Buffer): number {
 
 const LONGEST_BOUND = 11;
 
-/** The braces before the first element. */
+/** Counts the braces before the first element. */
 function countDimensions(bytes: Buffer): number {
   let dimensions = 0;
   for (let ahead = at; ahead < stop; ahead++) {
@@ -201,7 +201,7 @@ function readQuoted(bytes: Buffer): boolean {
   return false;
 }
 
-/** Up to a comma or a brace, without the spaces at its end; empty is malformed. */
+/** Reads an element without quotes, up to a comma or a brace and without the spaces at its end. An empty one is malformed. */
 function readBare(bytes: Buffer): boolean {
   let length = 0;
   for (; at < stop; at++) {

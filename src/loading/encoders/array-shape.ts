@@ -15,23 +15,23 @@ export type EncodeElement = (
 /** MAXDIM of array.h. */
 const MOST_DIMENSIONS = 6;
 
-/** An element takes up to 100 ns, and no other request is answered before the last one. */
+/** Encoding an element takes up to 100 ns, and no other request is served until the whole array is encoded. */
 const MOST_ELEMENTS = 1_000_000;
 
 export const shape = { mostDimensions: MOST_DIMENSIONS, hasNull: false };
 
-/** Elements so far, in all dimensions. */
+/** The number of elements so far, in all dimensions. */
 let elements = 0;
-/** Elements so far of the innermost open array of each dimension. */
+/** The number of elements so far in the innermost open array of each dimension. */
 const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
-/** Size of each dimension, -1 while none of its arrays has ended. */
+/** The size of each dimension; -1: none of its arrays has ended yet. */
 const sizes = new Int32Array(MOST_DIMENSIONS);
 
 /** The bounds of each dimension; the lower ones are 1 unless the text says otherwise. */
 export const lowerBounds: Int32Array = new Int32Array(MOST_DIMENSIONS).fill(1);
 export const upperBounds: Int32Array = new Int32Array(MOST_DIMENSIONS);
 
-/** Whether the array just counted has the sizes that its bounds say. */
+/** Returns whether the array just counted has the sizes that its bounds state. */
 export function fitsBounds(dimensions: number): boolean {
   for (let depth = 0; depth < dimensions; depth++) {
     if (upperBounds[depth]! - lowerBounds[depth]! + 1 !== sizes[depth]) return false;
@@ -49,10 +49,10 @@ export function noteFaultyElement(depth: number, start: number, end: number): vo
   faultyElement.end = end;
 }
 
-/** The indexes of the faulty element as the end of a JSON Pointer: `/1/0`. To be called before the next array is begun. */
+/** The indexes of the faulty element as the end of a JSON Pointer: `/1/0`. Call it before the next array begins. */
 export function faultyElementPath(): string {
   let path = '';
-  // The element is counted in its own array already, but the arrays around it only when they end.
+  // The element is already counted in its own array, but the outer arrays are counted only when they end.
   for (let depth = 0; depth < faultyElement.depth; depth++) {
     path += `/${depth === faultyElement.depth - 1 ? counts[depth]! - 1 : counts[depth]}`;
   }
@@ -67,12 +67,12 @@ export function beginShape(): void {
   sizes.fill(-1);
 }
 
-/** The array just counted has no elements. */
+/** Returns whether the array just counted has no elements. */
 export function isEmptyShape(dimensions: number): boolean {
   return sizes.subarray(0, dimensions).includes(0);
 }
 
-/** Makes room for the field's header and answers where it begins. */
+/** Makes room for the field's header and returns where the header begins. */
 export function openArray(out: CopyBuffer, dimensions: number): number {
   beginShape();
   const fieldStart = out.position;
@@ -92,7 +92,7 @@ export function countElement(depth: number): boolean {
   return ++elements <= MOST_ELEMENTS;
 }
 
-/** Ends an array of the dimension; false: an earlier one had another size. */
+/** Ends an array of the dimension; false: an earlier array of the dimension had another size. */
 export function closeDimension(depth: number): boolean {
   const count = counts[depth]!;
   if (sizes[depth] === -1) sizes[depth] = count;

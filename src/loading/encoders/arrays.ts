@@ -1,9 +1,9 @@
 /**
- * Arrays, from a JSON array or from PostgreSQL's own text form.
+ * Encodes arrays from a JSON array or from PostgreSQL's own text form.
  *
- * `array_send`'s format: int32 dimensions, int32 1 if any element is NULL, the element type's oid, for each dimension its
- * size and its lower bound, the elements as fields. Inner arrays are further dimensions, so they must be rectangular;
- * only json and jsonb elements are taken as they are, arrays included. An array without elements has no dimensions.
+ * The format is that of `array_send`: int32 number of dimensions, int32 1 if any element is NULL, the oid of the element type, the size
+ * and the lower bound of each dimension, and the elements as fields. Inner arrays are further dimensions, so they must all have the same
+ * size. An element of json or jsonb may itself be any JSON value, also an array. An array without elements has no dimensions.
  */
 import {
   CLOSING_BRACKET,
@@ -39,10 +39,10 @@ import { CopyBuffer } from './copy-buffer.ts';
 import { appendUnescaped, nestedEnd, scalarEnd, stringEnd } from './json-text.ts';
 import * as codes from './type-codes.ts';
 
-/** Strings of elements, unescaped. */
+/** Holds the unescaped string of an element. */
 const unescaped = new CopyBuffer(4096);
 
-/** Writes an array. @param encode `encodeCell`, for the elements: to import it here would close a circle */
+/** Writes an array. @param encode `encodeCell`, for the elements; importing it here would make a circular import */
 export function encodeArray(
   out: CopyBuffer,
   encoder: ColumnEncoder,
@@ -88,7 +88,7 @@ export function encodeArray(
   return 0;
 }
 
-/** The brackets before the first element. */
+/** Counts the brackets before the first element. */
 export function countDimensions(bytes: Buffer, start: number, end: number): number {
   let dimensions = 0;
   for (let at = start; at < end; at++) {
@@ -140,7 +140,7 @@ function encodeElement(
   }
 }
 
-/** Whether the JSON text of a string has an escape. */
+/** Returns whether the JSON text of a string has an escape. */
 export function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === 0x5c) return true;
   return false;

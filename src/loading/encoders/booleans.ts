@@ -3,7 +3,7 @@ import { FALSE, NUMBER, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_A_BOOLEAN } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
-/** Writes a bool. Text and numbers: what `boolin` takes (8.6): beginnings of true, false, yes, no, on, off; 1, 0. */
+/** Writes a bool. Text and numbers may be anything that `boolin` accepts (8.6): a prefix of true, false, yes, no, on or off, and 1 or 0. */
 export function encodeBool(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   let value: number;
   if (kind === TRUE) value = 1;
@@ -34,7 +34,7 @@ function booleanOf(bytes: Buffer, start: number, end: number): number {
     case 0x6e:
       return begins('no', bytes, start, length) ? 0 : NEITHER;
     case 0x6f:
-      // A lone o could be either.
+      // A single `o` could mean on or off.
       if (length < 2) return NEITHER;
       if (begins('on', bytes, start, length)) return 1;
       return begins('off', bytes, start, length) ? 0 : NEITHER;

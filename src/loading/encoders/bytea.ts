@@ -25,7 +25,7 @@ export function encodeBytea(
   return 0;
 }
 
-/** White space may stand between the pairs. */
+/** Appends pairs of hexadecimal digits. White space between the pairs is allowed. */
 function appendHex(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
   const target = out.bytes;
   let position = out.position;
@@ -45,7 +45,7 @@ function appendHex(out: CopyBuffer, bytes: Buffer, start: number, end: number): 
   return 0;
 }
 
-/** `\\` is a backslash, `\ooo` a byte in octal, every other byte itself. */
+/** Appends the escape form: `\\` is a backslash, `\ooo` is a byte in octal, and every other byte is itself. */
 function appendEscaped(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
   const target = out.bytes;
   let position = out.position;

@@ -4,54 +4,54 @@ import { type EnumLabels, enumLabels } from './enum-labels.ts';
 import * as codes from './type-codes.ts';
 
 /**
- * What the per-cell functions need to know of a column's type. Every encoder has the same fields in the same order, so
- * that the engine sees one shape everywhere.
+ * Describes a column's type for the per-cell functions. Every encoder has the same fields in the same order, so that the engine sees
+ * only one object shape.
  */
 export interface ColumnEncoder {
   /** One of type-codes.ts. */
   readonly code: number;
   /** The type's own oid: a domain's, not its base's. */
   readonly oid: number;
-  /** varchar and bpchar: characters; -1: no limit. */
+  /** For varchar and bpchar: the most characters; -1: no limit. */
   readonly maxLength: number;
-  /** numeric: digits in all; interval: digits of the fraction of a second; -1: no limit. */
+  /** For numeric: the most digits in all. For interval: the most digits in the fraction of a second. -1: no limit. */
   readonly precision: number;
-  /** numeric: digits after the point; may be negative or above the precision (PostgreSQL 15). */
+  /** For numeric: the digits after the point; may be negative or greater than the precision (PostgreSQL 15). */
   readonly scale: number;
   /** The type is a domain with NOT NULL. Only array elements are checked here; the loader checks the NULLs of a column. */
   readonly notNull: boolean;
   readonly element: ColumnEncoder | undefined;
   readonly labels: EnumLabels | undefined;
-  /** json and jsonb: a string that is the text of a JSON object or array is read as one, because a cell of a sheet cannot hold one otherwise. */
+  /** For json and jsonb: a string with the text of a JSON object or array is read as JSON, because a cell of a sheet has no other way to hold one. */
   readonly readsText: boolean;
   /** The byte between the elements of an array of the type, in its text form. */
   readonly delimiter: number;
-  /** interval: the server has infinite ones. */
+  /** For interval: the server supports infinite intervals. */
   readonly takesInfinity: boolean;
 }
 
 /**
- * The encoder of a column's type, or `undefined`: such a column is staged as text and cast by the server.
+ * Returns the encoder of a column's type; undefined: the column is staged as text, and the server casts the text.
  *
- * The values' rounding and padding to the type's modifier is the server's own (`numeric_recv`, `timestamp_recv`,
- * `bpchar_recv` … apply it); the encoders only refuse what the modifier refuses.
+ * The server rounds and pads values to the type's modifier (`numeric_recv`, `timestamp_recv`, `bpchar_recv` and others do it). The
+ * encoders only refuse values that the modifier refuses.
  */
 export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
   if (type.kind !== 'array') return scalarEncoder(type);
-  // An array of a domain over an array is left to the server: the encoders of arrays do not nest.
+  // The server reads an array of a domain over an array, because the encoders of arrays do not nest.
   const isNested = type.element?.base?.kind === 'array';
   const element =
     type.element === undefined || isNested ? undefined : scalarEncoder(type.element, type.typmod);
   return element === undefined ? undefined : encoder({ code: codes.ARRAY, oid: type.oid, element });
 }
 
-/** The same for the cells of a sheet. */
+/** Returns the encoder of a column's type for the cells of a sheet, or undefined as `columnEncoder` does. */
 export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
   const found = columnEncoder(type);
   return found && encoder({ ...found, readsText: true });
 }
 
-/** For a column without an encoder of its own: it is staged as text, and PostgreSQL reads that. */
+/** Returns the encoder for a column whose type has no encoder of its own. The column is staged as text, which PostgreSQL reads. */
 export function stagedEncoder(type: ColumnType): ColumnEncoder {
   const base = type.base ?? type;
   if (base.kind !== 'array' || base.element === undefined) return stagedScalar(type);
@@ -61,7 +61,7 @@ export function stagedEncoder(type: ColumnType): ColumnEncoder {
 function stagedScalar(type: ColumnType): ColumnEncoder {
   const { category, delimiter = ',' } = type.base ?? type;
   return encoder({
-    // What is text to PostgreSQL (`citext`) takes objects and arrays as text does.
+    // A type of the string category (`citext`) accepts objects and arrays as text does.
     code: category === STRING_CATEGORY ? codes.TEXT : codes.STAGED,
     oid: type.oid,
     notNull: type.domainNotNull === true,
@@ -98,11 +98,11 @@ function baseEncoder(type: ColumnType, typmod: number): ColumnEncoder | undefine
   if (code === undefined) return undefined;
   if (code === codes.TEXT && typmod >= 4) return encoder({ code, oid, maxLength: typmod - 4 });
   if (code === codes.NUMERIC && typmod >= 4) {
-    // numerictypmodin: precision above, an eleven-bit signed scale below.
+    // numerictypmodin packs the precision into the upper bits and a signed scale into the lower eleven bits.
     const packed = typmod - 4;
     return encoder({ code, oid, precision: packed >> 16, scale: ((packed & 0x7ff) ^ 1024) - 1024 });
   }
-  // `interval hour to minute` and its like change how a bare number is read: left to the server.
+  // The server reads `interval hour to minute` and similar types, because they change how a number without a unit is read.
   if (code === codes.INTERVAL && typmod >= 0) {
     const precision = typmod & 0xffff;
     if (typmod >> 16 !== INTERVAL_FULL_RANGE) return undefined;

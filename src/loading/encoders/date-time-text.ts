@@ -2,13 +2,13 @@
  * Reads a date, a time of day or both from text, as PostgreSQL's `ParseDateTime` and `DecodeDateTime` do (8.5.1), for the forms that
  * mean the same under every setting:
  *
- *   date  YYYY-MM-DD (years of 3 to 7 digits, months and days of one too), YYYYMMDD; BC or AD at the very end
- *   time  HH:MM, HH:MM:SS, HH:MM:SS.fraction (rounded to the microsecond), HHMMSS, then perhaps AM or PM; 24:00:00 and
+ *   date  YYYY-MM-DD (years of 3 to 7 digits, months and days of one or two), YYYYMMDD; BC or AD at the end of the text
+ *   time  HH:MM, HH:MM:SS, HH:MM:SS.fraction (rounded to the microsecond), HHMMSS, then optionally AM or PM; 24:00:00 and
  *         a second 60 count on into the next day or minute
  *   zone  Z, UTC, GMT, ±HH, ±HH:MM, ±HHMM, ±HH:MM:SS
  *
- * with T or spaces between date and time; `epoch`, `infinity`, `-infinity`. Not read: names of months and zones, dates
- * whose order of day and month depends on a setting, and the words that mean the present (`now`, `today` …).
+ * Date and time are separated by T or spaces. It also reads `epoch`, `infinity` and `-infinity`. It does not read names of months and
+ * zones, dates whose order of day and month depends on a setting, and words that mean the present (`now`, `today` and others).
  */
 
 import {
@@ -24,19 +24,19 @@ import {
 } from '../../sources/bytes/ascii.ts';
 import { dayMicroseconds, daysFromCivil, daysOfMonth } from '../../sources/calendar.ts';
 
-/** What `readDateTime` has found. */
+/** The result of `readDateTime`. */
 export const found = {
   hasDate: false,
   hasTime: false,
-  /** Date and time stand with a T between them. */
+  /** A T separates date and time. */
   hasT: false,
   /** -1: -infinity, 1: infinity. */
   infinity: 0,
-  /** Since 2000-01-01 (PostgreSQL's epoch), of the proleptic Gregorian calendar. */
+  /** Days since 2000-01-01 (PostgreSQL's epoch) in the proleptic Gregorian calendar. */
   days: 0,
-  /** Microseconds of the day, up to 86,400,000,000 included. The fraction keeps the engine from changing the field's form. */
+  /** Microseconds of the day, at most 86,400,000,000. It starts as a fraction so that the engine stores the field as a double. */
   microseconds: 0.5,
-  /** East of Greenwich. */
+  /** The offset in seconds east of Greenwich. */
   zoneSeconds: 0,
   hasZone: false,
   /** The fraction of the second has digits beyond microseconds that are not 0. */
@@ -44,9 +44,9 @@ export const found = {
 };
 
 export const READ = 0;
-/** Not one of the forms above. */
+/** The text has none of the forms above. */
 export const UNREADABLE = 1;
-/** One of the forms, but no such day, time or offset. */
+/** The text has one of the forms, but there is no such day, time or offset. */
 export const NO_SUCH_VALUE = 2;
 
 const LOWER = 0x20;
@@ -61,7 +61,7 @@ const MOST_ZONE_HOURS = 15;
 let at = 0;
 let stop = 0;
 
-/** Reads bytes[start, end) into `found`; answers `READ`, `UNREADABLE` or `NO_SUCH_VALUE`. */
+/** Reads bytes[start, end) into `found`. Returns `READ`, `UNREADABLE` or `NO_SUCH_VALUE`. */
 export function readDateTime(bytes: Buffer, start: number, end: number): number {
   const plainEnd = readPlain(bytes, start, end);
   if (plainEnd === end) return READ;
@@ -70,7 +70,7 @@ export function readDateTime(bytes: Buffer, start: number, end: number): number 
     return READ;
   }
   if (plainEnd !== NOT_PLAIN) {
-    // The common form stands first; what follows is a fraction, a zone, or makes it another form after all.
+    // The text begins with the common form. A fraction or a zone may follow; anything else makes it another form.
     at = plainEnd;
     stop = end;
     if (bytes[at] === POINT) found.microseconds += readFraction(bytes);
@@ -82,8 +82,8 @@ export function readDateTime(bytes: Buffer, start: number, end: number): number 
 }
 
 /**
- * Reads YYYY-MM-DD, or that with T or a space and HH:MM:SS, at the beginning of the text. Most cells are just that, so
- * this has no loop and one check for all digits. Answers where it ended.
+ * Reads YYYY-MM-DD, or YYYY-MM-DD with T or a space and HH:MM:SS, at the beginning of the text. Most cells have this form, so this has
+ * no loop and one check for all digits. Returns where it ended.
  */
 function readPlain(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
@@ -96,7 +96,7 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
   const m2 = bytes[start + 6]! - ZERO;
   const d1 = bytes[start + 8]! - ZERO;
   const d2 = bytes[start + 9]! - ZERO;
-  // Negative as soon as one of them is not 0 to 9.
+  // The result is negative if one of them is not 0 to 9.
   const dateDigits =
     y1 |
     (9 - y1) |
@@ -233,7 +233,7 @@ function readNumber(bytes: Buffer, digits: number): number {
   return value;
 }
 
-/** One or two digits, -1 for anything else. */
+/** Reads one or two digits; -1: anything else. */
 function readShortNumber(bytes: Buffer): number {
   if (at >= stop) return -1;
   let value = bytes[at]! - ZERO;
@@ -288,7 +288,7 @@ function readTime(bytes: Buffer): number {
   return READ;
 }
 
-/** A point and digits: microseconds, rounded. May answer 1,000,000. */
+/** Reads a point and digits, and returns rounded microseconds. The result may be 1,000,000. */
 function readFraction(bytes: Buffer): number {
   const pointAt = at++;
   let value = 0;
@@ -298,7 +298,7 @@ function readFraction(bytes: Buffer): number {
   return digits <= 6 ? value : roundFraction(bytes, pointAt);
 }
 
-/** The arithmetic of `ParseFraction`: a double of the fraction, times a million, ties to even. */
+/** Calculates as `ParseFraction` does: the fraction as a double, times a million, with ties to even. */
 function roundFraction(bytes: Buffer, pointAt: number): number {
   for (let digit = pointAt + 7; digit < at; digit++) if (bytes[digit] !== ZERO) found.isRounded = true;
   const exact = Number(bytes.toString('latin1', pointAt, at)) * 1_000_000;
@@ -307,7 +307,7 @@ function roundFraction(bytes: Buffer, pointAt: number): number {
   return floor % 2 === 0 ? floor : floor + 1;
 }
 
-/** AM: 1, PM: 2, neither: 0. */
+/** Reads AM or PM. Returns 1 for AM, 2 for PM, 0 for neither. */
 function readHalfOfDay(bytes: Buffer): number {
   let letter = at;
   while (letter < stop && isSpace(bytes[letter]!)) letter++;
@@ -319,7 +319,7 @@ function readHalfOfDay(bytes: Buffer): number {
   return first === 0x61 ? 1 : 2;
 }
 
-/** A zone, spaces before it allowed. Leaves `at` where it was if there is none. */
+/** Reads a zone, with optional spaces before it. Leaves `at` unchanged if there is none. */
 function readZone(bytes: Buffer): number {
   const before = at;
   skipSpaces(bytes);
@@ -357,7 +357,7 @@ function readZone(bytes: Buffer): number {
   return READ;
 }
 
-/** The length of Z, UTC or GMT at `at`, where no further letter follows; else 0. */
+/** Returns the length of Z, UTC or GMT at `at` if no letter follows; otherwise 0. */
 function lettersOfUtc(bytes: Buffer): number {
   let letter = at;
   while (letter < stop && isLetter(bytes[letter]!)) letter++;

@@ -1,8 +1,9 @@
 /**
- * date, time, timetz, timestamp and timestamptz from text. What is read: see date-time-text.ts.
+ * Encodes date, time, timetz, timestamp and timestamptz from text. date-time-text.ts says which texts are read.
  *
- * As PostgreSQL does it: a type takes of the text what it holds (a date drops the time, a time the date, a timestamp
- * the offset; but no time is read from a date and a time with T between). What it drops is noted in `losses`. Where no offset is given, timestamptz and timetz mean UTC, the zone of the service's own sessions.
+ * As in PostgreSQL, a type keeps the parts of the text that it can hold: a date drops the time, a time drops the date, and a timestamp
+ * drops the offset. But a time is not read from a date and a time with T between them. `losses` notes the dropped parts. Without an
+ * offset, timestamptz and timetz mean UTC, the time zone of the service's own sessions.
  */
 import { dayMicroseconds } from '../../sources/calendar.ts';
 import { STRING } from '../../sources/cell-kind.ts';
@@ -21,7 +22,7 @@ import { DATE_LEFT_OUT, FRACTION_ROUNDED, losses, OFFSET_LEFT_OUT, TIME_LEFT_OUT
 /** 4714-11-24 BC and the day after 5874897-12-31: the limits of date (datatype/timestamp.h). */
 const FIRST_DAY = -2_451_545;
 const DAY_AFTER_LAST_DATE = 2_145_031_949;
-/** The day after 294276-12-31: the limit of timestamp. */
+/** The day after 294276-12-31, which is the limit of timestamp. */
 const DAY_AFTER_LAST_TIMESTAMP = 106_751_983;
 
 const MOST_INT32 = 0x7fffffff;
@@ -104,7 +105,7 @@ export function writeTime(
   return 0;
 }
 
-/** @param microseconds of the day; up to a day too many or too few, as a time 24:00 or an offset brings it */
+/** @param microseconds microseconds of the day; at most one day too many or too few, because of a time 24:00 or an offset */
 export function writeTimestamp(out: CopyBuffer, days: number, microseconds: number): number {
   if (microseconds < 0) {
     days--;
@@ -114,7 +115,7 @@ export function writeTimestamp(out: CopyBuffer, days: number, microseconds: numb
     microseconds -= dayMicroseconds;
   }
   if (days < FIRST_DAY || days >= DAY_AFTER_LAST_TIMESTAMP) return OUT_OF_RANGE;
-  // A day is 10,546,875 · 2¹³ µs: counting in units of 2¹³ µs keeps every step below 2⁵³.
+  // A day is 10,546,875 · 2¹³ µs. Counting in units of 2¹³ µs keeps every step below 2⁵³.
   const upper = days * 10_546_875 + Math.floor(microseconds / 8192);
   const high = Math.floor(upper / 524_288);
   const low = (upper - high * 524_288) * 8192 + (microseconds % 8192);

@@ -35,7 +35,7 @@ import { encodeUuid } from './uuid.ts';
  * Writes one field of a binary COPY row: its length and its value, -1 for NULL (COPY, "Binary Format").
  *
  * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT` or `ROUNDED_NUMBER`, as `CellSink.cell` gets it, with its bytes
- * @returns 0, or a number of cell-problems.ts: then something may have been written, and the caller rewinds
+ * @returns 0, or a number of cell-problems.ts; then the caller must rewind, because some bytes may have been written
  */
 export function encodeCell(
   out: CopyBuffer,
@@ -61,7 +61,7 @@ export function encodeCell(
   }
   if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
   switch (encoder.code) {
-    // The common types first: the comparisons are made one after the other.
+    // Common types come first, because the comparisons are made one after the other.
     case codes.TEXT:
       return encodeText(out, encoder.maxLength, kind, bytes, start, end);
     case codes.INT4:
@@ -123,7 +123,7 @@ export function encodeCell(
   }
 }
 
-/** What a text without a type is for a column: a number or JSON where the column holds such, else a string. */
+/** Returns the kind of a text without a type: a number or JSON if the column's type holds that, otherwise a string. */
 function kindOfText(code: number, bytes: Buffer, start: number, end: number): number {
   switch (code) {
     case codes.INT2:
@@ -152,7 +152,7 @@ function isBracket(byte: number): boolean {
   return byte === 0x7b || byte === 0x5b;
 }
 
-/** A text that is no JSON is a JSON string. */
+/** Returns the kind of a text for a JSON column. A text that is not valid JSON is a JSON string. */
 function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
   if (!isBracket(bytes[start]!)) return textKind(bytes, start, end);
   const isObject = bytes[start] === 0x7b;
@@ -165,8 +165,8 @@ function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Writes a moment of a spreadsheet, which knows no time zone: timestamptz and timetz take it as UTC, text and json as
- * ISO 8601. A date takes the day of a date with a time, a time its time of day, as PostgreSQL's casts do.
+ * Writes a moment of a spreadsheet, which has no time zone: timestamptz and timetz read it as UTC, text and json as ISO 8601. Of a date
+ * with a time, a date keeps the day and a time keeps the time of day, as PostgreSQL's casts do.
  *
  * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL`; with days and microseconds as `CellSink.moment` gets them
  * @returns as `encodeCell`

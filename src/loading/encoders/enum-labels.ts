@@ -1,7 +1,7 @@
 import { NOT_A_LABEL } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
-/** An enum's labels, found by their bytes: an open-addressed hash table, so that no string is made per cell. */
+/** A hash table with open addressing that finds an enum's labels by their bytes, so that no string is made for a cell. */
 export interface EnumLabels {
   readonly labels: Buffer[];
   /** Index into `labels`, or -1; its length is a power of two. */
@@ -21,7 +21,7 @@ export function enumLabels(labels: string[]): EnumLabels {
   return { labels: encoded, slots };
 }
 
-/** Writes an enum value: its label (`enum_recv`). To the letter, as PostgreSQL takes it: no spaces, case counts. */
+/** Writes the label of an enum value (`enum_recv`). As in PostgreSQL, it must be exactly as written: without spaces, case-sensitive. */
 export function encodeEnum(
   out: CopyBuffer,
   enumeration: EnumLabels,
@@ -47,7 +47,7 @@ function equals(label: Buffer, bytes: Buffer, start: number, end: number): boole
   return true;
 }
 
-/** FNV-1a over the first bytes: a label has at most 63, a cell may have millions. */
+/** Hashes the first bytes with FNV-1a. A label has at most 63 bytes, but a cell may have millions. */
 function hash(bytes: Buffer, start: number, end: number): number {
   const stop = Math.min(end, start + MAX_LABEL_BYTES);
   let value = 0x811c9dc5 | 0;

@@ -1,8 +1,8 @@
 import { MINUS, PLUS, ZERO } from '../../sources/bytes/ascii.ts';
 
 /**
- * Reads the digits of an exponent, which may have a sign before them; 0 if there are none. Of an exponent beyond a billion it
- * answers only that it is so large, because no cell has that many digits.
+ * Reads the digits of an exponent, with an optional sign; 0 if there are none. An exponent above a billion is not exact, because it is
+ * larger than the number of digits in any cell.
  */
 export function readExponent(bytes: Buffer, start: number, end: number): number {
   if (start >= end) return 0;

@@ -1,7 +1,6 @@
 /**
- * float4 and float8, correctly rounded. Text as `float8in` takes it: spaces around, NaN, the infinities, exponents; a
- * number that becomes infinite or 0 by rounding is out of range (8.1.3). The C library's hexadecimal floats are
- * refused.
+ * Encodes float4 and float8, correctly rounded. It reads the texts that `float8in` reads: with spaces around them, NaN, the infinities
+ * and exponents. A number that rounding makes infinite or 0 is out of range (8.1.3). The C library's hexadecimal floats are refused.
  */
 import { isDigit, isSpace, isWord, MINUS, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
@@ -48,10 +47,10 @@ export function encodeFloat4(
   return 0;
 }
 
-/** What `readFloat` has read. `hasDigit`: some digit is not 0; `isDecimal`: not one of the words. */
+/** The result of `readFloat`. `hasDigit`: some digit is not 0. `isDecimal`: the text is a number and not a word such as NaN. */
 const read = { value: 0.5, hasDigit: false, isDecimal: false };
 
-/** Up to here a product or quotient of exact doubles is the correctly rounded value (Clinger's fast path). */
+/** Up to this many digits, a product or quotient of exact doubles is correctly rounded (Clinger's fast path). */
 const EXACT_DIGITS = 15;
 const exactPowers: Float64Array = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 
@@ -65,8 +64,8 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
   if (at < stop && (negative || bytes[at] === PLUS)) at++;
 
   let mantissa = 0; // the first digits
-  let rest = 0; // those after them
-  let digits = 0; // from the first that is not 0
+  let rest = 0; // the digits after `mantissa`
+  let digits = 0; // the number of digits from the first that is not 0
   let seen = 0;
   let pointAt = -1;
   for (; at < stop; at++) {
@@ -107,24 +106,24 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** More than the sum of all errors of `divideLong`, of which its comment has the proof. */
+/** Allows for more than the sum of all errors of `divideLong`. The comment there has the proof. */
 const SURE = 1 + 2 ** -40;
 
 /**
- * Divides first × power + rest by the divisor, correctly rounded. Answers 0 if the quotient is too close to the middle of two
+ * Divides first × power + rest by the divisor, correctly rounded. Returns 0 if the quotient is too close to the middle of two
  * doubles to be sure; `Number` then reads the text. This takes a third of the time of `Number`, which needs a string.
  *
  * All four are whole numbers: `first` has 15 digits, `rest` is below `power` ≤ 10¹⁵, `divisor` ≤ 10²². A number is
- * carried as a sum of two doubles, the second of which is what rounding left of the first (T. J. Dekker, "A
+ * represented as a sum of two doubles, and the second is the rounding error of the first (T. J. Dekker, "A
  * floating-point technique for extending the available precision", 1971). With u = 2⁻⁵³:
  *
  * - The dividend is `high + low` exactly: both errors that `low` adds are whole numbers of at most 2⁴⁶.
  * - The remainder of a rounded division is a double, so `high - back - error` is exact: at most u × high.
  * - `low` is at most 2u × high. So the sum `remainder` is at most 3u × high and loses at most 3u² × high; the division
- *   that makes `correction` loses as much again. The true quotient is `quotient + correction`, give or take 7u² × quotient.
+ *   that makes `correction` loses at most the same. The true quotient is `quotient + correction` with an error of at most 7u² × quotient.
  * - `value + error` is `quotient + correction` exactly, because the correction is the smaller one.
  *
- * So the true quotient is `value + error`, give or take 7u² × value. The half of the distance to the next double is at
+ * So the true quotient is `value + error` with an error of at most 7u² × value. Half the distance to the next double is at
  * least u/2 × value. The quotient rounds to `value` if `error` is below that half by 14u of it, and `SURE` asks for more.
  */
 function divideLong(first: number, power: number, rest: number, divisor: number): number {
@@ -140,7 +139,7 @@ function divideLong(first: number, power: number, rest: number, divisor: number)
   return value + error * SURE === value ? value : 0;
 }
 
-/** a × b - product, exactly, where `product` is a × b rounded. */
+/** Returns a × b - product exactly. `product` is a × b rounded. */
 function productError(a: number, b: number, product: number): number {
   const aSplit = a * 134217729;
   const aHigh = aSplit - (aSplit - a);
@@ -172,15 +171,15 @@ function readWord(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** 2¹²⁸ would come after the largest float4, so half of the distance to it decides what is infinite. */
+/** 2¹²⁸ would be the next value after the largest float4. Numbers from the middle between the two on are infinite. */
 const BEYOND_FLOAT4 = 2 ** 128;
 
 /**
- * Rounds a decimal to float4, given the double next to it. A double in the middle of two float4 does not tell which of
- * them is nearer to the decimal; then the text is compared with it, exactly.
+ * Rounds a decimal to float4, given the double next to it. If the double is in the middle of two float4, it does not show which of them
+ * is nearer to the decimal. The text is then compared exactly with the middle.
  */
 function roundToFloat4(double: number, bytes: Buffer, start: number, end: number): number {
-  // The doubles beside this one, or nearly: what they round to is what is next to a middle.
+  // These are about the next doubles on both sides. They round to different float4 if this double is next to a middle.
   const step = Math.abs(double) * 2 ** -52;
   const below = Math.fround(double - step);
   const above = Math.fround(double + step);
@@ -195,10 +194,10 @@ function finite(float4: number): number {
   return Number.isFinite(float4) ? float4 : Math.sign(float4) * BEYOND_FLOAT4;
 }
 
-/** No double between two float4 has more significant decimal digits than this; what follows only breaks the tie. */
+/** No middle of two float4 has more significant decimal digits than this. Later digits only break a tie. */
 const DECIDING_DIGITS = 200;
 
-/** The sign of decimal - value; both positive, the decimal within float4's exponents. */
+/** Returns the sign of decimal - value. Both are positive, and the decimal is within float4's exponents. */
 function compareDecimal(decimal: string, value: number): number {
   const [mantissa = '', power = '0'] = decimal.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');

@@ -1,10 +1,10 @@
 /**
- * int2, int4, int8 and oid.
+ * Encodes int2, int4, int8 and oid.
  *
- * Text is read as `pg_strtoint64` of PostgreSQL 16 and newer reads it (4.1.2.6): spaces around, a sign, decimal digits or 0x,
- * 0o, 0b, single underscores between digits. A number of JSON or of a spreadsheet may be written in any way as long
- * as it is whole: 42.0 and 4.2e1 lose nothing. oid takes plain digits only: the server turns -1 into 4294967295 and
- * reads 010 as ten or as eight depending on its version.
+ * Text is read as `pg_strtoint64` of PostgreSQL 16 and newer reads it (4.1.2.6): spaces around the number, a sign, decimal digits or
+ * digits after 0x, 0o or 0b, and single underscores between digits. A number of JSON or of a spreadsheet may have any form if it is
+ * whole: 42.0 and 4.2e1 lose nothing. oid accepts only plain digits, because the server turns -1 into 4294967295 and reads 010 as ten
+ * or as eight depending on its version.
  */
 import { isDigit, isSpace, MINUS, PLUS, POINT, UNDERSCORE, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
@@ -51,7 +51,7 @@ export function encodeOid(out: CopyBuffer, kind: number, bytes: Buffer, start: n
   return 0;
 }
 
-/** Digits without a leading zero, spaces around. */
+/** Returns whether the text is digits without a leading zero, with optional spaces around them. */
 function isPlain(bytes: Buffer, start: number, end: number): boolean {
   let at = start;
   while (at < end && isSpace(bytes[at]!)) at++;
@@ -81,7 +81,7 @@ export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   }
   const problem = readLong(kind, bytes, start, end);
   if (problem !== 0) return problem;
-  // 9223372036854775807, and one more below zero.
+  // The limit is 9223372036854775807, and one more for negative numbers.
   if (
     long.high > 9_223_372_036 ||
     (long.high === 9_223_372_036 && long.low > 854_775_807 + (long.negative ? 1 : 0))
@@ -94,10 +94,10 @@ export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   return 0;
 }
 
-/** Not an int32 that nine digits can make. */
+/** Means that `readShort` did not read the text. Nine digits cannot make this number. */
 const LONG = 0x7fffffff;
 
-/** The plain case: a sign or none and one to nine digits. `LONG` for everything else. */
+/** Reads the common case: an optional sign and one to nine digits. Returns `LONG` for everything else. */
 function readShort(bytes: Buffer, start: number, end: number): number {
   let at = start;
   const negative = bytes[at] === MINUS;
@@ -113,7 +113,7 @@ function readShort(bytes: Buffer, start: number, end: number): number {
   return negative ? -value | 0 : value;
 }
 
-/** The plain case with up to fifteen digits, which a double holds exactly. NaN for everything else. */
+/** Reads an optional sign and at most fifteen digits, which a double holds exactly. Returns NaN for everything else. */
 function readPlain(bytes: Buffer, start: number, end: number): number {
   let at = start;
   const negative = bytes[at] === MINUS;
@@ -128,10 +128,10 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
   return negative ? -value : value;
 }
 
-/** What `readLong` has read: ±(high · 10⁹ + low). Both are exact: at most ten and nine digits. */
+/** The result of `readLong`: ±(high · 10⁹ + low). Both are exact, because they have at most ten and nine digits. */
 const long = { negative: false, high: 0.5, low: 0.5 };
 
-/** More digits than any integer type has. `high` then says "out of range" to everyone. */
+/** The most digits of any integer type. A longer number gets a `high` that is out of range for every type. */
 const MOST_DIGITS = 19;
 const TOO_HIGH = 9_999_999_999;
 
@@ -140,7 +140,7 @@ function longAsDouble(): number {
   return long.negative ? -magnitude : magnitude;
 }
 
-/** Writes the 64 bits. 10⁹ · high does not fit a double, so 16 bits are kept apart. */
+/** Writes the 64 bits. A double cannot hold 10⁹ · high exactly, so 16 bits are calculated separately. */
 function writeLong(out: CopyBuffer): void {
   const lower = (long.high % 65_536) * 1e9 + long.low;
   const upper = Math.floor(long.high / 65_536) * 1e9 + Math.floor(lower / 65_536);
@@ -168,7 +168,7 @@ function readLong(kind: number, bytes: Buffer, start: number, end: number): numb
   return readDecimal(bytes, at, stop);
 }
 
-/** Decimal digits with single underscores between them. */
+/** Reads decimal digits with single underscores between them. */
 function readDecimal(bytes: Buffer, start: number, end: number): number {
   if (start >= end) return NOT_A_WHOLE_NUMBER;
   let digits = 0;
@@ -189,8 +189,8 @@ function readDecimal(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Sets `long` from `digits` significant digits that begin at `at` (bytes other than digits are stepped over),
- * times ten to the power of `zeros`.
+ * Sets `long` to the number of `digits` significant digits from `at` on, times ten to the power of `zeros`. Bytes that are not digits
+ * are skipped.
  */
 function collect(bytes: Buffer, at: number, digits: number, zeros: number): void {
   long.low = 0;
@@ -211,10 +211,10 @@ function collect(bytes: Buffer, at: number, digits: number, zeros: number): void
   }
 }
 
-/** A number in JSON's grammar, taken if it is whole. */
+/** Reads a number in JSON's grammar, which must be whole. */
 function readWholeNumber(bytes: Buffer, start: number, end: number): number {
   let significant = 0; // digits from the first that is not 0 to the last that is not 0
-  let run = 0; // the same to the last digit seen
+  let run = 0; // digits from the first that is not 0 to the last digit seen
   let first = end;
   let fraction = 0; // digits after the point, the last zeros left out
   let fractionRun = 0;
@@ -241,7 +241,7 @@ function readWholeNumber(bytes: Buffer, start: number, end: number): number {
     collect(bytes, first, 0, 0);
     return 0;
   }
-  // The zeros before the point that `significant` leaves out count again, unless a digit after the point stands last.
+  // `significant` leaves out the last zeros before the point. They count, unless a digit after the point is the last one that is not 0.
   const zeros = fraction > 0 ? -fraction : run - fractionRun - significant;
   const exponent = readExponent(bytes, at + 1, end);
   if (zeros + exponent < 0) return NOT_A_WHOLE_NUMBER;
@@ -249,7 +249,7 @@ function readWholeNumber(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** Longer texts in another base are refused as out of range; only leading zeros could make them fit. */
+/** The most bytes of a text in another base. Longer texts are refused as out of range, because they could fit only with many leading zeros. */
 const MOST_OTHER_BYTES = 200;
 
 function readBased(bytes: Buffer, start: number, end: number): number {

@@ -1,7 +1,7 @@
 /**
- * interval, from PostgreSQL's own form (`1 year 2 mons -3 days 04:05:06.7`, `@ 1 day ago`, `1 2:03:04`, `1-2`) and from ISO
- * 8601 with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit are spilled into the smaller ones as `DecodeInterval`
- * does it (8.5.4). `infinity` is read where the server has it (from PostgreSQL 17 on). Not read: ISO 8601's form without designators.
+ * Encodes interval from PostgreSQL's own form (`1 year 2 mons -3 days 04:05:06.7`, `@ 1 day ago`, `1 2:03:04`, `1-2`) and from ISO 8601
+ * with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit become smaller units as in `DecodeInterval` (8.5.4). `infinity` is read if
+ * the server supports it (PostgreSQL 17 and newer). ISO 8601's form without designators is not read.
  */
 
 import {
@@ -26,16 +26,16 @@ import type { CopyBuffer } from './copy-buffer.ts';
 
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 
-/** No field of an interval has more digits than this within its range; longer ones are refused unread. */
+/** No field of an interval within its range has more digits than this. Longer numbers are refused without being read. */
 const MOST_DIGITS = 15;
 const LONGEST_TEXT = 200;
 
-/** The sum so far. Time is kept in two parts: together they can be beyond what a double counts exactly. */
+/** The sum so far. Time has two parts, because a double could not hold their sum exactly. */
 const sum = { months: 0.5, days: 0.5, minutes: 0.5, microseconds: 0.5 };
-/** The units seen: each may come once. */
+/** The units seen so far. Each unit may occur once. */
 let seen = 0;
 
-/** The number just read: its sign, its whole part and its fraction, both signed. */
+/** The number just read. The whole part `value` and the fraction both have its sign. */
 const number = { value: 0.5, fraction: 0.5, isNegative: false, isWhole: false, digits: 0 };
 let at = 0;
 let stop = 0;
@@ -74,7 +74,7 @@ const unitWords = new Map<string, number>(
   ).flatMap(([unit, words]) => words.split(' ').map((word): [string, number] => [word, unit])),
 );
 
-/** Writes an interval. @param encoder its precision: digits that the server rounds the seconds to, -1: all six */
+/** Writes an interval. @param encoder its precision is the number of digits that the server rounds seconds to; -1: six */
 export function encodeInterval(
   out: CopyBuffer,
   encoder: ColumnEncoder,
@@ -100,14 +100,14 @@ export function encodeInterval(
     if (isInfinity) return writeInfinity(out, sign === MINUS);
   }
   const isIso = bytes[at] === UPPER_P;
-  // PostgreSQL takes no spaces around this form.
+  // PostgreSQL does not allow spaces around this form.
   if (isIso && (at !== start || stop !== end)) return NOT_AN_INTERVAL;
   const isRead = isIso ? readIso(bytes) : readVerbose(bytes);
   if (!isRead) return NOT_AN_INTERVAL;
   return writeInterval(out, encoder, sum.months, sum.days, sum.minutes, sum.microseconds);
 }
 
-/** Every field at its end (`INTERVAL_NOEND` of timestamp.h). */
+/** Writes an infinite interval: every field has its largest or smallest value (`INTERVAL_NOEND` of timestamp.h). */
 function writeInfinity(out: CopyBuffer, isNegative: boolean): number {
   out.ensure(20);
   out.int32(16);
@@ -135,7 +135,7 @@ export function writeInterval(
     out.int64(high, total - high * 4_294_967_296);
   } else {
     const exact = BigInt(minutes) * BigInt(MICROSECONDS_PER_MINUTE) + BigInt(microseconds);
-    // The server adds half a unit to round, and must not pass the end by that either.
+    // The server adds half a unit to round. The sum must also be in the range.
     const half = precision < 0 || precision > 5 ? 0n : 5n * 10n ** BigInt(5 - precision);
     const rounded = exact < 0n ? exact - half : exact + half;
     if (BigInt.asIntN(64, rounded) !== rounded) return OUT_OF_RANGE;
@@ -147,7 +147,7 @@ export function writeInterval(
   return 0;
 }
 
-/** Servers with infinite intervals read these fields as infinity, so they refuse the finite text that has them. */
+/** Returns whether the fields mean infinity. Servers with infinite intervals refuse a finite text with these fields. */
 function isInfinity(months: number, days: number, microseconds: bigint): boolean {
   if (months === 0x7fffffff && days === 0x7fffffff) return microseconds === 0x7fffffffffffffffn;
   if (months === -0x80000000 && days === -0x80000000) return microseconds === -0x8000000000000000n;
@@ -158,7 +158,7 @@ function isInt32(value: number): boolean {
   return value >= -0x80000000 && value <= 0x7fffffff;
 }
 
-/** P [n unit]… [T [n unit]…], every number with a minus and a fraction if it likes. */
+/** Reads P [n unit]… [T [n unit]…]. Every number may have a minus and a fraction. */
 function readIso(bytes: Buffer): boolean {
   at++;
   let inTime = false;
@@ -180,7 +180,7 @@ function readIso(bytes: Buffer): boolean {
   return fields > 0 || inTime;
 }
 
-/** Here PostgreSQL takes the fraction as a difference of doubles, which shows once it is multiplied (`ParseISO8601Number`). */
+/** Reads a number of ISO 8601. PostgreSQL calculates its fraction as a difference of doubles (`ParseISO8601Number`), which changes the last digits. */
 function readIsoNumber(bytes: Buffer): boolean {
   const numberStart = at;
   if (!readNumber(bytes, true)) return false;
@@ -205,7 +205,7 @@ function isoTimeUnit(letter: number): number {
   return letter === 0x48 ? HOUR : letter === 0x4d ? MINUTE : letter === 0x53 ? SECOND : 0;
 }
 
-/** [@] {number unit | days time | time | years-months}… [number: seconds] [ago] */
+/** Reads [@] {number unit | days time | time | years-months}… [seconds] [ago]. */
 function readVerbose(bytes: Buffer): boolean {
   if (bytes[at] === AT_SIGN) at++;
   let fields = 0;
@@ -229,7 +229,7 @@ function negate(): void {
   sum.microseconds = -sum.microseconds;
 }
 
-/** What follows a number makes it a time, years and months, or a count of units. */
+/** Reads the rest of a field after its number. The rest decides if it is a time, years and months, or a number of units. */
 function readFieldRest(bytes: Buffer): boolean {
   if (at < stop && number.isWhole && bytes[at] === COLON) return readTime(bytes);
   if (at < stop && number.isWhole && bytes[at] === MINUS) return readMonths(bytes);
@@ -244,7 +244,7 @@ function readFieldRest(bytes: Buffer): boolean {
     const isApart = at === stop || isSpace(bytes[at]!);
     return isApart && unit !== undefined && addOnce(unit);
   }
-  // A bare number means days where a time of day follows it.
+  // A number without a unit means days if a time of day follows it.
   return letter > at && isTimeAhead(bytes, letter) && addOnce(DAY);
 }
 
@@ -256,7 +256,7 @@ function isTimeAhead(bytes: Buffer, from: number): boolean {
   return ahead > firstDigit && ahead < stop && bytes[ahead] === COLON;
 }
 
-/** H…:MM[:SS[.fraction]], the hours read already; the sign is the whole time's. */
+/** Reads the rest of H…:MM[:SS[.fraction]] after the hours. The sign applies to the whole time. */
 function readTime(bytes: Buffer): boolean {
   if ((seen & TIME) !== 0) return false;
   seen |= TIME;
@@ -273,7 +273,7 @@ function readTime(bytes: Buffer): boolean {
   return true;
 }
 
-/** years-months, the years read already. */
+/** Reads the rest of years-months after the years. */
 function readMonths(bytes: Buffer): boolean {
   const sign = number.isNegative ? -1 : 1;
   const years = number.value;
@@ -285,7 +285,7 @@ function readMonths(bytes: Buffer): boolean {
   return at === stop || isSpace(bytes[at]!);
 }
 
-/** [sign] digits [. digits]; in ISO 8601's form the digits before the point may be absent. */
+/** Reads [sign] digits [. digits]. In ISO 8601's form the digits before the point may be absent. */
 function readNumber(bytes: Buffer, isIso = false): boolean {
   const isNegative = at < stop && bytes[at] === MINUS;
   if (isNegative || (at < stop && bytes[at] === PLUS)) at++;
@@ -315,7 +315,7 @@ function readUnsigned(bytes: Buffer, isIso = false): boolean {
   return at - pointAt > 1;
 }
 
-/** Adds the number just read; false: its unit came before. */
+/** Adds the number just read; false: its unit has already occurred. */
 function addOnce(unit: number): boolean {
   const mask = unit === SECOND && number.fraction !== 0 ? SECOND | MILLISECOND | MICROSECOND : unit;
   if ((seen & mask) !== 0) return false;
@@ -371,7 +371,7 @@ function addYears(value: number, fraction: number, years: number): void {
   sum.months += value * years * 12 + roundHalfEven(fraction * years * 12);
 }
 
-/** `AdjustFractDays`: whole days of the fraction first, the rest is time. */
+/** Adds a fraction as `AdjustFractDays` does: first whole days, then the rest as time. */
 function addDays(value: number, fraction: number, days: number): void {
   const spilled = fraction * days;
   const whole = Math.trunc(spilled);
@@ -391,14 +391,14 @@ function addMicroseconds(value: number, fraction: number, microseconds: number):
   sum.microseconds += roundFraction(fraction * microseconds);
 }
 
-/** `AdjustFractMicroseconds`: to the nearest, a half towards zero. */
+/** Rounds as `AdjustFractMicroseconds` does: to the nearest number, and a half towards zero. */
 function roundFraction(microseconds: number): number {
   const whole = Math.trunc(microseconds);
   const rest = microseconds - whole;
   return whole + (rest > 0.5 ? 1 : rest < -0.5 ? -1 : 0);
 }
 
-/** C's `rint`. */
+/** Rounds as C's `rint` does. */
 function roundHalfEven(value: number): number {
   const floor = Math.floor(value);
   if (value - floor !== 0.5) return Math.round(value);

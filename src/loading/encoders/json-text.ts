@@ -4,14 +4,14 @@ import { codePointOfPair, writeCodePoint } from '../../sources/bytes/utf8.ts';
 import { simpleEscape } from '../../sources/json/json-escape.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
-/** Where the string that begins at `start` with its quote is over, its last quote included. */
+/** Returns the position after the closing quote of the string whose opening quote is at `start`. */
 export function stringEnd(bytes: Buffer, start: number, end: number): number {
   let at = start + 1;
   while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return Math.min(at + 1, end);
 }
 
-/** Where the number or word that begins at `start` is over. */
+/** Returns the end of the number or word that begins at `start`. */
 export function scalarEnd(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {
@@ -22,7 +22,7 @@ export function scalarEnd(bytes: Buffer, start: number, end: number): number {
   return at;
 }
 
-/** Where the object or array that begins at `start` is over. */
+/** Returns the end of the object or array that begins at `start`. */
 export function nestedEnd(bytes: Buffer, start: number, end: number): number {
   let depth = 0;
   for (let at = start; at < end; ) {
@@ -40,7 +40,7 @@ export function nestedEnd(bytes: Buffer, start: number, end: number): number {
 
 /** Appends the string between the quotes, bytes[start, end), as UTF-8. */
 export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, end: number): void {
-  out.ensure(end - start); // an escape is never shorter than what it stands for
+  out.ensure(end - start); // an escape is never shorter than its character
   const target = out.bytes;
   let position = out.position;
   for (let at = start; at < end; at++) {
@@ -65,7 +65,7 @@ export function appendUnescaped(out: CopyBuffer, bytes: Buffer, start: number, e
   out.position = position;
 }
 
-/** The four hexadecimal digits at `at`. */
+/** Returns the number of the four hexadecimal digits at `at`. */
 export function codeUnit(bytes: Buffer, at: number): number {
   return (
     (hexValue[bytes[at]!]! << 12) |

@@ -1,9 +1,8 @@
 /**
- * json and jsonb.
+ * Encodes json and jsonb.
  *
- * A cell is the JSON value that it was: objects, arrays and numbers go in as they are written, true and false as such, and a
- * string becomes a JSON string. So the string "{}" stays the string "{}" and does not become an object; NULL is SQL's
- * NULL, not JSON's.
+ * A cell keeps its JSON value: objects, arrays and numbers are stored as they are written, true and false remain booleans, and a string
+ * becomes a JSON string. So the string "{}" remains a string and does not become an object. NULL is SQL's NULL, not JSON's.
  */
 import { BACKSLASH, isDigit, QUOTE } from '../../sources/bytes/ascii.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
@@ -64,7 +63,7 @@ export function encodeJson(
   return 0;
 }
 
-/** Writes the text as a JSON string. False: it holds U+0000. */
+/** Writes the text as a JSON string; false: it holds U+0000. */
 function appendQuoted(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
   out.ensure(2 + (end - start < SHORT_STRING_BYTES ? (end - start) * 6 : escapedLength(bytes, start, end)));
   const target = out.bytes;
@@ -91,7 +90,7 @@ function appendQuoted(out: CopyBuffer, bytes: Buffer, start: number, end: number
   return !hasNul;
 }
 
-/** Up to here room is made for the worst case, in which every byte becomes \u001f. */
+/** Up to this length, room is made for the worst case, in which every byte becomes an escape such as \u001f. */
 const SHORT_STRING_BYTES = 1_024;
 
 function escapedLength(bytes: Buffer, start: number, end: number): number {
@@ -105,8 +104,8 @@ function escapedLength(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Whether jsonb, which unlike json takes its text apart, can hold this valid JSON text: no `\u0000`, no half of a
- * surrogate pair, no number that numeric cannot hold (8.14).
+ * Returns whether jsonb can hold this valid JSON text. Unlike json, jsonb parses the text. It refuses `\u0000`, half a surrogate pair,
+ * and numbers that numeric cannot hold (8.14).
  */
 function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
   let inString = false;
@@ -139,7 +138,7 @@ function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): 
   return true;
 }
 
-/** Without an exponent no number of this length can be beyond numeric. */
+/** numeric can hold every number of at most this length without an exponent. */
 const SAFE_DIGITS = 16_000;
 
 function isInNumber(byte: number): boolean {
@@ -148,7 +147,7 @@ function isInNumber(byte: number): boolean {
 
 const anyNumeric = columnEncoder({ oid: 1700, name: 'numeric', typmod: -1, kind: 'base' })!;
 
-/** Asks the numeric encoder and takes back what it wrote. */
+/** Runs the numeric encoder and removes the bytes that it wrote. */
 function fitsNumeric(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
   const position = out.position;
   const problem = encodeNumeric(out, anyNumeric, NUMBER, bytes, start, end);

@@ -1,8 +1,8 @@
 /**
- * inet, cidr and macaddr (8.8, 8.9).
+ * Encodes inet, cidr and macaddr (8.8, 8.9).
  *
- * `inet_send`'s format: family (2: IPv4, 3: IPv6), bits of the mask, 1 for a cidr, bytes of the address, the address.
- * A cidr may leave out the last bytes of an IPv4 network; of the many notations of a macaddr the six documented.
+ * The format is that of `inet_send`: family (2: IPv4, 3: IPv6), bits of the mask, 1 for a cidr, number of bytes of the address, the
+ * address. A cidr may leave out the last bytes of an IPv4 network. A macaddr is read in the six notations of the documentation.
  */
 import { COLON, hexValue, isDigit, MINUS, POINT, SLASH } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
@@ -23,7 +23,7 @@ export function encodeAddress(
   start: number,
   end: number,
 ): number {
-  // The longest: 39 for IPv6 with its last 32 bits as IPv4 (45), a slash and three digits.
+  // The longest address has 45 bytes (IPv6 with its last 32 bits as IPv4), and a slash and three digits follow it.
   if (kind !== STRING || end - start > 49) return NOT_AN_ADDRESS;
   let slash = start;
   let isIpv6 = false;
@@ -48,7 +48,7 @@ export function encodeAddress(
   return 0;
 }
 
-/** Reads up to four decimal bytes between dots; answers how many, -1 for anything else. */
+/** Reads at most four decimal bytes separated by dots. Returns how many there are; -1: anything else. */
 function readIpv4(bytes: Buffer, start: number, end: number, offset = 0): number {
   let count = 0;
   let value = -1;
@@ -69,7 +69,7 @@ function readIpv4(bytes: Buffer, start: number, end: number, offset = 0): number
   return count;
 }
 
-/** Reads eight groups, one run of them perhaps as `::`, the last two perhaps as IPv4; answers 16 or -1. */
+/** Reads eight groups. `::` may replace one run of zeros, and the last two groups may be IPv4. Returns 16 or -1. */
 function readIpv6(bytes: Buffer, start: number, end: number): number {
   let count = 0; // bytes read
   let gapAt = -1;
@@ -82,7 +82,7 @@ function readIpv6(bytes: Buffer, start: number, end: number): number {
       at += 2;
       continue;
     }
-    // Between two groups stands one colon; after the gap none.
+    // One colon separates two groups. After the gap there is none.
     if (count > 0 && gapAt !== count) {
       if (bytes[at] !== COLON) return -1;
       at++;
@@ -120,7 +120,7 @@ function readBits(bytes: Buffer, start: number, end: number): number {
   return bits;
 }
 
-/** The mask of a cidr that has none and fewer than four bytes: that of its class, or what the bytes need (8.9.2). */
+/** Returns the mask of an IPv4 cidr without a mask: the mask of its class, or a longer one if its bytes need that (8.9.2). */
 function classBits(count: number): number {
   const first = address[0]!;
   if (first >= 240) return 32;

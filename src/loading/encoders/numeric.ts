@@ -1,9 +1,8 @@
 /**
- * numeric: every digit exact, the base-10000 groups written straight from the ASCII digits.
+ * Encodes numeric with every digit exact. The groups in base 10000 are written directly from the ASCII digits.
  *
- * The format is `numeric_send`'s: int16 groups, int16 weight (of the first group, in groups), int16 sign, int16 display
- * scale, the groups. Forms as `numeric_in` takes them (PostgreSQL 16: other bases and underscores too), NaN and the
- * infinities among them.
+ * The format is that of `numeric_send`: int16 number of groups, int16 weight (of the first group, in groups), int16 sign, int16 display
+ * scale, the groups. It reads the forms that `numeric_in` of PostgreSQL 16 reads, with other bases, underscores, NaN and the infinities.
  */
 import {
   isDigit,
@@ -22,10 +21,10 @@ import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { readOtherBase } from './other-base.ts';
 
-/** 8.1.2: up to 131072 digits before the point, up to 16383 after it. */
+/** numeric has at most 131072 digits before the point and 16383 after it (8.1.2). */
 const MOST_WHOLE_DIGITS = 131_072;
 const MOST_FRACTION_DIGITS = 16_383;
-/** numeric.c: an exponent from here on (INT_MAX / 2) is refused whatever the digits. */
+/** numeric.c refuses every number with an exponent from INT_MAX / 2 on. */
 const MOST_EXPONENT = 1_073_741_823;
 
 const POSITIVE = 0x0000;
@@ -34,7 +33,7 @@ const NOT_A_NUMBER_SIGN = 0xc000;
 const INFINITE = 0xd000;
 const NEGATIVE_INFINITE = 0xf000;
 
-/** Writes a numeric. Rounding to numeric(p,s) is left to the server; what would not fit is refused. */
+/** Writes a numeric. The server rounds it to numeric(p,s). A number that would not fit is refused. */
 export function encodeNumeric(
   out: CopyBuffer,
   encoder: ColumnEncoder,
@@ -78,8 +77,8 @@ export function encodeNumeric(
 }
 
 /**
- * The common case without a loop over groups: at most eight digits, a point and four more, and room for them under
- * numeric(p,s). False, and nothing written, for everything else.
+ * Encodes the common case without a loop over groups: at most eight digits before the point and four after it, if numeric(p,s) has
+ * room for them. Returns false and writes nothing for everything else.
  */
 function encodeSmall(
   out: CopyBuffer,
@@ -121,7 +120,7 @@ function encodeSmall(
   return true;
 }
 
-/** Writes high · 10⁸ + low · 10⁴ + fraction, all over 10⁴, without groups of 0 at either end. */
+/** Writes (high · 10⁸ + low · 10⁴ + fraction) / 10⁴ without groups of 0 at either end. */
 function writeSmall(
   out: CopyBuffer,
   sign: number,
@@ -141,12 +140,12 @@ function writeSmall(
     out.int16(group === 0 ? high : group === 1 ? low : fraction);
 }
 
-/** How many fraction digits decide the value stored: the scale's and one to round by. */
+/** Returns how many fraction digits decide the stored value: those of the scale, and one more for rounding. */
 function neededFraction(encoder: ColumnEncoder): number {
   return encoder.precision < 0 ? Number.MAX_SAFE_INTEGER : Math.max(encoder.scale, 0) + 1;
 }
 
-/** For a number below one: its first digit that is not 0 stands `-point` places after the decimal point. */
+/** Returns `point` for a number below one: its first digit that is not 0 comes after `-point` zeros. */
 function pointOf(bytes: Buffer, fractionStart: number, fractionEnd: number): number {
   let at = fractionStart;
   while (at < fractionEnd && bytes[at] === ZERO) at++;
@@ -154,8 +153,8 @@ function pointOf(bytes: Buffer, fractionStart: number, fractionEnd: number): num
 }
 
 /**
- * Whether the number, 0.d₁d₂… · 10^point, has too many digits for numeric(p,s) once it is rounded (`apply_typmod`).
- * bytes[first, end) are its digits, d₁ not 0, perhaps with a point among them.
+ * Returns whether the number 0.d₁d₂… · 10^point has too many digits for numeric(p,s) after rounding (`apply_typmod`). bytes[first, end)
+ * are its digits. d₁ is not 0, and a point may be among the digits.
  */
 function overflows(
   encoder: ColumnEncoder,
@@ -167,7 +166,7 @@ function overflows(
   const room = encoder.precision - encoder.scale;
   if (first >= end || point < room) return false;
   if (point > room) return true;
-  // Rounding carries into another digit when all that are kept are nines.
+  // Rounding adds another digit if all kept digits are nines.
   let nines = 0;
   for (let at = first; at < end; at++) {
     if (bytes[at] === POINT) continue;
@@ -230,7 +229,7 @@ function writeDigits(
   finish(out, groupsEnd, isZero ? 0 : weight, isZero ? POSITIVE : sign, fraction);
 }
 
-/** Fills in the header of the field whose groups stand already behind it, up to `groupsEnd`. */
+/** Fills in the header of the field. The groups are already written after the header, up to `groupsEnd`. */
 function finish(out: CopyBuffer, groupsEnd: number, weight: number, sign: number, scale: number): void {
   const payload = groupsEnd - out.position - 4;
   out.int32(payload);
@@ -241,7 +240,7 @@ function finish(out: CopyBuffer, groupsEnd: number, weight: number, sign: number
   out.position = groupsEnd;
 }
 
-/** Spaces around, a plus, an exponent, no digit before the point, underscores, other bases, NaN, infinities. */
+/** Encodes numbers with spaces around them, a plus, an exponent, no digit before the point, underscores or another base, NaN and infinities. */
 function encodeUnusual(
   out: CopyBuffer,
   encoder: ColumnEncoder,
@@ -274,7 +273,7 @@ function encodeSpecial(out: CopyBuffer, sign: number): number {
   return 0;
 }
 
-/** What `readDigits` has read: 0.d₁d₂… · 10^point; `digits` holds d₁ … as ASCII, d₁ not 0. */
+/** The result of `readDigits`: 0.d₁d₂… · 10^point. `digits` holds the digits as ASCII, and d₁ is not 0. */
 const read = { digits: Buffer.alloc(64), count: 0, point: 0, scale: 0 };
 
 function appendDigit(byte: number): void {
@@ -284,7 +283,7 @@ function appendDigit(byte: number): void {
   read.digits[read.count++] = byte;
 }
 
-/** digits [. digits] [e [sign] digits], single underscores between digits. Past numeric's limits digits are not kept. */
+/** Reads digits [. digits] [e [sign] digits] with single underscores between digits. Digits beyond numeric's limits are not kept. */
 function readDigits(bytes: Buffer, start: number, end: number): number {
   read.count = 0;
   read.point = 0;
@@ -339,7 +338,7 @@ function readExponent(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** Writes what `read` holds; the zeros that an exponent stands for are never written out as digits. */
+/** Writes the number in `read`. The zeros that an exponent means are never written as digits. */
 function encodeRead(out: CopyBuffer, encoder: ColumnEncoder, sign: number): number {
   const needed = neededFraction(encoder);
   if (read.scale > needed) {
@@ -377,7 +376,7 @@ function encodeZero(out: CopyBuffer, scale: number): number {
   return 0;
 }
 
-/** A longer text in another base would take more than a moment to convert. */
+/** The most bytes of a text in another base, because converting a longer one would block the event loop. */
 const MOST_OTHER_BYTES = 1_000;
 
 function encodeOtherBase(

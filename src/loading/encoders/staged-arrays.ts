@@ -1,6 +1,6 @@
 /**
- * Arrays of types without an encoder: a JSON array becomes PostgreSQL's text form of an array (8.15.2, 8.15.6), which PostgreSQL
- * reads. `["a\"b", null, 1]` becomes `{"a\"b",NULL,1}`, with the delimiter of the element type in place of the comma.
+ * Writes arrays of types without an encoder. A JSON array becomes PostgreSQL's text form of an array (8.15.2, 8.15.6), which PostgreSQL
+ * reads. `["a\"b", null, 1]` becomes `{"a\"b",NULL,1}`. The delimiter of the element type replaces the comma.
  */
 import {
   BACKSLASH,
@@ -42,7 +42,7 @@ import * as codes from './type-codes.ts';
 
 const NULL_TEXT = Buffer.from('NULL');
 
-/** The string being written, unescaped. */
+/** Holds the unescaped string that is being written. */
 const unescaped = new CopyBuffer(4096);
 
 /** Writes the text of an array. @returns as `encodeCell` */

@@ -1,9 +1,10 @@
 /**
- * text, varchar, bpchar, name and "char". Numbers and booleans go in as they are written, objects and arrays as their JSON text.
+ * Encodes text, varchar, bpchar, name and "char". Numbers and booleans are stored as they are written, objects and arrays as their JSON
+ * text.
  *
- * The server pads bpchar and cuts off the spaces that varchar(n) has no room for. `name` is stricter than the
- * server: it cuts a longer text to 63 bytes in silence, here that is a problem. So is `"char"`, of which the server keeps the first
- * byte of any text.
+ * The server pads bpchar and removes spaces for which varchar(n) has no room. Two types are stricter here than in the server. The server
+ * cuts a text that is too long for `name` to 63 bytes without a warning, and keeps only the first byte of a text for `"char"`. Here
+ * both are problems.
  */
 import { BACKSLASH, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
 import { FALSE, TRUE } from '../../sources/cell-kind.ts';
@@ -33,7 +34,7 @@ export function encodeName(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   return encodeText(out, -1, kind, bytes, start, end);
 }
 
-/** One ASCII character, none (which is the byte 0), or `\ooo` as PostgreSQL writes all other bytes since version 16 (8.3). */
+/** Writes one ASCII character, the byte 0 for an empty text, or `\ooo`, as PostgreSQL writes all other bytes since version 16 (8.3). */
 export function encodeByteCharacter(
   out: CopyBuffer,
   kind: number,
@@ -56,7 +57,7 @@ export function encodeByteCharacter(
   return 0;
 }
 
-/** A byte in three octal digits, `377`; -1: it is none. */
+/** Reads a byte of three octal digits, `377`; -1: there is none. */
 function readOctal(bytes: Buffer, at: number): number {
   const high = bytes[at]! - ZERO;
   const middle = bytes[at + 1]! - ZERO;
@@ -73,7 +74,7 @@ function encodeBytes(out: CopyBuffer, maxLength: number, bytes: Buffer, start: n
   return out.appendText(bytes, start, end) ? NUL_CHARACTER : 0;
 }
 
-/** Characters are code points; what is over the limit may be spaces (`varchar_input`). */
+/** Returns whether the text has too many characters. Characters are code points, and spaces beyond the limit are allowed (`varchar_input`). */
 function isTooLong(maxLength: number, bytes: Buffer, start: number, end: number): boolean {
   let characters = 0;
   let at = start;

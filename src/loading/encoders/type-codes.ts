@@ -1,7 +1,7 @@
 /**
- * The types with an encoder, as small integers: what `encodeScalar` switches on.
+ * The types with an encoder, as small integers. `encodeScalar` switches on them.
  *
- * Single constants and not an object: the engine folds them into the machine code of the per-cell paths.
+ * They are single constants and not an object, because the engine compiles constants into the machine code of the per-cell paths.
  */
 
 export const BOOL = 1;
@@ -12,7 +12,7 @@ export const OID = 5;
 export const FLOAT4 = 6;
 export const FLOAT8 = 7;
 export const NUMERIC = 8;
-/** text, varchar, bpchar: they differ in their limit alone. */
+/** text, varchar and bpchar, which differ only in their limit. */
 export const TEXT = 9;
 export const NAME = 10;
 export const DATE = 11;
@@ -32,7 +32,7 @@ export const ENUM = 24;
 export const ARRAY = 25;
 /** Types without an encoder, whose text PostgreSQL reads. */
 export const STAGED = 26;
-/** Arrays of them: a JSON array becomes PostgreSQL's text form of it. */
+/** Arrays of types without an encoder: a JSON array becomes PostgreSQL's text form of an array. */
 export const STAGED_ARRAY = 27;
 /** `"char"` */
 export const BYTE_CHARACTER = 28;

@@ -3,10 +3,10 @@ import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_UUID } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
-/** Where the sixteen bytes' digits stand in the common form, 8-4-4-4-12. */
+/** The positions of the digits of the sixteen bytes in the common form, 8-4-4-4-12. */
 const commonPlaces = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
 
-/** Writes a uuid. Any case, in braces or not, a hyphen or none after every four digits (8.12). */
+/** Writes a uuid. It may be in any case and in braces, and a hyphen may follow each group of four digits (8.12). */
 export function encodeUuid(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   if (kind !== STRING || end - start < 32) return NOT_A_UUID;
   out.ensure(20);
@@ -32,7 +32,7 @@ function isCommonForm(bytes: Buffer, start: number, end: number): boolean {
 function readCommon(out: CopyBuffer, bytes: Buffer, start: number): boolean {
   const target = out.bytes;
   const position = out.position;
-  let all = 0; // negative as soon as one digit is none
+  let all = 0; // negative if one of the bytes is not a digit
   for (let byte = 0; byte < 16; byte++) {
     const at = start + commonPlaces[byte]!;
     const value = (hexValue[bytes[at]!]! << 4) | hexValue[bytes[at + 1]!]!;

@@ -1,6 +1,6 @@
 /**
- * The body of a JSON upload as an input: streamed straight through where the definition is known before the rows, kept
- * in a spool where the rows must be read twice.
+ * Reads the body of a JSON upload as an input. If the definition is known before the rows, the rows are streamed. If the rows must be
+ * read twice, they are kept in a spool.
  */
 
 import type { AppError } from '../../errors.ts';
@@ -17,9 +17,9 @@ import type { LoadInput } from '../load-input.ts';
 import { readDefinition } from './read-definition.ts';
 
 /**
- * @param chunks the body; at most 64 KiB a chunk, so that none holds the event loop for long
- * @param spool keeps the rows, and nothing else of the body; it stays empty where they are read once
- * @param form in which the body has the rows
+ * @param chunks the body in chunks of at most 64 KiB, so that no chunk blocks the event loop for long
+ * @param spool keeps only the rows of the body; it remains empty if they are read once
+ * @param form the form in which the body has the rows
  */
 export function jsonInput(
   chunks: AsyncGenerator<Buffer>,
@@ -30,7 +30,7 @@ export function jsonInput(
   const isLines = form === 'lines';
   const scanner = new JsonUploadScanner(limits, form);
   const locate: LocateCell = (row, column, name) => scanner.locate(row, column, name);
-  /** The chunk in which the rows begin, and where in it. */
+  /** The chunk in which the rows begin, and the position of the first row in it. */
   let first: Buffer | undefined;
   let firstRow = 0;
   let kept: RowSource | undefined;
@@ -73,7 +73,7 @@ export function jsonInput(
         for (let start = 0; start < chunk.length && !scanner.rowsSeen; start += sliceBytes) {
           firstRow = scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
           bytesBefore += firstRow - start;
-          // Other documents (`rows_at`) may have anything before their rows; it is checked and not kept.
+          // Other documents (`rows_at`) may have any values before their rows. These are checked and not kept.
           if (form === 'upload' && bytesBefore > limits.maxTableBytes + slackBytes)
             throw tooLongBeforeRows(limits.maxTableBytes);
           await pauseForOthers();
@@ -92,14 +92,14 @@ export function jsonInput(
     readAndKeep,
     keep: (signal) => readAndKeep(new NoSink(), signal),
     async close() {
-      // Not waited for: a chunk that is awaited may never come.
+      // This is not awaited, because the next chunk may never arrive.
       chunks.return(undefined).catch(() => {});
       await spool.close();
     },
   };
 }
 
-/** For the blanks around a definition that has its full length. */
+/** Allows for white space around a definition of the full length. */
 const slackBytes = 1024 * 1024;
 
 function tooLongBeforeRows(maxBytes: number): AppError {
@@ -108,7 +108,7 @@ function tooLongBeforeRows(maxBytes: number): AppError {
   });
 }
 
-/** The chunks for a loop that may be left: a later one goes on behind it. */
+/** Yields the chunks for a loop that may end early without closing them, so that a later loop can continue. */
 async function* unclosed(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   for (;;) {
     const { value, done } = await chunks.next();
@@ -117,7 +117,7 @@ async function* unclosed(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   }
 }
 
-/** For a pass that only checks the document. */
+/** The sink of a pass that only checks the document. */
 class NoSink implements CellSink {
   column(): void {}
   beginRow(): void {}

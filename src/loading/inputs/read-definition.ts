@@ -1,4 +1,4 @@
-/** The JSON text of a definition as a value. */
+/** Parses the JSON text of a definition. */
 import { AppError } from '../../errors.ts';
 import { pointerTo } from '../../sources/json/json-pointer.ts';
 import { parseDefinitionJson } from '../../sources/json/parse-definition-json.ts';
@@ -22,10 +22,10 @@ export function readDefinition(text: Buffer): unknown {
   return parseDefinitionJson(text.toString());
 }
 
-/** The JSON Pointer of the object in which the key at the position is. */
+/** Returns the JSON Pointer of the object that contains the key at the position. */
 function pathTo(text: Buffer, position: number): string {
   const before = text.toString('utf8', 0, position);
-  /** Per open array its index, per open object its key. */
+  /** The index in each open array and the key in each open object. */
   const steps: (string | number)[] = [];
   for (const [token] of before.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[[\]{},]/gs)) {
     const last = steps.length - 1;

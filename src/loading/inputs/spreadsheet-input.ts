@@ -1,5 +1,5 @@
 /**
- * A spreadsheet that has arrived, with the definition that came beside it, as an input.
+ * Makes an input of a received spreadsheet and the definition that was sent with it.
  */
 import type { CellSink } from '../../sources/cell-sink.ts';
 import type { SourceWarning } from '../../sources/row-source.ts';
