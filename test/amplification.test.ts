@@ -152,13 +152,123 @@ for (const [name, defaults, rowCount] of emptyRows) {
     const problem = assertProblem(answer, 413, 'limit-exceeded');
     assert.match(
       problem.detail,
-      /^The defaults of the columns that the rows leave out take too many bytes: the limit is /,
+      /^The defaults and the padding that PostgreSQL adds to the rows take too many bytes: the limit is /,
     );
     assert.ok(written < 128 * mib, `${written} bytes were written`);
     assert.ok(processMib < 400, `the process held ${processMib} MiB`);
     assert.ok(backendBytes < 400 * mib, `a backend held ${backendBytes} bytes`);
   });
 }
+
+const widest = 'char(10485760)';
+const sixty = Array(60).fill('x');
+const tooLong = /^Row 1 is too long when char\(n\) and bit\(n\) pad its values: the limit is 64 MiB/;
+const paddedRows: [name: string, sql: string, rows: unknown[], detail: RegExp][] = [
+  ['an array of 60 char(n)', `CREATE TABLE padded (c ${widest}[])`, [{ c: sixty }], tooLong],
+  ['an array of 60 bit(n)', 'CREATE TABLE padded (c bit(83886080)[])', [{ c: Array(60).fill('1') }], tooLong],
+  [
+    'an array of 60 values of a domain over char(n)',
+    `CREATE DOMAIN wide AS ${widest}; CREATE TABLE padded (c wide[])`,
+    [{ c: sixty }],
+    tooLong,
+  ],
+  [
+    'an array of 60 values of a composite type with char(n)',
+    `CREATE TYPE wide AS (a ${widest}, b int); CREATE TABLE padded (c wide[])`,
+    [{ c: `{${sixty.map(() => '"(x,1)"')}}` }],
+    tooLong,
+  ],
+  [
+    '60 columns of char(n)',
+    `CREATE TABLE padded (${sixty.map((_, index) => `c${index} ${widest}`)})`,
+    [Object.fromEntries(sixty.map((text, index) => [`c${index}`, text]))],
+    tooLong,
+  ],
+  [
+    '60 columns of char(n) with defaults',
+    `CREATE TABLE padded (a int, ${sixty.map((text, index) => `c${index} ${widest} DEFAULT '${text}'`)})`,
+    [{ a: 1 }],
+    /^Row 1 is too long with the defaults of the columns that it leaves out: the limit is 64 MiB/,
+  ],
+  [
+    '60 rows of a char(n)',
+    `CREATE TABLE padded (c ${widest})`,
+    sixty.map((c) => ({ c })),
+    /^The defaults and the padding/,
+  ],
+  [
+    '60 rows that leave out a char(n) with a default',
+    `CREATE TABLE padded (a int, c ${widest} DEFAULT 'x')`,
+    sixty.map(() => ({ a: 1 })),
+    /^The defaults and the padding/,
+  ],
+];
+
+for (const [name, sql, data, detail] of paddedRows) {
+  test(`${name}: refused before PostgreSQL pads them`, async (context) => {
+    await database.pool.query(sql);
+    const send = () => service.post('/table/padded/upload/json?if_exists=append', { data });
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    context.diagnostic(`backend ${(backendBytes / mib).toFixed(0)} MiB`);
+    await database.pool.query('DROP TABLE padded; DROP DOMAIN IF EXISTS wide').catch(() => {});
+    await database.pool.query('DROP TABLE IF EXISTS padded; DROP TYPE IF EXISTS wide');
+    assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, detail);
+    assert.ok(backendBytes < 100 * mib, `a backend held ${backendBytes} bytes`);
+  });
+}
+
+test('a definition with 60 columns of a domain over char(n) is refused before PostgreSQL tries it', async () => {
+  await database.pool.query(`CREATE DOMAIN wide AS ${widest}`);
+  const columns = sixty.map((text, index) => ({ name: `c${index}`, type: 'wide', default: text }));
+  const { result: answer, backendBytes = 0 } = await withBackendMemory(database, () =>
+    service.post('/table/padded', { table: { columns } }),
+  );
+  await database.pool.query('DROP DOMAIN wide');
+  const { errors } = assertProblem(answer, 422, 'invalid-definition');
+  assert.deepEqual(
+    errors?.map(({ code }) => code),
+    ['row-too-long'],
+  );
+  assert.ok(backendBytes < 64 * mib, `a backend held ${backendBytes} bytes`);
+});
+
+test('40 rows of 10 MB need the memory of a few of them in PostgreSQL', async (context) => {
+  await database.pool.query(
+    'CREATE TABLE long_rows (c text, id int PRIMARY KEY, parent int REFERENCES long_rows)',
+  );
+  // Each row but the last refers to a later one, which comes in another COPY.
+  const data = Array.from({ length: 40 }, (_, id) => ({
+    c: 'x'.repeat(10_000_000),
+    id,
+    parent: id < 39 ? id + 1 : null,
+  }));
+  const send = () => service.post('/table/long_rows/upload/json?if_exists=append', { data });
+  const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+  context.diagnostic(`backend ${(backendBytes / mib).toFixed(0)} MiB`);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.ok(backendBytes < 250 * mib, `a backend held ${backendBytes} bytes`);
+  const { rows } = await database.pool.query('SELECT count(*)::int, min(length(c)) FROM long_rows');
+  assert.deepEqual(rows, [{ count: 40, min: 10_000_000 }]);
+  await database.pool.query('DROP TABLE long_rows');
+});
+
+test('values of char(n) and bit(n) in arrays and domains are loaded', async () => {
+  await database.pool.query(
+    'CREATE DOMAIN short AS char(3); CREATE TABLE short_values (a char(3)[], b bit(3)[], c short[], d short)',
+  );
+  const data = [{ a: ['x', null], b: ['101'], c: ['y', 'z'], d: 'w' }, { a: null }, { a: [], d: null }];
+  const answer = await service.post('/table/short_values/upload/json?if_exists=append', { data });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const { rows } = await database.pool.query(
+    'SELECT a::text, b::text, c::text, octet_length(d) AS d FROM short_values',
+  );
+  assert.deepEqual(rows, [
+    { a: '{"x  ",NULL}', b: '{101}', c: '{"y  ","z  "}', d: 3 },
+    { a: null, b: null, c: null, d: null },
+    { a: '{}', b: null, c: null, d: null },
+  ]);
+  await database.pool.query('DROP TABLE short_values; DROP DOMAIN short');
+});
 
 test('rows that bring values have as many defaults as they need', async () => {
   const columns = [

@@ -15,6 +15,13 @@ import type { RowOutput } from './encoding-sink.ts';
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const trailer = Buffer.from([0xff, 0xff]);
 
+/**
+ * PostgreSQL gathers so many rows of a COPY before it writes them (MAX_BUFFERED_TUPLES of copyfrom.c). It limits their bytes only
+ * in the text format. So a COPY of longer rows is ended before they fill its memory, and another one goes on.
+ */
+const rowsHeldByCopy = 1000;
+const maxHeldBytes = 64 * 1024 * 1024;
+
 export class CopySession implements RowOutput {
   /** The error with which PostgreSQL refused a row or evaluated a default. The transaction has failed then. */
   refusal: DatabaseError | undefined;
@@ -22,7 +29,7 @@ export class CopySession implements RowOutput {
   rowsBefore = 0;
   /** The number of rows that PostgreSQL stored. It is lower than the number of rows sent if a trigger leaves rows out. */
   rowsTaken = 0;
-  /** Rows had different lists of columns, so they need several COPYs. Rows that were not sent count, too. */
+  /** The rows need several COPYs: they had different lists of columns, or are very long. Rows that were not sent count, too. */
   hasSeveralLists = false;
 
   readonly #client: ClientBase;
@@ -33,6 +40,9 @@ export class CopySession implements RowOutput {
   #columns: readonly number[] = [];
   #firstList: readonly number[] | undefined;
   #rowsOfWriter = 0;
+  /** Of the COPY under way: the rows that PostgreSQL has probably not written yet, and their bytes. */
+  #heldRows = 0;
+  #heldBytes = 0;
 
   /**
    * @param relation quoted
@@ -56,14 +66,16 @@ export class CopySession implements RowOutput {
   }
 
   /** @throws the connection's error; PostgreSQL's error if it is not about the rows */
-  async write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void> {
+  async write(columns: readonly number[], rows: Buffer, rowCount: number, heldBytes: number): Promise<void> {
     this.#firstList ??= columns;
     if (columns !== this.#firstList) this.hasSeveralLists = true;
     if (this.refusal) return;
     try {
       if (columns.length === 0 && this.#leadingColumns.length === 0)
         return await this.#insertDefaults(columns, rowCount);
+      if (this.#heldBytes > maxHeldBytes) await this.#endForMemory();
       if (!this.#writer || columns !== this.#columns) await this.#begin(columns);
+      this.#noteHeld(rowCount, heldBytes);
       this.#rowsOfWriter += rowCount;
       await this.#writer!.write(rows);
     } catch (error) {
@@ -87,9 +99,25 @@ export class CopySession implements RowOutput {
     await writer?.abort(cause);
   }
 
+  #noteHeld(rowCount: number, heldBytes: number): void {
+    this.#heldRows += rowCount;
+    this.#heldBytes += heldBytes;
+    if (this.#heldRows < rowsHeldByCopy) return;
+    this.#heldRows %= rowsHeldByCopy;
+    this.#heldBytes = this.#heldRows === 0 ? 0 : heldBytes;
+  }
+
+  async #endForMemory(): Promise<void> {
+    // Set first: the end may fail because a row refers to one of a later COPY.
+    this.hasSeveralLists = true;
+    await this.#end();
+  }
+
   async #begin(columns: readonly number[]): Promise<void> {
     await this.#end();
     this.#columns = columns;
+    this.#heldRows = 0;
+    this.#heldBytes = 0;
     const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
     this.#writer = copyFrom(
       this.#client,

@@ -50,6 +50,7 @@ import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { losses } from './encoders/losses.ts';
 import * as codes from './encoders/type-codes.ts';
 import { parameterReading } from './infer/text-forms.ts';
+import { Padding } from './padding.ts';
 import { addRowFault, maxListedProblems, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 import { WrittenBytes, type WrittenLimits } from './written-bytes.ts';
@@ -67,7 +68,8 @@ export interface TargetColumn {
 
 /** Takes encoded rows. `columns` are indexes into the target columns; the buffer is reused after the call. */
 export interface RowOutput {
-  write(columns: readonly number[], rows: Buffer, rowCount: number): Promise<void>;
+  /** @param heldBytes the bytes of the rows in PostgreSQL, which adds defaults and pads values */
+  write(columns: readonly number[], rows: Buffer, rowCount: number, heldBytes: number): Promise<void>;
 }
 
 export interface EncodingOptions {
@@ -125,6 +127,7 @@ export class EncodingSink implements CellSink {
   /** For each target: about how many bytes PostgreSQL writes in a row that leaves the column out. */
   readonly #defaultBytes: number[];
   readonly #written: WrittenBytes;
+  readonly #padding: Padding;
   readonly #names: string[] = [];
   readonly #targetOf: number[] = [];
   readonly #sourceOf: Int32Array;
@@ -155,6 +158,8 @@ export class EncodingSink implements CellSink {
   /** Of the row at hand: the bytes of its fills, and how many of them are defaults and not NULL. */
   #filledBytes = 0;
   #filledDefaults = 0;
+  /** Of the row at hand: by how much its values grow when PostgreSQL pads them. */
+  #paddedBytes = 0;
   #next = 0;
   #isOrdered = true;
   #isRefused = false;
@@ -170,6 +175,7 @@ export class EncodingSink implements CellSink {
     this.#fills = targets.map((target) => target.fill);
     this.#defaultBytes = targets.map(({ column }) => column.defaultBytes ?? 0);
     this.#written = new WrittenBytes(options.writtenLimits);
+    this.#padding = new Padding(targets);
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
     this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
     targets.forEach(({ column }, index) => {
@@ -292,6 +298,7 @@ export class EncodingSink implements CellSink {
     this.#isInRow = false;
     if (this.#isOrdered && !this.#isRefused) this.#skipTo(this.#shape.columns.length);
     if (this.#out.position - this.#rowStart > this.#maxRowBytes) this.#failRowTooLong();
+    if (this.#padding.isAny) this.#countPadding();
     if (this.#isOrdered && !this.#isRefused && this.#shape.unseenRequired.length === 0) {
       this.#shape.rowNumbers.add(this.#row);
       this.#countRow();
@@ -357,9 +364,9 @@ export class EncodingSink implements CellSink {
     if (this.#refused > maxRefusedRows) {
       shape.rowNumbers = new RowNumbers();
     } else {
-      this.#countWritten(shape, end, count);
+      const heldBytes = this.#countWritten(shape, end, count);
       this.rowNumbers.take(shape.rowNumbers);
-      await this.#options.output.write(shape.columns, out.bytes.subarray(0, end), count);
+      await this.#options.output.write(shape.columns, out.bytes.subarray(0, end), count, heldBytes);
     }
     out.bytes.copyWithin(0, end, out.position);
     out.rewind(out.position - end);
@@ -367,13 +374,20 @@ export class EncodingSink implements CellSink {
     if (shape === this.#shape) this.#moveRow(end);
   }
 
-  /** Counts the bytes that PostgreSQL will write. @throws AppError `limit-exceeded` before they are too many */
-  #countWritten(shape: Shape, bytes: number, count: number): void {
+  /**
+   * Counts the bytes that PostgreSQL will write.
+   *
+   * @returns the bytes of the rows as PostgreSQL holds them
+   * @throws AppError `limit-exceeded` before they are too many
+   */
+  #countWritten(shape: Shape, bytes: number, count: number): number {
     const own = bytes - shape.filledBytes - count * (shape.number === unnumbered ? 2 : 18);
-    const leftOut = count * shape.leftOutBytes;
-    this.#written.add(bytes + leftOut, own, shape.filledDefaults + leftOut);
+    const added = count * shape.leftOutBytes + shape.paddedBytes;
+    this.#written.add(bytes + added, own, shape.filledDefaults + added);
     shape.filledBytes = 0;
     shape.filledDefaults = 0;
+    shape.paddedBytes = 0;
+    return bytes + added;
   }
 
   /** Returns how large the buffer may become. A value of the current row may be long, but the rows before it come from one slice of input. */
@@ -384,9 +398,9 @@ export class EncodingSink implements CellSink {
     return most;
   }
 
-  #failRowTooLong(): never {
+  #failRowTooLong(more = ''): never {
     const { cell = String(this.#row) } = this.#locate(-1, '');
-    throw rowTooLong(`Row ${cell.slice(cell.lastIndexOf(':') + 1)}`, this.#maxRowBytes);
+    throw rowTooLong(`Row ${cell.slice(cell.lastIndexOf(':') + 1)}`, this.#maxRowBytes, more);
   }
 
   /** Corrects all positions in the current row after it has moved by `by` bytes. */
@@ -411,7 +425,26 @@ export class EncodingSink implements CellSink {
     out.int32(shape.number);
   }
 
+  #countPadding(): void {
+    const { bytes } = this.#out;
+    this.#paddedBytes = 0;
+    if (this.#isRefused) return;
+    for (const target of this.#padding.targets) {
+      if (this.#seenIn[target] !== this.#stamp) continue;
+      this.#paddedBytes += this.#padding.ofField(
+        target,
+        bytes,
+        this.#fieldStart[target]!,
+        this.#fieldEnd[target]!,
+      );
+    }
+    const length = this.#out.position - this.#rowStart;
+    if (length + this.#paddedBytes > this.#maxRowBytes)
+      this.#failRowTooLong(' when char(n) and bit(n) pad its values');
+  }
+
   #countRow(): void {
+    this.#shape.paddedBytes += this.#paddedBytes;
     this.#shape.filledBytes += this.#filledBytes;
     this.#shape.filledDefaults += this.#filledDefaults;
     this.loaded += 1;
@@ -587,6 +620,8 @@ export class EncodingSink implements CellSink {
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
     const shape = new Shape(columns, this.#defaultBytes, this.#required, number, this.#mostBytes);
+    if (shape.leftOutBytes > this.#maxRowBytes)
+      this.#failRowTooLong(' with the defaults of the columns that it leaves out');
     this.#shapes.unshift(shape);
     return shape;
   }
@@ -614,6 +649,8 @@ class Shape {
   /** Of the rows that wait: the bytes of fields that are filled in, and how many of them are defaults and not NULL. */
   filledBytes = 0;
   filledDefaults = 0;
+  /** Of the rows that wait: what PostgreSQL adds to pad their values. */
+  paddedBytes = 0;
 
   constructor(
     columns: readonly number[],

@@ -43,7 +43,9 @@ export async function targetColumns(
 }
 
 function isFillable(column: LoadColumn): boolean {
-  return column.default === 'constant' && !isStagedAsText(column);
+  // A default that PostgreSQL pads is counted where it is left out.
+  const isPadded = column.type.paddedBytes !== undefined;
+  return column.default === 'constant' && !isPadded && !isStagedAsText(column);
 }
 
 /** Returns whether the column's type has no binary encoder. Its values are then sent as text through the staging table. */

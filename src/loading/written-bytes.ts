@@ -1,6 +1,7 @@
 /**
  * Counts what the rows of one upload make PostgreSQL write. Rows that leave columns out are short, but PostgreSQL writes the
- * defaults of these columns into each of them: 1,000 rows `{}` take 3 KB, and with a default of 900 KB they become 900 MB.
+ * defaults of these columns into each of them: 1,000 rows `{}` take 3 KB, and with a default of 900 KB they become 900 MB. It also pads
+ * the values of char(n) and bit(n).
  */
 import type { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
@@ -8,11 +9,11 @@ import { limitExceeded } from '../limit-exceeded.ts';
 export interface WrittenLimits {
   /** Rows and defaults together. */
   maxWrittenBytes: number;
-  /** How many bytes of defaults each byte of the rows' own values may have. */
+  /** How many bytes of defaults and padding each byte of the rows' own values may have. */
   maxUnpackRatio: number;
 }
 
-/** This many bytes of defaults are always allowed. */
+/** This many bytes of defaults and padding are always allowed. */
 const freeDefaultBytes = 64 * 1024 * 1024;
 
 export class WrittenBytes {
@@ -28,9 +29,9 @@ export class WrittenBytes {
   /**
    * To be called before rows are sent.
    *
-   * @param all the bytes of the rows and of their defaults
+   * @param all the bytes of the rows, of their defaults and of their padding
    * @param own the bytes of the values that the caller sent
-   * @param defaults the bytes of the defaults
+   * @param defaults the bytes of the defaults and of the padding
    * @throws AppError `limit-exceeded`
    */
   add(all: number, own: number, defaults: number): void {
@@ -50,11 +51,8 @@ function tooMuch(maxBytes: number): AppError {
 }
 
 function tooManyDefaults(maxBytes: number): AppError {
-  const what = 'The defaults of the columns that the rows leave out take too many bytes';
-  return limitExceeded(
-    what,
-    maxBytes,
-    'bytes',
-    'Send fewer rows at a time, or values in place of the defaults.',
-  );
+  const what = 'The defaults and the padding that PostgreSQL adds to the rows take too many bytes';
+  const remedy =
+    'Send fewer rows at a time, send values in place of defaults, or use varchar(n) in place of char(n).';
+  return limitExceeded(what, maxBytes, 'bytes', remedy);
 }

@@ -5,7 +5,10 @@
 import type { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 
-/** @param row as the caller knows it: `Row 7`, `Row Orders!7:7` */
-export function rowTooLong(row: string, maxRowBytes: number): AppError {
-  return limitExceeded(`${row} is too long`, maxRowBytes, { setting: 'MAX_ROW_BYTES' });
+/**
+ * @param row as the caller knows it: `Row 7`, `Row Orders!7:7`
+ * @param more what makes it so long
+ */
+export function rowTooLong(row: string, maxRowBytes: number, more = ''): AppError {
+  return limitExceeded(`${row} is too long${more}`, maxRowBytes, { setting: 'MAX_ROW_BYTES' });
 }

@@ -254,6 +254,8 @@ ${readInCallersPath(`pg_catalog.json_build_object(
 
 export interface DomainBase {
   baseOid: number;
+  /** The modifier that the innermost domain gives; -1: none. */
+  typmod: number;
   category: string;
   isOrdered: boolean;
 }
@@ -263,12 +265,12 @@ export function findDomainBases(oids: number[]): Statement {
   return {
     text: `
 WITH RECURSIVE chain AS (
-  SELECT oid AS domain, typbasetype AS oid FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[]) AND typtype = 'd'
+  SELECT oid AS domain, typbasetype AS oid, typtypmod AS typmod FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[]) AND typtype = 'd'
   UNION ALL
-  SELECT chain.domain, next.typbasetype
+  SELECT chain.domain, next.typbasetype, next.typtypmod
   FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
 SELECT coalesce(pg_catalog.json_object_agg(chain.domain::bigint, pg_catalog.json_build_object(
-  'baseOid', b.oid::bigint, 'category', b.typcategory, 'isOrdered', ${isOrderedOrArray('b')})), '{}') AS bases
+  'baseOid', b.oid::bigint, 'typmod', chain.typmod, 'category', b.typcategory, 'isOrdered', ${isOrderedOrArray('b')})), '{}') AS bases
 FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'`,
     values: [oids],
   };
@@ -533,6 +535,8 @@ export interface TypeFacts {
   baseTypmod: number;
   notNull: boolean;
   element: number;
+  /** Of a composite type. */
+  fields: { oid: number; typmod: number }[] | null;
   labels: string[] | null;
   category: string;
   delimiter: string;
@@ -567,6 +571,9 @@ reached AS (
     SELECT t.typbasetype AS oid, t.typtypmod AS typmod WHERE t.typtype = 'd'
     UNION ALL
     SELECT t.typelem, reached.typmod WHERE ${isArray('t')}
+    UNION ALL
+    SELECT f.atttypid, f.atttypmod FROM pg_catalog.pg_attribute f
+    WHERE t.typtype = 'c' AND f.attrelid = t.typrelid AND f.attnum > 0 AND NOT f.attisdropped
   ) AS next ON true)
 SELECT
   (SELECT pg_catalog.json_agg(pg_catalog.json_strip_nulls(pg_catalog.json_build_object(
@@ -601,6 +608,9 @@ SELECT
         'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
       FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
       WHERE p.oid = t.typinput AND p.prorettype = t.oid),
+    'fields', CASE WHEN t.typtype = 'c' THEN (
+      SELECT pg_catalog.json_agg(pg_catalog.json_build_object('oid', f.atttypid::bigint, 'typmod', f.atttypmod))
+      FROM pg_catalog.pg_attribute f WHERE f.attrelid = t.typrelid AND f.attnum > 0 AND NOT f.attisdropped) END,
     'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
     'labels', (SELECT pg_catalog.json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)))
    FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid) AS types

@@ -248,6 +248,8 @@ export interface CatalogType {
   kind: string;
   /** Innermost type under a domain; the type itself otherwise. */
   baseOid: number;
+  /** Of a domain: the modifier that it gives to the base; -1: none. */
+  typmod?: number;
   /** `pg_type.typcategory` of the base. */
   category: string;
   /** `format_type` without modifiers. */

@@ -24,6 +24,10 @@ export interface ColumnType {
   category?: string;
   /** `pg_type.typdelim`: what separates the elements in the text form of an array of this type. */
   delimiter?: string;
+  /** The bytes to which PostgreSQL pads a value; of a composite type, those of its fields together. Of an array they are its elements'. */
+  paddedBytes?: number;
+  /** A value may have any number of parts of `paddedBytes`: it is an array or has one in it. */
+  repeatsPadding?: boolean;
   /** Of `interval`: the server has infinite ones (from PostgreSQL 17 on). */
   hasInfinity?: boolean;
   /** The input function of the type, if SQL can call it: absent for functions that answer a pseudo-type (arrays, enums, ranges). */
@@ -54,7 +58,7 @@ export interface LoadColumn {
    * identity, every function).
    */
   default: 'none' | 'constant' | 'computed';
-  /** About how many bytes the default has in a row: the length of its expression. Left out without a default. */
+  /** About how many bytes the default has in a row: the length of its expression, or more if its value is padded. Left out without a default. */
   defaultBytes?: number;
   /** The binary form of a constant default, as an SQL expression that never fails. */
   constant?: string;

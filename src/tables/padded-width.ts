@@ -18,6 +18,13 @@ const paddedTypes = new Map([
   [1561, { most: 83_886_080, perByte: 8 }],
 ]);
 
+/** The bytes to which PostgreSQL pads a value of a built-in type that is no array. */
+export function paddedTypeBytes(oid: number, typmod: number): number {
+  // bpchartypmodin adds the length of the header.
+  if (oid === 1042) return Math.max(typmod - 4, 0);
+  return oid === 1560 ? Math.ceil(Math.max(typmod, 0) / 8) : 0;
+}
+
 export interface PaddedColumn {
   type: CatalogType;
   typeName: TypeName;
@@ -60,11 +67,25 @@ function paddedInExpression(
 }
 
 /** Of an array as many elements as its text can have. */
-function paddedBytes({ baseOid }: CatalogType, { modifiers, isArray }: TypeName, text = ''): number {
-  const padded = paddedTypes.get(baseOid);
-  if (padded === undefined || modifiers === '') return 0;
-  const [, digits] = /^\('?(\d{1,8})'?\)$/.exec(modifiers) ?? [];
-  const units = Math.min(digits === undefined ? padded.most : Number(digits), padded.most);
-  const values = isArray ? (text === '' ? 0 : text.split(',').length) : 1;
+function paddedBytes(type: CatalogType, { modifiers, isArray }: TypeName, text = ''): number {
+  const padded = paddedTypes.get(type.baseOid);
+  if (padded === undefined) return 0;
+  const units = modifiers === '' ? unitsOfDomain(type) : unitsOf(modifiers, padded.most);
+  const isRepeated = isArray || arrayTypes.has(type.baseOid);
+  const values = isRepeated ? (text === '' ? 0 : text.split(',').length) : 1;
   return Math.ceil(units / padded.perByte) * values;
 }
+
+function unitsOf(modifiers: string, most: number): number {
+  const [, digits] = /^\('?(\d{1,8})'?\)$/.exec(modifiers) ?? [];
+  return Math.min(digits === undefined ? most : Number(digits), most);
+}
+
+/** A domain has the modifier of its own. */
+function unitsOfDomain({ kind, baseOid, typmod = -1 }: CatalogType): number {
+  if (kind !== 'd' || typmod < 0) return 0;
+  // bpchartypmodin adds the length of the header.
+  return baseOid === 1042 || baseOid === 1014 ? typmod - 4 : typmod;
+}
+
+const arrayTypes = new Set([1014, 1561]);

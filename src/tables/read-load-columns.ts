@@ -4,6 +4,7 @@ import type { LoadFacts, TypeFacts } from './catalog.ts';
 import { loadColumns, showTypes } from './catalog.ts';
 import { constantDefault } from './default-values.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
+import { paddedTypeBytes } from './padded-width.ts';
 
 /** The columns in their order; none where there is no such table. One round trip. */
 export async function readLoadColumns(
@@ -20,12 +21,18 @@ export async function readLoadColumns(
     if (!hasDefault) return { ...column, type, default: 'none' };
     const stored = type.base ?? type;
     const { bareName, send } = types.get(typeKey(stored.oid, stored.typmod))!;
-    const defaultBytes = column.isGenerated ? 0 : Buffer.byteLength(defaultExpression ?? '');
+    const defaultBytes = column.isGenerated ? 0 : bytesOfDefault(type, defaultExpression ?? '');
     const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
     return constant === undefined
       ? { ...column, type, default: 'computed', defaultBytes }
       : { ...column, type, default: 'constant', constant, defaultBytes };
   });
+}
+
+/** About how long the value of a default is: as its expression, or as long as PostgreSQL pads it. */
+function bytesOfDefault({ paddedBytes = 0, repeatsPadding }: ColumnType, expression: string): number {
+  const parts = repeatsPadding ? expression.split(',').length : 1;
+  return Math.max(Buffer.byteLength(expression), paddedBytes * parts);
 }
 
 /** PostgreSQL's FirstNormalObjectId: types from here on were made by somebody. */
@@ -42,6 +49,21 @@ async function nameAsCallersDo(client: ClientBase, types: TypeFacts[]): Promise<
 
 function typeKey(oid: number, typmod: number): string {
   return `${oid} ${typmod}`;
+}
+
+function notePadding(type: ColumnType, { fields }: TypeFacts, types: Map<string, TypeFacts>): void {
+  const inner = type.base ?? type.element;
+  const parts = inner === undefined ? [] : [inner];
+  if (fields !== null) {
+    for (const { oid, typmod } of fields) parts.push(toColumnType(types, oid, typmod));
+  }
+  const bytes = parts.reduce(
+    (sum, part) => sum + (part.paddedBytes ?? 0),
+    paddedTypeBytes(type.oid, type.typmod),
+  );
+  if (bytes === 0) return;
+  type.paddedBytes = bytes;
+  if (type.element !== undefined || parts.some((part) => part.repeatsPadding)) type.repeatsPadding = true;
 }
 
 function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number): ColumnType {
@@ -67,6 +89,7 @@ function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number
     type.domainNotNull = notNull || under.domainNotNull === true;
   }
   if (kind === 'array') type.element = toColumnType(types, element, typmod);
+  notePadding(type, facts, types);
   if (sqlName !== name) type.sqlName = sqlName;
   if (equality !== null) type.equality = equality;
   if (labels !== null) type.labels = labels;
