@@ -1,21 +1,20 @@
 /**
- * What a person sees who has just started the service on its embedded PostgreSQL: everything that is needed to try it,
- * ready to be copied.
+ * The text that a person sees who has just started the service: everything that is needed to try it, ready to be copied.
  */
 export interface BannerFacts {
   /** The service's URL. */
   url: string;
-  /** undefined: they are not shown, because the text goes to a log or a file. */
+  /** undefined: the secrets are not shown, because the text goes to a log or a file. */
   secrets: Secrets | undefined;
 }
 
 export interface Secrets {
-  /** It has the password of the database. */
+  /** The URL contains the password of the database. */
   databaseUrl: string;
   token: string;
 }
 
-/** On a PostgreSQL of one's own: where to look; tokens are issued elsewhere, or for a try by `npm run token`. */
+/** Returns the text for a service with DATABASE_URL. It shows no token, because another service issues tokens; `npm run token` makes one for development. */
 export function bannerText({ url }: Pick<BannerFacts, 'url'>): string {
   return `
 Tablewright is up.

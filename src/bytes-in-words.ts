@@ -1,4 +1,4 @@
-/** Returns an amount of bytes as messages show it: `64 MiB`, or `65,000 bytes` if it is not a whole number of a larger unit. */
+/** Returns a number of bytes as messages show it: `64 MiB`, or `65,000 bytes` if it is not a whole number of a larger unit. */
 export function bytesInWords(bytes: number): string {
   for (const [unit, size] of [
     ['GiB', 2 ** 30],

@@ -9,7 +9,7 @@ import { databaseUrlProblem } from './database-url.ts';
 
 export type Environment = Record<string, string | undefined>;
 
-/** One message that lists every error: for the person who starts the service, no stack needed. */
+/** Its message lists every error for the person who starts the service. No stack is needed. */
 export class ConfigError extends Error {
   readonly errors: string[];
 
@@ -24,7 +24,7 @@ export interface Setting<Name extends string = string, Value = unknown> {
   name: Name;
   /** One or more sentences for the person who runs the service. */
   purpose: string;
-  /** As it would be written in the environment; undefined: none. */
+  /** The default as it is written in the environment; undefined: none. */
   default: string | undefined;
   example: string;
   /** What the value must be, as the end of "must be …". */
@@ -33,7 +33,7 @@ export interface Setting<Name extends string = string, Value = unknown> {
   parse: (value: string | undefined) => Value;
   /** What a number counts, such as `bytes`. */
   unit?: string;
-  /** The value is not repeated in a message. */
+  /** Messages do not repeat the value. */
   isSecret?: boolean;
 }
 
@@ -94,7 +94,7 @@ const declared = {
   logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'How much is logged: fatal, error, warn, info, debug, trace or silent.'),
   dataDir: text('DATA_DIR', '.tablewright', 'The folder of the embedded PostgreSQL and the generated secrets.', pathRule),
   database: {
-    /** undefined: the embedded PostgreSQL. `databaseUrlProblem` says more than one rule could. */
+    /** undefined: the embedded PostgreSQL. `databaseUrlProblem` checks the URL. */
     url: optional('DATABASE_URL', 'Your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. Not set: the embedded one.', databaseUrlRule),
     poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL; above MAX_UPLOADS.'),
     statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The longest one SQL statement may take, in milliseconds; 0 for no limit.'),
@@ -102,7 +102,7 @@ const declared = {
     defaultFunctions: words('DEFAULT_FUNCTIONS', "Functions that a column's default may call beside the built-in ones, each name or schema.name, separated by spaces.", functionsRule),
   },
   tokens: {
-    /** undefined: the one generated in the data folder, with the embedded PostgreSQL only. */
+    /** undefined: the generated secret in the data folder. Only the embedded PostgreSQL has one. */
     secret: optional('TOKEN_SECRET', 'The secret that access tokens are signed with (HS256), at least 32 bytes. Needed with DATABASE_URL; otherwise generated.', tokenSecretRule),
     issuer: optional('TOKEN_ISSUER', 'What tokens must have as their issuer (iss). Not set: any.', issuerRule),
     audience: optional('TOKEN_AUDIENCE', 'What tokens must have as their audience (aud). Not set: any.', audienceRule),
@@ -116,7 +116,7 @@ const declared = {
     maxColumns: integer('MAX_COLUMNS', 1600, [1, 1600], 'columns', "The most columns of a table; PostgreSQL's own limit is 1600."),
     maxRows: integer('MAX_ROWS', 100_000_000, [1, ANY], 'rows', 'The most rows of one upload.'),
     maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The largest single value, in bytes.'),
-    // PostgreSQL makes no tuple of more than 1 GiB, and needs the row several times over while it does.
+    // A tuple of PostgreSQL has at most 1 GiB, and PostgreSQL needs several copies of the row while it makes the tuple.
     maxRowBytes: integer('MAX_ROW_BYTES', 64 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest row, in bytes; at least MAX_CELL_BYTES.'),
     maxWrittenBytes: integer('MAX_WRITTEN_BYTES', 100 * GIB, [KIB, ANY], 'bytes', 'The most bytes that PostgreSQL receives of one upload, with the defaults of the columns that its rows leave out.'),
     maxSharedStringBytes: integer('MAX_SHARED_STRING_BYTES', 256 * MIB, [KIB, 4 * GIB], 'bytes', 'The most bytes of text that the shared strings of one workbook may hold in memory.'),
@@ -155,7 +155,7 @@ function settingsIn(part: object): Setting<SettingName>[] {
   return Object.values(part).flatMap((value) => ('name' in value ? [value] : settingsIn(value)));
 }
 
-/** Reads the settings; an empty value counts as absent. Throws `ConfigError` with all errors. */
+/** Reads the settings. An empty value counts as absent. @throws ConfigError with all errors */
 export function readConfig(environment: Environment): Config {
   const errors: string[] = [];
   const config = valuesOf(declared, environment, errors) as Config;
@@ -190,7 +190,7 @@ function checkTogether(config: Config, environment: Environment, errors: string[
   if (urlProblem) errors.push(`DATABASE_URL ${urlProblem}`);
   if (environment.DATABASE_URL?.trim() && !environment.TOKEN_SECRET?.trim()) {
     errors.push(
-      `TOKEN_SECRET is needed where DATABASE_URL is set (only the embedded PostgreSQL comes with a generated one); for example ${declared.tokens.secret.example}`,
+      `TOKEN_SECRET is needed if DATABASE_URL is set (only the embedded PostgreSQL has a generated one); for example ${declared.tokens.secret.example}`,
     );
   }
   if (limits.maxRowBytes < limits.maxCellBytes) {
@@ -198,7 +198,7 @@ function checkTogether(config: Config, environment: Environment, errors: string[
       `MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is ${limits.maxCellBytes}, not ${limits.maxRowBytes}; for example ${limits.maxCellBytes * 2}`,
     );
   }
-  // Uploads that held every connection would leave none for a health check or a short request.
+  // Otherwise uploads could use every connection, and none would be left for short requests.
   if (database.poolSize <= limits.maxUploads) {
     errors.push(
       `DATABASE_POOL_SIZE must be above MAX_UPLOADS, which is ${limits.maxUploads}, not ${database.poolSize}; for example ${limits.maxUploads + 4}`,
@@ -206,7 +206,7 @@ function checkTogether(config: Config, environment: Environment, errors: string[
   }
 }
 
-/** What tokens are verified with, and signed in development. */
+/** The settings with which tokens are verified and, in development, signed. */
 export interface TokenSettings {
   secret: Buffer;
   issuer: string | undefined;

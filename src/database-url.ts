@@ -1,22 +1,22 @@
 /**
- * What DATABASE_URL may say, and how the service reads its `sslmode`.
+ * Checks DATABASE_URL and interprets its `sslmode`.
  *
- * The modes are those of PostgreSQL's libpq (34.19), read strictly: whoever asks for TLS gets a server whose certificate
- * was verified, unless the URL says `no-verify`.
+ * The modes are those of PostgreSQL's libpq (34.19), but stricter: every mode with TLS verifies the certificate of the server, except
+ * `no-verify`.
  */
 
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
-/** What is wrong with the URL, as the end of "DATABASE_URL …"; it repeats nothing of it, because the URL has a password. */
+/** Returns what is wrong with the URL, as the end of "DATABASE_URL …". It repeats no part of the URL, which contains a password. */
 export function databaseUrlProblem(text: string): string | undefined {
   // RFC 3986 section 3.2: the authority ends with the first of these.
   const [, authority = '', rest = ''] = /^[a-z]+:\/\/([^/?#]*)(.*)$/is.exec(text) ?? [];
   const host = authority.slice(authority.lastIndexOf('@') + 1);
   if (host.includes(',')) {
-    return 'names more than one host; name one, or a proxy that leads to the one that takes writes';
+    return 'names more than one host. Name one host, or a proxy that leads to the server that accepts writes';
   }
   const url = URL.parse(text);
-  // An "@" behind the authority: what stands before it was meant for the user name or the password.
+  // An "@" after the authority means that the text before it belongs to the user name or the password.
   if (/^[^?]*@/.test(rest) || (url === null && rest.includes('@'))) {
     return 'has a character in its user name or password that must be percent-encoded: write / as %2F, ? as %3F, # as %23, @ as %40, : as %3A and % as %25';
   }
@@ -29,11 +29,11 @@ export function databaseUrlProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** The URL as `pg` must be given it, so that `sslmode` means what docs/postgresql.md says. */
+/** Returns the URL for `pg`, in which `sslmode` means what docs/postgresql.md says. */
 export function toConnectionString(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   const { searchParams } = url;
-  // Their owner has chosen pg's own reading.
+  // The URL chooses pg's own interpretation of `sslmode`, so it is not changed.
   if (searchParams.has('uselibpqcompat')) return databaseUrl;
   const mode = searchParams.get('sslmode');
   if (mode === 'verify-ca' && searchParams.has('sslrootcert')) searchParams.set('uselibpqcompat', 'true');

@@ -1,5 +1,5 @@
 /**
- * Access tokens for development: signed with the service's own secret. In production they are issued elsewhere.
+ * Creates access tokens for development, signed with the service's own secret. In production another service issues the tokens.
  */
 
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { readOrCreateSecret } from './postgres/embedded/secret-file.ts';
 import { makeDataDir } from './postgres/embedded.ts';
 
 export interface DevTokenOptions {
-  /** Words separated by spaces. */
+  /** The scopes, separated by spaces. */
   scope: string;
-  /** Names of schemas, with `*`; undefined: all. */
+  /** Names of schemas, which may contain `*`; undefined: all schemas. */
   schemas?: string[] | undefined;
   role?: string | undefined;
   /** The `sub` of the token. Default: `development`. */
@@ -21,7 +21,7 @@ export interface DevTokenOptions {
 
 export const allScopes = 'table:create table:load table:replace table:read';
 
-/** A token (JWT, RFC 7519; HS256) that the service accepts under the same settings. */
+/** Returns a token (JWT, RFC 7519; HS256) that a service with the same settings accepts. */
 export async function signDevToken(settings: TokenSettings, options: DevTokenOptions): Promise<string> {
   const { scope, schemas, role, subject = 'development', ttlSeconds } = options;
   const token = new SignJWT({ scope, ...(schemas && { schemas }), ...(role && { role }) })
@@ -34,7 +34,7 @@ export async function signDevToken(settings: TokenSettings, options: DevTokenOpt
   return token.sign(settings.secret);
 }
 
-/** The settings with their secret: the one that is set, else the one in the data folder, generated where there is none. */
+/** Returns the settings of tokens. The secret is TOKEN_SECRET, or else the secret in the data folder, which is created if it does not exist. */
 export async function resolveTokenSettings(config: Config): Promise<TokenSettings> {
   const { secret, issuer, audience } = config.tokens;
   if (secret !== undefined) return { secret: Buffer.from(secret), issuer, audience };

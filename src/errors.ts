@@ -1,5 +1,5 @@
 /**
- * The error catalogue: every code the service can answer with, its HTTP status and its title.
+ * The error catalogue: every error code of the service, its HTTP status and its title.
  *
  * The domain throws an `AppError`; `http/problem-json.ts` alone turns it into an answer (RFC 9457).
  * A new error is one line here and one section in `docs/errors.md`; a test keeps the two equal.
@@ -47,7 +47,7 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** One fault of a request: where it is, what was found there and what is wrong with it: an entry of `errors` (docs/errors.md). */
+/** An entry of `errors` (docs/errors.md): one problem of a request, its place, and the value that was found there. */
 export interface Problem {
   /** JSON Pointer (RFC 6901) into the request body, for JSON. */
   pointer?: string;
@@ -66,7 +66,7 @@ export interface Problem {
   value?: string;
   /** Stable, kebab-case. */
   code: ProblemCode;
-  /** For the person who must act: what is wrong and, where it is not plain, the remedy. */
+  /** What is wrong and, if it is not obvious, what to do. It is for the person who must fix it. */
   detail: string;
 }
 
@@ -75,11 +75,11 @@ export interface ProblemGroup {
   column?: string;
   code: string;
   count: number;
-  /** The place and the value of the first of them. */
+  /** The place and the value of the first problem. */
   first: Pick<Problem, 'pointer' | 'line' | 'sheet' | 'cell' | 'row' | 'value'>;
 }
 
-/** What a person should know of a request beside its problems: an entry of `warnings`. */
+/** An entry of `warnings`: something about a request that is not a problem, but that a person should know. */
 export interface Warning {
   /** Stable, kebab-case. */
   code: string;
@@ -88,20 +88,20 @@ export interface Warning {
 }
 
 export interface AppErrorOptions {
-  /** The faults, at most 100 of them. */
+  /** The problems, at most 100 of them. */
   errors?: Problem[] | undefined;
-  /** All faults found; default: the length of `errors`. */
+  /** The number of all problems; default: the length of `errors`. */
   errorCount?: number;
-  /** All faults by column and code, at most 100 groups. */
+  /** All problems by column and code, at most 100 groups. */
   errorGroups?: ProblemGroup[] | undefined;
   headers?: Record<string, string>;
-  /** What was found before the request was refused. */
+  /** The warnings that were found before the request was refused. */
   warnings?: Warning[] | undefined;
-  /** What really happened; it is logged and never answered. */
+  /** The original error. It is logged and never answered. */
   cause?: unknown;
 }
 
-/** A failure with a place in the catalogue. `detail` is shown to the caller: no SQL, no stack, no path. */
+/** An error of the catalogue. The caller sees `detail`, so it contains no SQL, no stack and no path. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly detail: string;
@@ -123,7 +123,7 @@ export class AppError extends Error {
     this.warnings = options.warnings ?? [];
   }
 
-  /** Returns this failure with another text or with warnings. */
+  /** Returns this error with another text or with warnings. */
   with({
     detail = this.detail,
     warnings = this.warnings,
@@ -150,9 +150,9 @@ export class AppError extends Error {
 const maxShownValue = 100;
 
 /**
- * The fault of one parameter, or of one part of a form.
+ * Returns the error of one parameter, or of one part of a form.
  *
- * @param fault its own code, where there is a more telling one; what was given, to be shown shortened
+ * @param fault a more specific code, and the value that was given, which is shown shortened
  */
 export function wrongParameter(
   name: string,

@@ -1,4 +1,4 @@
-/** The one wording of a limit that was passed: what is too large, the limit with its unit, and the setting that raises it. */
+/** The wording of all errors for an exceeded limit: what is too large, the limit with its unit, and the setting that raises it. */
 import { bytesInWords } from './bytes-in-words.ts';
 import { type SettingName, settings } from './config.ts';
 import { AppError } from './errors.ts';
@@ -12,7 +12,7 @@ export function limitExceeded(what: string, limit: number, unit: LimitUnit, reme
   return new AppError('limit-exceeded', remedy === '' ? detail : `${detail} ${remedy}`);
 }
 
-/** The same as a text, for those who add where it is. */
+/** Returns only the text of the error, for callers that add the place. */
 export function limitDetail(what: string, limit: number, unit: LimitUnit): string {
   return `${what}: the limit is ${limitInWords(limit, unit)}.`;
 }

@@ -1,5 +1,6 @@
 /**
- * The process: environment → settings → service → signals. Nothing else decides when it ends.
+ * The entry point of the process. It reads the settings, starts the service, and handles signals. Only this file decides when the
+ * process ends.
  */
 
 import { existsSync } from 'node:fs';
@@ -11,29 +12,30 @@ import { readConfig } from './config.ts';
 import type { Service } from './service.ts';
 import { startFailure } from './start-failure.ts';
 
-// Loading the modules is most of a start; compiled once, it takes half the time. Not where others could write.
+// Loading the modules takes most of the time of a start, and half as long with this cache. The folder is one that other users cannot
+// write to.
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 
-// A young generation that stays small stays in the processor's cache: measured, an upload takes a quarter less processor
-// time so, and 60 MB less memory.
+// A small young generation stays in the processor's cache. Measured: an upload takes a quarter less processor time and 60 MB less
+// memory.
 setFlagsFromString('--semi-space-growth-factor=1');
-// What zlib and sockets hand over counts as heap, too, and comes by the megabyte in every millisecond: with the engine's own
-// measure, some percent of a small heap, it collects all of it twenty times a second, a fifth of a workbook's loading.
+// Buffers of zlib and sockets count as heap, and megabytes of them arrive each millisecond. By default V8 then collects the whole heap
+// twenty times a second, because its limit is some percent of a small heap. This took a fifth of the time of loading a workbook.
 setFlagsFromString('--heap-growing-percent=50');
 
 const sameSignalMs = 500;
 
 let service: Service | undefined;
-/** When the first signal came; undefined: none. */
+/** The time of the first signal; undefined: none has arrived. */
 let stoppingSinceMs: number | undefined;
 
-// Before the start, which takes a moment: a Ctrl-C in it must not leave half a service behind.
+// The handlers are set before the start, because a Ctrl-C during the start must not leave a server running.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
 await start();
 
 async function start(): Promise<void> {
   try {
-    // What the environment has already goes before the file.
+    // Variables that are already in the environment have priority over the file.
     if (existsSync('.env')) process.loadEnvFile('.env');
     const config = readConfig(process.env);
     const { startService } = await import('./service.ts');
@@ -46,10 +48,10 @@ async function start(): Promise<void> {
     await end();
     return;
   }
-  // What is no terminal is often kept: the log of a process manager, for example.
+  // Output that is not a terminal is often kept, for example in the log of a process manager.
   const showsSecrets = process.stdout.isTTY === true || process.argv.includes('--show-secrets');
   process.stdout.write(`${await service.banner(showsSecrets)}\n`);
-  // Without its database it can only be started anew: by whoever watches over the process.
+  // Without its database the service cannot go on. A process manager can start it again.
   service.failed.then((detail) => {
     process.stderr.write(`Tablewright ends: ${detail}\n`);
     process.exit(1);
@@ -64,7 +66,7 @@ function stop(signal: NodeJS.Signals): void {
     return;
   }
   stoppingSinceMs = performance.now();
-  // While it starts there is nothing to stop yet: `start` goes on from here.
+  // If the service is still starting, `start` ends it later.
   if (service !== undefined) end();
 }
 

@@ -20,11 +20,11 @@ import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
 
 export interface Service {
   url: string;
-  /** For the person who started it. @param showsSecrets with the database's password and a token, if the service has made them */
+  /** Returns the text for the person who started the service. @param showsSecrets adds the database's password and a token, if the service generated them */
   banner(showsSecrets: boolean): Promise<string>;
-  /** Settles, with what happened, when the embedded PostgreSQL ends by itself: nothing works any more then. */
+  /** Resolves with the reason when the embedded PostgreSQL ends by itself. After that no request can succeed. */
   failed: Promise<string>;
-  /** Lets running requests end for STOP_TIMEOUT_MS, rolls the rest back and releases everything. */
+  /** Waits at most STOP_TIMEOUT_MS for running requests, rolls the other requests back, and releases everything. */
   stop(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export async function startService(config: Config): Promise<Service> {
       stop: async () => {
         isReady = false;
         const timer = setTimeout(() => stopping.abort(shuttingDown()), http.stopTimeoutMs);
-        // Until then it listens: a load balancer that asks for /readyz is told, and so are new requests.
+        // Meanwhile the service still listens, so /readyz and new requests get the answer that it is stopping.
         await server.requestsEnded();
         await server.close();
         clearTimeout(timer);

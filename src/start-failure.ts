@@ -1,10 +1,10 @@
 /**
- * Why the service cannot start, for the person who starts it: what to change, and no stack where that is known.
+ * Explains to the person who starts the service why it cannot start, and what to change.
  */
 import { ConfigError } from './config.ts';
 import { type Condition, conditionOf } from './postgres/sqlstate.ts';
 
-/** One text; with the stack where the fault must be ours. */
+/** Returns the text. It contains the stack only if the cause is probably a bug of the service. */
 export function startFailure(error: unknown): string {
   if (!(error instanceof Error)) return `Tablewright cannot start: ${String(error)}`;
   const remedy = remedyOf(error);
@@ -20,7 +20,7 @@ interface SystemFacts {
   path?: string;
 }
 
-/** The words of the operating system and of PostgreSQL, which the embedded one says in English. */
+/** The messages of the operating system and of PostgreSQL. The embedded PostgreSQL writes them in English. */
 const diskFull = /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded|Check free disk space/;
 
 function remedyOf(error: Error): string | undefined {
@@ -28,7 +28,7 @@ function remedyOf(error: Error): string | undefined {
   if (diskFull.test(code) || diskFull.test(error.message))
     return 'No space left on device: free or enlarge the disk of DATA_DIR, or of the database, and start Tablewright again. Rows that were acknowledged are kept.';
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
-  if (syscall === 'listen') return listenRemedies[code] ?? 'Set HOST and PORT to where it can listen.';
+  if (syscall === 'listen') return listenRemedies[code] ?? 'Set HOST and PORT to an address and a port on which the service can listen.';
   const condition = conditionOf(error);
   const known = databaseRemedies.find(({ conditions, codes, message }) => {
     const isOfKind = condition === undefined ? codes?.test(code) : conditions?.includes(condition);
@@ -36,29 +36,29 @@ function remedyOf(error: Error): string | undefined {
   });
   if (known !== undefined) return known.remedy;
   if (code !== '' && path !== undefined)
-    return `Set DATA_DIR to a folder that can be made and written; it leads to ${path} now.`;
+    return `Set DATA_DIR to a folder that the service can create and write to. The path at present is ${path}.`;
   return undefined;
 }
 
 const listenRemedies: Record<string, string> = {
-  EADDRINUSE: 'Something else listens there. Set PORT to another port, or to 0 for any free one.',
-  EACCES: 'That port is not open to this user. Set PORT to one from 1024 on.',
+  EADDRINUSE: 'Another program listens there. Set PORT to another port, or to 0 for any free port.',
+  EACCES: 'This user may not listen on that port. Set PORT to 1024 or higher.',
   EADDRNOTAVAIL:
-    'This machine has no such address. Set HOST to one of its own; 127.0.0.1 and 0.0.0.0 always work.',
+    'This machine has no such address. Set HOST to an address of this machine; 127.0.0.1 and 0.0.0.0 always work.',
 };
 
 interface DatabaseRemedy {
-  /** Of errors that PostgreSQL or a pooler answers with. */
+  /** Conditions of errors from PostgreSQL or a pooler. */
   conditions?: Condition[];
-  /** Of errors of Node.js for sockets and TLS; empty: the driver's own errors. */
+  /** Codes of errors from Node.js for sockets and TLS; an empty code: an error of the driver. */
   codes?: RegExp;
   message: RegExp;
   remedy: string;
 }
 
-/** The first one that fits counts. */
+/** The first entry that matches applies. */
 const databaseRemedies: DatabaseRemedy[] = [
-  // TLS.
+  // Errors of TLS.
   {
     codes: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)/,
     message: /^/,
@@ -93,7 +93,7 @@ const databaseRemedies: DatabaseRemedy[] = [
     message: /pg_hba\.conf/,
     remedy: 'Let this host, role and database in with pg_hba.conf on the database server.',
   },
-  // The role and the database.
+  // Errors of the role and the database.
   {
     conditions: ['invalid_authorization_specification'],
     message: /not permitted to log ?in/,
@@ -125,7 +125,7 @@ const databaseRemedies: DatabaseRemedy[] = [
     conditions: ['too_many_connections', 'protocol_violation'],
     message: /connection|max_client_conn/,
     remedy:
-      'All connections of the server, the role or the pooler are taken. Raise its limit or lower DATABASE_POOL_SIZE; each instance of the service may open that many.',
+      'All connections of the server, the role or the pooler are in use. Raise its limit or lower DATABASE_POOL_SIZE. Each instance of the service may open that many connections.',
   },
   {
     conditions: ['protocol_violation'],
@@ -137,9 +137,9 @@ const databaseRemedies: DatabaseRemedy[] = [
     conditions: ['admin_shutdown', 'crash_shutdown', 'cannot_connect_now'],
     message: /^/,
     remedy:
-      'The database server starts, stops or recovers. Start Tablewright again when it takes connections.',
+      'The database server is starting, stopping or recovering. Start Tablewright again when it accepts connections.',
   },
-  // The way to the server.
+  // Errors of the network.
   {
     codes: /^E(AI_AGAIN|NOTFOUND)$/,
     message: /^getaddrinfo/,

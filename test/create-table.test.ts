@@ -291,7 +291,7 @@ suite('names', () => {
     );
     assert.match(
       made.body.warnings[3].detail,
-      /^The default looks like SQL but is stored as the text CURENT_USER\. Did you mean CURRENT_USER\? If the text is meant, send it in quotes: 'CURENT_USER'\.$/,
+      /^The default looks like SQL but is stored as the text CURENT_USER\. Did you mean CURRENT_USER\? If you mean the text, send it in quotes: 'CURENT_USER'\.$/,
     );
     const table = { columns: [{ name: 'a', type: 'varchar(20)', default: 'nw()' }] };
     const body = { table, data: [{ a: 'x' }] };
@@ -365,7 +365,7 @@ suite('names', () => {
   }
 });
 
-suite('a table that stands', () => {
+suite('an existing table', () => {
   const table = {
     columns: [
       { name: 'a', type: 'integer', is_nullable: false },
@@ -430,14 +430,14 @@ suite('a table that stands', () => {
     assert.equal('differences' in answer.body, false);
   });
 
-  test('a view of the name is in the way', async () => {
+  test('a view with the name is refused with table-exists', async () => {
     await service.rows('CREATE VIEW standing_view AS SELECT 1 AS one');
     const { detail } = assertProblem(
       await service.post('/table/standing_view?if_not_exists=true', { table }),
       409,
       'table-exists',
     );
-    assert.match(detail, /^View "public"\."standing_view" already exists\. .*use another name\.$/);
+    assert.match(detail, /^View "public"\."standing_view" already exists\. .*Use another name\.$/);
     assertProblem(await service.get('/table/standing_view'), 404, 'table-not-found');
   });
 

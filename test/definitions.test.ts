@@ -133,7 +133,7 @@ test('types that are none, with the name that was meant', async () => {
   assert.match(await detail('bigserail'), /"bigserial"/);
   assert.match(await detail('hidden'), /there is no type "hidden".*"other.hidden"/);
   assert.match(await detail('"Text"'), /there is no type/);
-  assert.match(await detail('text(5)'), /"text\(5\)": the type does not take this in parentheses/);
+  assert.match(await detail('text(5)'), /"text\(5\)": the type does not accept this in parentheses/);
   assert.match(await detail('varchar(0)'), /the length must be 1 to 10485760/);
   assert.match(await detail('numeric(5000,2)'), /the precision must be 1 to 1000/);
   assert.match(await detail('float(99)'), /the precision must be 1 to 53/);
@@ -195,10 +195,10 @@ test('a default does what the rule says', async () => {
   assert.match((await defaultOf('int', ''))!, /^422 .*send null/);
   assert.match((await defaultOf('int', 'null'))!, /^422 .*send null/);
   assert.match((await defaultOf('date', 'pg_sleep(60)'))!, /^422 .*gen_random_uuid/);
-  assert.match((await defaultOf('int', 'now()'))!, /^422 .*does not go into/);
+  assert.match((await defaultOf('int', 'now()'))!, /^422 .*cannot be stored in/);
   assert.match((await defaultOf('int', 'random()'))!, /random/);
   assert.match((await defaultOf('text', "to_timestamp('x', 'YYYY')"))!, /^422/);
-  assert.match((await defaultOf('text', 'now(1)'))!, /^422 .*does not take these arguments/);
+  assert.match((await defaultOf('text', 'now(1)'))!, /^422 .*does not accept these arguments/);
   assert.match((await defaultOf('varchar(3)', 'abcd'))!, /^422 .*too long/);
   assert.match((await defaultOf('varchar(3)', "'abcd'::text"))!, /^422 .*too long/);
   assert.match((await defaultOf('varchar(3)', 'now()'))!, /^422 .*too long/);
@@ -211,8 +211,8 @@ test('a default does what the rule says', async () => {
   assert.match((await defaultOf('jsonb', '['.repeat(100_000)))!, /^422 .*too deeply nested/);
   assert.match((await defaultOf('mood', 'glad'))!, /^422/);
   assert.match((await defaultOf('int', "'x'::nosuch"))!, /^422 there is no type/);
-  assert.match((await defaultOf('boolean', "'1'::integer"))!, /^422 .*does not go into/);
-  assert.match((await defaultOf('serial', '1'))!, /^422 .*numbers itself/);
+  assert.match((await defaultOf('boolean', "'1'::integer"))!, /^422 .*cannot be stored in/);
+  assert.match((await defaultOf('serial', '1'))!, /^422 .*PostgreSQL numbers a serial column itself/);
 });
 
 test('a default takes from a sequence that exists, and trying it takes no number', async () => {
@@ -226,7 +226,7 @@ test('a default takes from a sequence that exists, and trying it takes no number
   assert.match((await defaultOf('int', "nextval('a.b.c.d')"))!, /^422 there is no sequence/);
   assert.match((await defaultOf('int', "nextval('customers')"))!, /^422 "customers" is not a sequence/);
   assert.match((await defaultOf('int', 'nextval(1)'))!, /^422 nextval takes the name/);
-  assert.match((await defaultOf('date', "nextval('numbers')"))!, /^422 .*does not go into/);
+  assert.match((await defaultOf('date', "nextval('numbers')"))!, /^422 .*cannot be stored in/);
   const { rows } = await database.pool.query('SELECT is_called FROM numbers');
   assert.deepEqual(rows, [{ is_called: false }]);
 });
@@ -433,7 +433,7 @@ test('schemas and names', async () => {
   assert.equal(await attempt('public', '_mood'), 'created');
 });
 
-test('with if_not_exists the standing table stays, and every difference is told', async () => {
+test('with if_not_exists an existing table is unchanged, and every difference is reported', async () => {
   const definition = {
     columns: [
       { name: 'id', type: 'serial' },
@@ -478,12 +478,12 @@ test('with if_not_exists the standing table stays, and every difference is told'
         'the column "t" is not nullable',
         'the column "t" has the default \'x\'::character varying',
         'the table has no column "z"',
-        'the table has a column "m" beside those of the definition',
-        'the columns of the table stand in another order',
+        'the table has the column "m", which the definition does not have',
+        'the columns of the table are in another order',
         'the table has a primary key',
         'the constraint is named "u" in the table',
         'the table has no unique constraint over "z"',
-        'the table has a foreign key "standing_m_fkey" beside those of the definition',
+        'the table has the foreign key "standing_m_fkey", which the definition does not have',
       ],
     );
     const lenient = {
@@ -694,7 +694,7 @@ test('few round trips', async () => {
   assert.equal(trips, 3);
 });
 
-test('of many creations of one table exactly one wins, and the rest find it standing', async () => {
+test('if many requests create the same table, exactly one creates it, and the others find the existing table', async () => {
   const table = {
     columns: [
       { name: 'id', type: 'bigserial' },

@@ -137,7 +137,7 @@ test('the defaults are answered as it is shown', async () => {
       assert.equal(status, 422, place);
       // The list of functions is told once.
       const { detail } = body.errors[0];
-      const end = detail.indexOf(' Only calls of these functions');
+      const end = detail.indexOf(' A default can call only these functions');
       assert.equal(end === -1 ? detail : `${detail.slice(0, end)} …`, shown);
       assert.deepEqual([body.errors[0].code, body.error_count], ['invalid-default', 1]);
     } else {

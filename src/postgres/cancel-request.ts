@@ -1,10 +1,10 @@
 /**
- * Cancels the statement that runs on a connection, with the protocol's own request (PostgreSQL 54.2.8) over a connection
- * of its own. `pg_cancel_backend` would need the number of the server process, which a pooler does not tell.
+ * Cancels the statement that runs on a connection, with the protocol's own request (PostgreSQL 54.2.8) over a new connection.
+ * `pg_cancel_backend` would need the number of the server process, which a pooler does not give to its clients.
  */
 import pg from 'pg';
 
-/** What pg's client and connection have beyond their published types. */
+/** Properties of pg's client that are not in its published types. */
 interface ClientInternals {
   host: string;
   port: number;
@@ -20,8 +20,8 @@ interface ConnectionInternals extends pg.Connection {
 }
 
 /**
- * Answers when the server has closed the connection, which it does after it has passed the request on; also when the
- * request fails, and after the time given. Whether a statement was cancelled is not known.
+ * Resolves when the server has closed the connection, which it does after it has passed the request on. It also resolves if the request
+ * fails, and after `timeoutMs`. It does not say whether a statement was cancelled.
  */
 export async function sendCancelRequest(client: pg.ClientBase, timeoutMs: number): Promise<void> {
   const { host, port, ssl, sslNegotiation, processID, secretKey } = client as unknown as ClientInternals;

@@ -1,8 +1,8 @@
 /**
- * `COPY … FROM STDIN` as bytes that are pushed in, with the socket's backpressure (PostgreSQL 54.2.6).
+ * Writes bytes to `COPY … FROM STDIN`, with the backpressure of the socket (PostgreSQL 54.2.6).
  *
- * A `Submittable` of pg's own kind rather than a stream: a stream answers a write when it has *queued* the bytes, so their
- * buffer could never be used again safely; here the answer means that the kernel has them.
+ * It is a `Submittable` of pg and not a stream, because a stream completes a write when it has *queued* the bytes. The caller could then
+ * never reuse the buffer safely. Here a completed write means that the kernel has the bytes.
  */
 
 import type { Socket } from 'node:net';
@@ -10,36 +10,38 @@ import type { ClientBase, Connection, Submittable } from 'pg';
 
 export interface CopyWriter {
   /**
-   * Sends bytes of COPY data, cut anywhere. Undefined: sent, the common case. A promise: the socket is full, wait for it
-   * before the next write. Either way the buffer may be used again afterwards.
-   * Rejects with PostgreSQL's error as soon as it refuses a row, also of an earlier write, or the connection breaks.
+   * Sends bytes of COPY data. They may end anywhere in a row. Undefined: the bytes were sent, which is the common case. A promise: the
+   * socket is full; wait for the promise before the next write. After that the buffer may be used again.
+   * Rejects with PostgreSQL's error when PostgreSQL has refused a row of this write or an earlier one, or if the connection breaks.
    */
   write(chunk: Buffer): Promise<void> | undefined;
-  /** Ends the COPY and answers the number of rows. Rejects with PostgreSQL's error. */
+  /** Ends the COPY and returns the number of rows. Rejects with PostgreSQL's error. */
   end(): Promise<number>;
   /**
-   * Ends the COPY as failed, which fails the transaction, and waits until that is so; later calls reject with the cause.
-   * Does nothing where the COPY has failed or ended already.
+   * Makes the COPY and its transaction fail, and waits until PostgreSQL has answered. Later calls reject with the cause.
+   * Does nothing if the COPY has already failed or ended.
    */
   abort(cause: Error): Promise<void>;
 }
 
 /**
- * Starts a COPY. There may be other statements in the text before and after it, which take no time. An error in its start is told by the first `write` or `end`. */
+ * Starts a COPY. The text may contain other short statements before and after it. If the COPY cannot start, the first `write` or `end`
+ * rejects with the error.
+ */
 export function copyFrom(client: ClientBase, sql: string): CopyWriter {
   const copy = new Copy(sql);
   client.query(copy);
   return copy;
 }
 
-/** PostgreSQL holds each message whole, and takes none of more than 1 GiB; where one ends means nothing to it. */
+/** The limit for a message. PostgreSQL keeps each message in memory and refuses one of more than 1 GiB. A message may end inside a row. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const COPY_DATA = 'd'.charCodeAt(0);
 const COPY_DONE = Buffer.from([...Buffer.from('c'), 0, 0, 0, 4]);
 const copyFail = message('f', 'given up by Tablewright\0');
 
 class Copy implements CopyWriter, Submittable {
-  /** Settles when PostgreSQL has answered the whole COPY. */
+  /** Settles when PostgreSQL has answered the COPY. */
   readonly answered: Promise<number>;
   readonly #sql: string;
   readonly #started = Promise.withResolvers<void>();
@@ -55,7 +57,7 @@ class Copy implements CopyWriter, Submittable {
   constructor(sql: string) {
     this.#sql = sql;
     this.answered = this.#finished.promise;
-    // The error is told by the call that comes next, which may be late.
+    // The next call rejects with the error. Without a handler here the process would end before that call.
     this.#started.promise.catch(() => {});
     this.#finished.promise.catch(() => {});
   }
@@ -77,7 +79,7 @@ class Copy implements CopyWriter, Submittable {
       socket.write(end - start === chunk.length ? chunk : chunk.subarray(start, end), this.#onSent);
     }
     socket.uncork();
-    // Zero: the kernel took everything at once, which is known now and told to the callback only later.
+    // Zero: the kernel has all bytes already. The callback would say so later.
     if (socket.writableLength === 0) return undefined;
     if (this.#flushed === undefined) {
       this.#flushed = Promise.withResolvers();
@@ -101,7 +103,7 @@ class Copy implements CopyWriter, Submittable {
       if (!this.#isFinished) this.#socket!.write(copyFail);
       await this.#finished.promise;
     } catch {
-      // PostgreSQL's answer to being told so.
+      // This is PostgreSQL's answer to CopyFail.
     }
   }
 
@@ -121,7 +123,7 @@ class Copy implements CopyWriter, Submittable {
     this.#flushed = undefined;
   }
 
-  // What pg calls.
+  // pg calls the methods below.
 
   submit(connection: Connection): void {
     (connection as unknown as { query(sql: string): void }).query(this.#sql);
@@ -137,7 +139,7 @@ class Copy implements CopyWriter, Submittable {
     if (rowCount !== undefined) this.#rowCount = Number(rowCount);
   }
 
-  // Other statements in the same text have results of their own.
+  // The other statements in the text have results, too.
   handleRowDescription(): void {}
   handleDataRow(): void {}
 

@@ -1,6 +1,6 @@
 /**
- * A connection to PostgreSQL that ends if a statement gets no answer. PostgreSQL limits the time of statements itself, but a
- * server that hangs, or a network that drops everything, keeps no limit.
+ * A connection to PostgreSQL that ends if a statement gets no answer. PostgreSQL itself limits the time of statements, but this limit
+ * does not work if the server hangs or the network drops all packets.
  */
 import pg from 'pg';
 
@@ -36,7 +36,7 @@ export function deadlineClient(answerMs: number): typeof pg.Client {
       return sent;
     }
 
-    /** @returns to be called when the answer is there */
+    /** @returns a function to call when the answer has arrived */
     #awaitAnswer(): () => void {
       this.#unanswered++;
       this.#timer ??= setTimeout(() => breakConnection(this), answerMs);
@@ -54,7 +54,7 @@ export function deadlineClient(answerMs: number): typeof pg.Client {
   };
 }
 
-/** Ends the connection at once: what waits for an answer fails, and the connection is not used again. */
+/** Ends the connection at once. Statements that wait for an answer fail, and the connection is not used again. */
 export function breakConnection(client: pg.ClientBase): void {
   const { connection } = client as unknown as Internals;
   connection.stream.destroy(new Error('Connection terminated: the database did not answer in time'));

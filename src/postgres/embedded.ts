@@ -1,9 +1,9 @@
 /**
- * The embedded PostgreSQL: a real server of our own on the loopback, its data kept in a folder across starts.
+ * The embedded PostgreSQL: a real server that the service starts on the loopback interface. Its data stays in a folder.
  *
- * The folder holds `lock` and `pid` (one service per folder), `postgres` (the cluster, or a link to it),
- * `postgres-password` and `tablewright-password`, `postgres-port` (kept, so that connection strings stay the same) and
- * `postgres.log`. A service that was killed leaves a server behind; the next start stops that one first.
+ * The folder contains `lock` and `pid` (one service per folder), `postgres` (the cluster, or a link to it), `postgres-password` and
+ * `tablewright-password`, `postgres-port` (the port stays the same, and with it the connection strings) and `postgres.log`. If the
+ * service was killed, its server still runs; the next start stops that server first.
  */
 
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
@@ -16,28 +16,28 @@ import { type Server, startServer, stopOrphan } from './embedded/server.ts';
 import type { Log } from './log.ts';
 
 export interface EmbeddedOptions {
-  /** The folder; made where there is none. */
+  /** The data folder. It is created if it does not exist. */
   dataDir: string;
   log: Log;
-  /** The server ended and nobody had asked it to. */
+  /** Called if the server ends by itself. */
   onExit?: (detail: string) => void;
-  /** For throw-away servers only: false gives up the data's safety from a power cut. */
+  /** false: a power failure can damage the data. Only for temporary servers. */
   durable?: boolean;
 }
 
 export interface EmbeddedPostgres {
-  /** For the service: role `tablewright`, no superuser, owner of the database `tablewright`. */
+  /** For the service: the role `tablewright`, which is not a superuser and owns the database `tablewright`. */
   url: string;
   /** For administration: the superuser `postgres`. */
   adminUrl: string;
-  /** Ends the server and gives the folder back; open transactions are rolled back. Can be called again. */
+  /** Stops the server and unlocks the folder. Open transactions are rolled back. It can be called again. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the server of a folder and answers when it takes connections; makes the cluster at the first time.
- * Fails with a message for the person who starts the service: another service has the folder, no programs for this
- * machine, the server's own last words.
+ * Starts the server of a folder and returns when it accepts connections. The first start creates the cluster.
+ * Fails with a message for the person who starts the service: another service uses the folder, there are no programs for this
+ * machine, or the last lines of the server's log.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { log, onExit, durable = true } = options;
@@ -52,7 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       tablewright: await readOrCreateSecret(join(dataDir, 'tablewright-password')),
     };
     const place = await findPlace(dataDir, log);
-    // A copied data folder still links to the first one's cluster.
+    // A copied data folder still has a link to the cluster of the original, so the cluster is locked, too.
     if (place.folder !== dataDir) locks.push(await lockFolder(place.folder));
 
     if (place.isNew) await createCluster(place, passwords, durable);
@@ -75,12 +75,12 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-/** Makes the data folder where there is none, and answers its real path. */
+/** Creates the data folder if it does not exist, and returns its real path. */
 export async function makeDataDir(folder: string): Promise<string> {
   const path = resolve(folder);
   if (!(await stat(path).catch(() => undefined))) {
     await mkdir(path, { recursive: true });
-    // Others may pass through to the cluster, which its own user must reach; what is secret is so by its own mode.
+    // Others may enter the folder, because the user of the cluster must reach it. The modes of the secret files protect these.
     await chmod(path, 0o711);
   }
   return realpath(path);

@@ -1,6 +1,6 @@
 /**
- * What of an error stands in the log: enough to find it, and no value of a caller's. PostgreSQL's messages and contexts
- * can hold such values (`COPY orders, line 3, column name: "…"`), and so can the problems of an `AppError`.
+ * Selects the parts of an error that may be logged: enough to find the cause, and no values from a request. PostgreSQL's messages and
+ * contexts can contain such values (`COPY orders, line 3, column name: "…"`), and so can the problems of an `AppError`.
  */
 import { isDatabaseError, saysNamesOnly } from './sqlstate.ts';
 
@@ -12,7 +12,7 @@ export interface LoggedError {
   [fact: string]: unknown;
 }
 
-/** The names and codes that errors of PostgreSQL, of Node and of this service bring along. */
+/** Properties with names and codes in the errors of PostgreSQL, of Node.js and of this service. */
 const facts = [
   'code',
   'severity',

@@ -1,6 +1,6 @@
 /**
- * Tells connections that reach PostgreSQL from those that reach a pooler. Only in the first kind is a session the
- * service's alone, so that a statement that was prepared in it is found again.
+ * Finds out whether a connection reaches PostgreSQL directly or a pooler. Only with a direct connection does the service have a session
+ * of its own, in which a prepared statement can be used again.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Statement } from './sql.ts';
@@ -14,25 +14,25 @@ export interface SessionFacts {
 
 const ownSessions = new WeakMap<ClientBase, SessionFacts>();
 
-/** Answers one row, the `SessionFacts`. */
+/** A query that returns one row, the `SessionFacts`. */
 export const askForSession = `SELECT pg_catalog.pg_backend_pid() AS pid,
   pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL AS "limitsTransactions"`;
 
 /**
- * Remembers the connection if it reaches PostgreSQL. The server tells each connection the number of the process that
- * serves it (54.2.1, BackendKeyData). A pooler tells a number of its own, because the process can change.
+ * Remembers the connection if it reaches PostgreSQL directly. The server sends the id of its process to each new connection (54.2.1,
+ * BackendKeyData). A pooler sends another number, because the process can change.
  */
 export function noteSession(client: ClientBase, facts: SessionFacts): void {
   const { processID } = client as unknown as { processID: number | null };
   if (facts.pid === processID) ownSessions.set(client, facts);
 }
 
-/** undefined: the connection is new or reaches a pooler. */
+/** Returns the facts of a direct connection; undefined: the connection is new or reaches a pooler. */
 export function ownSession(client: ClientBase): SessionFacts | undefined {
   return ownSessions.get(client);
 }
 
-/** The query for this connection: prepared under its name if the session is the service's alone. */
+/** Returns the query for this connection. The statement is prepared under its name if the service has the session for itself. */
 export function toQuery(client: ClientBase, statement: Statement): QueryConfig {
   const { preparedName, ...query } = statement;
   return preparedName !== undefined && ownSessions.has(client) ? { ...query, name: preparedName } : query;

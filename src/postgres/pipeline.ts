@@ -1,18 +1,18 @@
-/** Several statements in one round trip. */
+/** Sends several statements in one round trip. */
 import type { ClientBase, QueryResult } from 'pg';
 import { toQuery } from './own-session.ts';
 import type { Statement } from './sql.ts';
 
-/** Text without values may hold several statements. */
+/** A text without values may contain several statements. */
 export type Query = string | Statement;
 
 /**
- * Sends all of them before the first is answered (PostgreSQL 54.2.4, "Pipelining"). Each is still on its own: where one
- * fails, those after it are run all the same, and fail in their turn inside a transaction. The connection must be idle.
+ * Sends all queries before PostgreSQL answers the first one (PostgreSQL 54.2.4, "Pipelining"). If one query fails, PostgreSQL still runs
+ * the queries after it; inside a transaction these fail, too. The connection must be idle.
  *
- * @param onLast called when all but the last have been answered, with whether all of these succeeded
- * @returns their results, in order
- * @throws the first error, when all have been answered
+ * @param onLast called when all queries except the last are answered, with true if all of these succeeded
+ * @returns the results, in order
+ * @throws the first error, after all queries are answered
  */
 export async function pipeline(
   client: ClientBase,
@@ -41,7 +41,7 @@ export async function pipelineWithTail(
   tail: Query | undefined,
   onLast: (haveSucceeded: boolean) => void = () => {},
 ): Promise<PipelineWithTail> {
-  // Not for good: a COPY could not be sent then.
+  // Pipelining is switched off again at the end, because a COPY cannot be sent in this mode.
   setPipelining(client, true);
   const send = (query: Query) => client.query(typeof query === 'string' ? query : toQuery(client, query));
   const sent = queries.map(send);
@@ -60,7 +60,7 @@ export async function pipelineWithTail(
   return { results, tail: answerToTail };
 }
 
-/** While it is on, the connection's end waits for the answer of every statement; otherwise it breaks them off. */
+/** Switches pipelining on or off. While it is on, closing the connection waits for the answers to all statements. */
 export function setPipelining(client: ClientBase, isOn: boolean): void {
   (client as unknown as { pipeline: boolean }).pipeline = isOn;
 }

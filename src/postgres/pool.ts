@@ -1,5 +1,5 @@
 /**
- * The connections to PostgreSQL. Nothing is set in their sessions: `transaction-settings.ts` says why.
+ * The connections to PostgreSQL. Their sessions have no settings of the service; `transaction-settings.ts` says why.
  */
 
 import pg from 'pg';
@@ -12,21 +12,21 @@ export interface PoolOptions {
   url: string;
   /** The most connections. */
   poolSize: number;
-  /** The server's own limit for a statement; 0: none. */
+  /** The time limit for a statement, which the server enforces; 0: none. */
   statementTimeoutMs: number;
 }
 
-/** How long to wait for a connection: for a free one of the pool's as for a new one. */
+/** How long to wait for a free connection of the pool, or for a new connection. */
 const connectTimeoutMs = 10_000;
 const idleTimeoutMs = 60_000;
-/** What a statement may take beyond the server's own limit, until the server counts as not answering. */
+/** How long after the server's own time limit a statement may stay without an answer. Then the connection is closed. */
 const answerGraceMs = 10_000;
 /** How long a health check may take. */
 const checkTimeoutMs = 1500;
 
 /**
- * Opens no connection yet. The pool's owner ends it. Results of `bigint` and `numeric` are strings: no digit is lost.
- * A connection that breaks while nobody uses it is told to the log and replaced when it is needed.
+ * Creates a pool, which opens connections when they are needed. The caller must end the pool. Values of `bigint` and `numeric` are
+ * strings, so they keep every digit. If an idle connection breaks, it is logged, and a new one replaces it when it is needed.
  */
 export function createPool(options: PoolOptions, log: Log): pg.Pool {
   const { url, poolSize, statementTimeoutMs } = options;
@@ -35,12 +35,12 @@ export function createPool(options: PoolOptions, log: Log): pg.Pool {
 }
 
 export interface DatabaseCheck {
-  /** Resolves if the database answers; rejects if it does not, within two seconds whatever happens. */
+  /** Resolves if the database answers, and rejects if it does not. Always settles within two seconds. */
   run(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** Asks the database over a connection of its own, so that no request can make a health check wait. */
+/** Queries the database over a separate connection, so that requests cannot make a health check wait. */
 export function createDatabaseCheck(url: string, log: Log): DatabaseCheck {
   const pool = openPool(url, 1, checkTimeoutMs, checkTimeoutMs, log);
   let running: Promise<void> | undefined;
@@ -56,7 +56,7 @@ export function createDatabaseCheck(url: string, log: Log): DatabaseCheck {
     }
   };
   return {
-    // Checks at the same moment are one.
+    // Calls at the same time share one check.
     run: () => {
       running ??= ask().finally(() => {
         running = undefined;
@@ -77,7 +77,7 @@ function openPool(url: string, max: number, connectMs: number, answerMs: number,
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
   });
-  // The error has the whole client in it: more than a log should hold.
+  // Only the message is logged, because the error contains the whole client.
   pool.on('error', ({ message }) => log.warn({ reason: message }, 'An idle connection to PostgreSQL broke'));
   return pool;
 }

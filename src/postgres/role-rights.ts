@@ -1,12 +1,12 @@
-/** What the role that the service connects as may do, if each request should run under a role that its token names. */
+/** Checks the rights of the role that the service connects as. For services in which each request runs under the role of its token. */
 import type { Pool } from 'pg';
 import { inTransaction } from './transaction.ts';
 
 /**
- * A function of a table can leave the token's role with RESET ROLE, and then has the rights of the role that the service connects
- * as. PostgreSQL cannot prevent that, so that role should have no rights of its own.
+ * A function of a table can leave the token's role with RESET ROLE. It then has the rights of the role that the service connects as.
+ * PostgreSQL cannot prevent this, so the role of the service should have no rights of its own.
  *
- * @returns the rights that it has, as parts of a sentence; none for a role as docs/postgresql.md describes it
+ * @returns the rights of that role, as parts of a sentence; empty if the role is as docs/postgresql.md describes it
  */
 export async function excessiveRights(pool: Pool): Promise<string[]> {
   return inTransaction(pool, { readOnly: true }, async (client) => {

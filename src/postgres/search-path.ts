@@ -1,5 +1,5 @@
 /**
- * Which schemas PostgreSQL searches for the names in a statement.
+ * Decides which schemas PostgreSQL searches for the names in a statement.
  *
  * Anybody who may create objects in a schema of the search path can make a function or an operator whose argument types fit a
  * call better than PostgreSQL's own one (CVE-2018-1058). So each transaction searches `pg_catalog` alone, and then the
@@ -27,7 +27,7 @@ const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', tru
 /** The statement that ends what `SELECT enterCallersPath` begins. */
 export const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
 
-/** Several statements in one text: these ones, in the callers' path. They must qualify every name. */
+/** Returns one text that runs the statements in the callers' path. They must qualify every name. */
 export function inCallersPath(...statements: string[]): string {
   return [`SELECT ${enterCallersPath}`, ...statements, restoreOwnPath].join(';\n');
 }
@@ -43,7 +43,7 @@ export async function queryInCallersPath<Row extends object = Record<string, unk
 }
 
 /**
- * A query of one row, `found`: the value of an expression that looks up or writes names as callers know them.
+ * Returns a query of one row, with the column `found`: the value of an expression that looks up or writes names as callers know them.
  *
  * PostgreSQL finds the functions and operators of the whole query before it runs any of it, so it finds its own ones. It
  * computes the columns of a row from left to right.
@@ -52,7 +52,7 @@ export function readInCallersPath(expression: string): string {
   return `SELECT ${enterCallersPath} AS entered, ${expression} AS found, ${leaveCallersPath} AS restored`;
 }
 
-/** The same for the rows of a query: `found` is a list of objects. */
+/** Does what `readInCallersPath` does for the rows of a query: `found` is a list of objects. */
 export function readRowsInCallersPath(query: string): string {
   return readInCallersPath(
     `(SELECT coalesce(pg_catalog.json_agg(found_row), '[]') FROM (${query}) AS found_row)`,

@@ -1,8 +1,8 @@
 /**
- * What the service knows of PostgreSQL's source code. No documentation promises these names and formats, so a decision
- * depends on them only if neither the SQLSTATE nor a field of the error tells the cases apart. They stand in this file alone;
- * server-internals.database.test.ts brings each one about on a real server, and test/matrix/servers.matrix.ts runs it with
- * the other versions of PostgreSQL. If a new version changes one of them, a message or a place gets less exact.
+ * Names and formats from PostgreSQL's source code. No documentation promises them, so a decision depends on them only if neither the
+ * SQLSTATE nor a field of the error distinguishes the cases. No other file contains such names. server-internals.database.test.ts
+ * causes each of these errors on a real server, and test/matrix/servers.matrix.ts runs that test with the other versions of PostgreSQL.
+ * If a new version changes one of the names, a message or a place becomes less exact.
  *
  * `routine` is the C function that raised an error.
  */
@@ -11,8 +11,8 @@ import type { DatabaseError } from 'pg';
 type Fields = Partial<Pick<DatabaseError, 'code' | 'message' | 'routine' | 'where' | 'detail'>>;
 
 /**
- * Whether RAISE of PL/pgSQL made the error. A function may raise any SQLSTATE, with any message. The message is then written
- * by the owner of the table for whoever sends rows; messages of PostgreSQL itself may contain values of other people.
+ * Whether RAISE of PL/pgSQL made the error. A function may raise any SQLSTATE with any message. The owner of the table then wrote the
+ * message for the people who send rows. Messages of PostgreSQL itself may contain values of other people.
  */
 export function isRaised({ routine }: Fields): boolean {
   return routine === 'exec_stmt_raise';
@@ -21,8 +21,8 @@ export function isRaised({ routine }: Fields): boolean {
 /**
  * Whether the error arose within a function, for example that of a trigger. The SQLSTATE is then about the statements of that
  * function, not about the statement of the service. The context has one line for each function, with the function's language:
- * "PL/pgSQL function f() line 1 at RAISE", "función PL/pgSQL …", "SQL-Funktion …". The text in double quotes is that of
- * queries, and is left out.
+ * "PL/pgSQL function f() line 1 at RAISE", "función PL/pgSQL …", "SQL-Funktion …". The text in double quotes is a query,
+ * and is ignored.
  */
 export function isOfFunction(error: Fields): boolean {
   if (isRaised(error)) return true;
@@ -35,7 +35,7 @@ export function isPolicyViolation(error: unknown): error is Error {
   return error instanceof Error && (error as Fields).routine === 'ExecWithCheckOptions';
 }
 
-/** Whether the role may not make temporary tables. The message does not name the privilege, which is that on the database. */
+/** Whether the role may not create temporary tables. The message does not name the privilege, TEMPORARY on the database. */
 export function isLackOfTemporary({ routine }: Fields): boolean {
   return routine === 'InitTempTableNamespace';
 }
@@ -59,7 +59,7 @@ export function isSecondUpdate({ routine }: Fields): boolean {
   return routine === 'ExecOnConflictUpdate';
 }
 
-/** Stores a row, among the last rows of a COPY: see `storesRowsTogether`. */
+/** The function that stores a row. COPY calls it for collected rows: see `storesRowsTogether`. */
 const storingRoutine = 'RelationGetBufferForTuple';
 const rowSizeRoutines = [storingRoutine, 'heap_form_tuple', 'raw_heap_insert'];
 

@@ -1,5 +1,5 @@
 /**
- * The two functions through which text becomes SQL where a value cannot be bound: identifiers and literals in DDL.
+ * Functions that quote identifiers and literals for SQL in which a value cannot be bound, such as DDL.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -8,19 +8,19 @@ export interface Statement {
   values?: unknown[];
   /**
    * The statement may be prepared under this name, once per connection, because planning it takes longer than running it
-   * (own-session.ts). A name stands for one text.
+   * (own-session.ts). Each name must belong to one text only.
    */
   preparedName?: string;
 }
 
-/** Quotes an identifier, always (PostgreSQL 4.1.1). The name must not hold NUL; PostgreSQL refuses it. */
+/** Quotes an identifier, even if it needs no quotes (PostgreSQL 4.1.1). PostgreSQL refuses a name that contains NUL. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**
- * A name for an object that exists in one transaction only. A function of somebody else may have left an object with a name that is
- * always the same in the session.
+ * Returns a name for an object that exists in one transaction only. The name is random, because a user's function may have left an
+ * object with a fixed name in the session.
  */
 export function randomName(purpose: string): string {
   return `tablewright ${purpose} ${randomBytes(12).toString('hex')}`;
@@ -32,8 +32,8 @@ export function quoteQualified(schema: string, name: string): string {
 }
 
 /**
- * Quotes a string constant (PostgreSQL 4.1.2.1). A backslash makes it an escape string (`E'…'`), so that the
- * result means the same whatever `standard_conforming_strings` says.
+ * Quotes a string constant (PostgreSQL 4.1.2.1). A text with a backslash becomes an escape string (`E'…'`), so the result does not
+ * depend on `standard_conforming_strings`.
  */
 export function quoteLiteral(text: string): string {
   const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`;

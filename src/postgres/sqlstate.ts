@@ -1,9 +1,9 @@
 /**
- * What each SQLSTATE means for the service (PostgreSQL appendix A). No other file has a SQLSTATE in it: they ask the functions
- * below, or for PostgreSQL's own name of the condition.
+ * What each SQLSTATE means for the service (PostgreSQL appendix A). No other file contains a SQLSTATE: other files use the functions
+ * below, or PostgreSQL's name of the condition.
  *
- * `toAppError` turns PostgreSQL's errors into those of the catalogue. An error that the table does not have, such as a syntax
- * error, is a mistake of the service: it is answered with 500, and the log has the detail.
+ * `toAppError` turns PostgreSQL's errors into those of the error catalogue. If the table below has no rule for an error, such as a
+ * syntax error, the service has a bug: the answer is 500, and the log has the detail.
  */
 
 import type { DatabaseError } from 'pg';
@@ -19,21 +19,21 @@ import {
 interface Rule {
   code: ErrorCode;
   /**
-   * For the caller. Of the error only names of tables, columns and constraints are told, never SQL, never a value; and
-   * the message where it is the words of the table's owner, or names nothing but privileges, objects and features.
+   * The text for the caller. It may contain names of tables, columns and constraints, but no SQL and no values. It contains PostgreSQL's
+   * message only if the table's owner wrote the message, or if the message names only privileges, objects and features.
    */
   detail: string | ((error: DatabaseError) => string);
 }
 
 const unreachable: Rule = {
   code: 'database-unavailable',
-  detail: 'The database cannot be reached; try again later.',
+  detail: 'The database cannot be reached. Try again later.',
 };
 
-/** A standby, or a server that an administrator has set to read only. */
+/** The rule for a standby, or a server that an administrator has made read-only. */
 const takesNoChanges: Rule = {
   code: 'database-unavailable',
-  detail: 'The database takes no changes at present.',
+  detail: 'The database is read-only at present, so nothing can be changed.',
 };
 
 const refusedValue: Rule = {
@@ -41,7 +41,7 @@ const refusedValue: Rule = {
   detail: (error) => `PostgreSQL refuses a value${inColumn(error)}.`,
 };
 
-/** What RAISE says is in the words of the table's owner, for whoever sends the rows. It may be in a rule, a CHECK or a default, too. */
+/** The rule for RAISE in a function. The table's owner wrote the message for the people who send rows. A CHECK or a default may call such a function, too. */
 const refusedByFunction: Rule = {
   code: 'invalid-data',
   detail: (error) => `A trigger or another function of the database refuses this: ${error.message}`,
@@ -52,11 +52,11 @@ const failedFunction: Rule = {
   detail: (error) => `A trigger or another function of the database fails: ${error.message}`,
 };
 
-/** Two sessions change or create the same object: PostgreSQL finds that out in its own catalogue. */
+/** The rule for errors of PostgreSQL's own catalogue when two sessions change or create the same object. */
 const changedMeanwhile: Rule = {
   code: 'write-conflict',
   detail:
-    'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment; send the request again.',
+    'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment. Send the request again.',
 };
 
 const invalidDefinition: Rule = {
@@ -64,24 +64,24 @@ const invalidDefinition: Rule = {
   detail: 'PostgreSQL refuses the table definition.',
 };
 
-/** By SQLSTATE or by its beginning (two characters: its class); the longest goes first. */
+/** The rules by SQLSTATE or by its first two characters, its class. The rule with the longer key applies. */
 export const sqlstateRules: Record<string, Rule> = {
-  // Connection, shutdown, start, credentials, missing database: of the service's own connection.
+  // Errors of the service's own connection: connection, shutdown, start, credentials, missing database.
   '08': unreachable,
   '28': unreachable,
   '3D000': unreachable,
   '53': {
     code: 'database-unavailable',
-    detail: 'The database is out of memory or another resource; try again later.',
+    detail: 'The database is out of memory or another resource. Try again later.',
   },
-  '53100': { code: 'storage-full', detail: 'The database has no disk space left; try again later.' },
-  '53300': { code: 'database-unavailable', detail: 'The database has no connection left; try again later.' },
+  '53100': { code: 'storage-full', detail: 'The database has no disk space left. Try again later.' },
+  '53300': { code: 'database-unavailable', detail: 'The database has no connection left. Try again later.' },
   '57P': unreachable,
   '25006': takesNoChanges,
 
   '55P03': {
     code: 'database-busy',
-    detail: 'Another transaction held the table for too long (LOCK_TIMEOUT_MS); try again later.',
+    detail: 'Another transaction kept the table locked for too long (LOCK_TIMEOUT_MS). Try again later.',
   },
   '57014': {
     code: 'database-busy',
@@ -90,7 +90,7 @@ export const sqlstateRules: Record<string, Rule> = {
   },
   '40': {
     code: 'write-conflict',
-    detail: 'Another transaction changed the same table or rows; send the request again.',
+    detail: 'Another transaction changed the same table or rows. Send the request again.',
   },
 
   '42501': { code: 'permission-denied', detail: lackOfPrivilege },
@@ -101,21 +101,21 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: (error) => `Something in the schema already has the name: ${error.message}.`,
   },
   '2BP01': { code: 'dependent-objects', detail: 'Other objects depend on the table.' },
-  '42809': { code: 'invalid-parameter', detail: 'What has this name is no table, or none that takes rows.' },
+  '42809': { code: 'invalid-parameter', detail: 'The object with this name is not a table that can take rows.' },
   '0A': {
     code: 'invalid-parameter',
-    detail: (error) => `PostgreSQL does not do this with such a table: ${error.message}.`,
+    detail: (error) => `PostgreSQL does not support this for the table: ${error.message}.`,
   },
   '55': {
     code: 'invalid-parameter',
-    detail: (error) => `PostgreSQL does not do this with the table as it is: ${error.message}.`,
+    detail: (error) => `PostgreSQL does not allow this in the present state of the table: ${error.message}.`,
   },
 
   '42P16': invalidDefinition,
   '42P17': invalidDefinition,
   '42611': invalidDefinition,
   '42622': { code: 'invalid-definition', detail: 'A name is longer than PostgreSQL allows.' },
-  '42701': { code: 'invalid-definition', detail: 'A column name is there twice.' },
+  '42701': { code: 'invalid-definition', detail: 'A column name occurs twice.' },
   '42704': {
     code: 'invalid-definition',
     detail: (error) => `PostgreSQL does not find a type or another object: ${error.message}.`,
@@ -126,7 +126,7 @@ export const sqlstateRules: Record<string, Rule> = {
   },
   '42804': {
     code: 'invalid-definition',
-    detail: 'A default or a foreign key has another type than its column.',
+    detail: 'The type of a default or a foreign key does not match the type of its column.',
   },
   '42830': { code: 'invalid-definition', detail: 'A foreign key refers to columns that are not unique.' },
   '42939': { code: 'invalid-definition', detail: 'A name is reserved by PostgreSQL.' },
@@ -138,7 +138,7 @@ export const sqlstateRules: Record<string, Rule> = {
   '21': {
     code: 'invalid-data',
     detail:
-      'One row of the table would be changed by two rows that were sent, or a query of it found several rows for one.',
+      'Two of the rows that were sent would change the same row of the table, or a query in the table expected one row and found several.',
   },
   '22': refusedValue,
   '23': {
@@ -151,19 +151,19 @@ export const sqlstateRules: Record<string, Rule> = {
   },
   '23503': {
     code: 'invalid-data',
-    detail: (error) => `A row refers to one that does not exist${ofConstraint(error)}.`,
+    detail: (error) => `A row refers to a row that does not exist${ofConstraint(error)}.`,
   },
   '23505': { code: 'invalid-data', detail: (error) => `Two rows have the same key${ofConstraint(error)}.` },
   '23514': { code: 'invalid-data', detail: (error) => `A row does not pass a check${ofConstraint(error)}.` },
   '23P01': { code: 'invalid-data', detail: (error) => `Two rows exclude each other${ofConstraint(error)}.` },
   '428C9': {
     code: 'invalid-data',
-    detail: (error) => `A column generates its values and takes none${inColumn(error)}.`,
+    detail: (error) => `PostgreSQL generates the values of a column, so rows cannot set them${inColumn(error)}.`,
   },
   '44000': { code: 'invalid-data', detail: 'A row is not allowed by the view that it is written through.' },
   '54': { code: 'invalid-data', detail: 'A row, a key or a value is larger than PostgreSQL allows.' },
   '54001': { code: 'invalid-data', detail: 'A value is nested more deeply than PostgreSQL allows.' },
-  // Raised, or come upon, by a trigger or another function of the table.
+  // Errors that a trigger or another function of the table raises or causes.
   P0: failedFunction,
   P0001: refusedByFunction,
   '09': failedFunction,
@@ -218,14 +218,14 @@ const conditions = {
 
 export type Condition = (typeof conditions)[keyof typeof conditions];
 
-/** Every class that PostgreSQL itself knows (appendix A); a code of another one is somebody's own. */
+/** Every class that PostgreSQL itself uses (appendix A). A code of another class comes from a function of a user. */
 const knownClasses = new Set(
   '00 01 02 03 08 09 0A 0B 0F 0L 0P 0Z 10 20 21 22 23 24 25 26 27 28 2B 2D 2F 34 38 39 3B 3D 3F 40 42 44 53 54 55 57 58 72 F0 HV P0 XX'.split(
     ' ',
   ),
 );
 
-/** Classes of what a value or a name in a statement can cause: data, integrity, syntax, access, and limits such as the depth of JSON. */
+/** Classes of errors that a value or a name in a statement can cause: data, integrity, syntax, access, and limits such as the depth of JSON. */
 const classesOfStatements = /^(0A|22|23|38|39|42|44|54|P0)/;
 
 /** Classes whose messages name objects, states and resources, and contain no values of rows. */
@@ -252,7 +252,7 @@ export function toAppError(error: unknown): unknown {
   if (error.message === poolExhausted) {
     return appError(
       'database-busy',
-      'All connections to the database are in use (DATABASE_POOL_SIZE); try again later.',
+      'All connections to the database are in use (DATABASE_POOL_SIZE). Try again later.',
       error,
     );
   }
@@ -260,7 +260,7 @@ export function toAppError(error: unknown): unknown {
   return error;
 }
 
-/** PostgreSQL's errors have a severity beside their SQLSTATE. Errors of Node.js have codes too, and some have five letters. */
+/** Errors of PostgreSQL have a severity and a SQLSTATE. Errors of Node.js have codes, too, and some of these have five letters. */
 export function isDatabaseError(error: unknown): error is DatabaseError {
   return error instanceof Error && 'severity' in error;
 }
@@ -275,7 +275,7 @@ export function conditionOf(error: unknown): Condition | undefined {
   return (conditions as Record<string, Condition>)[sqlstateOf(error) ?? ''];
 }
 
-/** Whether PostgreSQL refused rows for what is in them. Then it is worth searching for the cells at fault. */
+/** Whether PostgreSQL refused rows because of their content. Then the service searches for the cells with problems. */
 export function isRefusalOfData(error: unknown): error is DatabaseError {
   return isDatabaseError(error) && ruleFor(error)?.code === 'invalid-data';
 }
@@ -292,8 +292,8 @@ export function isRefusalOfInput(error: unknown): error is DatabaseError {
 }
 
 /**
- * Whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. Errors that call for
- * a retry or for a privilege, and internal errors, are not among these.
+ * Whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. The result is false for
+ * errors that need a retry or a privilege, and for internal errors.
  */
 export function isFailureOfExpression(error: unknown): error is DatabaseError {
   if (!isDatabaseError(error) || error.code?.startsWith('XX')) return false;
@@ -301,7 +301,7 @@ export function isFailureOfExpression(error: unknown): error is DatabaseError {
   return rule !== undefined && !meansTheSame.has(rule.code);
 }
 
-/** Whether a value or a name in the statement may have caused the error. Timeouts, a lost connection and a shutdown are not among these. */
+/** Whether a value or a name in the statement may have caused the error. The result is false for timeouts, a broken connection and a shutdown. */
 export function isStatementError(error: unknown): error is DatabaseError {
   return classesOfStatements.test(sqlstateOf(error) ?? '');
 }
@@ -316,18 +316,18 @@ export function isDeadlock(error: unknown): boolean {
   return conditionOf(error) === 'deadlock_detected';
 }
 
-/** Whether a table that the statement itself names does not exist. A table that a trigger does not find is another matter. */
+/** Whether a table that the statement itself names does not exist. The result is false for a table that a trigger does not find. */
 export function isUndefinedTable(error: unknown): error is DatabaseError {
   return conditionOf(error) === 'undefined_table' && !isOfFunction(error as DatabaseError);
 }
 
-/** Whether an object of another kind has the name: PostgreSQL does not lock or drop it as a table, or grants nothing of that kind on it. */
+/** Whether the object with the name is not a table, so PostgreSQL cannot lock it or drop it as a table, or grant table privileges on it. */
 export function isOtherKindOfObject(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   return condition === 'wrong_object_type' || condition === 'invalid_grant_operation';
 }
 
-/** Whether a name that the statement gives is in use, or another session gives it at this moment. */
+/** Whether a name in the statement is in use, or another session is creating an object with the name at this moment. */
 export function isNameClash(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   if (condition === 'duplicate_table' || condition === 'duplicate_object') return true;
@@ -335,8 +335,8 @@ export function isNameClash(error: unknown): error is DatabaseError {
 }
 
 /**
- * Whether PostgreSQL came upon a change of its catalogue by another session: a second row for the same object, or an object
- * that no longer exists.
+ * Whether the error comes from a change of the catalogue by another session: a second row for the same object, or an object that no
+ * longer exists.
  */
 export function isCatalogueRace(error: unknown): error is DatabaseError {
   if (!isDatabaseError(error) || isRaised(error)) return false;
@@ -345,7 +345,7 @@ export function isCatalogueRace(error: unknown): error is DatabaseError {
   return condition === 'internal_error' && isChangeOfCatalogue(error);
 }
 
-/** Whether a table takes no new column: a partition or a table of a type, or one whose heir has such a column of another type. */
+/** Whether a table cannot get a new column: a partition, a table of a type, or a table whose child table has the column with another type. */
 export function isRefusalOfColumn(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   return condition === 'wrong_object_type' || condition === 'datatype_mismatch';
@@ -356,17 +356,17 @@ export function isLackOfPrivilege(error: unknown): boolean {
   return conditionOf(error) === 'insufficient_privilege';
 }
 
-/** Whether SET ROLE was refused: no such role, or the service is not a member of it. */
+/** Whether SET ROLE was refused: the role does not exist, or the service is not a member of it. */
 export function isUnusableRole(error: unknown): boolean {
   return isLackOfPrivilege(error) || conditionOf(error) === 'invalid_parameter_value';
 }
 
-/** Whether the error's message contains names of objects and no values. What a function raises may say anything. */
+/** Whether the error's message contains names of objects and no values. The message of a function may contain anything. */
 export function saysNamesOnly(error: DatabaseError): boolean {
   return classesOfNames.test(error.code ?? '') && !isRaised(error);
 }
 
-/** The answer of a database that can be read and not written. */
+/** Returns the error for a database that is read-only. */
 export function readOnlyDatabase(cause: DatabaseError): AppError {
   return appErrorOf(takesNoChanges, cause);
 }
@@ -377,7 +377,7 @@ function ruleFor(error: DatabaseError): Rule | undefined {
   if (isCatalogueRace(error)) return changedMeanwhile;
   if (isFullDisk(error)) return sqlstateRules['53100'];
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
-  // An internal error is a mistake of the service or of PostgreSQL, even if a function raises it.
+  // An internal error is a bug of the service or of PostgreSQL, even if it arose in a function.
   if (isOfFunction(error) && !code.startsWith('XX')) {
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
     if (isRaised(error)) return refusedByFunction;
@@ -388,8 +388,8 @@ function ruleFor(error: DatabaseError): Rule | undefined {
 }
 
 /**
- * Some errors of a full disk have the SQLSTATE of an input or output error or of an internal one. A server that speaks another
- * language says the words of the operating system in that language; then the SQLSTATE alone decides.
+ * Some errors of a full disk have the SQLSTATE of an input or output error, or of an internal error. The words of the operating system
+ * are in the server's language; if that is not English, only the SQLSTATE decides.
  */
 function isFullDisk(error: DatabaseError): boolean {
   return (
@@ -397,7 +397,7 @@ function isFullDisk(error: DatabaseError): boolean {
   );
 }
 
-/** These mean the same if a function raises them: retry, or ask for a privilege. */
+/** The codes that need the same action if a function of the table causes the error: retry, or ask for a privilege. */
 const meansTheSame = new Set<ErrorCode>([
   'permission-denied',
   'write-conflict',
@@ -419,10 +419,10 @@ function lackOfPrivilege(error: DatabaseError): string {
 
 function isConnectionError(error: Error): boolean {
   const { code, syscall, errors } = error as Error & { code?: string; syscall?: string; errors?: unknown[] };
-  // Several addresses of one host were tried.
+  // Node.js tried several addresses of one host.
   if (error instanceof AggregateError)
     return errors!.some((one) => one instanceof Error && isConnectionError(one));
-  // Without a system call it is a caller's request that was cut off, which has the same code.
+  // A request whose client closed the connection has the same code, but no system call.
   if (code !== undefined) return syscall !== undefined && socketCodes.has(code);
   return driverMessages.test(error.message);
 }

@@ -18,9 +18,9 @@ export interface TransactionSettings {
   readOnly?: boolean | undefined;
 }
 
-/** The same values for every transaction, whatever the server, the database, the role and the session say. */
+/** These settings have the same values in every transaction. The settings of server, database, role and session do not apply. */
 const fixedSettings: Record<string, string> = {
-  // What a text means, and how a value is written as text.
+  // These settings decide what a text means, and how a value is written as text.
   client_encoding: "'UTF8'",
   TimeZone: "'UTC'",
   DateStyle: "'ISO, YMD'",
@@ -33,16 +33,16 @@ const fixedSettings: Record<string, string> = {
   quote_all_identifiers: 'off',
   // With "off", a statement fails instead of leaving out the rows that a policy hides.
   row_security: 'on',
-  // Nobody's functions and operators but PostgreSQL's own: see search-path.ts.
+  // Only PostgreSQL's own functions and operators are used: see search-path.ts.
   search_path: ownPath,
-  // As whom results are read and written: neither may this be left over.
+  // A role that an earlier transaction of the session has left must not apply.
   role: 'DEFAULT',
   // The transaction waits while a client sends its body. BODY_IDLE_TIMEOUT_MS and MIN_BODY_BYTES_PER_SECOND limit this.
   idle_in_transaction_session_timeout: '0',
-  // Our statements are short; compiling one takes longer than running it.
+  // Compiling one of the service's short statements takes longer than running it.
   jit: 'off',
-  // What our plans look up, the catalogue and rows just loaded, is in memory. A prepared plan that reads a small
-  // catalogue as a whole would go on doing so when it has grown.
+  // The statements read the catalogue and rows that were just loaded, which are in memory. With the usual value, a prepared plan that
+  // reads a small catalogue table completely would still do so when the table has grown.
   random_page_cost: '1.1',
 };
 

@@ -1,6 +1,6 @@
 /**
- * One transaction on one connection, which goes back to the pool clean or is thrown away: on success, on failure, and
- * where the caller of the service has gone.
+ * Runs one transaction on one connection. After success, after a failure, and if the client has gone, the connection goes back to the
+ * pool clean, or it is closed.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,43 +16,43 @@ import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
 import { beginStatements, type TransactionSettings } from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
-  /** Ends the transaction wherever it is. */
+  /** Aborts the transaction at any point. */
   signal?: AbortSignal | undefined;
-  /** Do everything and keep nothing: a dry run. */
+  /** true: a dry run. Everything is done, and then rolled back. */
   rollback?: boolean | undefined;
 }
 
-/** What an aborted piece of work gets to end by itself; nearly always it is a matter of one round trip. */
+/** How long aborted work may take to end by itself. Nearly always it needs one round trip. */
 const graceMs = 100;
-/** What a cancelled statement gets to end. */
+/** How long a cancelled statement may take to end. */
 const cancelMs = 2000;
 const rollbackMs = 5000;
-/** What the server gets to begin a transaction, which waits for nothing; a pooler may need it to find a connection. */
+/** How long the server may take to begin a transaction. BEGIN waits for no lock, but a pooler may need time to find a connection. */
 const beginMs = 15_000;
 
-/** How work saves round trips. */
+/** Ways for the work of a transaction to save round trips. */
 export interface TransactionEdges {
-  /** What `first` answered. */
+  /** The result of `first`. */
   begun: pg.QueryResult | undefined;
-  /** Runs the last statements and ends the transaction with them; answers their results. */
+  /** Runs the last statements, ends the transaction in the same round trip, and returns the results. */
   endWith(statements: Query[]): Promise<pg.QueryResult[]>;
   /**
-   * Runs statements without values and ends the transaction, all in one message: between them nothing waits for this
-   * process. When one of them fails, those after it are not run and nothing has ended: roll back to a savepoint and go on.
+   * Runs statements without values and ends the transaction, all in one message, so PostgreSQL does not wait for this process between
+   * them. If one statement fails, the statements after it do not run, and the transaction has not ended: roll back to a savepoint and go on.
    */
   endAtOnce(statements: string[]): Promise<void>;
 }
 
 /**
- * Runs `work` in a transaction and commits; whatever it throws rolls back and is thrown on. `work` must not use the
- * client once it has answered, or has called `endWith`.
+ * Runs `work` in a transaction and commits. If `work` throws, the transaction is rolled back, and the error is thrown again. `work` must
+ * not use the client after it has returned or has called `endWith`.
  *
- * When the signal aborts, the running statement is cancelled, nothing is kept, and the signal's reason is thrown; but a
- * commit under way is never broken off.
+ * When the signal aborts, the running statement is cancelled, the transaction is rolled back, and the signal's reason is thrown. A COMMIT
+ * that was sent is never cancelled.
  *
- * @param first a statement to be sent together with BEGIN, and so whatever comes of that: it must do no harm outside
- *   the transaction and the role
- * @throws AppError `permission-denied` where the role does not exist or is not open to the service
+ * @param first a statement that is sent together with BEGIN, even if BEGIN or SET ROLE then fails. It must do no harm outside the
+ *   transaction or under another role
+ * @throws AppError `permission-denied` if the role does not exist or the service may not use it
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -123,7 +123,7 @@ function giveBack(client: pg.PoolClient, isReusable: boolean): void {
   if (isReusable) client.off('error', ignore);
 }
 
-/** The work was cut off in the middle of something: the connection's state is not known. */
+/** The work was stopped in the middle of a statement, so the state of the connection is not known. */
 class Abandoned extends Error {}
 
 async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<pg.PoolClient> {
@@ -135,7 +135,7 @@ async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<
   });
 }
 
-/** All in one round trip. */
+/** Begins the transaction and runs `first`, in one round trip. */
 async function begin(
   client: pg.PoolClient,
   options: TransactionOptions,
@@ -159,13 +159,13 @@ async function begin(
     return begun;
   } catch (error) {
     if (hasBegun) throw error;
-    // Of a standby: it refuses READ WRITE as a feature that it does not have.
+    // A standby refuses READ WRITE with this SQLSTATE.
     if (conditionOf(error) === 'feature_not_supported') throw readOnlyDatabase(error as pg.DatabaseError);
     const { role } = options;
     if (role === undefined || !isUnusableRole(error)) throw error;
     throw new AppError(
       'permission-denied',
-      `The access token's role "${role}" does not exist or is not open to this service.`,
+      `The access token's role "${role}" does not exist, or this service may not use it.`,
       {
         cause: error,
       },
@@ -216,12 +216,12 @@ function resultsOf(sent: PipelineWithTail, command: Ending['command']): pg.Query
 function unknownOutcome(cause: unknown): AppError {
   return new AppError(
     'database-unavailable',
-    'The connection to the database broke at the end of the request: whether its changes were kept is not known. Look before you send it again.',
+    'The connection to the database broke at the end of the request, so it is not known whether its changes were kept. Check the table before you send the request again.',
     { cause },
   );
 }
 
-/** Whether the connection can be used again. */
+/** Rolls back. @returns whether the connection can be used again */
 async function rollBack(client: pg.PoolClient): Promise<boolean> {
   const rolledBack = client.query('ROLLBACK').then(
     () => true,
@@ -230,7 +230,7 @@ async function rollBack(client: pg.PoolClient): Promise<boolean> {
   return settledWithin(rolledBack, rollbackMs, false);
 }
 
-/** After an abort: waits for the work's end, at last by cancelling its statement, unless that is the commit. */
+/** Waits for the end of the work after an abort. If it takes too long, its statement is cancelled, unless that is the COMMIT. */
 async function settle(
   client: pg.PoolClient,
   running: Promise<unknown>,
@@ -247,11 +247,11 @@ async function settle(
   }
   await sendCancelRequest(client, cancelMs);
   await settledWithin(settled, cancelMs, false);
-  // A cancel that comes late would hit the next one's statement: this connection is not used again.
+  // A late cancel request would cancel the next statement on this connection, so the connection is not used again.
   throw new Abandoned();
 }
 
-/** The promise's result; when the signal aborts first, what `onAbort` does, and then the signal's reason. */
+/** Returns the promise's result. If the signal aborts first, it waits for `onAbort` and then throws the signal's reason. */
 async function untilAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,

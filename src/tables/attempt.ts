@@ -1,4 +1,4 @@
-/** Statements that may fail because of what a caller wrote, without losing the transaction. */
+/** Runs statements that may fail because of what a caller wrote. The transaction goes on after such a failure. */
 import type { ClientBase, DatabaseError, QueryResult } from 'pg';
 import type { Statement } from '../postgres/sql.ts';
 import { isStatementError } from '../postgres/sqlstate.ts';
@@ -6,11 +6,10 @@ import { isStatementError } from '../postgres/sqlstate.ts';
 type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
 
 /**
- * Runs statements under a savepoint, in one round trip where they succeed. The row is that of the last one. Only values that are quoted into the text are
- * possible: several statements in one message cannot bind any (PostgreSQL 55.2.2.1).
+ * Runs statements under a savepoint, in one round trip if they succeed. Returns the row of the last statement. Values must be quoted
+ * into the text, because several statements in one message cannot have bound values (PostgreSQL 55.2.2.1).
  *
- * @throws every error that is not the fault of the statement's own values: lock and statement timeouts, a lost
- *   connection, a shutdown
+ * @throws every error that the statement's own values did not cause: lock and statement timeouts, a broken connection, a shutdown
  */
 async function attempt<Row>(client: ClientBase, statement: Statement): Promise<Attempt<Row>> {
   const parts = ['SAVEPOINT tablewright', statement.text, 'RELEASE SAVEPOINT tablewright'];
@@ -25,8 +24,8 @@ async function attempt<Row>(client: ClientBase, statement: Statement): Promise<A
 }
 
 /**
- * Finds the items that make a statement fail: tries them all at once, and halves the list where that fails. One round
- * trip in the good case, about 2·log₂(n) for each bad item.
+ * Finds the items that make a statement fail. It tries all items at once, and if that fails, each half of the list in turn. This
+ * takes one round trip if no item fails, and about 2·log₂(n) for each item that fails.
  */
 export async function findFailingItems<Item, Row>(
   client: ClientBase,

@@ -1,4 +1,4 @@
-/** Every question that the tables ask of PostgreSQL's catalogue, as pure functions. */
+/** The queries of this folder to PostgreSQL's catalogue, as pure functions that return SQL. */
 import { readInCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
@@ -13,32 +13,35 @@ export interface LookUpRequest {
   functions: FunctionName[];
   sequences: RelationName[];
   targets: { schema: string; table: string }[];
-  /** Names wanted for indexes and sequences. */
+  /** The names that the new indexes and sequences should get. */
   relations: string[];
 }
 
 export interface TypeRequest {
-  /** See `TypeName`: these go to `to_regtype`, and are SQL's or our own words. */
+  /** `spelling` and `alias` are those of `TypeName`; both are given to `to_regtype`. */
   spelling: string | undefined;
   alias: string | undefined;
   schema: string | undefined;
   name: string | undefined;
   array: boolean;
-  /** Whether it is to be looked whether the type can be a key. */
+  /** Whether the query must find out if the type can be a key. */
   isKey: boolean;
 }
 
 export interface RelationName {
-  /** Undefined: by the search path. */
+  /** Undefined: the search path decides. */
   schema: string | undefined;
   name: string;
 }
 
 export interface LookUpResult {
   schema: { mayCreate: boolean; role: string } | null;
-  /** What has the table's name in the schema: `pg_class.relkind`, or `type` for a type without a relation. */
+  /** The object in the schema that has the table's name. Its kind is `pg_class.relkind`, or `type` for a type without a relation. */
   existing: { oid: number; kind: string } | null;
-  /** One entry per type asked for, and so on; null where PostgreSQL does not know it. A list is left out, or null, where none was asked for. */
+  /**
+   * Each list has one entry for each name in the request, in the same order. An entry is null if PostgreSQL does not know the name. A
+   * list is absent or null if the request names nothing of its kind.
+   */
   types: (CatalogType | null)[] | null;
   functions?: (CatalogFunction | null)[];
   sequences?: (CatalogSequence | null)[];
@@ -70,23 +73,23 @@ export interface TargetTable {
   keys: number[][];
 }
 
-/** A relation of the schema that has a name which is wanted. */
+/** A relation of the schema that already has one of the names in the request. */
 export interface TakenName {
   name: string;
   oid: number;
   /** `pg_class.relkind` */
   kind: string;
-  /** The table whose index or sequence it is; null for any other relation. */
+  /** The table that the index or sequence belongs to; null for any other relation. */
   owner: number | null;
   /** Quoted where necessary, as SQL. */
   ownerName: string | null;
 }
 
-/** An array in the narrow sense: not `int2vector` and its kind, which only look like one. */
+/** Whether the type is an array type. Types such as `int2vector`, which only have subscripts, are not. */
 const isArray = (type: string) =>
   `EXISTS (SELECT FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
 
-/** Whether the `pg_type` row has a default btree operator class (access method 403), its own or a compatible type's. */
+/** Whether the `pg_type` row has a default btree operator class (access method 403) of its own or of a compatible type. */
 const isOrdered = (type: string) => `
   (${type}.typtype IN ('e', 'r', 'm', 'c', 'd')
    OR EXISTS (SELECT FROM pg_catalog.pg_opclass o
@@ -94,13 +97,13 @@ const isOrdered = (type: string) => `
    OR EXISTS (SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_opclass o ON o.opcintype = k.casttarget
      WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 403 AND o.opcdefault))`;
 
-/** The same of an array: it is its elements that are compared. */
+/** As `isOrdered`, but for an array type its element type decides. */
 const isOrderedOrArray = (type: string) => `
   CASE WHEN ${type}.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem)
   ELSE ${isOrdered(type)} END`;
 
 /**
- * A type with its modifier, spelled so that it means the same in every search path. SQL's own spellings, such as
+ * Returns SQL that writes a type with its modifier so that it means the same in every search path. SQL's own spellings, such as
  * `character varying(20)`, always mean the types of `pg_catalog`; other names of its types are qualified. All other types
  * are qualified by `format_type`, because they are not in the service's own path.
  */
@@ -112,7 +115,7 @@ const typeForSql = (type: string, modifier: string) => `(
   JOIN pg_catalog.pg_type e ON e.oid = CASE WHEN ${isArray('a')} THEN a.typelem ELSE a.oid END
   WHERE a.oid = ${type})`;
 
-/** The operator by which a type's default index compares values; null for types of `pg_catalog`. @param type a `pg_type` row */
+/** The operator with which a default index of the type compares values; null for types of `pg_catalog`. @param type a `pg_type` row */
 const ownEquality = (type: string) => `(
   SELECT format('OPERATOR(%I.%s)', n.nspname, p.oprname)
   FROM pg_catalog.pg_opclass c JOIN pg_catalog.pg_amop m ON m.amopfamily = c.opcfamily
@@ -121,18 +124,18 @@ const ownEquality = (type: string) => `(
   WHERE ${type}.typnamespace <> 'pg_catalog'::regnamespace
     AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
-/** Whether the role may know what a table is like: it may use the schema and has some privilege on the table. */
+/** Whether the role may see the definition of a table: it may use the schema and has at least one privilege on the table. */
 const maySee = (table: string) => `(
   has_schema_privilege(${table}.relnamespace, 'USAGE') AND (pg_has_role(${table}.relowner, 'USAGE')
     OR has_table_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
     OR has_any_column_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, REFERENCES')))`;
 
-/** The `pg_namespace` row of a name in the request. */
+/** The object identifier of the schema with this name. */
 const namespaceOid = (name: string) =>
   `(SELECT z.oid FROM pg_catalog.pg_namespace z WHERE z.nspname = ${name})`;
 
-// Each entry is found by a subquery of its own: by an index, however many there are and whatever the planner thinks of
-// that, and cheap enough in its eyes not to be compiled (`jit_above_cost`).
+// A subquery of its own looks up each entry, so PostgreSQL uses an index for any number of entries. The planner's estimate also stays
+// so low that the query is not compiled (`jit_above_cost`).
 
 const types = (order: string) => `
   SELECT pg_catalog.json_agg((
@@ -161,7 +164,7 @@ const types = (order: string) => `
             pg_catalog.to_regtype(item->>'alias')::oid) END AS oid
         FROM request, pg_catalog.json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 
-/** The relation of the name, with the table whose index or sequence it is. */
+/** The relation with this name, and the table that it belongs to if it is an index or a sequence. */
 const relationsNamed = (name: string, namespace: string) => `(
   SELECT c.oid, c.relname, c.relkind, coalesce(
     (SELECT i.indrelid FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid),
@@ -170,7 +173,7 @@ const relationsNamed = (name: string, namespace: string) => `(
        AND d.deptype IN ('a', 'i') AND c.relkind = 'S' LIMIT 1)) AS owner
   FROM pg_catalog.pg_class c WHERE c.relname = ${name} AND c.relnamespace = ${namespace} OFFSET 0)`;
 
-/** What is looked up only where the request asks for some of it: a part that finds nothing costs as much as one that does. */
+/** The parts of the query that are left out if the request does not need them, because a part that finds nothing also takes time. */
 const sections = {
   functions: `
   SELECT pg_catalog.json_agg((
@@ -224,9 +227,9 @@ const sections = {
 const sectionNames = Object.keys(sections) as (keyof typeof sections)[];
 
 /**
- * Everything that a definition mentions: one row `found` of the shape `LookUpResult`. Nothing that a caller can write
- * makes it fail, so it needs no savepoint. Each kind of request is prepared once per connection: planning it takes
- * twice as long as running it.
+ * Looks up everything that a definition mentions: one row, `found`, of the type `LookUpResult`. The text of a caller cannot make
+ * the query fail, so it needs no savepoint. Each combination of parts is prepared once per connection, because planning takes twice
+ * as long as running.
  */
 export function lookUpDefinition(request: LookUpRequest): Statement {
   const asked = sectionNames.filter((section) => request[section].length > 0);
@@ -260,7 +263,7 @@ export interface DomainBase {
   isOrdered: boolean;
 }
 
-/** What domains are over, at the end of the chain: one row `bases`, by the domain's object identifier. */
+/** Finds the type at the end of each chain of domains: one row, `bases`, with the domain's object identifier as the key. */
 export function findDomainBases(oids: number[]): Statement {
   return {
     text: `
@@ -277,8 +280,8 @@ FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'
 }
 
 /**
- * Keeps two loads of one table to be made apart until the transaction ends: the second waits here, holding nothing that
- * the first may want. The key is hashed; a collision only makes a stranger wait.
+ * Makes a second load that would create the same table wait until this transaction ends. The second load holds no lock that the
+ * first one may need. The key is a hash: if two names have the same hash, one load waits without need.
  */
 export function lockTableName(schema: string, table: string): Statement {
   return {
@@ -287,7 +290,7 @@ export function lockTableName(schema: string, table: string): Statement {
   };
 }
 
-/** Names of types that a misspelt one may have meant, as callers write them: one row `found`, a list of `{name, schema}`. */
+/** Lists the names of types, as callers write them, to suggest one for a misspelled name: one row, `found`, a list of `{name, schema}`. */
 export function listTypeNames(): Statement {
   return {
     text: readInCallersPath(`(
@@ -305,10 +308,10 @@ SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('name', name, '
 }
 
 /**
- * Whether values of the first type of each pair can be looked up in a unique index over the second: by an equality
- * operator of the index's family, or after an implicit cast (PostgreSQL 38.16.5, `ATAddForeignKeyConstraint`).
+ * Finds out whether values of the first type of each pair can be looked up in a unique index over the second type: with an
+ * equality operator of the index's family, or after an implicit cast (PostgreSQL 38.16.5, `ATAddForeignKeyConstraint`).
  *
- * @param pairs object identifiers of types, domains replaced by what they are over
+ * @param pairs object identifiers of types; a domain is replaced by its base type
  */
 export function compareTypes(pairs: [number, number][]): Statement {
   return {
@@ -331,7 +334,7 @@ FROM pg_catalog.json_array_elements($1::json) WITH ORDINALITY AS p(pair, positio
   };
 }
 
-/** Which of the names relations of the schema have: one row `found`, a list of `TakenName`. */
+/** Finds the names that relations of the schema already have: one row, `found`, a list of `TakenName`. */
 export function findRelationNames(schema: string, names: string[]): Statement {
   return {
     text: readRowsInCallersPath(`
@@ -348,8 +351,8 @@ export interface SimilarTable {
 }
 
 /**
- * Tables that a name may have been meant for: of the same name but for case in any schema that the role may use, and all of
- * the schema itself, up to 5,000. Rows of the shape `SimilarTable`.
+ * Finds tables that the caller may have meant: those whose names differ in case only, in any schema that the role may use, and all
+ * tables of the schema itself, at most 5,000. The rows are of the type `SimilarTable`.
  */
 export function findSimilarTables(schema: string, table: string): Statement {
   return {
@@ -363,7 +366,7 @@ ORDER BY lower(c.relname) <> lower($2), n.nspname <> $1, c.relname <> $2, n.nspn
   };
 }
 
-/** What has the name in the schema: `{oid, kind}`, or no row. */
+/** Finds the object that has the name in the schema: `{oid, kind}`, or no row. */
 export function findRelation(schema: string, name: string): Statement {
   return {
     text: `
@@ -375,8 +378,8 @@ WHERE n.nspname = $1 AND c.relname = $2`,
 }
 
 /**
- * What has the name, and what the current role may do with it: a row of the shape `TargetRights`, or none. A privilege
- * on some columns is enough: which ones the rows bring is not known yet.
+ * Finds the object that has the name, and what the current role may do with it: a row of the type `TargetRights`, or none. A
+ * privilege on some columns is enough, because the columns of the rows are not known yet.
  */
 export function findTarget(schema: string, name: string, privileges: string[]): Statement {
   return {
@@ -394,7 +397,7 @@ WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'S'`,
   };
 }
 
-/** A table as PostgreSQL has it: one row `found`, of the shape `TableFacts`, null where nothing has the name. */
+/** A table as it is in PostgreSQL's catalogue. */
 export interface TableFacts {
   oid: number;
   kind: string;
@@ -406,7 +409,7 @@ export interface TableFacts {
         name: string;
         type: string;
         notNull: boolean;
-        /** Also what a generated column is generated from. */
+        /** For a generated column: the expression that generates it. */
         default: DefaultFacts | null;
         /** `a`: always, `d`: by default, '': none. */
         identity: string;
@@ -418,9 +421,9 @@ export interface TableFacts {
         name: string;
         /** `pg_constraint.contype` */
         kind: string;
-        /** In PostgreSQL's words; null where it is plain, so that a definition can say all of it. */
+        /** PostgreSQL's text of the constraint; null if a table definition can express the constraint completely. */
         definition: string | null;
-        /** By their `id`. */
+        /** The `id` of each column. */
         columns: number[] | null;
         reference: { schema: string; table: string; columns: string[] } | null;
       }[]
@@ -428,14 +431,15 @@ export interface TableFacts {
 }
 
 /**
- * A default names no column, so `pg_get_expr` need not be told of any: told of 1,600 it takes 10 s on PostgreSQL 15.
- * Foreign keys come in the order of their first columns, because the order of their making follows from the names of
- * what they refer to (ddl.ts). The schema `pg_temp` is the session's own temporary one. A domain has the category and the
- * output function of what it is over.
+ * Describes a table: one row, `found`, of the type `TableFacts`, or null if no relation has the name. The schema `pg_temp` is the
+ * session's own temporary schema. A domain has the category and the output function of its base type.
  *
- * A constraint is plain where it is no more than a definition says: not deferrable, valid (one that is not enforced is
- * not), of no special match or action, without INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. The last two
- * came with PostgreSQL 18; their index, or the one referred to, is that of an exclusion.
+ * A default names no column, so `pg_get_expr` gets no table: with a table of 1,600 columns it takes 10 s on PostgreSQL 15. Foreign
+ * keys are ordered by their first columns, because they are created in the order of the tables that they refer to (ddl.ts).
+ *
+ * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid) and not
+ * deferrable, has no special match or action, and has no INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL 18
+ * introduced the last two; their index, or the index that they refer to, is that of an exclusion constraint.
  */
 export function describeRelation(schema: string, name: string): Statement {
   return {
@@ -493,7 +497,7 @@ WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_c
   };
 }
 
-/** Names of types as callers write them: one row `found`, a list in the order of the pairs. @param types their `oid` and modifier */
+/** Finds the names of types as callers write them: one row, `found`, a list in the order of the pairs. @param types pairs of `oid` and modifier */
 export function showTypes(types: [oid: number, modifier: number][]): Statement {
   return {
     text: readInCallersPath(`(
@@ -509,7 +513,7 @@ export interface LoadFacts {
         typeOid: number;
         typmod: number;
         hasDefault: boolean;
-        /** As PostgreSQL writes it. */
+        /** PostgreSQL's text of the default. */
         defaultExpression?: string;
       })[]
     | null;
@@ -518,19 +522,19 @@ export interface LoadFacts {
 
 export interface TypeFacts {
   oid: number;
-  /** With which a column or another type leads to it. */
+  /** The type modifier in the column or in the type that uses this type. */
   typmod: number;
   name: string;
-  /** The same, qualified. */
+  /** The name qualified with its schema, for SQL. */
   sqlName: string;
-  /** See `ColumnType`; null: that of `pg_catalog`. */
+  /** As in `ColumnType`; null: the operator of `pg_catalog`. */
   equality: string | null;
-  /** Without the modifier. */
+  /** The name without the modifier. */
   bareName: string;
-  /** The function that writes the type's binary form; `-`: none. */
+  /** The function that writes the type's binary form; `-`: there is none. */
   send: string;
   kind: ColumnType['kind'];
-  /** Of a domain; 0 otherwise. */
+  /** The type that a domain is based on; 0 for other types. */
   base: number;
   baseTypmod: number;
   notNull: boolean;
@@ -545,8 +549,8 @@ export interface TypeFacts {
 }
 
 /**
- * The columns of a table as a load needs them, and every type that they lead to: one row of the shape `LoadFacts`; no row where
- * there is no table.
+ * Reads what a load needs to know of a table's columns, and of every type that they use: one row of the type `LoadFacts`, or no row
+ * if there is no such table.
  *
  * The default of a column's type, a domain or a base type, applies if the column has no default of its own. The default of a
  * base type has no expression (`typdefault` alone).
@@ -619,12 +623,12 @@ FROM relation`,
   };
 }
 
-/** The sequence that belongs to a column; null: it has none. @param relation quoted */
+/** Finds the sequence that belongs to a column; null: there is none. @param relation quoted */
 export function findSequence(relation: string, column: string): Statement {
   return { text: 'SELECT pg_catalog.pg_get_serial_sequence($1, $2) AS sequence', values: [relation, column] };
 }
 
-/** One row `answer`: whether a table is another one or a partition of it. Both are quoted. */
+/** Finds out whether a table is the other table or a partition of it: one row, `answer`. Both names are quoted. */
 export function isTableOrPartition(relation: string, other: string): Statement {
   return {
     text: `SELECT pg_catalog.to_regclass($2) = $1::regclass OR EXISTS (

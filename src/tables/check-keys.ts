@@ -1,4 +1,4 @@
-/** Whether the columns of keys can be compared, and whether foreign keys refer to something that they can refer to. */
+/** Checks that the columns of keys can be compared, and that foreign keys refer to columns that they can refer to. */
 
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
@@ -21,19 +21,19 @@ export function checkKeyTypes(
     for (const [index, name] of key.columns.entries()) {
       const column = columns.find((candidate) => candidate.name === name);
       if (column === undefined || column.type.isOrdered || key.columns.indexOf(name) < index) continue;
-      const detail = `the column "${name}" is of type ${column.type.display}, whose values cannot be told apart by an index`;
+      const detail = `the column "${name}" is of type ${column.type.display}, which cannot be in a key: PostgreSQL has no order for its values`;
       problems.push({ pointer: `${key.pointer}/columns/${index}`, code: 'type-not-indexable', detail });
     }
   }
 }
 
-/** What a foreign key refers to: another table, or the one that is defined. */
+/** The table that a foreign key refers to: another table, or the table of the definition. */
 interface Target {
   columns: { name: string; baseOid: number | undefined; type: string }[];
   keys: string[][];
 }
 
-/** A pair of columns of different types, still to be compared. */
+/** A pair of columns of different types. PostgreSQL must say whether they can be compared. */
 interface TypePair {
   pointer: string;
   column: string;
@@ -44,7 +44,7 @@ interface TypePair {
   referenceBaseOid: number;
 }
 
-/** One more round trip where a column and the one it refers to are of different types. */
+/** Checks what foreign keys refer to. Takes one more round trip if a column and the column that it refers to are of different types. */
 export async function checkReferences(
   client: ClientBase,
   keys: PreparedForeignKey[],
@@ -113,7 +113,10 @@ function checkedTarget(
     return refuse('unknown-reference', `${shown} is not a table: only a table can be referred to`);
   }
   if (table.persistence !== 'p') {
-    return refuse('unknown-reference', `${shown} is an unlogged table, which a lasting one cannot refer to`);
+    return refuse(
+      'unknown-reference',
+      `${shown} is an unlogged table, and only an unlogged table can refer to it`,
+    );
   }
   const wanted = new Set(key.pairs.map((pair) => pair.referenceColumn));
   if (table.columns.some((column) => wanted.has(column.name) && !column.mayRefer)) {
@@ -134,7 +137,7 @@ interface UnknownTable {
 
 const maxSuggestions = 10;
 
-/** Adds to each problem the tables that may have been meant, as far as the caller may know of them. */
+/** Adds to each problem the names of tables that the caller may have meant, if the caller may see them. */
 async function suggestTables(
   client: ClientBase,
   unknown: UnknownTable[],
@@ -167,7 +170,7 @@ function checkTargetColumns(key: PreparedForeignKey, target: Target, problems: P
       const detail = `the table "${key.table}" has no column "${value}".${didYouMean(value, names, problems.length)}`;
       problems.push({ pointer: at, code: 'unknown-reference', detail, value });
     } else if (seen.has(referenceColumn)) {
-      const detail = `the column "${value}" is in this foreign key already`;
+      const detail = `the column "${value}" occurs twice in this foreign key`;
       problems.push({ pointer: at, code: 'repeated-column', detail, value });
     }
     seen.add(referenceColumn);
@@ -175,7 +178,7 @@ function checkTargetColumns(key: PreparedForeignKey, target: Target, problems: P
   return problems.length === before;
 }
 
-/** A key that has exactly these columns, in whatever order (PostgreSQL 5.5.5). */
+/** Checks that the table has a key with exactly these columns, in any order (PostgreSQL 5.5.5). */
 function checkTargetKey(key: PreparedForeignKey, target: Target, problems: Problem[]): void {
   const wanted = key.pairs.map((pair) => pair.referenceColumn);
   const fits = (columns: string[]) =>

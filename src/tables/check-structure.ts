@@ -1,4 +1,4 @@
-/** What a definition's parts say about each other: every fault that needs no look at the database. */
+/** Checks whether the parts of a definition fit each other. These checks need no query. */
 import type { Problem } from '../errors.ts';
 import type { ForeignKeyDefinition, KeyDefinition, TableDefinition } from './definition.ts';
 import { columnPointer } from './definition.ts';
@@ -8,7 +8,7 @@ import { didYouMean, isSystemColumn, shorten } from './identifiers.ts';
 const maxColumns = 1600;
 const maxKeyColumns = 32;
 
-/** The faults of the definition of a table to be named `table`. */
+/** Returns the problems of the definition of a table with the name `table`. */
 export function checkStructure(table: string, definition: TableDefinition): Problem[] {
   const problems: Problem[] = [];
   checkColumns(definition, problems);
@@ -27,7 +27,7 @@ function checkColumns(definition: TableDefinition, problems: Problem[]): void {
     problems.push({
       pointer: '/table/columns',
       code: 'too-many-columns',
-      detail: `a table has at most ${maxColumns} columns; these are ${columns.length}`,
+      detail: `a table can have at most ${maxColumns} columns; this one has ${columns.length}`,
     });
   }
   const firstIndex = new Map<string, number>();
@@ -36,7 +36,7 @@ function checkColumns(definition: TableDefinition, problems: Problem[]): void {
     const pointer = `${columnPointer(index)}/name`;
     const first = firstIndex.get(name);
     if (first !== undefined) {
-      const detail = `the column "${name}" is there already, at ${columnPointer(first)}`;
+      const detail = `the column name "${name}" occurs twice; it is also at ${columnPointer(first)}`;
       problems.push({ pointer, code: 'duplicate-column', detail, value: name });
     } else firstIndex.set(name, index);
     if (isSystemColumn(name)) {
@@ -51,7 +51,7 @@ function checkKey(key: KeyDefinition, names: ReadonlySet<string>, problems: Prob
     problems.push({
       pointer: `${key.pointer}/columns`,
       code: 'too-many-columns',
-      detail: `a key has at most ${maxKeyColumns} columns; these are ${key.columns.length}`,
+      detail: `a key can have at most ${maxKeyColumns} columns; this one has ${key.columns.length}`,
     });
   }
   const seen = new Set<string>();
@@ -67,7 +67,7 @@ function checkForeignKey(key: ForeignKeyDefinition, names: ReadonlySet<string>, 
     problems.push({
       pointer: key.pairs[0]!.pointer,
       code: 'too-many-columns',
-      detail: `a foreign key has at most ${maxKeyColumns} columns; these are ${key.pairs.length}`,
+      detail: `a foreign key can have at most ${maxKeyColumns} columns; this one has ${key.pairs.length}`,
     });
   }
 }
@@ -85,7 +85,7 @@ function checkMember(
     const detail = `the table has no column "${value}".${didYouMean(column, names, problems.length)}`;
     problems.push({ pointer, code: 'unknown-column', detail, value });
   } else if (seen.has(column)) {
-    const detail = `the column "${value}" is in this constraint already`;
+    const detail = `the column "${value}" occurs twice in this constraint`;
     problems.push({ pointer, code: 'repeated-column', detail, value });
   }
   seen.add(column);
@@ -98,7 +98,7 @@ function checkIdenticalKeys(unique: KeyDefinition[], problems: Problem[]): void 
     const pointer = first.get(columns);
     if (pointer === undefined) first.set(columns, key.pointer);
     else {
-      const detail = `this unique constraint is there already, at ${pointer}`;
+      const detail = `the same unique constraint is also at ${pointer}`;
       problems.push({ pointer: key.pointer, code: 'duplicate-constraint', detail });
     }
   }
@@ -116,13 +116,13 @@ function checkConstraintNames(
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, pointer);
     else {
-      const detail = `the constraint name "${name}" is taken already, at ${earlier}`;
+      const detail = `the constraint name "${name}" occurs twice; it is also at ${earlier}`;
       problems.push({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: name });
     }
   };
   for (const key of keys) {
     add(key.name, key.pointer);
-    // A key's index is a relation of its schema, as the table itself.
+    // The index of a key is a relation of the schema, and so is the table: their names must differ.
     if (key.name === table) {
       const detail = 'the index of this constraint cannot have the name of the table';
       problems.push({ pointer: `${key.pointer}/name`, code: 'duplicate-name', detail, value: table });

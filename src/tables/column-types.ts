@@ -1,30 +1,30 @@
 /**
- * What a caller's `type` means. The text is parsed here only for its grammar (PostgreSQL 8, "Data Types"); which types
- * there are, PostgreSQL says. Into DDL goes the name that its catalogue gave back, qualified and quoted, so that it
- * means the same under every search path, with the modifiers written anew from their tokens.
+ * Parses the `type` of a column in a definition. Only the grammar is known here (PostgreSQL 8, "Data Types"); PostgreSQL's catalogue
+ * says which types exist. The DDL contains the name from the catalogue, qualified and quoted, so that it means the same in every
+ * search path. The modifiers are written again from their tokens.
  */
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { maxIdentifierBytes } from './identifiers.ts';
 import { TokenReader, tokenize } from './sql-tokens.ts';
 
-/** A type's name taken apart. */
+/** The parts of a type's name. */
 export interface TypeName {
-  /** One of SQL's own spellings (`integer`, `timestamp with time zone`), for `to_regtype`; otherwise a name follows. */
+  /** One of SQL's own spellings, for `to_regtype`: `integer`, `timestamp with time zone`. Undefined: the type has a `name`. */
   spelling: string | undefined;
   schema: string | undefined;
   /** `pg_type.typname` of the type, or of an array's elements. */
   name: string | undefined;
-  /** What the friendly alias stands for, for `to_regtype`, where no type has the name. */
+  /** The type that the alias means, for `to_regtype`, if no type of the database has the name. */
   alias: string | undefined;
-  /** In SQL, with its parentheses: `(12,2)`; '' where there are none. */
+  /** The modifiers in SQL, with their parentheses: `(12,2)`; '' if there are none. */
   modifiers: string;
   isArray: boolean;
 }
 
-/** Single words that PostgreSQL's grammar makes types of, whatever the search path (gram.y, `SimpleTypename`). */
+/** The single words that PostgreSQL's grammar reads as types in every search path (gram.y, `SimpleTypename`). */
 const spellings = new Set('int integer smallint bigint real decimal dec numeric boolean varchar'.split(' '));
 
-/** The names that PostgreSQL does not know, and what they stand for without and with a length. */
+/** The names that PostgreSQL does not know, and the types that they mean without and with a length. */
 const aliases: Record<string, { plain: string; withModifiers?: string }> = {
   string: { plain: 'text', withModifiers: 'varchar' },
   str: { plain: 'text', withModifiers: 'varchar' },
@@ -45,7 +45,7 @@ const aliases: Record<string, { plain: string; withModifiers?: string }> = {
   int32: { plain: 'integer' },
   long: { plain: 'bigint' },
   int64: { plain: 'bigint' },
-  // Without an offset, so without a time zone: what inference makes of such texts, too.
+  // These types have no offset, so they mean a timestamp without a time zone. Type inference does the same.
   datetime: { plain: 'timestamp', withModifiers: 'timestamp' },
   datetime2: { plain: 'timestamp', withModifiers: 'timestamp' },
   datetimeoffset: { plain: 'timestamptz', withModifiers: 'timestamptz' },
@@ -60,7 +60,7 @@ const aliases: Record<string, { plain: string; withModifiers?: string }> = {
   uniqueidentifier: { plain: 'uuid' },
 };
 
-/** PostgreSQL 8.1.4, made as identity columns. */
+/** The serial types (PostgreSQL 8.1.4), which become identity columns. */
 const serials: Record<string, string> = {
   smallserial: 'smallint',
   serial2: 'smallint',
@@ -70,17 +70,17 @@ const serials: Record<string, string> = {
   serial8: 'bigint',
 };
 
-/** Names that a caller may have meant, beside the types of the database. */
+/** The names that can be suggested for a misspelled type, in addition to the types of the database. */
 export const friendlyTypeNames: string[] = [...Object.keys(aliases), ...Object.keys(serials)];
 
-/** The type under a name of the serial family; undefined for every other type. */
+/** Returns the integer type of a serial type; undefined for every other type. */
 export function serialBase(text: string): string | undefined {
   const tokens = tokenize(text);
   if (tokens?.length !== 1 || tokens[0]!.kind !== 'word') return undefined;
   return Object.hasOwn(serials, tokens[0]!.text) ? serials[tokens[0]!.text] : undefined;
 }
 
-/** Undefined where `text` has not the grammar of a type's name. */
+/** Returns undefined if `text` is not the name of a type by its grammar. */
 export function parseTypeName(text: string): TypeName | undefined {
   const tokens = tokenize(text);
   if (tokens === undefined) return undefined;
@@ -89,7 +89,7 @@ export function parseTypeName(text: string): TypeName | undefined {
   return reader.ended ? type : undefined;
 }
 
-/** Reads a type's name where one begins, as after `::`. */
+/** Reads the name of a type from the reader's position, for example after `::`. */
 export function readTypeName(reader: TokenReader): TypeName | undefined {
   const base = readBaseName(reader);
   if (base === undefined) return undefined;
@@ -132,7 +132,7 @@ function readBaseName(reader: TokenReader): BaseName | undefined {
   }
 }
 
-/** @param absent the modifiers that SQL means where none are written */
+/** @param absent the modifiers that apply in SQL if none are written */
 function withModifiers(reader: TokenReader, name: Partial<BaseName>, absent = ''): BaseName | undefined {
   const modifiers = readModifiers(reader);
   return modifiers === undefined
@@ -161,7 +161,7 @@ function readCharacter(reader: TokenReader): BaseName | undefined {
     : withModifiers(reader, { spelling: 'character' }, '(1)');
 }
 
-/** The number chooses between two types and is no modifier of them (PostgreSQL 8.1.3). */
+/** The number after `float` chooses between two types. It is not a modifier of either type (PostgreSQL 8.1.3). */
 function readFloat(reader: TokenReader): BaseName | undefined {
   const type = withModifiers(reader, { spelling: 'float' });
   const digits = /^\((\d+)\)$/.exec(type?.modifiers ?? '')?.[1];
@@ -207,7 +207,7 @@ function readIntervalField(reader: TokenReader): string | undefined {
   return intervalFields.find((field) => reader.word(field));
 }
 
-/** `(…)` written anew; '' where none is; undefined where it is broken. */
+/** Returns the modifiers, written again from their tokens: `(12,2)`. '': there are none. Undefined: they are malformed. */
 function readModifiers(reader: TokenReader): string | undefined {
   if (!reader.symbol('(')) return '';
   const modifiers: string[] = [];
@@ -217,13 +217,13 @@ function readModifiers(reader: TokenReader): string | undefined {
     if (token === undefined) return undefined;
     if (token.kind === 'number') modifiers.push(`${sign}${token.text}`);
     else if (sign !== '' || token.kind === 'symbol' || token.kind === 'bits') return undefined;
-    // A bare word is to a type's modifier function what a string is.
+    // The modifier function of a type reads a word and a string in the same way.
     else modifiers.push(quoteLiteral(token.text));
   } while (reader.symbol(','));
   return reader.symbol(')') ? `(${modifiers.join(',')})` : undefined;
 }
 
-/** Whether `[]`, `[3][]`, `array` or `array[3]` follows; undefined where it is broken. */
+/** Returns whether `[]`, `[3][]`, `array` or `array[3]` follows; undefined: it is malformed. */
 function readBrackets(reader: TokenReader): boolean | undefined {
   if (reader.word('array')) {
     if (!reader.symbol('[')) return true;
@@ -238,31 +238,31 @@ function readBrackets(reader: TokenReader): boolean | undefined {
   return isArray;
 }
 
-/** A type as the catalogue has it (see `lookUpDefinition` in catalog.ts). */
+/** A type as it is in the catalogue (see `lookUpDefinition` in catalog.ts). */
 export interface CatalogType {
-  /** Of the array where one is meant, while `schema` and `name` are its elements'. */
+  /** The object identifier of the type. For an array type, `schema` and `name` are those of its elements. */
   oid: number;
   schema: string;
   name: string;
-  /** `pg_type.typtype` of the same. */
+  /** `pg_type.typtype` of the type. */
   kind: string;
-  /** Innermost type under a domain; the type itself otherwise. */
+  /** The base type of a domain, at the end of the chain; for other types the type itself. */
   baseOid: number;
-  /** Of a domain: the modifier that it gives to the base; -1: none. */
+  /** For a domain: the modifier that it gives to the base type; -1: none. */
   typmod?: number;
-  /** `pg_type.typcategory` of the base. */
+  /** `pg_type.typcategory` of the base type. */
   category: string;
   /** `format_type` without modifiers. */
   display: string;
-  /** It has a default btree operator class: it can be a key. */
+  /** The type has a default btree operator class, so it can be in a key. */
   isOrdered: boolean;
   mayUse: boolean;
-  /** It belongs to an extension, such as citext. */
+  /** The type belongs to an extension, such as citext. */
   isOfExtension: boolean;
 }
 
-/** The type in SQL, the same under every search path. */
+/** Returns SQL for the type that means the same in every search path. */
 export function typeSql(parsed: TypeName, type: CatalogType): string {
-  // PostgreSQL does not hold an array to its declared number of dimensions (8.15.1): one pair says it all.
+  // One pair of brackets is enough, because PostgreSQL ignores the declared number of dimensions (8.15.1).
   return `${quoteQualified(type.schema, type.name)}${parsed.modifiers}${parsed.isArray ? '[]' : ''}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Where a existing table is not what a definition says. What the definition's columns would be, PostgreSQL itself says:
- * they are made as a temporary table, described and undone, because types and defaults have more than one spelling.
+ * Finds the differences between an existing table and a definition. Types and defaults have more than one spelling, so PostgreSQL
+ * itself reads the definition: its columns are created as a temporary table, described, and rolled back.
  */
 
 import type { ClientBase } from 'pg';
@@ -17,15 +17,15 @@ import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import type { PrepareOptions } from './resolve-definition.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 
-/** What a difference may be: all of them, or those that keep rows made for the definition from fitting the table. */
+/** `same`: every difference counts. `fits`: only a difference counts that prevents rows for the definition from fitting the table. */
 export type Strictness = 'same' | 'fits';
 
 /**
- * For a load into a table that stands: where the definition sent does not agree with it. What the table has beyond the
- * definition (columns, constraints) is no disagreement.
+ * Finds where the definition of a load conflicts with the existing table. Columns and constraints that only the table has are not
+ * conflicts.
  *
- * @param isPartial the definition may name only some of the columns that its constraints name
- * @throws AppError `invalid-definition` with every fault, `table-not-found`, and whatever `resolveDefinition` throws
+ * @param isPartial the definition may leave out columns that its constraints name
+ * @throws AppError `invalid-definition` with every problem, `table-not-found`, and the errors of `resolveDefinition`
  */
 export async function compareWithExisting(
   client: ClientBase,
@@ -38,7 +38,7 @@ export async function compareWithExisting(
   return compareDefinition(client, prepared, existing, 'fits', options.extraFunctions);
 }
 
-/** Adds the columns of the table that the definition does not name, so that its constraints may. */
+/** Adds the table's other columns to the definition, because its constraints may name them. */
 function withColumnsOf(existing: TableDescription, sent: unknown): unknown {
   const { columns = [] } = (sent ?? {}) as { columns?: unknown };
   if (typeof sent !== 'object' || sent === null || !Array.isArray(columns)) return sent;
@@ -49,7 +49,7 @@ function withColumnsOf(existing: TableDescription, sent: unknown): unknown {
   return { ...sent, columns: [...columns, ...others] };
 }
 
-/** Four round trips. Needs the right to make temporary tables (TEMPORARY on the database). */
+/** Takes four round trips. Needs the privilege to create temporary tables (TEMPORARY on the database). */
 export async function compareDefinition(
   client: ClientBase,
   prepared: PreparedTable,
@@ -65,7 +65,7 @@ export async function compareDefinition(
   compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
   if (strictness === 'same') {
     for (const { name } of existing.constraints.others ?? []) {
-      report('/table/constraints', `the table has a constraint "${name}" that a definition cannot say`);
+      report('/table/constraints', `the table has a constraint "${name}" that a definition cannot express`);
     }
   }
   return differences;
@@ -105,11 +105,11 @@ function compareColumns(
   const names = wanted.map((column) => column.name);
   const extra = existing.filter((column) => !names.includes(column.name));
   for (const { name } of extra)
-    report('/table/columns', `the table has a column "${name}" beside those of the definition`);
+    report('/table/columns', `the table has the column "${name}", which the definition does not have`);
   const shared = existing.filter((column) => names.includes(column.name)).map((column) => column.name);
   const inOrder = names.filter((name) => shared.includes(name));
   if (shared.some((name, index) => name !== inOrder[index])) {
-    report('/table/columns', 'the columns of the table stand in another order');
+    report('/table/columns', 'the columns of the table are in another order');
   }
 }
 
@@ -127,18 +127,18 @@ function compareColumn(
     report(`${pointer}/is_nullable`, `the column "${name}" is ${existing.is_nullable ? '' : 'not '}nullable`);
   }
   if ((wanted.identity ?? null) !== (existing.identity ?? null)) {
-    const kind = existing.identity === 'always' ? 'always' : 'only by default';
-    report(`${pointer}/identity`, `the column "${name}" is numbered by PostgreSQL ${kind}`);
+    const shown = existing.identity === 'always' ? '' : 'not ';
+    report(`${pointer}/identity`, `the column "${name}" is ${shown}GENERATED ALWAYS AS IDENTITY`);
   }
   if (existing.generated) {
-    report(`${pointer}/generated`, `the column "${name}" is generated from others`);
+    report(`${pointer}/generated`, `the column "${name}" is generated from other columns`);
   } else if (constantOf(wanted.default) !== constantOf(existing.default)) {
     const shown = existing.default === null ? 'no default' : `the default ${shorten(existing.default)}`;
     report(`${pointer}/default`, `the column "${name}" has ${shown}`);
   }
 }
 
-/** `'0'::bigint` and `0` are the same constant of a column whose type is the same. */
+/** Makes two spellings of a constant equal. In columns of the same type, `'0'::bigint` and `0` are equal. */
 function constantOf(text: string | null): string | null {
   const literal = text === null ? null : /^'((?:[^']|'')*)'(?:::[^()']+(?:\([^()']*\))?[^()']*)?$/.exec(text);
   return literal === null ? text : `constant ${literal[1]}`.replace(/^constant (-?[\d.]+)$/, '$1');
@@ -172,7 +172,7 @@ function compareKeys(
     if (prepared.unique.some((key) => sameList(key.columns, columns))) continue;
     report(
       '/table/constraints/unique',
-      `the table has a unique constraint "${name}" beside those of the definition`,
+      `the table has the unique constraint "${name}", which the definition does not have`,
     );
   }
 }
@@ -184,7 +184,7 @@ function compareName(key: KeyDefinition, name: string, report: Report): void {
 
 interface ExistingForeignKey {
   name: string;
-  /** Comparable as a text: target and pairs. */
+  /** The target and the pairs of columns, as a text that can be compared. */
   reference: string;
 }
 
@@ -209,7 +209,7 @@ function compareForeignKeys(
     if (references.includes(reference)) continue;
     report(
       '/table/constraints/foreign_keys',
-      `the table has a foreign key "${name}" beside those of the definition`,
+      `the table has the foreign key "${name}", which the definition does not have`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Creates a table from a definition, or tells where the one that stands differs from it. */
+/** Creates a table from a definition, or describes how the existing table differs from it. */
 import type { ClientBase, Pool } from 'pg';
 import { AppError } from '../errors.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
@@ -19,7 +19,7 @@ import { draftDefinition, resolveDefinition, resolveDraft } from './resolve-defi
 import { trialBeforeCreation } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {
-  /** Leave a table that stands as it is, and tell where it differs. */
+  /** Leave an existing table unchanged, and report where it differs from the definition. */
   ifNotExists: boolean;
 }
 
@@ -31,18 +31,17 @@ export interface TableWarning {
 
 export interface CreateResult {
   table: TableDescription;
-  /** Where the table that stood is not what the definition says; undefined where the table was created. */
+  /** Where the existing table differs from the definition; undefined: the table was created. */
   differences: string[] | undefined;
-  /** Empty where the table was not created. */
+  /** Empty if the table already existed. */
   warnings: TableWarning[];
 }
 
 /**
- * Checks the definition and creates the table, in a transaction of its own: two round trips. Takes no lock but
- * PostgreSQL's own: whoever comes second waits for the first one's name.
+ * Checks the definition and creates the table, in a transaction of its own, with two round trips. It takes no lock of its own: when
+ * two sessions create the same table, PostgreSQL makes the second one wait.
  *
- * @throws AppError `table-exists`, `invalid-definition` with every fault, and whatever `draftDefinition` and
- *   `resolveDraft` throw
+ * @throws AppError `table-exists`, `invalid-definition` with every problem, and the errors of `draftDefinition` and `resolveDraft`
  */
 export async function createTable(
   pool: Pool,
@@ -76,20 +75,21 @@ export async function createTable(
   }
 }
 
-/** The table was found, and then dropped by another session before it could be described. */
+/** Whether another session dropped the table after it was found and before it was described. */
 function isDroppedMeanwhile(error: unknown): boolean {
   return error instanceof AppError && error.code === 'table-not-found';
 }
 
 function changedMeanwhile(schema: string, name: string, cause: unknown): AppError {
-  const detail = `Other sessions create and drop the table "${name}" in the schema "${schema}" at the same time; send the request again.`;
+  const detail = `Other sessions create and drop the table "${name}" in the schema "${schema}" at the same time. Send the request again.`;
   return new AppError('write-conflict', detail, { cause });
 }
 
 /**
- * The same inside a transaction that goes on: slower, and whatever is in the way is found and told.
+ * Checks the definition and creates the table inside a transaction that goes on. This takes more round trips than `createTable`, and
+ * finds every problem.
  *
- * @throws AppError as above
+ * @throws AppError as `createTable` does
  */
 export async function createTableWithin(client: ClientBase, options: CreateOptions): Promise<CreateResult> {
   return createWithCare(client, await resolveDefinition(client, options), options);
@@ -132,13 +132,13 @@ async function warningsOf(
   return [...(detail === undefined ? [] : [{ code: 'dotted-name', detail }]), ...table.warnings];
 }
 
-/** The name is taken, which no answer can hide; what the table is like is for those who have a privilege on it. */
+/** The answer cannot hide that the name is used. Only roles with a privilege on the table may see its definition. */
 function hiddenTable(schema: string, name: string): AppError {
   const detail = `The table "${schema}"."${name}" exists, and the role has no privilege on it.`;
   return new AppError('permission-denied', detail);
 }
 
-/** @param remedies what to send where the existing table is wanted */
+/** @param remedies the parameters to send in order to use the existing table */
 export function tableExists(
   schema: string,
   name: string,
@@ -148,11 +148,11 @@ export function tableExists(
   const what = `${kinds[existing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;
   const remedy = isTable(existing.kind)
     ? `Send ${remedies}, or use another name.`
-    : 'A table cannot have its name, and it takes no rows: use another name.';
+    : 'It is not a table, so it cannot take rows. Use another name.';
   return new AppError('table-exists', `${what} ${remedy}`);
 }
 
-/** For an upload. */
+/** The `remedies` of an upload. */
 export const uploadRemedies = 'if_exists=append, truncate or replace';
 
 /** `pg_class.relkind` */
@@ -169,18 +169,18 @@ const kinds: Record<string, string> = {
   type: 'Type',
 };
 
-/** A name that was free may be taken at the same moment by another creation, which then is committed. */
+/** How often other names are chosen, because another session created an object with a chosen name at the same moment. */
 const maxTries = 3;
 
-/** Tries modifiers and defaults, and creates the table: several statements in one. */
+/** Returns one text of several statements, which try modifiers and defaults, and then create the table. */
 function creation({ table, trials }: ResolvedDefinition): string {
   const create = ddl.createWholeTable(table);
   return trials.length === 0 ? inCallersPath(create) : inCallersPath(trialBeforeCreation(trials), create);
 }
 
 /**
- * @returns what stands there, where somebody else was faster
- * @throws AppError `invalid-definition` where a trial fails
+ * @returns the object that has the name, if another session created it first; undefined: the table was created
+ * @throws AppError `invalid-definition` if a trial fails
  */
 async function tryCreate(
   client: ClientBase,
@@ -207,9 +207,9 @@ async function tryCreate(
   }
 }
 
-/** Several names in turn were free when they were chosen, and taken a moment later. */
+/** The error after several attempts, in each of which another session used a chosen name first. */
 export function nameConflict(cause: unknown): AppError {
   const detail =
-    'Other sessions created objects at the same moment, with names that this table needs. Send the request again.';
+    'Other sessions created objects with names that this table needs at the same moment. Send the request again.';
   return new AppError('write-conflict', detail, { cause });
 }

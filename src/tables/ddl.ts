@@ -1,19 +1,19 @@
-/** The DDL of a prepared table, as pure functions. Everything in it was checked or came from the catalogue. */
+/** Pure functions that return the DDL of a prepared table. Every part of the table was checked before, or comes from the catalogue. */
 import type { Statement } from '../postgres/sql.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import type { KeyDefinition } from './definition.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
-/** How a table and its parts are named in the database: otherwise than in the definition while it is built beside the one that it replaces. */
+/** The names of a table and its parts in the database. While a table is built to replace another one, they differ from the definition. */
 export interface Naming {
   name: string;
   names: ObjectNames;
 }
 
 /**
- * `CREATE TABLE` without keys and references. Columns of the primary key are NOT NULL already, so that adding it later
- * need not look for NULLs.
+ * Returns `CREATE TABLE` without keys and foreign keys. Columns of the primary key are NOT NULL from the start, so PostgreSQL does not
+ * search for NULLs when the key is added.
  */
 export function createBareTable(table: PreparedTable, naming: Naming): Statement {
   return {
@@ -21,15 +21,15 @@ export function createBareTable(table: PreparedTable, naming: Naming): Statement
   };
 }
 
-/** The columns alone, as a temporary table: to see what PostgreSQL makes of them. */
+/** Returns the statement that creates a temporary table with the columns alone, to see how PostgreSQL reads them. */
 export function createTemporaryTable(table: PreparedTable, name: string): Statement {
   return { text: `CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})` };
 }
 
-/** `CREATE TABLE` with all that belongs to it: one statement or two. */
+/** Returns the one or two statements that create a table with its keys and foreign keys. */
 export function createWholeTable(table: PreparedTable): string {
   const { primaryKey, unique } = table;
-  // Within one CREATE TABLE, PostgreSQL makes one constraint of two over the same columns.
+  // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
   if (primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns))) {
     return `${createBareTable(table, table).text};\n${addConstraints(table, table)!.text}`;
   }
@@ -37,7 +37,7 @@ export function createWholeTable(table: PreparedTable): string {
   return `CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`;
 }
 
-/** Adds keys and references to the table, in one statement; undefined where it has none. */
+/** Returns the statement that adds the keys and foreign keys to the table; undefined: it has none. */
 export function addConstraints(table: PreparedTable, naming: Naming): Statement | undefined {
   const clauses = constraintClauses(table, naming);
   if (clauses.length === 0) return undefined;
@@ -46,8 +46,8 @@ export function addConstraints(table: PreparedTable, naming: Naming): Statement 
 }
 
 /**
- * Makes an identity column number on from the highest value that its rows brought along. Only for a table that nobody
- * else sees yet: elsewhere others may take numbers at the same moment.
+ * Sets the sequence of an identity column to the highest value in its rows. Use it only for a table that other sessions cannot see
+ * yet, because they could take numbers at the same moment.
  */
 export function continueNumbering(relation: string, column: string): Statement {
   const highest = `max(${quoteIdentifier(column)})`;
@@ -58,7 +58,7 @@ HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $
   };
 }
 
-/** @param names absent: PostgreSQL chooses */
+/** @param names absent: PostgreSQL chooses the names */
 function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
   return table.columns.map((column) => {
     const { name, typeSql, identity, isNullable, defaultSql } = column;
@@ -74,7 +74,7 @@ function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
   });
 }
 
-/** References come in the order of the tables they refer to, so that two creations lock those in the same order. */
+/** Orders foreign keys by the tables that they refer to, so that all sessions lock these tables in the same order. */
 function constraintClauses(table: PreparedTable, { name, names }: Naming): string[] {
   const { schema, primaryKey, unique } = table;
   const clauses: string[] = [];

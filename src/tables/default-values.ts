@@ -1,5 +1,5 @@
 /**
- * The defaults of columns that are constants.
+ * Finds the defaults of columns that are constants, and their values.
  *
  * A constant may be sent with a row in place of a missing value. Every other default is left to PostgreSQL, which evaluates it
  * for each row that needs it. A default counts as a constant only if PostgreSQL writes it as a literal, possibly with a cast
@@ -9,12 +9,12 @@ import type { ClientBase } from 'pg';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 
 /**
- * Returns the SQL expression of a constant default's binary form; undefined: the default is not a constant.
+ * Returns an SQL expression for the binary form of a constant default; undefined: the default is not a constant.
  *
  * @param expression the default, as `pg_get_expr` writes it
- * @param type of the column, without its domains
+ * @param type the type of the column; a domain is replaced by its base type
  * @param bareName the type's name without its modifier: `"char"`, `timestamp(3)` without `(3)`
- * @param send the type's send function
+ * @param send the function that writes the type's binary form
  */
 export function constantDefault(
   expression: string,
@@ -25,7 +25,7 @@ export function constantDefault(
   // Reading an array applies the checks of its elements' domain, so that it may fail.
   if (send === '-' || type.element?.kind === 'domain') return undefined;
   if (!literalOf(bareName, type).test(expression)) return undefined;
-  // The modifier is left out: PostgreSQL applies it when it takes the row, and a cast would cut a text that is too long.
+  // The modifier is left out, because a cast would cut a text that is too long. PostgreSQL applies the modifier when it stores the row.
   return `${send}(CAST(${expression} AS ${bareName}))`;
 }
 
@@ -39,7 +39,10 @@ const numberLiteral = new RegExp(
 const textLiteral = new RegExp(`^${quoted}::(?:${textTypes.join('|')})$`);
 const booleanLiteral = /^(?:true|false)$/;
 
-/** A literal of another type may come with an implicit cast, which PostgreSQL does not write, by a function of anybody's. */
+/**
+ * Returns the pattern of literals of the column's own type. A literal of another type may have an implicit cast that PostgreSQL does
+ * not write, and the cast may call a function that a user has created.
+ */
 function literalOf(bareName: string, { kind }: ColumnType): RegExp {
   if (kind !== 'base') return new RegExp(`^${quoted}::${escapeRegExp(bareName)}$`);
   if (numberTypes.includes(bareName)) return numberLiteral;
@@ -52,7 +55,7 @@ function escapeRegExp(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
-/** The binary forms of the columns' constant defaults, in their order. One round trip, if there is any. */
+/** Returns the binary forms of the columns' constant defaults, in the order of the columns. Takes one round trip, or none without such defaults. */
 export async function readConstants(client: ClientBase, columns: LoadColumn[]): Promise<(Buffer | null)[]> {
   if (columns.length === 0) return [];
   const list = columns.map(({ constant }) => constant).join(', ');

@@ -1,13 +1,13 @@
 /**
- * What a caller's `default` means: one rule in three steps (docs/definitions.md), decided by PostgreSQL's own lexical rules.
+ * Reads the `default` of a column in a definition: one rule in three steps (docs/definitions.md), with PostgreSQL's lexical rules.
  *
  * 1. `'…'`, `'…'::type` or `B'…'`: an SQL literal. (Escape strings, `$$…$$` and adjoining strings are step 3.)
  * 2. A call of an allowed function, or a keyword such as CURRENT_TIMESTAMP. Arguments are literals, with or without a
  *    cast, or such calls again: `timezone('utc', now())`.
- * 3. Anything else is literal text in the input syntax of the column's type. `now` into a timestamp is therefore the
- *    moment of the table's creation, `now()` the moment of each row.
+ * 3. Anything else is literal text in the input syntax of the column's type. For a timestamp column, `now` is therefore the time
+ *    when the table is created, and `now()` the time when a row is inserted.
  *
- * What goes into SQL is written anew from the tokens.
+ * The SQL is written from the tokens, not copied from the caller's text.
  */
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import type { TypeName } from './column-types.ts';
@@ -15,8 +15,8 @@ import { parseTypeName, readTypeName } from './column-types.ts';
 import { TokenReader, tokenize } from './sql-tokens.ts';
 
 /**
- * The functions of `pg_catalog` that a default may call: useful in one, and unable to sleep, to read files or settings,
- * to write or to take locks. The setting of further functions adds to them, each by its name or `schema.name`.
+ * The functions of `pg_catalog` that a default may call. They are useful in a default, and they cannot sleep, read files or settings,
+ * write, or take locks. The setting DEFAULT_FUNCTIONS adds more functions, each as `name` or `schema.name`.
  */
 const allowedFunctions = new Set([
   'now',
@@ -40,7 +40,7 @@ const allowedFunctions = new Set([
   'jsonb_build_object',
 ]);
 
-/** The keywords that are values (PostgreSQL 9.9.5 and 9.27.1); true: a precision in parentheses may follow. */
+/** The keywords that have a value (PostgreSQL 9.9.5 and 9.27.1); true: a precision in parentheses may follow. */
 const keywords: Record<string, boolean> = {
   current_timestamp: true,
   current_time: true,
@@ -51,10 +51,10 @@ const keywords: Record<string, boolean> = {
   session_user: false,
 };
 
-/** As they are written in messages. */
+/** The keywords as messages show them. */
 export const valueKeywords = Object.keys(keywords).map((keyword) => keyword.toUpperCase());
 
-/** Calls in calls; PostgreSQL's own limit is its stack. */
+/** The limit for calls inside calls. */
 const maxDepth = 8;
 
 export type ParsedDefault =
@@ -63,7 +63,7 @@ export type ParsedDefault =
 
 export type Expression =
   | { kind: 'string'; text: string; cast: TypeName | undefined }
-  /** A number, `B'…'` or a keyword: written as it is. */
+  /** A number, `B'…'` or a keyword. */
   | { kind: 'word'; sql: string; cast: TypeName | undefined }
   | { kind: 'call'; name: FunctionName; arguments: Expression[] }
   /** As PostgreSQL writes a call that it converts: `(CURRENT_DATE)::timestamp with time zone`. */
@@ -74,7 +74,7 @@ export interface FunctionName {
   name: string;
 }
 
-/** A function as it was found in the catalogue. */
+/** A function that was found in the catalogue. */
 export interface CatalogFunction {
   schema: string;
   name: string;
@@ -97,7 +97,7 @@ export function parseDefault(text: string, extraFunctions: readonly string[]): P
   return { kind: 'expression', expression };
 }
 
-/** Numbers, true, false and null are arguments only: as a default they are step 3. */
+/** Returns false for numbers, true, false and null. As an argument they are expressions, but as a default they are text (step 3). */
 function isDefault(expression: Expression): boolean {
   if (expression.kind === 'cast') return isDefault(expression.argument);
   if (expression.kind !== 'word') return true;
@@ -105,14 +105,14 @@ function isDefault(expression: Expression): boolean {
   return expression.sql.startsWith("B'") || /^(current|local|session)/.test(expression.sql);
 }
 
-/** What to tell where the text is refused as a literal. */
+/** Returns the advice for the message that refuses the text as a literal. */
 function hintOf(text: string, extraFunctions: readonly string[]): string {
   const trimmed = text.trim();
   if (trimmed === '' || /^null$/i.test(trimmed)) return 'For no default send null.';
   const call = /^([\w$."]+)\s*\(/.exec(trimmed);
   if (call === null) return '';
   const names = [...allowedFunctions, ...extraFunctions].join(', ');
-  return `Only calls of these functions, with literal arguments, are taken as calls: ${names}.`;
+  return `A default can call only these functions, with literal arguments: ${names}.`;
 }
 
 function readExpression(
@@ -140,7 +140,7 @@ function readExpression(
   }
 }
 
-/** `-1` and, as PostgreSQL writes constants that it converts, `(-1)::numeric`. */
+/** Reads `-1`, and `(-1)::numeric`, which is how PostgreSQL writes constants that it converts. */
 function readSymbol(
   reader: TokenReader,
   symbol: string,
@@ -153,12 +153,12 @@ function readSymbol(
   const digits = reader.kind('number');
   if (digits === undefined && isOpen && sign === '') return readConverted(reader, extraFunctions, depth);
   if (digits === undefined || (isOpen && !reader.symbol(')'))) return undefined;
-  // A sign without parentheses binds weaker than a cast (PostgreSQL 4.1.6): such a cast is not taken.
+  // A cast binds more strongly than a sign without parentheses (PostgreSQL 4.1.6), so a cast is read only after parentheses.
   const number: Expression = { kind: 'word', sql: `(${sign}${digits})`, cast: undefined };
   return isOpen ? withCast(reader, number) : number;
 }
 
-/** What stands behind `(`: a call or a keyword, `)` and a cast. */
+/** Reads what follows `(`: a call or a keyword, then `)` and a cast. */
 function readConverted(
   reader: TokenReader,
   extraFunctions: readonly string[],
@@ -198,7 +198,7 @@ function withCast(
   if (!reader.symbol('::')) return literal;
   const cast = readTypeName(reader);
   if (cast === undefined) return undefined;
-  // PostgreSQL's name for a literal that nothing gave a type: written so in arguments of any type.
+  // `unknown` is PostgreSQL's type of a literal without a type. Such a literal fits an argument of any type.
   return isType(cast, 'unknown') ? literal : { ...literal, cast };
 }
 
@@ -238,7 +238,7 @@ function isAllowed(name: FunctionName, extraFunctions: readonly string[]): boole
   return extraFunctions.includes(full);
 }
 
-/** Built-in functions are always those of `pg_catalog`, whatever else bears their name. */
+/** Built-in functions are always those of `pg_catalog`, even if another schema has a function with the same name. */
 export function isBuiltIn(name: FunctionName): boolean {
   return (name.schema === undefined || name.schema === 'pg_catalog') && allowedFunctions.has(name.name);
 }
@@ -263,7 +263,7 @@ export function mentionsOf(expression: Expression, into: Mentions): void {
   else for (const argument of expression.arguments) mentionsOf(argument, into);
 }
 
-/** The sequence's name where the expression is `nextval('…')` or `nextval('…'::regclass)`. */
+/** Returns the name of the sequence if the expression is `nextval('…')` or `nextval('…'::regclass)`. */
 export function sequenceOf(expression: Expression): string | undefined {
   if (expression.kind !== 'call' || expression.name.name !== 'nextval' || !isBuiltIn(expression.name)) {
     return undefined;
@@ -273,7 +273,7 @@ export function sequenceOf(expression: Expression): string | undefined {
   return argument.cast === undefined || isType(argument.cast, 'regclass') ? argument.text : undefined;
 }
 
-/** Whether evaluating the expression moves a sequence on. */
+/** Whether the expression takes a number from a sequence when it is evaluated. */
 export function takesNumbers(expression: Expression): boolean {
   if (expression.kind === 'cast') return takesNumbers(expression.argument);
   return (
@@ -282,7 +282,7 @@ export function takesNumbers(expression: Expression): boolean {
   );
 }
 
-/** How what an expression mentions is written in SQL. */
+/** Returns the SQL for the types, functions and sequences that an expression mentions. */
 export interface Names {
   type(type: TypeName): string;
   function(name: FunctionName): CatalogFunction;
@@ -314,23 +314,22 @@ export function expressionSql(expression: Expression, names: Names): string {
   }
 }
 
-/** A column's default as the catalogue has it (see `describeRelation` in catalog.ts). */
+/** A column's default as it is in the catalogue (see `describeRelation` in catalog.ts). */
 export interface DefaultFacts {
   expression: string;
   /** `pg_type.typcategory` of the column. */
   category: string;
-  /** The column is of one of the types of numbers that have fractions, or of a domain over one. */
+  /** The type of the column, or the base type of its domain, is a number type with fractions. */
   takesFractions: boolean;
-  /** It takes from a sequence that belongs to the column: what `serial` makes. */
+  /** The default takes numbers from a sequence that belongs to the column, as that of `serial` does. */
   ownsSequence: boolean;
 }
 
 /**
- * PostgreSQL's own text of a default (`pg_get_expr`) as a definition says it.
+ * Turns PostgreSQL's text of a default (`pg_get_expr`) into the `default` of a definition.
  *
- * @param column `category`: `pg_type.typcategory`, `base`: the name of its type, both of what a domain is over
- * @returns `text` undefined: no default; `isExpression`: a definition cannot say it, and read as one it would become
- *   literal text
+ * @returns `text` undefined: there is no default; `isExpression`: a definition cannot express the default, because its text would be
+ *   read as literal text
  */
 export function describeDefault(
   facts: Omit<DefaultFacts, 'ownsSequence'>,
@@ -354,8 +353,8 @@ function isBare(expression: string): boolean {
 }
 
 /**
- * A constant that PostgreSQL writes without a cast: a boolean, an integer or, with a point, a numeric. Where the column
- * is of such a type, that is literal text too; otherwise the constant's own type must be said.
+ * Reads a constant that PostgreSQL writes without a cast: a boolean, an integer or, with a point, a numeric. In a column of the same
+ * type the text of the constant is the default. In other columns the default needs a cast to the constant's own type.
  */
 function bareConstant(facts: Omit<DefaultFacts, 'ownsSequence'>): string | undefined {
   const { expression, category, takesFractions } = facts;
@@ -366,7 +365,7 @@ function bareConstant(facts: Omit<DefaultFacts, 'ownsSequence'>): string | undef
   return `'${expression}'::${isWhole ? 'integer' : 'numeric'}`;
 }
 
-/** `(0)::numeric` and `ARRAY[]::text[]` as the literals with a cast that they are. */
+/** Rewrites `(0)::numeric` and `ARRAY[]::text[]` as literals with a cast. */
 function asCastLiteral(expression: string): string {
   const constant = /^\(?(-?[\d.]+|true|false)\)?::(.+)$/.exec(expression);
   if (constant !== null) return `'${constant[1]}'::${constant[2]}`;

@@ -1,4 +1,4 @@
-/** What a table definition is: as it travels (the request's and the answer's `table`) and as the code uses it. */
+/** The types of a table definition: the schemas of `table` in requests and answers, and the form that the code uses. */
 import Type from 'typebox';
 
 const Name = (description: string, example: string) =>
@@ -12,7 +12,8 @@ const Name = (description: string, example: string) =>
 const ConstraintName = (example: string) =>
   Type.Optional(
     Type.Union([Type.String({ maxLength: 63 }), Type.Null()], {
-      description: 'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: one is chosen.',
+      description:
+        'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
       examples: [example],
     }),
   );
@@ -28,7 +29,7 @@ const UniqueSchema = Type.Object(
   {
     title: 'UniqueKey',
     additionalProperties: false,
-    description: 'A unique constraint. With an empty name and no columns: none.',
+    description: 'A unique constraint. An entry with an empty name and no columns is ignored.',
   },
 );
 
@@ -37,7 +38,7 @@ const PrimaryKeySchema = Type.Object(
   {
     title: 'PrimaryKey',
     additionalProperties: false,
-    description: 'The primary key. With an empty name and no columns: none.',
+    description: 'The primary key. With an empty name and no columns the table has none.',
   },
 );
 
@@ -46,16 +47,16 @@ const ForeignKeySchema = Type.Object(
     name: ConstraintName('orders_customer_id_fkey'),
     column: Type.String({ description: 'A column of this table.', examples: ['customer_id'] }),
     reference_table: Type.String({
-      description: 'The table referred to; may be this one.',
+      description: 'The table that the column refers to. It may be this table.',
       examples: ['customers'],
     }),
     reference_column: Type.String({
-      description: 'Its column; it must be a primary key or unique.',
+      description: 'The column that the column refers to. It must be a primary key or unique.',
       examples: ['id'],
     }),
     reference_schema: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
-        description: 'The schema of the table referred to. Default: `public`.',
+        description: 'The schema of the table that the column refers to. Default: `public`.',
       }),
     ),
   },
@@ -72,14 +73,14 @@ const OtherConstraintSchema = Type.Object(
   {
     title: 'OtherConstraint',
     additionalProperties: false,
-    description: 'A constraint that a definition cannot say, in the words of PostgreSQL.',
+    description: 'A constraint that a definition cannot express, as PostgreSQL writes it.',
   },
 );
 
 const others = Type.Optional(
   Type.Array(OtherConstraintSchema, {
     description:
-      'Only in answers: constraints that a definition cannot say (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request.',
+      'Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request.',
   }),
 );
 
@@ -93,7 +94,7 @@ const ConstraintsSchema = Type.Object(
   {
     title: 'Constraints',
     additionalProperties: false,
-    description: 'Keys and references; absent or null: none.',
+    description: 'Keys and foreign keys. Absent or null: none.',
   },
 );
 
@@ -106,8 +107,7 @@ const defaultDescription =
 const answerOnly = {
   identity: Type.Optional(
     Type.Union([Type.Literal('always'), Type.Null()], {
-      description:
-        'always: the serial column is GENERATED ALWAYS AS IDENTITY, so that rows cannot bring their own value.',
+      description: 'always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value.',
     }),
   ),
   generated: Type.Optional(
@@ -119,7 +119,7 @@ const answerOnly = {
   default_is_expression: Type.Optional(
     Type.Boolean({
       description:
-        'Only in answers: `default` is an expression that a definition cannot say. Leave both out of a request.',
+        'Only in answers: `default` is an expression that a definition cannot express. Leave both out of a request.',
     }),
   ),
 };
@@ -135,12 +135,13 @@ const ColumnSchema = Type.Object(
     }),
     is_nullable: Type.Optional(
       Type.Union([Type.Boolean(), Type.Null()], {
-        description: 'Whether the column takes NULL. Default: true. Columns of the primary key never do.',
+        description:
+          'Whether the column accepts NULL. Default: true. Columns of the primary key never accept it.',
       }),
     ),
     default: Type.Optional(
       Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()], {
-        description: `${defaultDescription} A number or boolean is taken by its JSON text.`,
+        description: `${defaultDescription} A number or boolean means its JSON text.`,
         examples: ['now()', '0', 'pending', 1.5, true, null],
       }),
     ),
@@ -150,10 +151,10 @@ const ColumnSchema = Type.Object(
 );
 
 /**
- * The request's `table`. No member has the keyword `default`: several generators of clients take a member with a default for
- * one that is always present, and demand it in requests. The description says the default instead.
+ * The `table` of a request. No member has the keyword `default`, because several client generators make a member with a default
+ * required in requests. The description says the default instead.
  *
- * It takes everything that the answer's `table` holds, so that an answer can be sent again.
+ * It accepts every member of the answer's `table`, so you can send an answer again.
  */
 export const TableDefinitionSchema = Type.Object(
   {
@@ -162,7 +163,7 @@ export const TableDefinitionSchema = Type.Object(
     columns: Type.Array(ColumnSchema, {
       minItems: 1,
       maxItems: 1600,
-      description: 'The columns, in their order.',
+      description: 'The columns, in the order of the table.',
     }),
     constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
   },
@@ -170,7 +171,7 @@ export const TableDefinitionSchema = Type.Object(
     title: 'TableDefinition',
     additionalProperties: false,
     description: 'A table definition.',
-    // Without `default`s: linters of OpenAPI documents take an object with `type` and `default` for a schema.
+    // The example has no `default`, because linters of OpenAPI documents take an object with `type` and `default` for a schema.
     examples: [
       {
         columns: [
@@ -189,7 +190,7 @@ export const TableDefinitionSchema = Type.Object(
   },
 );
 
-/** The answer's `table`. */
+/** The `table` of an answer. */
 export const TableDescriptionSchema = Type.Object(
   {
     name: Type.String(),
@@ -199,7 +200,7 @@ export const TableDescriptionSchema = Type.Object(
         {
           id: Type.Integer({
             description:
-              'The number of the column in PostgreSQL: kept when it is renamed, never given again.',
+              'The number of the column in PostgreSQL. It does not change when the column is renamed, and it is never used again.',
           }),
           name: Type.String(),
           type: Type.String({
@@ -214,7 +215,7 @@ export const TableDescriptionSchema = Type.Object(
         {
           title: 'ColumnDescription',
           additionalProperties: false,
-          description: 'A column as PostgreSQL has it.',
+          description: 'A column as it is in PostgreSQL.',
         },
       ),
     ),
@@ -228,7 +229,10 @@ export const TableDescriptionSchema = Type.Object(
         ),
         primary_key: Type.Object(
           { name: Type.String(), columns: Type.Array(Type.String()) },
-          { additionalProperties: false, description: 'An empty name and no columns: none.' },
+          {
+            additionalProperties: false,
+            description: 'With an empty name and no columns the table has no primary key.',
+          },
         ),
         foreign_keys: Type.Array(
           Type.Object(
@@ -250,14 +254,14 @@ export const TableDescriptionSchema = Type.Object(
   {
     title: 'TableDescription',
     additionalProperties: false,
-    description: 'The table as PostgreSQL has it. It can be sent again as a definition.',
+    description: 'The table as it is in PostgreSQL. You can send it again as a definition.',
   },
 );
 
 export type TableDescription = Type.Static<typeof TableDescriptionSchema>;
 export type ColumnDescription = TableDescription['columns'][number];
 
-/** A definition whose shape is right. An empty `name` or `type` marks a place whose fault is already told. */
+/** A definition whose JSON has the right form. An empty `name` or `type` marks a value whose problem is already reported. */
 export interface TableDefinition {
   columns: ColumnDefinition[];
   primaryKey: KeyDefinition | undefined;
@@ -267,19 +271,19 @@ export interface TableDefinition {
 
 export interface ColumnDefinition {
   name: string;
-  /** As the caller wrote it. */
+  /** The type as the caller wrote it. */
   type: string;
   isNullable: boolean;
-  /** As the caller wrote it; undefined: none. */
+  /** The default as the caller wrote it; undefined: none. */
   default: string | undefined;
-  /** GENERATED ALWAYS AS IDENTITY instead of BY DEFAULT, for the serial family. */
+  /** For serial types: the column is GENERATED ALWAYS AS IDENTITY instead of BY DEFAULT. */
   identityAlways: boolean;
 }
 
 export interface KeyDefinition {
-  /** JSON Pointer into the request. */
+  /** The JSON Pointer of the key in the request. */
   pointer: string;
-  /** Undefined: one is chosen (object-names.ts). */
+  /** Undefined: the service chooses a name (object-names.ts). */
   name: string | undefined;
   columns: string[];
 }
@@ -298,7 +302,7 @@ export interface ForeignKeyPair {
   referenceColumn: string;
 }
 
-/** JSON Pointer of the column at `index`. */
+/** Returns the JSON Pointer of the column at `index`. */
 export function columnPointer(index: number): string {
   return `/table/columns/${index}`;
 }

@@ -1,12 +1,11 @@
 /**
- * Reads a table back from PostgreSQL's catalogue, in a form that can be sent again as a definition.
+ * Describes a table from PostgreSQL's catalogue, in a form that can be sent again as a definition.
  *
- * Tables and partitioned tables are described, whoever made them; a view, a materialized view, a foreign table or a
- * sequence is no table here. What a definition cannot say (generated columns, defaults that are expressions, CHECK and
- * the like) is shown in fields of its own, which a definition refuses, so that nothing is lost in silence.
+ * It describes all tables and partitioned tables, but no views, materialized views, foreign tables or sequences. Things that a
+ * definition cannot express, such as generated columns and CHECK constraints, have members of their own in the description. A
+ * definition with these members is refused, so a copy of a table never loses them without an error.
  *
- * The index of a key is named once per schema: sent again beside its first table, a description needs its keys' names
- * emptied, as the error says.
+ * To create the described table next to the original, leave the constraint names empty: they must be unique within a schema.
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
@@ -22,10 +21,10 @@ export { readLoadColumns } from './read-load-columns.ts';
 export type { TableDescription };
 
 /**
- * One round trip, where the table is there.
+ * Takes one round trip if the table exists.
  *
- * @param extraFunctions see `PrepareOptions`: defaults that call them can be said
- * @throws AppError `schema-not-found`; `table-not-found`, saying what has the name where it is no table
+ * @param extraFunctions see `PrepareOptions`: a definition can express defaults that call these functions
+ * @throws AppError `schema-not-found`; `table-not-found`, which says what else has the name
  */
 export async function describeTable(
   client: ClientBase,
@@ -37,10 +36,10 @@ export async function describeTable(
 }
 
 /**
- * A table that the role may not see is answered as one that does not exist.
+ * The answer for a table that the role may not see is the same as for a table that does not exist.
  *
- * @param facts what `describeRelation` found
- * @throws AppError as above
+ * @param facts the result of `describeRelation`
+ * @throws AppError as `describeTable` does
  */
 export async function describeFound(
   client: ClientBase,
@@ -63,7 +62,7 @@ export async function describeFound(
   );
 }
 
-/** Tables of the schema with a similar name, of those that the role has a privilege on. */
+/** Suggests tables of the schema with a similar name. It leaves out tables on which the role has no privilege. */
 async function suggestTables(client: ClientBase, schema: string, name: string): Promise<string> {
   const { rows } = await client.query<{ relname: string }>(
     `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -93,7 +92,7 @@ export async function readTable(
   return rows[0]!.found ?? undefined;
 }
 
-/** `pg_class.relkind`: an ordinary or a partitioned table. */
+/** Whether a `pg_class.relkind` is that of an ordinary or a partitioned table. */
 export function isTable(kind: string): boolean {
   return kind === 'r' || kind === 'p';
 }
@@ -108,7 +107,7 @@ const otherKinds: Record<string, string> = {
   c: 'a type',
 };
 
-/** What the catalogue says, in the answer's shape. */
+/** Turns the facts from the catalogue into the `table` of an answer. */
 export function toDescription(
   schema: string,
   name: string,

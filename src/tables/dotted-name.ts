@@ -1,12 +1,12 @@
-/** Names of tables that look like `schema.table`: here the dot is a character of the name. */
+/** Explains names of tables that look like `schema.table`: the dot is a character of the name. */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 
 /**
- * What to tell whoever makes a table of such a name while there is a schema of the first part. One round trip for a name
- * with a dot, none for any other.
+ * Returns the warning for a new table whose name looks like `schema.table`, if there is such a schema. Takes one round trip for a
+ * name with a dot, and none for other names.
  *
- * @param admitSchema throws where the caller may not know of the schema
+ * @param admitSchema throws if the caller may not know of the schema
  */
 export async function explainDottedName(
   client: ClientBase,
@@ -23,7 +23,7 @@ export async function explainDottedName(
   return `The dot is part of the name of this table, "${schema}"."${name}". To make "${parts.table}" in the schema "${parts.schema}", ${remedy(parts)}.`;
 }
 
-/** The end of an answer that there is no such table; empty for a name without a dot. */
+/** Returns the last sentence of a "no such table" message; '' for a name without a dot. */
 export function hintAtDottedName(name: string): string {
   const parts = splitName(name);
   return parts === undefined

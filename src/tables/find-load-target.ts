@@ -1,19 +1,19 @@
-/** Whether a table stands, and whether the role may load into it: told before the rows are read. */
+/** Finds out before the rows are read whether the table exists, and whether the role may load into it. */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 import { findTarget } from './catalog.ts';
 import { isTable } from './describe-table.ts';
 
 export interface NeededRights {
-  /** `INSERT`, `TRUNCATE`, … on the table, or on some of its columns. */
+  /** Privileges such as `INSERT` and `TRUNCATE` on the table, or on some of its columns. */
   privileges: string[];
-  /** What only the owner may do: the parameter that asks for it. */
+  /** The parameter that only the owner of the table may use. */
   ownership: string | undefined;
-  /** Temporary tables: the parameter that asks for them. */
+  /** The parameter that needs temporary tables. */
   temporary: string | undefined;
 }
 
-/** What the catalogue says of a name and of the role. */
+/** What the catalogue says about the object with the name, and about the role. */
 export interface TargetRights {
   /** `pg_class.relkind` */
   kind: string;
@@ -23,14 +23,14 @@ export interface TargetRights {
   createsInSchema: boolean;
   owns: boolean;
   makesTemporary: boolean;
-  /** Of the privileges asked for. */
+  /** The needed privileges that the role does not have. */
   lacking: string[];
 }
 
 /**
- * Whether a table has the name; whatever else has it stands in a creation's way all the same. One round trip.
+ * Finds out whether a table has the name. Takes one round trip.
  *
- * @throws AppError `permission-denied` where it stands and the role lacks a right
+ * @throws AppError `permission-denied` if the table exists and the role lacks a privilege
  */
 export async function findLoadTarget(
   client: ClientBase,
@@ -46,7 +46,7 @@ export async function findLoadTarget(
   return true;
 }
 
-/** What to ask the administrator of the database for, in words. */
+/** Returns the sentence that says which privileges to ask the administrator for. */
 export function askForSchema(
   role: string,
   schema: string,

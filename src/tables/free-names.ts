@@ -1,4 +1,4 @@
-/** Finds out which names of a definition are free in the schema, and chooses others where they are not. */
+/** Finds names for the constraints and sequences of a table that no other relation of the schema has. */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { AppError } from '../errors.ts';
@@ -7,21 +7,21 @@ import { findRelationNames } from './catalog.ts';
 import type { TableDefinition } from './definition.ts';
 import { chooseNames, type NameSeries, type ObjectNames } from './object-names.ts';
 
-/** What the schema has under the names that were looked up; null: nothing. */
+/** The relations of the schema that have the names that were looked up; null: no relation has the name. */
 export type KnownNames = Map<string, TakenName | null>;
 
 export interface NamedTable {
   schema: string;
   name: string;
   definition: TableDefinition;
-  /** Whether the name will be free, because what has it will be dropped. */
+  /** Whether the name will be free, because the relation that has it will be dropped. */
   isFreed: (taken: TakenName) => boolean;
 }
 
 /**
- * Chooses names that are free. No round trip where `known` has every name that is needed.
+ * Chooses names that are free. Takes no round trip if `known` has every name that is needed.
  *
- * @param known what is known already; it grows
+ * @param known the names that were looked up before; new ones are added
  */
 export async function chooseFreeNames(
   client: ClientBase,
@@ -42,9 +42,9 @@ export async function chooseFreeNames(
 }
 
 /**
- * The same after a name turned out to be taken: by what another session has created meanwhile.
+ * Chooses names again, after another session has created an object with one of the chosen names.
  *
- * @throws AppError `invalid-definition` where it is a name that the definition gives
+ * @throws AppError `invalid-definition` if the definition itself gives that name
  */
 export async function chooseNamesAgain(client: ClientBase, table: NamedTable): Promise<ObjectNames> {
   const known: KnownNames = new Map();
@@ -56,7 +56,7 @@ export async function chooseNamesAgain(client: ClientBase, table: NamedTable): P
   return chooseFreeNames(client, table, known);
 }
 
-/** A problem for each primary key and unique constraint whose name another relation of the schema has. */
+/** Returns a problem for each primary key and unique constraint whose name another relation of the schema has. */
 export function checkGivenNames({ definition, isFreed }: NamedTable, known: KnownNames): Problem[] {
   return namedKeys(definition).flatMap(({ name, pointer }): Problem[] => {
     const taken = known.get(name!);
@@ -86,7 +86,7 @@ function namedKeys({ primaryKey, unique }: TableDefinition) {
   );
 }
 
-/** So that a hundred taken names do not take a hundred round trips. */
+/** Returns several names of the series, because looking them up one by one would take a round trip for each. */
 function nextNames(series: NameSeries, attempt: number): string[] {
   return Array.from({ length: attempt + 1 }, (_, index) => series.name(attempt + index));
 }

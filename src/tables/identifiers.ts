@@ -1,16 +1,16 @@
-/** What PostgreSQL accepts as a name, and which name a misspelt one was probably meant to be. */
+/** Checks names by PostgreSQL's rules, and suggests the nearest name for a misspelled one. */
 
-/** NAMEDATALEN - 1 (PostgreSQL 4.1.1). PostgreSQL would cut a longer name silently; here it is refused. */
+/** NAMEDATALEN - 1 (PostgreSQL 4.1.1). PostgreSQL cuts a longer name without an error; the service refuses it. */
 export const maxIdentifierBytes = 63;
 
 const maxCandidates = 5000;
 const maxSuggestions = 20;
 
-/** Why `name` cannot be an identifier, as the end of a sentence; undefined where it can. */
+/** Returns why `name` cannot be an identifier, as the end of a sentence; undefined: it can. */
 export function identifierProblem(name: string): string | undefined {
   if (name === '') return 'must not be empty';
-  if (name.includes('\0')) return 'must not hold the character NUL';
-  if (!name.isWellFormed()) return 'must be valid Unicode (it holds half of a surrogate pair)';
+  if (name.includes('\0')) return 'must not contain the character NUL';
+  if (!name.isWellFormed()) return 'must be valid Unicode (it contains half of a surrogate pair)';
   const bytes = Buffer.byteLength(name);
   if (bytes > maxIdentifierBytes) {
     return `must be at most ${maxIdentifierBytes} bytes of UTF-8 long (it is ${bytes})`;
@@ -20,20 +20,20 @@ export function identifierProblem(name: string): string | undefined {
 
 const systemColumns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 
-/** The columns that every table has (PostgreSQL 5.6). */
+/** Whether it is a column that every table has (PostgreSQL 5.6). */
 export function isSystemColumn(name: string): boolean {
   return systemColumns.has(name);
 }
 
-/** The schemas that belong to PostgreSQL itself. */
+/** Whether the schema belongs to PostgreSQL itself. */
 export function isSystemSchema(schema: string): boolean {
   return schema.startsWith('pg_') || schema === 'information_schema';
 }
 
-/** Up to three of `candidates` that `name` may have been meant to be, nearest first; case does not count. */
+/** Returns up to three of `candidates` that are most similar to `name`, the nearest one first. Case does not count. */
 export function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.slice(0, maxIdentifierBytes).toLowerCase();
-  // Of a name of one letter every other such name would be near.
+  // Every name of one letter would be near every other one.
   const limit = Math.min(Math.ceil(wanted.length / 3), wanted.length - 1);
   const found: { candidate: string; distance: number }[] = [];
   let seen = 0;
@@ -47,9 +47,9 @@ export function nearestNames(name: string, candidates: Iterable<string>): string
 }
 
 /**
- * ` Did you mean "a" or "b"?`, or nothing where no name is near.
+ * Returns ` Did you mean "a" or "b"?`, or '' if no name is near.
  *
- * @param before how many faults were told before this one: a definition of thousands gets no thousands of searches
+ * @param before the number of problems that were reported before. A limit keeps thousands of problems from causing thousands of searches.
  */
 export function didYouMean(name: string, candidates: Iterable<string>, before: number): string {
   if (before >= maxSuggestions) return '';
@@ -57,12 +57,12 @@ export function didYouMean(name: string, candidates: Iterable<string>, before: n
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
-/** A value as a problem shows it: whole where it is short. */
+/** Returns a value as a problem shows it, cut if it is long. */
 export function shorten(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 79)}…`.toWellFormed();
 }
 
-/** Levenshtein's distance with neighbours swapped as one edit; anything above `limit` is `limit + 1`. */
+/** Returns the Levenshtein distance, in which swapping two neighbours is one edit; at most `limit + 1`. */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let beforeLast: number[] = [];

@@ -1,9 +1,9 @@
 /**
- * The names of everything that a table consists of: its constraints and the sequences of its identity columns.
+ * Chooses the names of a table's constraints and of the sequences of its identity columns.
  *
- * The caller may leave names empty. They are chosen here, in the way of PostgreSQL (`makeObjectName` and
- * `ChooseRelationName` in its source), and not by PostgreSQL itself, because that would choose others for CREATE TABLE
- * than for ALTER TABLE, and could choose a name that the definition gives to another constraint.
+ * The caller may leave names empty. The service then chooses them by PostgreSQL's rules (`makeObjectName` and `ChooseRelationName` in
+ * its source). PostgreSQL itself cannot choose them: it would choose different names in CREATE TABLE and in ALTER TABLE, and might
+ * choose a name that the definition gives to another constraint.
  */
 import { serialBase } from './column-types.ts';
 import type { TableDefinition } from './definition.ts';
@@ -12,16 +12,16 @@ import { maxIdentifierBytes } from './identifiers.ts';
 export interface ObjectNames {
   /** Undefined: the table has no primary key. */
   primaryKey: string | undefined;
-  /** In the order of the definition. */
+  /** The names in the order of the definition, as those of `foreignKeys`. */
   unique: string[];
   foreignKeys: string[];
-  /** By column. Only identity columns have a sequence. */
+  /** The name of the sequence of each identity column, by column. */
   sequences: Map<string, string>;
-  /** By column. PostgreSQL 18 has a constraint for each NOT NULL; older versions ignore its name. */
+  /** The name of each NOT NULL constraint, by column. Versions before PostgreSQL 18 ignore the name. */
   notNull: Map<string, string>;
 }
 
-/** A name to be chosen: the first one that is free of `name(0)`, `name(1)`, … */
+/** A name that is to be chosen: the first free name of `name(0)`, `name(1)`, … */
 export interface NameSeries {
   name(attempt: number): string;
 }
@@ -29,8 +29,8 @@ export interface NameSeries {
 /**
  * Chooses a name for everything that the definition does not name. No two names are equal, and none is the table's.
  *
- * @param isFree whether the schema has no relation of the name, the attempt of a series. Indexes and sequences are
- *   relations; foreign keys and NOT NULL constraints are not, so their names need only be unique in the table.
+ * @param isFree says whether no relation of the schema has the name, which is that of an attempt of a series. Indexes and sequences
+ *   are relations. Foreign keys and NOT NULL constraints are not, so their names must be unique in the table only.
  */
 export function chooseNames(
   table: string,
@@ -39,7 +39,7 @@ export function chooseNames(
 ): ObjectNames {
   const { columns, primaryKey, unique, foreignKeys } = definition;
   const used = new Set([table, ...givenNames(definition)]);
-  // Thousands of keys may differ only in what is cut off: none of them begins with the first attempt again.
+  // Thousands of long names may be equal after they are cut. So the next name of a series goes on with the next attempt.
   const nextAttempts = new Map<string, number>();
   const choose = (series: NameSeries, isRelation: boolean): string => {
     const stem = series.name(0);
@@ -72,12 +72,12 @@ export function chooseNames(
   return names;
 }
 
-/** The names of indexes and sequences, which no other relation of the schema can have. */
+/** Returns the names of indexes and sequences, which no other relation of the schema can have. */
 export function relationNames({ primaryKey, unique, sequences }: ObjectNames): string[] {
   return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...sequences.values()];
 }
 
-/** The same names, but the relations have names of their own: for a table that is built beside another one of the same names. */
+/** Returns the names with temporary ones for indexes and sequences, for a table that is built while the table that it replaces exists. */
 export function namesAside(names: ObjectNames, aside: string): ObjectNames {
   let count = 0;
   const next = () => `${aside} ${++count}`;
@@ -99,7 +99,7 @@ function nameSeries(table: string, columns: string[], label: string): NameSeries
   return { name: (attempt) => objectName(table, second, attempt === 0 ? label : `${label}${attempt}`) };
 }
 
-/** PostgreSQL's `makeObjectName`: of a name that is too long, the longer part is cut first, never within a character. */
+/** Does what PostgreSQL's `makeObjectName` does. If the name is too long, it cuts the longer part first, and never inside a character. */
 export function objectName(first: string, second: string | undefined, label: string): string {
   const whole = second === undefined ? `${first}_${label}` : `${first}_${second}_${label}`;
   if (whole.length * 3 <= maxIdentifierBytes || Buffer.byteLength(whole) <= maxIdentifierBytes) return whole;
@@ -118,7 +118,7 @@ function cutBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
   let end = maxBytes;
-  // 10xxxxxx is not the first byte of a character.
+  // A byte 10xxxxxx is not the first byte of a character.
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
 }

@@ -1,16 +1,19 @@
 /**
- * What a row of defaults may come to when PostgreSQL pads it: `char(10485760)` makes 10 MiB of one letter, and so does a cast to
- * `bit(83886080)`. PostgreSQL holds such a row several times over while it tries the defaults, so it is reckoned before.
+ * Computes how large a row of defaults becomes when PostgreSQL pads its values: `char(10485760)` makes 10 MiB of one letter, and so does
+ * a cast to `bit(83886080)`. PostgreSQL holds several copies of the row while it tries the defaults, so the size is checked before.
  */
 import { bytesInWords } from '../bytes-in-words.ts';
 import type { Problem } from '../errors.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 
-/** PostgreSQL needs about six times as much to try a row of defaults. */
+/** The limit for a padded row. PostgreSQL needs about six times as much memory to try a row of defaults. */
 const maxPaddedBytes = 16 * 1024 * 1024;
 
-/** Object identifiers of the types that pad, and of their arrays (pg_type.dat), with the largest modifier and the units in a byte. */
+/**
+ * The types that pad their values, and their array types, by object identifier (pg_type.dat): the largest modifier, and the number of
+ * its units in a byte.
+ */
 const paddedTypes = new Map([
   [1042, { most: 10_485_760, perByte: 1 }],
   [1014, { most: 10_485_760, perByte: 1 }],
@@ -47,7 +50,7 @@ export function paddingProblem(
   return {
     pointer: '/table/columns',
     code: 'row-too-long',
-    detail: `the types char(n) and bit(n) pad a row of this table to at least ${bytes.toLocaleString('en-US')} bytes; the limit is ${bytesInWords(maxPaddedBytes)}. Use text, varchar(n) or bit varying(n), which pad nothing`,
+    detail: `the types char(n) and bit(n) pad each row of this table to at least ${bytes.toLocaleString('en-US')} bytes; the limit is ${bytesInWords(maxPaddedBytes)}. Use text, varchar(n) or bit varying(n), which pad nothing`,
   };
 }
 
@@ -62,11 +65,11 @@ function paddedInExpression(
   const type = expression.cast && typeOf(expression.cast);
   if (!type) return inner;
   const text = expression.kind === 'string' ? expression.text : '';
-  // A bit string is written as text, one character for each bit, wherever it goes into a text.
+  // As text, a bit string has one character for each bit.
   return inner + 8 * paddedBytes(type, expression.cast!, text);
 }
 
-/** Of an array as many elements as its text can have. */
+/** Returns the bytes of a padded value. An array counts with the most elements that its text can contain. */
 function paddedBytes(type: CatalogType, { modifiers, isArray }: TypeName, text = ''): number {
   const padded = paddedTypes.get(type.baseOid);
   if (padded === undefined) return 0;

@@ -1,6 +1,6 @@
 /**
- * Turns any JSON value into a definition and tells every fault that can be seen without asking PostgreSQL, each with
- * its place. What is well shaped goes on, so that the later checks can tell their faults in the same answer.
+ * Turns any JSON value into a definition, and reports every problem that can be found without a query, with its place. The parts
+ * without a problem are kept, so the later checks can add their problems to the same answer.
  */
 
 import type { Problem } from '../errors.ts';
@@ -20,7 +20,7 @@ export interface ParsedDefinition {
   problems: Problem[];
 }
 
-/** Far more than any table takes, and few enough to tell each one's faults at once. */
+/** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
 const maxEntries = 5000;
 
 type JsonObject = Record<string, unknown>;
@@ -83,7 +83,7 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
   if (object === undefined) return column;
   column.name = requiredName(object, 'name', pointer, report);
   column.type = parseTypeText(object, pointer, report);
-  // Refused as a whole below; what it says need not be looked at.
+  // `refuseAnswersExtras` refuses this default, so its text is not checked.
   const isUnsayable = object.default_is_expression === true;
   column.default = isUnsayable ? undefined : parseDefaultText(object.default, pointer, report);
   const nullable = object.is_nullable ?? true;
@@ -104,7 +104,7 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
   return column;
 }
 
-/** What an answer can show but a definition cannot make: refused, because dropping it in silence makes another table. */
+/** Refuses members that only answers have. Ignoring them would create a table that differs from the original. */
 function refuseAnswersExtras(column: JsonObject, pointer: string, report: Report): void {
   if (column.generated !== undefined && column.generated !== null) {
     report(
@@ -143,7 +143,9 @@ function parseDefaultText(value: unknown, pointer: string, report: Report): stri
   const at = `${pointer}/default`;
   if (typeof value !== 'string') {
     const remedy =
-      typeof value === 'number' || typeof value === 'boolean' ? `: write "${value}"` : ', or null for none';
+      typeof value === 'number' || typeof value === 'boolean'
+        ? `: write "${value}"`
+        : ', or null for no default';
     report(at, 'wrong-type', `must be a string, not ${jsonType(value)}${remedy}`, value);
   } else if (isPlainText(value)) {
     return value;
@@ -179,7 +181,7 @@ function parseConstraints(value: unknown, definition: TableDefinition, report: R
   }
 }
 
-/** Undefined for the initial shape, which means none, and for what cannot be read as a key. */
+/** Returns undefined for an entry that means no key (an empty name and no columns), and for a value that is not a key. */
 function parseKey(value: unknown, pointer: string, report: Report): KeyDefinition | undefined {
   const object = asObject(value, pointer, keyProperties, report);
   if (object === undefined) return undefined;
@@ -189,7 +191,7 @@ function parseKey(value: unknown, pointer: string, report: Report): KeyDefinitio
     const isReadable =
       object.columns === undefined || object.columns === null || Array.isArray(object.columns);
     if (name !== undefined && isReadable) {
-      report(`${pointer}/columns`, 'missing', `the constraint "${shorten(name)}" names no column`);
+      report(`${pointer}/columns`, 'missing', `the constraint "${shorten(name)}" has no columns`);
     }
     return undefined;
   }
@@ -204,7 +206,7 @@ function parseKey(value: unknown, pointer: string, report: Report): KeyDefinitio
   return { pointer, name, columns };
 }
 
-/** Adds a pair of columns to the foreign key of the same name, or a foreign key of its own. */
+/** Adds a pair of columns to the foreign key with the same name, or adds a new foreign key. */
 function parseForeignKey(
   value: unknown,
   pointer: string,
@@ -227,20 +229,20 @@ function parseForeignKey(
     return;
   }
   same.pairs.push(pair);
-  // A name whose fault is told already is no other table.
+  // An empty name marks a problem that is already reported, not another table.
   const hasTables = table !== '' && same.table !== '';
   if (hasTables && (same.table !== table || same.schema !== schema)) {
     report(
       pointer,
       'mixed-reference',
-      `the foreign key "${shorten(name!)}" refers to more than one table; entries of one name are one composite key`,
+      `the foreign key "${shorten(name!)}" refers to more than one table; entries with the same name form one composite key`,
     );
-    // Which of them is meant is not known: neither is looked at.
+    // Nobody knows which table is meant, so the later checks get neither of them.
     same.table = '';
   }
 }
 
-/** A name that must be there. '' where it is faulty, or the name itself where only its text is. */
+/** Reads a required name. Returns '' if it is missing or not a string, and the name itself if only its text is invalid. */
 function requiredName(object: JsonObject, property: string, pointer: string, report: Report): string {
   const value = object[property];
   const at = `${pointer}/${property}`;
@@ -251,7 +253,7 @@ function requiredName(object: JsonObject, property: string, pointer: string, rep
   return checkedName(value, at, report) ?? '';
 }
 
-/** Undefined where it is absent, null, empty or no string. */
+/** Reads an optional name. Returns undefined if it is absent, null, empty or not a string. */
 function optionalName(value: unknown, pointer: string, report: Report): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return checkedName(value, pointer, report);
@@ -271,7 +273,7 @@ function checkedName(value: unknown, pointer: string, report: Report): string | 
 const lengthHint = ' A length is part of the type: write "varchar(5)".';
 const precisionHint = ' Precision and scale are part of the type: write "numeric(12,2)".';
 
-/** Members that definitions of other programs have. */
+/** Members that definitions for other programs have, with advice. */
 const typeModifiers = new Map([
   ['length', lengthHint],
   ['size', lengthHint],
@@ -298,7 +300,11 @@ function asObject(value: unknown, pointer: string, known: string[], report: Repo
 function asArray(value: unknown, pointer: string, report: Report): unknown[] | undefined {
   if (Array.isArray(value)) {
     if (value.length <= maxEntries) return value;
-    report(pointer, 'too-many-columns', `there can be at most ${maxEntries} here; these are ${value.length}`);
+    report(
+      pointer,
+      'too-many-columns',
+      `there can be at most ${maxEntries} entries here; there are ${value.length}`,
+    );
     return value.slice(0, maxEntries);
   }
   report(pointer, 'wrong-type', `must be an array, not ${jsonType(value)}`, value);

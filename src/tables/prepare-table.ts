@@ -1,7 +1,7 @@
 /**
- * Checks a definition against the database and resolves everything in it, before anything is made. All faults come in
- * one error. Takes two round trips for a good definition: what it mentions is looked up in one, its types' modifiers and
- * its defaults are tried in the other.
+ * Checks a definition against the database and resolves all names in it, before anything is created. One error reports all problems.
+ * A valid definition takes two round trips: the first looks up what the definition mentions, and the second tries the modifiers of its
+ * types and its defaults.
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
@@ -15,10 +15,10 @@ import { tryColumns } from './try-columns.ts';
 export type { PreparedTable, PrepareOptions };
 
 /**
- * For a load that will make the table. Must run inside a transaction. Takes a lock on the table's name that lasts as
- * long as the transaction: of several loads the first goes on, the others wait here and then find the table standing.
+ * Prepares the table that a load will create. It must run inside a transaction, and locks the name of the table until the end of that
+ * transaction. If several loads create the same table, the first goes on, and the others wait here and then find the existing table.
  *
- * @throws AppError `invalid-definition` with every fault, and whatever `resolveDefinition` throws
+ * @throws AppError `invalid-definition` with every problem, and the errors of `resolveDefinition`
  */
 export async function prepareTable(client: ClientBase, options: PrepareOptions): Promise<PreparedTable> {
   await client.query(lockTableName(options.schema, options.name));
@@ -28,22 +28,22 @@ export async function prepareTable(client: ClientBase, options: PrepareOptions):
 }
 
 /**
- * Tries what is left to try and tells every fault.
+ * Tries the modifiers and defaults, and reports every problem.
  *
- * @throws AppError `invalid-definition`, or `permission-denied` where nothing else is wrong
+ * @throws AppError `invalid-definition`, or `permission-denied` if missing privileges are the only problems
  */
 export async function checkDefinition(
   client: ClientBase,
   resolved: ResolvedDefinition,
 ): Promise<PreparedTable> {
   const { table, trials, problems } = resolved;
-  // To try such a row is what must not be done.
+  // Trying a padded row that is too large would need too much memory in PostgreSQL, so it is not tried.
   if (!problems.some(({ code }) => code === 'row-too-long')) await tryColumns(client, trials, problems);
   throwIfAny(problems);
   return table;
 }
 
-/** The detail of a problem stands beside its pointer; alone it needs a subject. */
+/** Makes the detail of a problem a sentence of its own, because without the pointer it has no subject. */
 function withPlace({ pointer, detail }: Problem): string {
   if (pointer === undefined) return detail;
   return detail.startsWith('must ') ? `The value at ${pointer} ${detail}` : `At ${pointer}: ${detail}`;
@@ -51,7 +51,7 @@ function withPlace({ pointer, detail }: Problem): string {
 
 const maxProblems = 100;
 
-/** Numbers in pointers count as numbers: the order in which the faults stand in the request. */
+/** Compares the numbers in pointers as numbers. This is the order of the problems in the request. */
 const pointerOrder = new Intl.Collator('en', { numeric: true });
 
 function throwIfAny(problems: Problem[]): void {

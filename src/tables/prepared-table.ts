@@ -1,4 +1,4 @@
-/** A definition that was checked against the database and that PostgreSQL will take. */
+/** A definition that was checked against the database, and that PostgreSQL will accept. */
 import type { ClientBase } from 'pg';
 import type { CatalogType } from './column-types.ts';
 import type { ForeignKeyDefinition, KeyDefinition } from './definition.ts';
@@ -12,17 +12,17 @@ export interface PreparedTable {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
-  /** Of all its parts; free in the schema when it was looked. */
+  /** The names of all its parts. They were free in the schema when they were looked up. */
   names: ObjectNames;
   /**
-   * Names that are free now, after one of `names` turned out to be taken.
+   * Chooses names that are free now, after another session has used one of `names`.
    *
-   * @throws AppError `invalid-definition` where it is a name that the definition gives
+   * @throws AppError `invalid-definition` if the definition itself gives that name
    */
   chooseNamesAgain: (client: ClientBase) => Promise<ObjectNames>;
-  /** What had the name in the schema when the lock on the name was taken: a table or anything else. */
+  /** The table or other object that had the name in the schema when the name was locked. */
   existing: ExistingObject | undefined;
-  /** For the answer, if a table is made of the definition. */
+  /** The warnings for the answer, if the table is created. */
   warnings: DefinitionWarning[];
 }
 
@@ -34,18 +34,18 @@ export interface ExistingObject {
 
 export interface PreparedColumn {
   name: string;
-  /** As the caller wrote it. */
+  /** The type as the caller wrote it. */
   typeText: string;
-  /** In SQL: qualified, with modifiers. */
+  /** The type in SQL, qualified and with modifiers. */
   typeSql: string;
   type: CatalogType;
   isNullable: boolean;
   identity: 'none' | 'by default' | 'always';
-  /** In SQL: a literal or an expression. */
+  /** The default in SQL: a literal or an expression. */
   defaultSql: string | undefined;
 }
 
 export interface PreparedForeignKey extends ForeignKeyDefinition {
-  /** It refers to the table itself, whatever name that is made under. */
+  /** The foreign key refers to its own table, which may have a temporary name while it is built. */
   isSelf: boolean;
 }

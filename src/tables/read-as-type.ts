@@ -1,5 +1,5 @@
 /**
- * SQL that reads text as a type, in any search path, as PostgreSQL reads a literal: by the type's input function, with the modifier.
+ * Returns SQL that reads text as a type in any search path, as PostgreSQL reads a literal: with the type's input function and modifier.
  *
  * A cast of a text column is not the same. It reads the text without the modifier and applies the modifier to the result: '90'
  * becomes 00:01:30 and then 00:00:00 for `interval day`, and a bit too many is cut. Some types also have a cast from text that reads
@@ -25,7 +25,7 @@ function callInput(text: string, { input, typmod }: ColumnType): string | undefi
   return `${input.name}(${all.slice(0, input.argumentCount).join(', ')})`;
 }
 
-/** Ten times slower, but it takes every type: also arrays, whose input function SQL cannot call. */
+/** Returns SQL for types whose input function SQL cannot call, such as arrays. It works for every type, but is ten times slower. */
 function readAsRecord(text: string, { name, sqlName = name }: ColumnType): string {
   return `(SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object('v', ${text})) AS r(v ${sqlName}))`;
 }

@@ -1,4 +1,4 @@
-/** Reads what a load must know of a table's columns. */
+/** Reads what a load needs to know about a table's columns. */
 import type { ClientBase } from 'pg';
 import type { LoadFacts, TypeFacts } from './catalog.ts';
 import { loadColumns, showTypes } from './catalog.ts';
@@ -6,7 +6,7 @@ import { constantDefault } from './default-values.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 import { paddedTypeBytes } from './padded-width.ts';
 
-/** The columns in their order; none where there is no such table. One round trip. */
+/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip. */
 export async function readLoadColumns(
   client: ClientBase,
   schema: string,
@@ -29,16 +29,16 @@ export async function readLoadColumns(
   });
 }
 
-/** About how long the value of a default is: as its expression, or as long as PostgreSQL pads it. */
+/** Estimates the bytes of a default: the length of its expression, or the length to which PostgreSQL pads its value. */
 function bytesOfDefault({ paddedBytes = 0, repeatsPadding }: ColumnType, expression: string): number {
   const parts = repeatsPadding ? expression.split(',').length : 1;
   return Math.max(Buffer.byteLength(expression), paddedBytes * parts);
 }
 
-/** PostgreSQL's FirstNormalObjectId: types from here on were made by somebody. */
+/** PostgreSQL's FirstNormalObjectId. Types with this object identifier or a higher one were created by users. */
 const firstOwnOid = 16_384;
 
-/** Gives types outside `pg_catalog` the names that messages are to have. One more round trip if there are any. */
+/** Gives types outside `pg_catalog` the names that messages show. Takes one more round trip if there are any. */
 async function nameAsCallersDo(client: ClientBase, types: TypeFacts[]): Promise<void> {
   const made = types.filter(({ oid }) => oid >= firstOwnOid);
   if (made.length === 0) return;

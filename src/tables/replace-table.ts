@@ -1,6 +1,7 @@
 /**
- * The swap at the end of a replace: a table that was built aside takes the place, the names, the owner, the grants, the
- * storage parameters and the comments of the one that stands. Readers of that one wait only for these few statements and the commit.
+ * The swap at the end of a replace. The replacement was built under a temporary name. It gets the name, the owner, the grants, the
+ * storage parameters and the comments of the existing table, and the names of its parts. Readers of the existing table wait only for
+ * these few statements and the commit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, DatabaseError } from 'pg';
@@ -23,15 +24,15 @@ import { isTable, toDescription } from './describe-table.ts';
 import { type ObjectNames, relationNames } from './object-names.ts';
 import type { PreparedTable } from './prepared-table.ts';
 
-/** Whoever waits for an exclusive lock makes every later reader wait behind it: so each try is short. */
+/** The time for one attempt to lock the table. It is short because every later reader waits behind a session that waits for this lock. */
 const lockTryMs = 50;
 const lockPauseMs = 100;
-/** An automatic VACUUM or ANALYZE that is in the way gets this long to end by itself. */
+/** How long an automatic VACUUM or ANALYZE that holds a conflicting lock may take to end by itself. */
 const patienceMs = 1000;
 
 /**
- * @param replacement quoted; the table made aside, whose defaults may use the sequences of the standing one
- * @throws AppError `dependent-objects` (409) naming what would be lost with the table or stops it from being dropped
+ * @param replacement quoted; the replacement, whose defaults may use the sequences of the existing table
+ * @throws AppError `dependent-objects` (409), which names everything that prevents dropping the table or would be dropped with it
  */
 export async function refuseDependents(
   client: ClientBase,
@@ -61,16 +62,16 @@ export async function refuseDependents(
   );
 }
 
-/** The table that will take the place of another one. */
+/** The table that will replace the existing one. */
 export interface Replacement {
   table: PreparedTable;
-  /** How it is named until then. */
+  /** Its temporary names. */
   aside: Naming;
   extraFunctions: readonly string[];
 }
 
 export interface SwapOptions {
-  /** For all tries together; 0: no limit. */
+  /** The time limit for all attempts to lock the table; 0: none. */
   lockTimeoutMs: number;
   signal: AbortSignal;
   /** Runs statements and ends the transaction, in one message (`TransactionEdges`). */
@@ -79,18 +80,18 @@ export interface SwapOptions {
 
 export interface Swapped {
   description: TableDescription;
-  /** What belonged to the old table and was dropped with it, in PostgreSQL's words. */
+  /** PostgreSQL's descriptions of the things that belonged to the old table and were dropped with it. */
   lost: string[];
 }
 
 /**
- * Puts the new table in the place of the existing one and ends the transaction.
+ * Replaces the existing table with the new one and ends the transaction.
  *
- * Readers wait only while PostgreSQL runs one message: it locks the old table, checks that nothing about it has changed
- * since it was looked at, drops it, renames the new one and commits. Everything else is done before.
+ * Readers wait only while PostgreSQL runs one message. It locks the old table, checks that nothing about the table has changed since
+ * the plan was made, drops it, renames the new table, and commits. Everything else is done before.
  *
- * @throws AppError `dependent-objects`, `database-busy` (the table stayed locked), `write-conflict` (it was dropped or
- *   renamed, or changed again and again)
+ * @throws AppError `dependent-objects`, `database-busy` (the table stayed locked), `write-conflict` (the table was dropped or
+ *   renamed, or it changed again and again)
  */
 export async function swapTable(
   client: ClientBase,
@@ -115,7 +116,7 @@ export async function swapTable(
   }
 }
 
-/** How often the old table may change between the look at it and the lock. */
+/** How often the swap is planned again because the old table changed between the plan and the lock. */
 const maxTries = 10;
 
 async function namesAfterClash(
@@ -132,7 +133,7 @@ async function namesAfterClash(
 
 function droppedMeanwhile(cause?: unknown): AppError {
   const detail =
-    'The table was dropped or renamed while its replacement was loaded. Send the request again to make it anew.';
+    'The table was dropped or renamed while its replacement was loaded. Send the request again to create the table.';
   return new AppError('write-conflict', detail, { cause });
 }
 
@@ -142,18 +143,18 @@ function changedMeanwhile(cause: unknown): AppError {
 }
 
 interface SwapPlan {
-  /** To be run under the lock, the check that the plan still holds first. */
+  /** The statements to run under the lock. The first one checks that the plan is still valid. */
   statements: string[];
   swapped: Swapped;
 }
 
-/** Looks at both tables and gives the new one what it has of the old one, as far as that needs no lock. */
+/** Compares both tables, and does the part of the swap that needs no lock on the old table. */
 async function planSwap(client: ClientBase, replacement: Replacement): Promise<SwapPlan> {
   const { table, aside } = replacement;
   const { schema, name } = table;
   const old = quoteQualified(schema, name);
   const built = quoteQualified(schema, aside.name);
-  // First: whatever changes from here on is noticed.
+  // The fingerprint comes first, so every later change is noticed.
   const { rows } = await client.query<{ fingerprint: string | null; kind: string | null }>(
     `SELECT ${fingerprint(old)} AS fingerprint, (SELECT relkind::text FROM pg_class WHERE oid = to_regclass(${quoteLiteral(old)})) AS kind`,
   );
@@ -171,9 +172,9 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   return {
     statements: [
       `SELECT CAST(CASE ${fingerprint(old)} WHEN ${quoteLiteral(before)} THEN '0' ELSE '${changed}' END AS integer)`,
-      // Functions of event triggers expect it.
+      // Functions of event triggers expect the callers' path.
       `SELECT ${enterCallersPath}`,
-      // They are not to be dropped with the old table, because the new one goes on with them.
+      // The new table goes on with these sequences, so they must not be dropped with the old one.
       ...inheritance.sequences.map(
         ({ sequence, column }) => `ALTER SEQUENCE ${sequence} OWNED BY ${built}.${quoteIdentifier(column)}`,
       ),
@@ -188,7 +189,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   };
 }
 
-/** The new table as it will be, from what it is before the swap. */
+/** Returns the description that the new table will have after the swap. */
 function describeSwapped(
   facts: TableFacts,
   replacement: Replacement,
@@ -226,9 +227,10 @@ function describeSwapped(
 }
 
 /**
- * For a TRUNCATE, which PostgreSQL refuses whether rows refer to the table or not.
+ * Refuses to empty a table that foreign keys of other tables refer to. PostgreSQL refuses TRUNCATE for such a table, even if no row
+ * refers to it.
  *
- * @throws AppError `dependent-objects` (409) naming the foreign keys of other tables that refer to it
+ * @throws AppError `dependent-objects` (409), which names these foreign keys
  */
 export async function refuseReferences(client: ClientBase, schema: string, name: string): Promise<void> {
   const { rows } = await client.query<{ found: { dependent: string }[] }>(references, [
@@ -241,12 +243,12 @@ export async function refuseReferences(client: ClientBase, schema: string, name:
   });
   throw new AppError(
     'dependent-objects',
-    `The table "${schema}"."${name}" cannot be emptied: foreign keys of other tables refer to it. Use if_exists=append, with on_conflict=update where rows are to be changed, or drop them first.`,
+    `The table "${schema}"."${name}" cannot be emptied: foreign keys of other tables refer to it. Send if_exists=append (with on_conflict=update to change existing rows), or drop the foreign keys first.`,
     { errors, errorCount: found.length },
   );
 }
 
-/** Runs statements under the lock of a table that others use, and never makes them wait for long. */
+/** Runs statements under an exclusive lock of a table. Other sessions that use the table never wait long for it. */
 class LockTries {
   private readonly client: ClientBase;
   private readonly relation: string;
@@ -263,7 +265,7 @@ class LockTries {
   /**
    * Locks the table, runs the statements and ends the transaction.
    *
-   * @throws AppError `database-busy`; the signal's reason; whatever a statement throws, and the savepoint "swap" stands
+   * @throws AppError `database-busy`; the signal's reason; the error of a statement, after which the savepoint "swap" still exists
    */
   async run(statements: string[]): Promise<void> {
     const { client, relation, options } = this;
@@ -291,7 +293,8 @@ class LockTries {
     const { lockTimeoutMs } = this.options;
     const elapsedMs = performance.now() - this.startedAt;
     if (lockTimeoutMs > 0 && elapsedMs > lockTimeoutMs) {
-      const detail = 'The table to replace is in use and stayed locked (LOCK_TIMEOUT_MS). Try again later.';
+      const detail =
+        'Other transactions kept the table locked for too long (LOCK_TIMEOUT_MS), so it was not replaced. Try again later.';
       throw new AppError('database-busy', detail, { headers: { 'retry-after': '10' }, cause: error });
     }
     if (this.hasInsisted || elapsedMs < patienceMs) return lockTryMs;
@@ -302,15 +305,15 @@ class LockTries {
 }
 
 /**
- * What it takes to have an automatic VACUUM or ANALYZE of the table ended, which may last for hours: PostgreSQL cancels
- * it for whoever has waited for `deadlock_timeout`, and never for shorter tries. 0: there is none.
+ * Returns how long an attempt must wait until PostgreSQL cancels an automatic VACUUM or ANALYZE of the table, which may otherwise take
+ * hours. PostgreSQL cancels it for a session that has waited for `deadlock_timeout`, and never for shorter attempts. 0: none runs.
  */
 async function maintenanceWaitMs(client: ClientBase, relation: string): Promise<number> {
   const { rows } = await client.query<{ wait: number }>(maintenanceWait, [relation]);
   return rows[0]!.wait;
 }
 
-/** The statements that give the new table what it has of the old one. */
+/** Returns the statements that copy settings, grants, comments and the owner from the old table to the new one. */
 function inheritanceStatements(inheritance: Inheritance, built: string): string[] {
   const { owner, grants, revoked, ownRights, settings, comment, columnComments, sequenceComments } =
     inheritance;
@@ -331,7 +334,7 @@ function inheritanceStatements(inheritance: Inheritance, built: string): string[
   for (const { sequence, text } of sequenceComments) {
     statements.push(`COMMENT ON SEQUENCE ${sequence} IS ${quoteLiteral(text)}`);
   }
-  // Near the end: whoever gives a table away may no longer change it.
+  // The owner changes near the end, because a role that is no longer the owner may not change the table.
   if (owner !== null) statements.push(`ALTER TABLE ${built} OWNER TO ${quoteIdentifier(owner)}`);
   for (const { role, privilege, sequence } of ownRights) {
     statements.push(`REVOKE ${privilege} ON ${grantTarget(built, sequence)} FROM ${quoteIdentifier(role)}`);
@@ -340,20 +343,20 @@ function inheritanceStatements(inheritance: Inheritance, built: string): string[
 }
 
 interface Inheritance {
-  /** null: it is the same. */
+  /** null: the owner stays the same. */
   owner: string | null;
-  /** Whom the new table and its sequences grant something to, by the default privileges. */
+  /** The roles that have privileges on the new table and its sequences because of the default privileges. */
   revoked: Pick<Grant, 'grantee' | 'sequence'>[];
   grants: Grant[];
   /** Storage parameters, in SQL; null: none. */
   settings: string | null;
   comment: string | null;
   columnComments: { column: string; text: string }[];
-  /** Of identity columns. The sequence is quoted, under its name before the swap. */
+  /** The comments on the sequences of identity columns. The sequence is quoted, and has its name from before the swap. */
   sequenceComments: { sequence: string; text: string }[];
-  /** What the owner of the old table has revoked from itself. */
+  /** The privileges that the owner of the old table has revoked from itself. */
   ownRights: { role: string; privilege: string; sequence: string | null }[];
-  /** Those of the old table that a default of the new one uses: they would be dropped with that one. Quoted. */
+  /** The sequences of the old table that a default of the new table uses, quoted. They would be dropped with the old table. */
   sequences: { sequence: string; column: string }[];
 }
 
@@ -362,7 +365,7 @@ interface Grant {
   grantee: string | null;
   privilege: string;
   column: string | null;
-  /** Quoted, under its name before the swap; null: it is the table. */
+  /** The sequence, quoted, with its name from before the swap; null: the grant is on the table. */
   sequence: string | null;
   withGrantOption: boolean;
 }
@@ -375,7 +378,7 @@ function roleName(role: string | null): string {
   return role === null ? 'PUBLIC' : quoteIdentifier(role);
 }
 
-/** Gives indexes, with their constraints, and sequences their names. */
+/** Returns the statements that give indexes, their constraints, and sequences their final names. */
 function renames(schema: string, before: ObjectNames, after: ObjectNames): string[] {
   const sequences = new Set(before.sequences.values());
   const finalNames = relationNames(after);
@@ -388,7 +391,7 @@ function renames(schema: string, before: ObjectNames, after: ObjectNames): strin
 /** The text that the first statement of the swap casts to an integer if the old table has changed. */
 const changed = 'tablewright: the table changed';
 
-/** Whether the old table has changed since it was read: that first statement says so, or PostgreSQL came upon the change. */
+/** Whether the old table has changed since the plan was made. The first statement of the swap says so, or PostgreSQL found the change. */
 function isChange(error: unknown): boolean {
   if (isCatalogueRace(error)) return true;
   return (
@@ -397,8 +400,8 @@ function isChange(error: unknown): boolean {
 }
 
 /**
- * An expression whose value changes with everything that the plan of a swap depends on: the rows of the catalogue for the
- * table, for what is dropped with it, and for what depends on either. VACUUM and ANALYZE change none of it.
+ * Returns an SQL expression whose value changes if anything changes that the plan of a swap depends on: the rows of the catalogue for
+ * the table, for the objects that are dropped with it, and for the objects that depend on these. VACUUM and ANALYZE change none of them.
  */
 function fingerprint(relation: string): string {
   const oid = `to_regclass(${quoteLiteral(relation)})`;
@@ -445,9 +448,9 @@ SELECT md5(string_agg(fact, ',' ORDER BY fact)) FROM (
 ) facts)`;
 }
 
-// Views, foreign keys and extensions stop a DROP. Triggers, rules, policies, partitions, publications and subscriptions would
-// silently go with it. A new table without row-level security or security labels (which mask columns, for example) would show
-// its rows to everybody who was granted the old one.
+// Views, foreign keys and extensions prevent a DROP. Triggers, rules, policies, partitions, publications and subscriptions would be
+// dropped with the table without an error. A new table without row-level security or security labels (which mask columns, for
+// example) would show its rows to everybody who has privileges on the old table.
 const dependents = readRowsInCallersPath(`
 WITH target AS (
   SELECT c.oid, c.reltype, t.typarray, c.relkind, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
@@ -512,7 +515,7 @@ SELECT DISTINCT dependent FROM (
   FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'
 ) found ORDER BY 1`);
 
-// SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE; whose they are is not shown to every role.
+// SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE. Not every role may see which session holds it.
 const maintenanceWait = `
 SELECT coalesce((
   SELECT s.setting::int FROM pg_settings s WHERE s.name = 'deadlock_timeout' AND EXISTS (
@@ -520,7 +523,7 @@ SELECT coalesce((
     WHERE d.datname = current_database() AND l.relation = to_regclass($1) AND l.granted
       AND l.mode = 'ShareUpdateExclusiveLock' AND l.pid <> pg_backend_pid())), 0) AS wait`;
 
-// What refers to a partitioned table from its own partitions is emptied with it.
+// The partitions of a table are emptied with it, so their foreign keys that refer to it are left out.
 const references = readRowsInCallersPath(`
 SELECT pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent FROM pg_constraint
 WHERE confrelid = to_regclass($1) AND contype = 'f'
@@ -597,8 +600,8 @@ SELECT
    JOIN new ON d.adrelid = new.oid JOIN pg_attribute n ON n.attrelid = new.oid AND n.attnum = d.adnum
    WHERE s.dependency = 'a') AS sequences`;
 
-// A foreign key to the table itself names it, whatever the two are called. Constraints of the kinds n (NOT NULL) and t (of
-// a trigger) go with columns and triggers.
+// The text of a constraint, without the name of the table in a foreign key to the table itself, because the two tables have different
+// names. The kinds n (NOT NULL) and t (of a trigger) are compared with the columns and the triggers.
 const constraintText = (constraint: string) =>
   `replace(pg_get_constraintdef(${constraint}.oid), ' REFERENCES ' || ${constraint}.conrelid::regclass || '(', ' REFERENCES (')`;
 

@@ -1,6 +1,6 @@
 /**
- * Looks up everything that a definition mentions, in one round trip, and turns it into what can be created. Whatever is
- * found wrong on the way is collected; what only PostgreSQL can say by trying is left to `try-columns.ts`.
+ * Looks up everything that a definition mentions, in one round trip, and turns the definition into a table that can be created. It
+ * collects all problems. `try-columns.ts` finds the problems that only show when PostgreSQL tries a type or a default.
  */
 
 import type { ClientBase } from 'pg';
@@ -42,30 +42,30 @@ import { explainUnknownTypes, remedyOfType } from './type-problems.ts';
 
 export interface PrepareOptions {
   schema: string;
-  /** The table's name as the caller knows it; it may be made under another one (`ddl.ts`). */
+  /** The table's name as the caller knows it. The table may be created with a temporary name (`ddl.ts`). */
   name: string;
-  /** The request's `table`: JSON of any shape. */
+  /** The `table` of the request: any JSON value. */
   table: unknown;
-  /** Functions that defaults may call beside the built-in ones: `name` or `schema.name`. */
+  /** Functions that defaults may call in addition to the built-in ones: `name` or `schema.name`. */
   extraFunctions?: readonly string[];
-  /** Throws where the caller may not refer to the tables of the schema, nor take numbers of its sequences. */
+  /** Throws if the caller may not refer to the tables of the schema or take numbers from its sequences. */
   admitSchema?: (schema: string) => void;
 }
 
 export interface ResolvedDefinition {
-  /** Can be made where there are no problems and the trials succeed. */
+  /** The table can be created if there are no problems and the trials succeed. */
   table: PreparedTable;
   trials: ColumnTrial[];
   problems: Problem[];
   /**
-   * To be asked before a table is made of it: its defaults take numbers of these.
+   * Checks that the caller may take numbers from the sequences in the defaults. Call it before the table is created.
    *
    * @throws AppError `schema-forbidden`
    */
   admitSequences: () => void;
 }
 
-/** A definition whose texts are parsed and whose names are still to be looked up. */
+/** A definition whose texts are parsed, and whose names are not looked up yet. */
 export interface DefinitionDraft {
   schema: string;
   name: string;
@@ -77,7 +77,7 @@ export interface DefinitionDraft {
   admitSchema: (schema: string) => void;
 }
 
-/** @throws AppError whatever `draftDefinition` and `resolveDraft` throw */
+/** @throws AppError as `draftDefinition` and `resolveDraft` do */
 export async function resolveDefinition(
   client: ClientBase,
   options: PrepareOptions,
@@ -89,7 +89,7 @@ export async function resolveDefinition(
   return resolveDraft(client, draft, rows[0]!.found);
 }
 
-/** @throws AppError `invalid-parameter` (a name that cannot be one), `schema-forbidden` */
+/** @throws AppError `invalid-parameter` (a name that PostgreSQL does not allow), `schema-forbidden` */
 export function draftDefinition(options: PrepareOptions): DefinitionDraft {
   const { schema, name, extraFunctions = [] } = options;
   checkTableName(schema, name);
@@ -100,7 +100,7 @@ export function draftDefinition(options: PrepareOptions): DefinitionDraft {
   const columns = definition.columns.map((column, index) =>
     draftColumn(column, columnPointer(index), extraFunctions, problems),
   );
-  // A faulty definition is not made, and may have thousands of equal constraints.
+  // A definition with problems needs no names, and it may have thousands of equal constraints.
   const names = problems.length > 0 ? noNames : chooseNames(name, definition, () => true);
   const request = requestOf(schema, name, definition, columns, names);
   return { schema, name, definition, columns, problems, request, admitSchema };
@@ -190,7 +190,7 @@ export function checkTableName(schema: string, name: string): void {
   }
 }
 
-/** A column whose texts are parsed and whose names are not looked up yet. */
+/** A column whose texts are parsed, and whose names are not looked up yet. */
 interface ColumnDraft {
   pointer: string;
   column: TableDefinition['columns'][number];
@@ -220,7 +220,7 @@ function draftColumn(
     problems.push({ pointer: `${pointer}/identity`, code: 'not-supported', detail });
   }
   if (serial !== undefined && column.default !== undefined) {
-    const detail = `a ${column.type} column numbers itself; its default must be null`;
+    const detail = `PostgreSQL numbers a ${column.type} column itself; its default must be null`;
     problems.push({
       pointer: `${pointer}/default`,
       code: 'invalid-default',
@@ -272,12 +272,12 @@ function addType(types: Map<string, TypeRequest>, type: TypeName, isKey: boolean
   const key = typeKey(type);
   const { spelling, alias, schema, name, isArray: array } = type;
   const known = types.get(key) ?? { spelling, alias, schema, name, array, isKey: false };
-  // SQL's own types can all be keys, and so can arrays of them.
+  // All of SQL's own types, and arrays of them, can be in a key.
   known.isKey ||= isKey && spelling === undefined;
   types.set(key, known);
 }
 
-/** Under which a type was asked for: all that makes it another one. */
+/** Returns a key that differs if two types must be looked up separately. */
 function typeKey({ spelling, alias, schema, name, isArray }: TypeName): string {
   return JSON.stringify([spelling, alias, schema, name, isArray]);
 }
@@ -290,7 +290,7 @@ function distinct<T>(values: T[]): T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** A round trip where domains are among it. */
+/** Completes the answer. Takes a round trip if it contains domains. */
 async function complete(client: ClientBase, found: LookUpResult): Promise<Found> {
   const { types, functions = [], sequences = [], targets = [], relations = [] } = found;
   const result = { ...found, types: types ?? [], functions, sequences, targets, relations };
@@ -304,7 +304,7 @@ type Found = {
     : NonNullable<LookUpResult[Key]>;
 };
 
-/** Puts what domains are over in their place; a round trip where there are any. */
+/** Gives domains their base types. Takes a round trip if there are any. */
 async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
   const domains = found.types.filter((type) => type !== null).filter((type) => type.kind === 'd');
   const columns = found.targets.flatMap(
@@ -318,12 +318,12 @@ async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
   for (const column of columns) column.baseOid = bases[column.baseOid]!.baseOid;
 }
 
-/** Turns drafts into columns with what was looked up, and tells what was not found. */
+/** Turns drafts into columns with the result of the look-up, and reports names that were not found. */
 class Resolver implements Names {
   readonly trials: ColumnTrial[] = [];
   readonly padded: PaddedColumn[] = [];
   readonly warnings: DefinitionWarning[] = [];
-  /** Problems to be explained further, with the names of types there are. */
+  /** Problems of unknown types, to which the names of similar types are added later. */
   readonly unknownTypes: Problem[] = [];
   private readonly types: Map<string, CatalogType | null>;
   private readonly functions: Map<string, CatalogFunction | null>;
@@ -346,7 +346,7 @@ class Resolver implements Names {
     this.sequences = byKey(request.sequences, found.sequences, JSON.stringify);
   }
 
-  /** Undefined where the column's type is faulty. */
+  /** Returns undefined if the column's type has a problem. */
   column(draft: ColumnDraft, isInPrimaryKey: boolean): PreparedColumn | undefined {
     const { column, pointer } = draft;
     const type = draft.type && this.checkedType(draft.type, column.type, `${pointer}/type`);
@@ -412,7 +412,7 @@ class Resolver implements Names {
     if (type === null || type === undefined || !this.mayKnow(type))
       return refuse('unknown-type', `there is no type "${value}".`);
     if (namesObjects.test(type.name) && !isAdmitted('pg_catalog', this.admitSchema)) {
-      const detail = `a value of the type "${value}" names an object in any schema, and the access token is limited to some schemas`;
+      const detail = `a value of the type "${value}" can name an object in every schema, and the access token allows some schemas only`;
       return refuse('permission-denied', detail);
     }
     if (type.kind === 'p')
@@ -422,8 +422,8 @@ class Resolver implements Names {
   }
 
   /**
-   * Whether the access token lets the caller know of the type. Types of another schema tell labels and checks, and a column of a
-   * table's row type keeps that table from being changed. Types of extensions are nobody's data.
+   * Whether the access token lets the caller use the type. A type of another schema shows its labels and checks to the caller, and a
+   * column of a table's row type prevents changes of that table. Types of extensions contain no data, so they are allowed.
    */
   private mayKnow({ schema, isOfExtension }: CatalogType): boolean {
     return isSystemSchema(schema) || isOfExtension || isAdmitted(schema, this.admitSchema);
@@ -460,7 +460,7 @@ class Resolver implements Names {
   private sequenceProblem(text: string): string | undefined {
     const shown = shorten(text);
     const sequence = this.findSequence(text);
-    // The same for one that exists: `admitSequences`.
+    // `admitSequences` checks a sequence that exists.
     const written = parseRelationName(text)?.schema;
     if (sequence === null && written !== undefined) this.admitSchema(written);
     if (sequence === null) return `there is no sequence "${shown}"`;
@@ -469,11 +469,11 @@ class Resolver implements Names {
   }
 }
 
-/** `regclass` and its kind, which find out whether an object exists. */
+/** `regclass` and similar types. Their input functions show whether an object exists. */
 const namesObjects =
   /^reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)$/;
 
-/** What was asked for and what was found stand in the same order. */
+/** Returns what was found by the key of what was asked for. Both lists have the same order. */
 function byKey<Asked, Found>(
   asked: Asked[],
   found: Found[],
@@ -482,7 +482,7 @@ function byKey<Asked, Found>(
   return new Map(asked.map((entry, index) => [toKey(entry), found[index]!]));
 }
 
-/** A table that is replaced gives the names of its indexes and sequences free, unless the new table goes on with a sequence. */
+/** When a table is replaced, the names of its indexes and sequences become free, except for sequences that the new table goes on using. */
 function isFreedBy(existing: ExistingObject | undefined, found: Found, taken: TakenName): boolean {
   if (existing === undefined || taken.owner !== existing.oid) return false;
   return !found.sequences.some((sequence) => sequence?.oid === taken.oid);

@@ -1,36 +1,36 @@
 /**
- * PostgreSQL's lexical rules (4.1) as far as types and defaults need them: what a caller writes is cut into these
- * tokens, understood, and written anew from them. Text that holds anything else has no tokens.
+ * Splits the text of types and defaults into tokens by PostgreSQL's lexical rules (4.1). The service writes SQL from the tokens and never
+ * copies the text of a caller. A text that contains anything else has no tokens.
  */
 
 export interface Token {
   /** `word`: unquoted, folded to lower case as PostgreSQL folds it. `bits`: `B'…'`. */
   kind: 'word' | 'quoted' | 'string' | 'bits' | 'number' | 'symbol';
-  /** The value: without quotes, doubled quotes made single. */
+  /** The value without quotes; doubled quotes are made single. */
   text: string;
 }
 
-/** No type and no call that anybody writes has more; it bounds the time that a hostile text can take. */
+/** The most tokens of a text. Real types and calls have fewer; the limit bounds the time for a hostile text. */
 const maxTokens = 1000;
 
-/** In the order in which they are tried. */
+/** The patterns in the order in which they are tried. */
 const patterns: [Token['kind'] | 'space', RegExp][] = [
   ['space', /[ \t\n\r\f\v]+/y],
   ['bits', /[bB]'([01]*)'/y],
-  // A prefix would change what the string after it means (`E'…'`, `U&'…'`, `N'…'`).
+  // A word directly before a quote is refused, because as a prefix it changes the meaning of the string (`E'…'`, `U&'…'`, `N'…'`).
   ['word', /([A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)(?![\w$\u0080-\uffff'"&])/y],
   ['number', /((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w$.\u0080-\uffff])/y],
   ['symbol', /(::|[()[\],.-])/y],
 ];
 
-/** The tokens of `text`; undefined where it holds something that is none (comments, operators, `E'…'`, `$$`). */
+/** Returns the tokens of `text`; undefined if it contains anything else (comments, operators, `E'…'`, `$$`). */
 export function tokenize(text: string): Token[] | undefined {
   const tokens: Token[] = [];
   for (let at = 0; at < text.length; ) {
     const found = nextToken(text, at);
     if (found === undefined) return undefined;
     at = found.end;
-    // Two strings side by side are one or a fault, depending on the space between them.
+    // Two strings in a row are refused. In SQL they are one string or an error, which depends on the space between them.
     if (found.kind === 'string' && tokens.at(-1)?.kind === 'string') return undefined;
     if (tokens.length === maxTokens) return undefined;
     if (found.kind !== 'space') tokens.push({ kind: found.kind, text: tokenText(found.kind, found.text) });
@@ -49,7 +49,7 @@ function nextToken(text: string, at: number) {
   return undefined;
 }
 
-/** A loop and no pattern: a pattern's stack overflows on a literal of some megabytes. */
+/** Reads a quoted token in a loop, because the stack of a pattern overflows on a literal of some megabytes. */
 function quotedToken(kind: 'string' | 'quoted', text: string, start: number) {
   const quote = text[start]!;
   let end = text.indexOf(quote, start + 1);
@@ -93,17 +93,17 @@ export class TokenReader {
     return this.tokens[this.at++];
   }
 
-  /** Takes the next token where it is this symbol. */
+  /** Reads the next token if it is this symbol. */
   symbol(text: string): boolean {
     return this.take('symbol', text);
   }
 
-  /** Takes the next token where it is this word, unquoted. */
+  /** Reads the next token if it is this word without quotes. */
   word(text: string): boolean {
     return this.take('word', text);
   }
 
-  /** Takes the next token where it is of this kind, and gives its value. */
+  /** Reads the next token if it is of this kind, and returns its value. */
   kind(kind: Token['kind']): string | undefined {
     const token = this.tokens[this.at];
     if (token?.kind !== kind) return undefined;
@@ -119,7 +119,7 @@ export class TokenReader {
   }
 }
 
-/** A relation's name as `regclass` reads it (PostgreSQL 8.19): `seq`, `"Seq"`, `schema.seq`. */
+/** Reads the name of a relation as `regclass` does (PostgreSQL 8.19): `seq`, `"Seq"`, `schema.seq`. */
 export function parseRelationName(text: string): { schema: string | undefined; name: string } | undefined {
   const tokens = tokenize(text) ?? [];
   const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
@@ -131,7 +131,7 @@ export function parseRelationName(text: string): { schema: string | undefined; n
   return undefined;
 }
 
-/** Only ASCII is folded: what PostgreSQL does in a UTF-8 database. */
+/** Folds ASCII letters to lower case, as PostgreSQL does in a UTF-8 database. */
 function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

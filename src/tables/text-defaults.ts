@@ -22,17 +22,17 @@ export function warnOfTextDefault(
   parsed: ParsedDefault,
   category: string,
 ): DefinitionWarning | undefined {
-  // The text of an SQL literal in quotes is not what was sent.
+  // The text of an SQL literal in quotes differs from the text that was sent.
   if (category !== 'S' || parsed.kind !== 'literal' || parsed.text !== text) return undefined;
   const trimmed = text.trim();
   const keyword = misspelledKeyword(trimmed);
   if (keyword === undefined && !sqlShapes.some((shape) => shape.test(trimmed))) return undefined;
   const hint = keyword === undefined ? parsed.hint && ` ${parsed.hint}` : ` Did you mean ${keyword}?`;
-  const detail = `The default looks like SQL but is stored as the text ${shorten(trimmed)}.${hint} If the text is meant, send it in quotes: ${shorten(`'${trimmed.replaceAll("'", "''")}'`)}.`;
+  const detail = `The default looks like SQL but is stored as the text ${shorten(trimmed)}.${hint} If you mean the text, send it in quotes: ${shorten(`'${trimmed.replaceAll("'", "''")}'`)}.`;
   return { code: 'text-default', detail, column };
 }
 
-/** Shapes of expressions. A literal in quotes, an allowed call and a keyword do not come here. */
+/** Patterns of expressions. They need not match literals in quotes, allowed calls and keywords. */
 const sqlShapes = [
   /^null$/i,
   // lower('X'), now() + '1 day', (now())

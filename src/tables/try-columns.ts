@@ -1,6 +1,6 @@
 /**
- * Tries every column's modifiers and default, before anything is made: one statement for all of them, and halves of it
- * where that fails. Sequences are not moved on.
+ * Tries every column's modifiers and default before anything is created. One statement tries all columns; if it fails, the columns are
+ * tried in halves. No number is taken from a sequence.
  */
 import type { ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../errors.ts';
@@ -16,25 +16,25 @@ import { shorten } from './identifiers.ts';
 import { explainModifiers } from './type-problems.ts';
 
 export interface ColumnTrial {
-  /** JSON Pointer of the column. */
+  /** The JSON Pointer of the column. */
   pointer: string;
   type: CatalogType;
   typeName: TypeName;
-  /** As the caller wrote it. */
+  /** The type as the caller wrote it. */
   typeText: string;
   typeSql: string;
   default?: DefaultTrial;
 }
 
 interface DefaultTrial {
-  /** As the caller wrote it. */
+  /** The default as the caller wrote it. */
   text: string;
   sql: string;
-  /** For literal text. */
+  /** The text of a literal. */
   literal?: string;
-  /** What to tell where the literal is refused. */
+  /** Advice for the message if the literal is refused. */
   hint?: string;
-  /** For everything else. */
+  /** The expression of a default that is not a literal. */
   expression?: Expression;
 }
 
@@ -59,7 +59,7 @@ export async function tryColumns(
   };
   await findFailingItems(client, trials, trialStatement, checkAssignments, refuse);
 
-  // Either the modifiers or the default: with faulty modifiers no default can be judged.
+  // Either the modifiers or the default failed. The default can be tried only if the modifiers are valid.
   for (const trial of both) {
     const { default: tried, ...withoutDefault } = trial;
     const before = problems.length;
@@ -72,16 +72,17 @@ export async function tryColumns(
 }
 
 /**
- * `json_to_record` hands each text to its type's input function together with the modifier, as storing it does: a cast
- * would cut an overlong text short instead. Values of JSON types it would take for JSON strings, so those are cast.
+ * Returns the statement that tries the columns. `json_to_record` passes each text to its type's input function with the modifier, as
+ * storing the text does; a cast would cut a text that is too long. For JSON types a cast is used, because `json_to_record` would read
+ * their values as JSON strings.
  */
 function trialStatement(trials: ColumnTrial[]): Statement {
   return { text: `${inCallersPath(trialBeforeCreation(trials))};\nSELECT ${unassignableColumn(trials)}` };
 }
 
 /**
- * The trial alone, for a text that goes on with the creation, which itself refuses what does not fit. It runs in the callers'
- * search path, because it evaluates functions and checks of theirs, and qualifies every name.
+ * Returns the trial for a text of statements that then creates the table. CREATE TABLE itself refuses defaults of a wrong type. The
+ * trial runs in the callers' search path, because it evaluates their functions and checks, and it qualifies every name.
  */
 export function trialBeforeCreation(trials: ColumnTrial[]): string {
   return `SELECT ${trialColumns(trials).join(',\n')}`;
@@ -119,20 +120,21 @@ function unassignableColumn(trials: ColumnTrial[]): string {
   return `${sources.length === 0 ? 'NULL' : unassignable(sources)} AS unassignable`;
 }
 
-/** The types json and jsonb, by the object identifiers they have in every PostgreSQL (pg_type.dat). */
+/** Whether it is json or jsonb, by the object identifiers that these types have in every PostgreSQL (pg_type.dat). */
 function isJson(type: CatalogType): boolean {
   return type.baseOid === 114 || type.baseOid === 3802;
 }
 
-/** The branch that is never taken gives the expression's type without evaluating it. */
+/** Returns the types of an expression and of its column. The CASE gives the type of the expression without evaluating it. */
 function sourceRow(index: number, sql: string, type: CatalogType): string {
   const source = `pg_typeof(CASE WHEN false THEN ${sql} END)::oid`;
   return `(${index}, ${source}, ${type.oid}::oid, ${type.baseOid}::oid, ${quoteLiteral(type.category)})`;
 }
 
 /**
- * The positions of those that PostgreSQL does not convert on assignment (PostgreSQL 10.4): it converts anything to text,
- * a type to itself, and what a cast says. Arrays go by their elements; casting them is try enough.
+ * Returns SQL for the positions of the expressions whose values PostgreSQL does not assign to their columns (PostgreSQL 10.4). It
+ * assigns every type to text, a type to itself, and types between which an assignment cast exists. Arrays are left out, because the
+ * cast in the trial already checks their elements.
  */
 function unassignable(sources: string[]): string {
   return `(SELECT array_agg(v.position)
@@ -143,7 +145,7 @@ function unassignable(sources: string[]): string {
         WHERE k.castsource IN (s.oid, s.typbasetype) AND k.casttarget = v.base AND k.castcontext <> 'e'))`;
 }
 
-/** Texts and bit strings go through their type's input function, because a cast would cut them short. */
+/** Returns SQL that checks a value. Texts and bit strings go through their type's input function, because a cast would cut them. */
 function valueCheck(sql: string, type: CatalogType, typeSqlText: string): string {
   if (type.category !== 'S' && type.category !== 'V') return `CAST(${sql} AS ${typeSqlText}) IS NULL`;
   const json = `pg_catalog.json_build_object('v', CAST(${sql} AS pg_catalog.text))`;
@@ -160,30 +162,30 @@ function invalidDefault(trial: ColumnTrial, detail: string): Problem {
 }
 
 function notAssignable(trial: ColumnTrial, tried: DefaultTrial): string {
-  return `"${shorten(tried.text)}" gives a value that does not go into a column of type ${shorten(trial.typeText)}`;
+  return `"${shorten(tried.text)}" gives a value that cannot be stored in a column of type ${shorten(trial.typeText)}`;
 }
 
 function explain(trial: ColumnTrial, tried: DefaultTrial, error: DatabaseError): string {
-  const told = `"${shorten(tried.text)}" ${reasonOf(shorten(trial.typeText), error)}`;
-  return tried.hint ? `${told}. ${tried.hint}` : told;
+  const detail = `"${shorten(tried.text)}" ${reasonOf(shorten(trial.typeText), error)}`;
+  return tried.hint ? `${detail}. ${tried.hint}` : detail;
 }
 
 function reasonOf(type: string, error: DatabaseError): string {
   switch (conditionOf(error)) {
     case 'string_data_right_truncation':
     case 'string_data_length_mismatch':
-      return `is too long for the type ${type}, or too short where its length is fixed`;
+      return `is too long for the type ${type}, or does not have its fixed length`;
     case 'datetime_field_overflow':
-      return `is no date or time that the type ${type} holds; dates are written YYYY-MM-DD`;
+      return `is not a date or time of the type ${type}; write dates as YYYY-MM-DD`;
     case 'numeric_value_out_of_range':
       return `is out of the range of the type ${type}`;
     case 'check_violation':
       return `violates the check "${error.constraint}" of the type ${type}`;
     case 'undefined_function':
-      return 'calls a function that does not take these arguments';
+      return 'calls a function that does not accept these arguments';
     case 'cannot_coerce':
     case 'datatype_mismatch':
-      return `gives a value that does not go into a column of type ${type}`;
+      return `gives a value that cannot be stored in a column of type ${type}`;
     case 'undefined_table':
     case 'undefined_object':
       return 'names an object that does not exist';
@@ -191,7 +193,7 @@ function reasonOf(type: string, error: DatabaseError): string {
     case 'statement_too_complex':
       return `is too large or too deeply nested for the type ${type}`;
     case 'insufficient_privilege':
-      return 'needs a right that the role does not have';
+      return 'needs a privilege that the role does not have';
     default:
       return `is not valid for the type ${type}`;
   }

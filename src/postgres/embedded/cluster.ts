@@ -1,9 +1,9 @@
 /**
- * Makes a database cluster: `initdb`, our role and our database, under a name of its own, and then renamed. So a
- * cluster is whole or not there, wherever the process was killed.
+ * Creates a database cluster with the role and the database of the service, under a temporary name, and renames it at the end. So a
+ * cluster is complete or does not exist, even if the process was killed.
  *
- * No server runs meanwhile: the passwords are set in PostgreSQL's single-user mode, so there is no moment in which
- * somebody could connect without one, and none stands on a command line.
+ * No server runs meanwhile. The passwords are set in PostgreSQL's single-user mode, so nobody can ever connect without a password, and
+ * no password is in a command line.
  */
 
 import { chown, mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export interface Passwords {
   tablewright: string;
 }
 
-/** Makes the cluster of a place. `durable` false: without waiting for the disk. Takes about 0.8 s. */
+/** Creates the cluster of a place in about 0.8 s. @param durable false: it does not wait for the disk */
 export async function createCluster(place: Place, passwords: Passwords, durable: boolean): Promise<void> {
   const { binaries, cluster, user } = place;
   const draft = `${cluster}.new`;
@@ -30,9 +30,9 @@ export async function createCluster(place: Place, passwords: Passwords, durable:
     programPath(binaries, 'initdb'),
     [
       ...['-D', draft, '--username=postgres', '--encoding=UTF8', '--data-checksums', '--no-instructions'],
-      // PostgreSQL's own C.UTF-8: the same order everywhere, whatever locales the machine has.
+      // C.UTF-8 is built into PostgreSQL, so the order of texts does not depend on the locales of the machine.
       ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
-      // Nobody connects before the file below takes its place.
+      // Nobody can connect before the file below replaces this rule.
       ...['--auth=reject', ...(durable ? [] : ['--no-sync'])],
     ],
     { user, cwd: draft },
@@ -49,15 +49,15 @@ export async function createCluster(place: Place, passwords: Passwords, durable:
   await rename(draft, cluster);
 }
 
-/** One statement per line, as single-user mode reads them. */
+/** Returns one statement per line, because single-user mode reads them so. */
 function provisioning(passwords: Passwords): string {
   const lines = [
     `ALTER ROLE postgres PASSWORD ${quoteLiteral(passwords.postgres)}`,
-    // CREATEROLE with SET on what it makes: tokens may name roles that the service's role has created.
+    // The role of the service may create roles and switch to them with SET ROLE, because tokens may name these roles.
     `CREATE ROLE tablewright LOGIN CREATEROLE PASSWORD ${quoteLiteral(passwords.tablewright)}`,
     `ALTER ROLE tablewright SET createrole_self_grant = 'set, inherit'`,
     `CREATE DATABASE tablewright OWNER tablewright`,
-    // Every database's default is open to all roles.
+    // By default all roles may connect to every database.
     `REVOKE CONNECT ON DATABASE postgres FROM PUBLIC`,
   ];
   return `${lines.join('\n')}\n`;

@@ -1,9 +1,9 @@
 /**
- * One service per data folder.
+ * Locks a data folder, so that only one service uses it.
  *
- * A pid file cannot be taken over without a race, and a number says nothing once it is used again. So the lock is
- * one of the kernel's, which ends with its process however that dies. Node offers none of its own; SQLite does: a
- * write transaction on an empty database that is never written.
+ * A file with a process id is not enough: two processes can take it over at the same time, and another process may get the same id.
+ * A lock of the kernel always ends with its process. Node.js has no function for such a lock, but SQLite has: a write transaction on an
+ * empty database that nobody writes to.
  */
 
 import { chmod, readFile, writeFile } from 'node:fs/promises';
@@ -20,14 +20,14 @@ const BUSY = 5;
 const READONLY = 8;
 const CANTOPEN = 14;
 
-/** Takes the folder for this process, or fails with a message that names the process that has it. */
+/** Locks the folder for this process. If another process has locked it, the error names that process. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const lockFile = join(folder, 'lock');
   const pidFile = join(folder, 'pid');
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(lockFile);
-    // Who can read the file can lock it. Not by opening it here: to close it again would give up the lock (fcntl).
+    // Everybody who can read the file can lock it. `chmod` works by path: opening and closing the file would release the lock (fcntl).
     await chmod(lockFile, 0o600);
     database.exec('BEGIN EXCLUSIVE');
     await writeFile(pidFile, `${pid}\n`);

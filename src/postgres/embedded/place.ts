@@ -1,5 +1,5 @@
 /**
- * Where the embedded PostgreSQL's programs and cluster are, and which user runs them.
+ * Decides where the programs and the cluster of the embedded PostgreSQL are, and which user runs them.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,16 +18,16 @@ import {
 
 export interface Place {
   binaries: Binaries;
-  /** Who runs PostgreSQL; undefined: the user of this process. */
+  /** The user who runs PostgreSQL; undefined: the user of this process. */
   user: SystemUser | undefined;
-  /** The folder that holds the cluster `postgres`: the data folder, or one of our own that the user can reach. */
+  /** The folder that contains the cluster `postgres`: the data folder, or a folder under `sharedFolder` that the user can reach. */
   folder: string;
   cluster: string;
-  /** There is no cluster yet. */
+  /** Whether the cluster must still be created. */
   isNew: boolean;
 }
 
-/** Decides the place for a data folder (a real path); makes what folders it needs, but no cluster. */
+/** Decides the place for a data folder (a real path). Creates the folders that it needs, but no cluster. */
 export async function findPlace(dataDir: string, log: Log): Promise<Place> {
   const binaries = await findBinaries();
   const existing = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
@@ -53,7 +53,7 @@ export async function findPlace(dataDir: string, log: Log): Promise<Place> {
   return place;
 }
 
-/** Leaves a link `postgres` in the data folder where the cluster is elsewhere. */
+/** Creates the link `postgres` in the data folder if the cluster is in another folder. */
 export async function linkPlace(dataDir: string, place: Place): Promise<void> {
   if (place.folder === dataDir) return;
   const link = join(dataDir, 'postgres');
@@ -67,7 +67,7 @@ export async function linkPlace(dataDir: string, place: Place): Promise<void> {
 async function placeAt(cluster: string, binaries: Binaries, user: SystemUser | undefined): Promise<Place> {
   const isNew = !(await stat(join(cluster, 'PG_VERSION')).catch(() => undefined));
   if (isNew && (await lstat(cluster).catch(() => undefined))?.isSymbolicLink()) {
-    // It led to a cluster that is no more.
+    // The link leads to a cluster that no longer exists.
     await rm(cluster);
   }
   return { binaries, user, folder: dirname(cluster), cluster, isNew };

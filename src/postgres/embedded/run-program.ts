@@ -13,7 +13,7 @@ export interface ProgramOptions {
 
 const maxOutputChars = 10_000;
 
-/** Waits for the program's end; fails with what it said where it fails. */
+/** Runs a program until it ends. If it fails, the error contains its output. */
 export async function runProgram(path: string, parameters: string[], options: ProgramOptions): Promise<void> {
   const child = await spawnProgram(path, parameters, options.user, { cwd: options.cwd, stdio: 'pipe' });
   let output = '';
@@ -22,14 +22,14 @@ export async function runProgram(path: string, parameters: string[], options: Pr
   };
   child.stdout!.on('data', keep);
   child.stderr!.on('data', keep);
-  // A program that ended early no longer reads; its exit code tells why.
+  // A program that ended early no longer reads its input. Its exit code and output say why.
   child.stdin!.on('error', () => {});
   child.stdin!.end(options.input ?? '');
   const [code, signal] = await once(child, 'close');
   if (code !== 0) throw new Error(`${path} failed (${signal ?? `exit code ${code}`}): ${output.trim()}`);
 }
 
-/** Starts the program with an environment of its own: nobody's PG* variables and locale reach it. */
+/** Starts a program without the PG* variables and the locale of this process. */
 export async function spawnProgram(
   path: string,
   parameters: string[],

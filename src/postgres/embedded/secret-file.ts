@@ -1,13 +1,13 @@
 /**
- * Secrets that the service makes for itself and keeps in its data folder, readable by the owner alone.
+ * Reads and creates the secrets that the service generates. They are files in the data folder that only their owner can read.
  */
 
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, unlink } from 'node:fs/promises';
 
 /**
- * The secret in a file; where there is no file, a new one: 32 random bytes in base64url, mode 0600.
- * Of two processes that make it at the same moment both get the one that was first.
+ * Returns the secret in a file. If there is no file, it creates one with mode 0600 and 32 random bytes in base64url. If two processes
+ * create it at the same moment, both get the secret of the first one.
  */
 export async function readOrCreateSecret(path: string): Promise<string> {
   return (await readSecret(path)) ?? (await createSecret(path));
@@ -21,8 +21,8 @@ async function readSecret(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  // An empty secret would be one that everybody knows.
-  if (text.length < 32) throw new Error(`${path} holds no usable secret; remove the file to get a new one`);
+  // Everybody could guess an empty or short secret.
+  if (text.length < 32) throw new Error(`${path} contains no usable secret; remove the file to get a new one`);
   return text;
 }
 
@@ -33,7 +33,7 @@ async function createSecret(path: string): Promise<string> {
     await file.writeFile(`${randomBytes(32).toString('base64url')}\n`);
     await file.sync();
     await file.close();
-    // A link, not a rename: it never takes the place of a secret that another process has just made.
+    // A link never replaces a secret that another process has just created. A rename would replace it.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -1,5 +1,5 @@
 /**
- * One run of the embedded server: started, watched, stopped; and one that an earlier service left behind.
+ * Starts, watches and stops the embedded server. It also stops a server that an earlier service left running.
  */
 
 import { type ChildProcess, execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ import { runProgram, spawnProgram } from './run-program.ts';
 
 export interface Server {
   port: number;
-  /** Resolves when the server has ended; with its last words where nobody had asked it to. */
+  /** Resolves when the server has ended. If the server ended by itself, the value is the last lines of its log. */
   exited: Promise<string | undefined>;
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ const fastStopMs = 15_000;
 const immediateStopMs = 5_000;
 const maxLogBytes = 1_000_000;
 
-/** Starts the server of a place and answers when it takes connections. */
+/** Starts the server of a place and returns when it accepts connections. */
 export async function startServer(
   dataDir: string,
   place: Place,
@@ -52,7 +52,8 @@ export async function startServer(
       return watch(child, port, place, logFile, logStart);
     }
     const words = await lastWords(logFile, logStart);
-    // The port can be taken between our look and the server's. The last processes of a killed server end within moments.
+    // Another program can take the port between this check and the start of the server. The last processes of a killed server may
+    // still hold shared memory for a moment.
     const isPortTaken = /could not (bind|create any TCP)/.test(words);
     const isTemporary = isPortTaken || words.includes('pre-existing shared memory block');
     if (!isTemporary || attempt === startAttempts) {
@@ -64,8 +65,8 @@ export async function startServer(
 }
 
 /**
- * Stops a server that an earlier service left running on the cluster. A pid file whose process is gone or is
- * something else is removed: PostgreSQL itself refuses to start while any process has that number.
+ * Stops a server that an earlier service left running on the cluster. If the process of the pid file has ended, or is another program,
+ * the file is removed, because PostgreSQL refuses to start while any process has that id.
  */
 export async function stopOrphan(place: Place, log: Log): Promise<void> {
   const pidFile = join(place.cluster, 'postmaster.pid');
@@ -104,7 +105,7 @@ async function spawnServer(
       {
         cwd: place.cluster,
         stdio: ['ignore', log.fd, log.fd],
-        // A Ctrl-C in the terminal goes to the whole group; the server is ended by us, after the requests.
+        // A Ctrl-C in the terminal goes to the whole process group. The service itself stops the server, after the requests have ended.
         detached: true,
       },
     );
@@ -123,12 +124,12 @@ function serverSettings(port: number, durable: boolean): Record<string, string |
     maintenance_work_mem: '256MB',
     max_wal_size: '4GB',
     checkpoint_timeout: '15min',
-    // Nothing replicates from here; and a table that is made and filled in one transaction needs no log of its rows.
+    // The server has no replicas. With this setting, the rows of a table that is created and filled in one transaction need no WAL.
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_logical_replication_workers: 0,
     jit: 'off',
-    // Only what concerns the server itself: messages about statements hold the callers' values, and would fill the disk.
+    // Only messages about the server itself are logged. Messages about statements contain the values of callers, and could fill the disk.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
@@ -136,11 +137,11 @@ function serverSettings(port: number, durable: boolean): Record<string, string |
   };
 }
 
-/** False where the server ended instead. */
+/** Waits until the server accepts connections; false: the server ended. */
 async function becomesReady(child: ChildProcess, port: number, password: string): Promise<boolean> {
   const end = performance.now() + startTimeoutMs;
   while (child.exitCode === null && child.signalCode === null) {
-    // Its own connection each time; that it is our server and no other is proven by SCRAM, both ways.
+    // Each attempt uses a new connection. SCRAM proves that it is this server, because the server must know the password, too.
     const client = new pg.Client({
       host: '127.0.0.1',
       port,
@@ -159,7 +160,7 @@ async function becomesReady(child: ChildProcess, port: number, password: string)
         code === 'ECONNREFUSED' || code === 'ECONNRESET' || conditionOf(error) === 'cannot_connect_now';
       if (!isStarting || performance.now() > end) {
         child.kill('SIGKILL');
-        throw new Error(`the embedded PostgreSQL does not take connections: ${(error as Error).message}`, {
+        throw new Error(`the embedded PostgreSQL does not accept connections: ${(error as Error).message}`, {
           cause: error,
         });
       }
@@ -172,7 +173,7 @@ async function becomesReady(child: ChildProcess, port: number, password: string)
 function watch(child: ChildProcess, port: number, place: Place, logFile: string, logStart: number): Server {
   const pid = child.pid!;
   let stopping: Promise<void> | undefined;
-  // The last resort, for a process that ends without a word to us: no server is left behind.
+  // If this process ends without stopping the server, this handler does it.
   const endWithUs = () => child.kill('SIGINT');
   process.once('exit', endWithUs);
 
@@ -203,7 +204,7 @@ function watch(child: ChildProcess, port: number, place: Place, logFile: string,
   };
 }
 
-/** Fast shutdown, then immediate, then none at all (PostgreSQL 18.5). */
+/** Tries a fast shutdown, then an immediate shutdown, and then kills the process (PostgreSQL 18.5). */
 async function stopProcess(
   pid: number,
   place: Place,
@@ -230,17 +231,17 @@ async function signal(pid: number, name: 'INT' | 'QUIT' | 'KILL', place: Place):
       kill(pid, `SIG${name}`);
     }
   } catch (error) {
-    // ESRCH: it was faster.
+    // ESRCH: the process has ended already.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
 /**
- * Whether a process is the server of this cluster: a number alone may have been given to another process since. Where
- * that cannot be told (Windows) it is none; PostgreSQL itself then refuses to start a second one.
+ * Whether a process is the server of this cluster. The id alone is not enough, because another process may have got it since. On Windows
+ * this cannot be found out, and the result is false; PostgreSQL itself then refuses to start a second server.
  */
 async function isServerOf(pid: number, cluster: string): Promise<boolean> {
-  // A server's working directory is its cluster; a process that has ended but is not yet collected has none.
+  // The working directory of a server is its cluster. A process that has ended, but still has its id, has no working directory.
   if (platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === cluster;
   const listing = await execute('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
   return listing.stdout.includes(` -D ${cluster} `);
@@ -272,7 +273,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
-/** What the server wrote since it was started, the end of it, on one line; a full disk is told even if more was said after that. */
+/** Returns the last lines that the server has logged since its start, as one line. A message about a full disk is always included. */
 async function lastWords(logFile: string, logStart: number): Promise<string> {
   const text = (await readFile(logFile).catch(() => Buffer.alloc(0))).subarray(logStart).toString();
   const lines = text.trim().split('\n');

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL refuses to run as root. Where the service does, the cluster belongs to a system user, and what that user
- * must reach lies where he can reach it: a clone under /root cannot be entered by anybody else.
+ * PostgreSQL refuses to run as root. If the service runs as root, the cluster belongs to a system user. Files that this user cannot
+ * reach, for example in a clone under /root, are then kept in another folder.
  */
 
 import { execFile } from 'node:child_process';
@@ -18,12 +18,12 @@ export interface SystemUser {
 
 const run = promisify(execFile);
 
-/** Where things go that the system user cannot reach in their own place. */
+/** The folder for files that the system user cannot reach at their own path. */
 export const sharedFolder = '/var/lib/tablewright';
 
 /**
- * The user that PostgreSQL must run as; undefined: ours. An existing cluster is run by its owner, so that it does not
- * matter who started it first.
+ * Returns the user that PostgreSQL must run as; undefined: the user of this process. The owner of an existing cluster runs it, so it
+ * does not matter who started it first.
  */
 export async function databaseUser(cluster: string | undefined): Promise<SystemUser | undefined> {
   if (geteuid?.() !== 0) return undefined;
@@ -33,14 +33,14 @@ export async function databaseUser(cluster: string | undefined): Promise<SystemU
 }
 
 /**
- * Whether a user may read a path: every folder above it can be entered and the thing itself be read. By the mode
- * bits alone, which is what a fresh installation has.
+ * Whether a user may read a path: the user can enter every folder above it, and can read the file or folder itself. Only the mode bits
+ * are checked, because a fresh installation has nothing else.
  */
 export async function canReach(user: SystemUser, path: string): Promise<boolean> {
   let needed = 4;
   for (let place = path; ; place = dirname(place)) {
     const entry = await stat(place).catch(() => undefined);
-    // What is not there yet will be made by us.
+    // The service itself will create what does not exist yet.
     if (entry !== undefined) {
       const shift = entry.uid === user.uid ? 6 : entry.gid === user.gid ? 3 : 0;
       if (((entry.mode >> shift) & needed) !== needed) return false;
@@ -50,7 +50,7 @@ export async function canReach(user: SystemUser, path: string): Promise<boolean>
   }
 }
 
-/** The programs at a place that the user can reach: their own, else a copy under `sharedFolder`. */
+/** Returns programs that the user can reach: the given ones, or a copy of them under `sharedFolder`. */
 export async function reachableBinaries(binaries: Binaries, user: SystemUser): Promise<Binaries> {
   const probes = ['bin/postgres', 'lib/postgresql/plpgsql.so', 'share/postgresql/postgres.bki'];
   const reached = await Promise.all(probes.map((probe) => canReach(user, join(binaries.root, probe))));
@@ -64,7 +64,7 @@ export async function reachableBinaries(binaries: Binaries, user: SystemUser): P
     await cp(binaries.root, draft, { recursive: true, verbatimSymlinks: true });
     await openToAll(draft);
     await rename(draft, root).catch(async (error) => {
-      // Another process may have been faster; its copy is as good.
+      // Another process may have made the same copy first.
       if (!(await stat(root).catch(() => undefined))) throw error;
     });
   } finally {
@@ -97,7 +97,7 @@ async function lookUp(name: string): Promise<SystemUser | undefined> {
 }
 
 async function create(name: string): Promise<SystemUser> {
-  // The second is BusyBox's, as in Alpine.
+  // The second command is that of BusyBox, for example in Alpine.
   const commands: [string, string[]][] = [
     ['useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', name]],
     ['adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', name]],
