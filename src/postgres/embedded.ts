@@ -52,7 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       tablewright: await readOrCreateSecret(join(dataDir, 'tablewright-password')),
     };
     const place = await findPlace(dataDir, log);
-    // A copied data folder still has a link to the cluster of the original, so the cluster is locked, too.
+    // A copied data folder has a link to the cluster of the original folder, so that folder is locked, too.
     if (place.folder !== dataDir) locks.push(await lockFolder(place.folder));
 
     if (place.isNew) await createCluster(place, passwords, durable);

@@ -197,7 +197,7 @@ async function sendEnd(client: pg.PoolClient, queries: Query[], ending: Ending):
   // PostgreSQL answers the COMMIT of a failed transaction with a rollback, not with an error.
   if (ended?.command !== command)
     throw new Error(
-      `a statement failed and its error was lost: ${command} was answered with ${ended?.command}`,
+      `a statement failed, and its error was not reported: ${command} was answered with ${ended?.command}`,
     );
   onEnded(isTidy(client, sent.tail));
   return results;

@@ -27,7 +27,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(lockFile);
-    // Everybody who can read the file can lock it. `chmod` works by path: opening and closing the file would release the lock (fcntl).
+    // Everybody who can read the file can lock it, so only its owner may read it. The mode is set by path, because closing an opened file would release the lock (fcntl).
     await chmod(lockFile, 0o600);
     database.exec('BEGIN EXCLUSIVE');
     await writeFile(pidFile, `${pid}\n`);

@@ -22,7 +22,8 @@ async function readSecret(path: string): Promise<string | undefined> {
     throw error;
   }
   // Everybody could guess an empty or short secret.
-  if (text.length < 32) throw new Error(`${path} contains no usable secret; remove the file to get a new one`);
+  if (text.length < 32)
+    throw new Error(`${path} contains no usable secret; remove the file to get a new one`);
   return text;
 }
 
