@@ -1,7 +1,7 @@
 /**
  * Every setting is declared once, in `declared` below: its name in the environment, its default, its bounds and what it is for.
  * The types, the parsing, its check and `.env.example` follow from the declaration; tests compare README.md and docs/limits.md
- * with it. All errors are reported at once.
+ * with it. All errors are reported together.
  */
 
 import { isIP } from 'node:net';

@@ -28,7 +28,10 @@ function remedyOf(error: Error): string | undefined {
   if (diskFull.test(code) || diskFull.test(error.message))
     return 'No space left on device: free or enlarge the disk of DATA_DIR, or of the database, and start Tablewright again. Rows that were acknowledged are kept.';
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
-  if (syscall === 'listen') return listenRemedies[code] ?? 'Set HOST and PORT to an address and a port on which the service can listen.';
+  if (syscall === 'listen')
+    return (
+      listenRemedies[code] ?? 'Set HOST and PORT to an address and a port on which the service can listen.'
+    );
   const condition = conditionOf(error);
   const known = databaseRemedies.find(({ conditions, codes, message }) => {
     const isOfKind = condition === undefined ? codes?.test(code) : conditions?.includes(condition);

@@ -179,7 +179,7 @@ const cases: [what: string, url: () => string | Promise<string>, remedy: RegExp]
   ],
   ['a number sign in the password', () => 'postgresql://u:p#word@localhost/d', /# as %23/],
   ['a question mark in the password', () => 'postgresql://u:p?word@localhost/d', /\? as %3F/],
-  ['several hosts', () => 'postgresql://u:p@one:5432,two:5432/d', /names more than one host; name one/],
+  ['several hosts', () => 'postgresql://u:p@one:5432,two:5432/d', /names more than one host\. Name one/],
   [
     'an sslmode that does not exist',
     () => tlsUrl('verify_full'),

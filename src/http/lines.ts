@@ -94,7 +94,7 @@ function rateLimit(
 function databaseBusy(): AppError {
   return new AppError(
     'database-busy',
-    'Too many requests of this kind wait for the database; try again later.',
+    'Too many requests of this kind wait for the database. Try again later.',
     { headers },
   );
 }

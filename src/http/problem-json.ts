@@ -100,7 +100,7 @@ const knownErrors: Record<string, (error: Error) => AppError> = {
 };
 
 function outOfFiles(): AppError {
-  return new AppError('service-busy', 'The service can open no more files or connections; try again later.', {
+  return new AppError('service-busy', 'The service can open no more files or connections. Try again later.', {
     headers: { 'retry-after': '5' },
   });
 }

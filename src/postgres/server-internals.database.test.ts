@@ -205,7 +205,7 @@ test('the key that exists already is found with its values', async () => {
   assert.deepEqual(repeatedKeyOf(error), { columns: 'a, "b c"', values: '1, x)=(y' });
 });
 
-test('a standby is answered as a database that takes no changes', async () => {
+test('a write to a standby is refused as a write to a read-only database', async () => {
   const server = await startThrowAwayServer(await findBinaries(), { isStandby: true });
   const pool = createPool(
     { url: server.adminUrl, poolSize: 1, statementTimeoutMs: 0 },
@@ -215,7 +215,7 @@ test('a standby is answered as a database that takes no changes', async () => {
     const refusal = await inTransaction(pool, {}, async () => {}).catch((error) => error);
     assert(refusal instanceof AppError, String(refusal));
     assert.equal(refusal.code, 'database-unavailable');
-    assert.equal(refusal.detail, 'The database takes no changes at present.');
+    assert.equal(refusal.detail, 'The database is read-only at present, so nothing can be changed.');
     assert.equal(await inTransaction(pool, { readOnly: true }, async () => 'read'), 'read');
   } finally {
     await pool.end();

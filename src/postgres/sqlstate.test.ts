@@ -98,7 +98,7 @@ test('a function is recognized in every language, and never by the text of a que
   }
 });
 
-test('a change of the catalogue by another session is a conflict, and no fault of the data or the service', () => {
+test('a change of the catalogue by another session is a conflict, and not a problem of the data or a bug of the service', () => {
   const messages = [
     'cache lookup failed for relation 16384',
     'could not open relation with OID 16384',
@@ -133,7 +133,7 @@ test('every rule names a code of the catalogue and never repeats a value or, but
   }
 });
 
-test('the constraint or the column at fault is named', () => {
+test('the message names the constraint or the column', () => {
   const duplicate = toAppError(
     postgresError('23505', { constraint: 'orders_pkey', table: 'orders' }),
   ) as AppError;

@@ -101,7 +101,10 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: (error) => `Something in the schema already has the name: ${error.message}.`,
   },
   '2BP01': { code: 'dependent-objects', detail: 'Other objects depend on the table.' },
-  '42809': { code: 'invalid-parameter', detail: 'The object with this name is not a table that can take rows.' },
+  '42809': {
+    code: 'invalid-parameter',
+    detail: 'The object with this name is not a table that can take rows.',
+  },
   '0A': {
     code: 'invalid-parameter',
     detail: (error) => `PostgreSQL does not support this for the table: ${error.message}.`,
@@ -158,7 +161,8 @@ export const sqlstateRules: Record<string, Rule> = {
   '23P01': { code: 'invalid-data', detail: (error) => `Two rows exclude each other${ofConstraint(error)}.` },
   '428C9': {
     code: 'invalid-data',
-    detail: (error) => `PostgreSQL generates the values of a column, so rows cannot set them${inColumn(error)}.`,
+    detail: (error) =>
+      `PostgreSQL generates the values of a column, so rows cannot set them${inColumn(error)}.`,
   },
   '44000': { code: 'invalid-data', detail: 'A row is not allowed by the view that it is written through.' },
   '54': { code: 'invalid-data', detail: 'A row, a key or a value is larger than PostgreSQL allows.' },
