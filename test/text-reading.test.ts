@@ -255,12 +255,13 @@ suite('warnings', () => {
     [
       'points that may stand between thousands',
       ['1.234', '2.500', '7'],
-      /If points stand between thousands, send decimal_sign=,&thousands_sign=\. to read them\.$/,
+      /If the points separate thousands, send decimal_sign=,&thousands_sign=\. to read them\.$/,
     ],
     ['numbers with a point that cannot', ['1.234', '2.5'], undefined],
     ['fractions below one', ['0.234', '0.500'], undefined],
     ['a value of another kind', ['01/02/2026', 'x'], undefined],
     ['a leading zero', ['1,5', '01,5'], undefined],
+    ['a plus sign', ['+49', '+50'], undefined],
     ['days beyond the calendar', ['30/02/2026'], undefined],
     ['words', ['n/a', '-'], undefined],
   ];
@@ -282,6 +283,84 @@ suite('warnings', () => {
     const answer = await uploadCsv(nextTable(), ['v', '1', '2', '3', 'n/a']);
     assert.match(warningsOf(answer, 'mixed-column')[0]!, /Send null_values=n\/a to load this as NULL\.$/);
   });
+});
+
+suite('an existing table', () => {
+  test('is warned of numbers whose points may separate thousands', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (id int PRIMARY KEY, n numeric)`);
+    const path = '?if_exists=append&on_conflict=update';
+    const grouped = await uploadCsv(name, ['id;n', '1;2.345', '3;1.000'], path);
+    assert.equal(warningsOf(grouped, 'other-notation').length, 1);
+    const told = await uploadCsv(name, ['id;n', '1;2.345'], `${path}&decimal_sign=,&thousands_sign=.`);
+    assert.deepEqual(warningsOf(told, 'other-notation'), []);
+    const fractions = await uploadCsv(name, ['id;n', '1;2.345', '3;1.5'], path);
+    assert.deepEqual(warningsOf(fractions, 'other-notation'), []);
+  });
+
+  test('takes money in the notation of the request', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (m money)`);
+    const answer = await uploadCsv(
+      name,
+      ['m', '"19,90"', '"1.234,56"'],
+      '?if_exists=append&decimal_sign=,&thousands_sign=.',
+    );
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows(`SELECT m::numeric::text AS m FROM ${name} ORDER BY 1`), [
+      { m: '1234.56' },
+      { m: '19.90' },
+    ]);
+  });
+
+  test('is told which null_values would load a word as NULL', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (d date, n int)`);
+    const answer = await uploadCsv(name, ['d,n', 'n/a,\\N'], '?if_exists=append');
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.match(errors![0]!.detail, /; with null_values=n\/a it is loaded as NULL$/);
+    assert.match(errors![1]!.detail, /; with null_values=%5C%5CN it is loaded as NULL$/);
+    const read = await uploadCsv(name, ['d,n', 'n/a,\\N'], '?if_exists=append&null_values=n/a,%5C%5CN');
+    assert.equal(read.status, 200, JSON.stringify(read.body));
+  });
+});
+
+test('an inspection shows what an upload stores', async () => {
+  const lines = ['id;d;n', '1;21/11/2026;1.234', '2;05/12/2026;abc'];
+  const query = '?date_order=mdy&decimal_sign=,&thousands_sign=.';
+  const inspected = await service.upload(`/api/v1/inspect/excel${query}`, Buffer.from(lines.join('\n')));
+  assert.deepEqual(inspected.body.sheet.rows, [
+    ['1', '21/11/2026', '1.234'],
+    ['2', '05/12/2026', 'abc'],
+  ]);
+});
+
+test('dates among dates with a time are midnights, as in a workbook', async () => {
+  const name = nextTable();
+  const answer = await uploadCsv(
+    name,
+    ['d', '11/21/2026 2:30 PM', '1/1/2026', '2026-12-24'],
+    '?date_order=mdy',
+  );
+  assert.deepEqual(typesOf(answer), { d: 'timestamp without time zone' });
+  assert.deepEqual(await rowsOf(name), [
+    { d: '2026-11-21T14:30:00' },
+    { d: '2026-01-01T00:00:00' },
+    { d: '2026-12-24T00:00:00' },
+  ]);
+});
+
+test('warnings quote the texts of the file', async () => {
+  const answer = await uploadCsv(nextTable(), ['d', '01/12/2026', '02/12/2026', 'x'], '?date_order=dmy');
+  assert.match(warningsOf(answer, 'mixed-column')[0]!, /because of "x" in A4/);
+  const first = await uploadCsv(
+    nextTable(),
+    ['d', 'x', '01/12/2026', '02/12/2026', '03/12/2026'],
+    '?date_order=dmy',
+  );
+  assert.match(warningsOf(first, 'mixed-column')[0]!, /because of "x" in A2/);
+  const other = await uploadCsv(nextTable(), ['d', '21/11/2026'], '?date_order=mdy');
+  assert.match(warningsOf(other, 'other-notation')[0]!, /Send date_order=dmy to read them\.$/);
 });
 
 suite('parameters that are refused', () => {

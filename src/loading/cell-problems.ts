@@ -145,7 +145,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     NOT_IN_NUMBER_FORM,
     [
       'not-in-number-form',
-      'not a number as decimal_sign and thousands_sign say: with decimal_sign=, and thousands_sign=. it is written as in -1.234,5',
+      'not a number in the notation of the request: decimal_sign comes before the decimals, and thousands_sign separates groups of three digits',
     ],
   ],
   [

@@ -97,7 +97,7 @@ export async function copyRows(
     rowOf,
     hasSeveralLists: session.hasSeveralLists,
     places: { locate: input.locate, sourceColumn: (name) => sink.sourceColumn(name) },
-    warnings: sink.lossWarnings(),
+    warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
     refusal:
       session.refusal &&
       refusalOfCopy(

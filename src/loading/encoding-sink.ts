@@ -9,7 +9,7 @@
  * (a sequence, `now()`). Such a column has no fill, and a row without it goes into another shape that leaves the column out. Each
  * shape has its own buffer, and the COPYs take turns.
  */
-import { QUOTE } from '../sources/bytes/ascii.ts';
+import { POINT, QUOTE } from '../sources/bytes/ascii.ts';
 import {
   ARRAY,
   NULL,
@@ -49,7 +49,8 @@ import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { losses } from './encoders/losses.ts';
 import * as codes from './encoders/type-codes.ts';
-import { parameterReading } from './infer/text-forms.ts';
+import { isGroupedByPoint, isNullWord, parameterReading } from './infer/text-forms.ts';
+import { groupedByPoint, inQuery } from './inferred-columns.ts';
 import { Padding } from './padding.ts';
 import { addRowFault, maxListedProblems, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
@@ -102,6 +103,13 @@ const initialShapeBytes = 4096;
 
 const noBytes = Buffer.alloc(0);
 
+/** The column has no numbers, or one whose point stands before decimals. */
+const NO_POINTS = 0;
+/** No number with a point came yet. */
+const MAY_BE_GROUPED = 1;
+/** Each number with a point may have its points between thousands: `1.234`. */
+const GROUPED_POINTS = 2;
+
 /** After this many refused rows the sink stops loading rows, because the upload is refused in any case. It only collects problems. */
 const maxRefusedRows = 100_000;
 
@@ -117,6 +125,8 @@ export class EncodingSink implements CellSink {
   readonly #maxRowBytes: number;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
+  /** Per target `NO_POINTS`, `MAY_BE_GROUPED` or `GROUPED_POINTS`. */
+  readonly #points: Uint8Array;
   readonly #required: number[] = [];
   /** For each required column that no row has had so far: the rows that have arrived. */
   readonly #unbrought = new Map<number, { count: number; firstRows: number[] }>();
@@ -176,6 +186,9 @@ export class EncodingSink implements CellSink {
     this.#defaultBytes = targets.map(({ column }) => column.defaultBytes ?? 0);
     this.#written = new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
+    this.#points = Uint8Array.from(targets, (target) =>
+      valueFor(target) === NUMBER_VALUE ? MAY_BE_GROUPED : NO_POINTS,
+    );
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
     this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
     targets.forEach(({ column }, index) => {
@@ -212,7 +225,7 @@ export class EncodingSink implements CellSink {
 
   wants(column: number): number {
     const target = this.#targetOf[column]!;
-    return target < 0 ? TEXT_VALUE : valueFor(this.#encoders[target]!.code);
+    return target < 0 ? TEXT_VALUE : valueFor(this.#options.targets[target]!);
   }
 
   original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {
@@ -250,6 +263,7 @@ export class EncodingSink implements CellSink {
       kind === NULL && !this.#isNullable[target]
         ? NOT_NULL
         : encodeCell(out, this.#encoders[target]!, kind, bytes, start, end);
+    if (kind === TEXT && this.#points[target]! !== NO_POINTS) this.#notePoint(target, bytes, start, end);
     if (problem !== 0)
       this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end, kind);
     if (losses.ofCell !== 0) this.#noteLosses(target);
@@ -321,6 +335,23 @@ export class EncodingSink implements CellSink {
       this.#addMissing(target, firstRows[0]!, more);
     }
     this.#unbrought.clear();
+  }
+
+  /** Notes a number of a text file: whether each number with a point may have its points between thousands. */
+  #notePoint(target: number, bytes: Buffer, start: number, end: number): void {
+    // The request says what a point is.
+    if (bytes === this.#rewritten) return;
+    let at = start;
+    while (at < end && bytes[at] !== POINT) at += 1;
+    if (at === end) return;
+    this.#points[target] = isGroupedByPoint(bytes, start, end) ? GROUPED_POINTS : NO_POINTS;
+  }
+
+  /** Warns of columns whose numbers may be a thousand times as large as they were read. */
+  pointWarnings(): SourceWarning[] {
+    if (this.#options.typesAreInferred) return [];
+    const grouped = this.#options.targets.filter((_, target) => this.#points[target] === GROUPED_POINTS);
+    return grouped.map(({ column }) => groupedByPoint(column.name));
   }
 
   /** Returns one warning for each column and each kind of loss: parts of values that the column's type does not hold. */
@@ -682,6 +713,8 @@ function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number
 /** Returns a hint at the parameters that read the text, if it is a date or a number in another notation. */
 function notationHint(problem: number, kind: number, bytes: Buffer, start: number, end: number): string {
   if (kind !== STRING && kind !== TEXT) return '';
+  const word = shortenBytes(bytes, start, end);
+  if (word !== '' && isNullWord(word)) return `; with null_values=${inQuery(word)} it is loaded as NULL`;
   const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
   if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
   const parameters = parameterReading(isDate, bytes, start, end);
@@ -689,8 +722,11 @@ function notationHint(problem: number, kind: number, bytes: Buffer, start: numbe
 }
 
 /** Returns which texts a column of the type takes. */
-function valueFor(code: number): number {
-  switch (code) {
+function valueFor({ column, encoder }: TargetColumn): number {
+  const base = column.type.kind === 'domain' ? (column.type.base ?? column.type) : column.type;
+  // PostgreSQL itself reads money and ignores the commas in it.
+  if (base.name === 'money') return NUMBER_VALUE;
+  switch (encoder.code) {
     case codes.INT2:
     case codes.INT4:
     case codes.INT8:

@@ -22,7 +22,7 @@ import {
   TIMESTAMP,
   TRUE,
 } from '../sources/cell-kind.ts';
-import type { CellSink } from '../sources/cell-sink.ts';
+import { type CellSink, READ_AS_MOMENT } from '../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../sources/moment-text.ts';
 import { textKind } from '../sources/text-kind.ts';
 import { classifyNested } from './infer/nested-class.ts';
@@ -105,6 +105,12 @@ export class TypeInference implements CellSink {
   /** For columns that are or were `MIXED`. */
   readonly #oddValues: (OddValues | undefined)[] = [];
   readonly #firstRows: number[] = [];
+  /** What `original` was called with last. */
+  #rewritten: Buffer | undefined;
+  #isMomentRewritten = false;
+  #original: Buffer = READ_AS_MOMENT;
+  #originalStart = 0;
+  #originalEnd = 0;
   #rowCount = 0;
   #row = 0;
 
@@ -156,6 +162,14 @@ export class TypeInference implements CellSink {
   }
 
   /** @throws AppError `limit-exceeded` */
+  original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {
+    this.#rewritten = rewritten;
+    this.#isMomentRewritten = rewritten === READ_AS_MOMENT;
+    this.#original = bytes;
+    this.#originalStart = start;
+    this.#originalEnd = end;
+  }
+
   beginRow(row: number): void {
     if (this.#rowCount >= this.#limits.maxRows) {
       throw limitExceeded('The data has too many rows', this.#limits.maxRows, { setting: 'MAX_ROWS' });
@@ -179,11 +193,15 @@ export class TypeInference implements CellSink {
     }
     if (seen === OTHER) return;
     if (isNew && this.#take(column, seen, found)) {
-      this.#show(column, seen, found, shortenBytes(bytes, start, end));
+      const isRewritten = bytes === this.#rewritten;
+      const value = isRewritten ? this.#originalText() : shortenBytes(bytes, start, end);
+      this.#show(column, seen, found, value);
     }
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
+    const isRewritten = this.#isMomentRewritten;
+    this.#isMomentRewritten = false;
     const seen = this.#seen[column]!;
     const forms = this.#forms[column]!;
     if (seen === OTHER && forms === 0) return;
@@ -192,13 +210,18 @@ export class TypeInference implements CellSink {
     if (seen === OTHER) return;
     if ((seen & found) === 0 && this.#take(column, seen, found)) {
       const length = formatMoment(kind, days, microseconds);
-      this.#show(column, seen, found, momentText.toString('latin1', 0, length));
+      const value = isRewritten ? this.#originalText() : momentText.toString('latin1', 0, length);
+      this.#show(column, seen, found, value);
     }
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     const name = column < 0 ? '' : this.#names[column]!;
     this.#onFault(this.#row, column, name, fault, bytes, start, end);
+  }
+
+  #originalText(): string {
+    return shortenBytes(this.#original, this.#originalStart, this.#originalEnd);
   }
 
   endRow(): void {}

@@ -54,9 +54,14 @@ export function otherReadings(columns: InferredColumn[], locate: LocateCell): So
       return [{ code: 'other-notation', column: name, detail: explainHint(name, column, hint, locate) }];
     }
     if (!isGroupedByPoint) return [];
-    const detail = `Every number with a point in column "${shortenValue(name)}" has three digits behind each point, and the point was read as the decimal sign. If points stand between thousands, send decimal_sign=,&thousands_sign=. to read them.`;
-    return [{ code: 'other-notation', column: name, detail }];
+    return [groupedByPoint(name)];
   });
+}
+
+/** Warns of a number column whose points may separate thousands. */
+export function groupedByPoint(name: string): SourceWarning {
+  const detail = `Every number with a point in column "${shortenValue(name)}" has three digits after each point, and the point was read as the decimal sign. If the points separate thousands, send decimal_sign=,&thousands_sign=. to read them.`;
+  return { code: 'other-notation', column: name, detail };
 }
 
 function explainHint(name: string, column: number, hint: FormHint, locate: LocateCell): string {
@@ -71,8 +76,9 @@ function explainHint(name: string, column: number, hint: FormHint, locate: Locat
 }
 
 /** Returns the word as a part of a query string, with as little escaped as possible. */
-function inQuery(word: string): string {
-  return word.replaceAll(/[^\w./()<>*!~-]/g, encodeURIComponent);
+export function inQuery(word: string): string {
+  const item = word.replaceAll(/[\\,]/g, '\\$&');
+  return item.replaceAll(/[^\w./()<>*!~-]/g, encodeURIComponent);
 }
 
 function explainOddity({ type, counts }: Oddity, value: string, place: string): string {

@@ -39,6 +39,9 @@ export class Preview implements CellSink {
   readonly #errors: Problem[] = [];
   #errorCount = 0;
   #row: (string | null)[] | undefined;
+  /** By row: the texts that were read as another value. */
+  readonly #originals: (string | undefined)[][] = [];
+  #original: string | undefined;
 
   constructor(limits: { maxColumns: number; maxRows: number }, locate: LocateCell) {
     this.#locate = locate;
@@ -69,7 +72,13 @@ export class Preview implements CellSink {
     const inferred = this.#inference.columns();
     const columns = inferred.map(({ name, type }) => ({ name, type }));
     const header = columns.map(({ name }) => name);
-    const rows = this.#rows.map((row) => inferred.map(({ column }) => row[column] ?? null));
+    // A text column keeps the text as it is.
+    const rows = this.#rows.map((row, index) =>
+      inferred.map(
+        ({ column, type }) =>
+          (type === 'text' ? this.#originals[index]?.[column] : undefined) ?? row[column] ?? null,
+      ),
+    );
     const unfit = unfitNames(this.#inference, this.#locate);
     const errors = [...ofHeader, ...unfit, ...this.#errors].slice(0, maxListedProblems);
     return {
@@ -91,9 +100,22 @@ export class Preview implements CellSink {
     if (this.#row) this.#rows.push(this.#row);
   }
 
+  original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {
+    this.#inference.original(rewritten, bytes, start, end);
+    if (this.#row) this.#original = shortenBytes(bytes, start, end);
+  }
+
+  #takeOriginal(column: number): void {
+    if (this.#original === undefined) return;
+    this.#originals[this.#rows.length - 1] ??= [];
+    this.#originals[this.#rows.length - 1]![column] = this.#original;
+    this.#original = undefined;
+  }
+
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     this.#inference.cell(column, kind, bytes, start, end);
     if (!this.#row || kind === NULL) return;
+    this.#takeOriginal(column);
     if (kind === TRUE || kind === FALSE) this.#row[column] = String(kind === TRUE);
     else this.#row[column] = shortenBytes(bytes, start, end);
   }
@@ -101,6 +123,7 @@ export class Preview implements CellSink {
   moment(column: number, kind: number, days: number, microseconds: number): void {
     this.#inference.moment(column, kind, days, microseconds);
     if (!this.#row) return;
+    this.#takeOriginal(column);
     this.#row[column] = shortenValue(
       momentText.toString('latin1', 0, formatMoment(kind, days, microseconds)),
     );

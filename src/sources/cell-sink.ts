@@ -56,6 +56,9 @@ export interface CellSink {
   drain(): Promise<void> | undefined;
 }
 
+/** Stands for the rewritten bytes in `CellSink.original` if a moment comes next. */
+export const READ_AS_MOMENT: Buffer = Buffer.alloc(0);
+
 /** What a column's values become: not known yet. */
 export const ANY_VALUE = 0;
 /** Text, or a type that reads its values itself. */

@@ -34,6 +34,10 @@ import {
 } from './seen.ts';
 import { classifyString } from './string-class.ts';
 
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+
 interface DateForm {
   bit: number;
   order: number;
@@ -97,6 +101,7 @@ const nullWords = new Set([
   'unknown',
 ]);
 const maxNullWordBytes = 7;
+const maxNullWords = 20;
 
 /** Returns whether the text is a word that people and programs write if there is no value: `n/a`. */
 export function isNullWord(text: string): boolean {
@@ -125,6 +130,14 @@ export function parameterReading(
   return parametersOf(forms)
     .map(({ parameter }) => parameter)
     .join(' or ');
+}
+
+/** Whether the points of a number may stand between its thousands: `1.234`, but neither `0.234` nor `1.5`. */
+export function isGroupedByPoint(bytes: Buffer, start: number, end: number): boolean {
+  const first = bytes[start] === MINUS ? start + 1 : start;
+  if (bytes[first] === ZERO) return false;
+  const out = Buffer.alloc(Math.max(64, end - start));
+  return readNumber(bytes, start, end, { decimal: COMMA, thousands: POINT }, out) > 0;
 }
 
 /** Keeps, for the columns of one source, the forms that their values may have. */
@@ -162,8 +175,7 @@ export class TextForms {
     if (end - start <= maxNullWordBytes) {
       const word = bytes.toString('utf8', start, end);
       if (isNullWord(word)) {
-        this.#noteNullWord(column, word);
-        return forms;
+        return this.#noteNullWord(column, word) ? forms : 0;
       }
     }
     let left = forms & IS_NEEDED;
@@ -196,10 +208,14 @@ export class TextForms {
     return (forms & COMMA_FORMS) === GROUPED_BY_POINT;
   }
 
-  #noteNullWord(column: number, word: string): void {
+  /** Returns false if the column has more such words than a request could name. */
+  #noteNullWord(column: number, word: string): boolean {
+    this.#nullWords[column] ??= [];
     const words = this.#nullWords[column];
-    if (words === undefined) this.#nullWords[column] = [word];
-    else if (words.length < 5 && !words.includes(word)) words.push(word);
+    if (words.includes(word)) return true;
+    if (words.length === maxNullWords) return false;
+    words.push(word);
+    return true;
   }
 
   #readsDate(order: number, bytes: Buffer, start: number, end: number): boolean {
@@ -210,7 +226,7 @@ export class TextForms {
   #reads(bit: number, bytes: Buffer, start: number, end: number): boolean {
     const form = numberForms.find((candidate) => candidate.bit === bit)!;
     const length = readNumber(bytes, start, end, form.signs, this.#scratch);
-    return length > 0 && textKind(this.#scratch, 0, length) === NUMBER;
+    return length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER;
   }
 }
 

@@ -50,7 +50,7 @@ suite('numbers', () => {
 
   test('any other text of digits and signs is not a number', () => {
     const text = fc.string({ unit: fc.constantFrom(...'0123456789.,- +e'), maxLength: 12 });
-    const german = /^[+-]?(\d+|\d{1,3}(\.\d{3})+|\d{1,2}(\.\d{2})+\.\d{3})?(,\d+)?([eE][+-]?\d+)?$/;
+    const german = /^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d?(\.\d{2})+\.\d{3})?(,\d+)?([eE][+-]?\d+)?$/;
     fc.assert(
       fc.property(text, (candidate) => {
         const isNumber = german.test(candidate) && /^[+-]?,?\d/.test(candidate);
@@ -65,6 +65,8 @@ suite('numbers', () => {
     ['1.23.45.678,9', '12345678.9'],
     ['123.45.678', undefined],
     ['1.2345', undefined],
+    ['0.500', undefined],
+    ['-0.500', undefined],
     ['1.5', undefined],
     ['1..234', undefined],
     ['1.234.', undefined],

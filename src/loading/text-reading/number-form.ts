@@ -75,6 +75,8 @@ export function readNumber(
     // The last group always has three digits. The groups before it all have three, or all have two.
     if (length - groupStart !== 3 || innerGroup === 1) return -1;
     if (innerGroup === 2 && firstGroup === 3) return -1;
+    // `0.500` is a fraction with another decimal sign, and no thousands.
+    if (out[firstDigit] === ZERO) return -1;
   }
 
   let fractionDigits = 0;

@@ -5,7 +5,10 @@
  * and dates of a workbook, numbers of JSON) go through as they are. A text is read as a date or a number only if its column is one, or, while types
  * are inferred, if it looks like one; a text column keeps the text.
  */
+
+import { daysFromCivil } from '../../sources/calendar.ts';
 import {
+  DATE,
   NOT_IN_DATE_ORDER,
   NOT_IN_NUMBER_FORM,
   NULL,
@@ -13,8 +16,16 @@ import {
   STRING,
   TEXT,
 } from '../../sources/cell-kind.ts';
-import { ANY_VALUE, type CellSink, DATE_VALUE, NUMBER_VALUE } from '../../sources/cell-sink.ts';
+import {
+  ANY_VALUE,
+  type CellSink,
+  DATE_VALUE,
+  NUMBER_VALUE,
+  READ_AS_MOMENT,
+} from '../../sources/cell-sink.ts';
 import { textKind } from '../../sources/text-kind.ts';
+import { DATE_STRING, OTHER } from '../infer/seen.ts';
+import { classifyString } from '../infer/string-class.ts';
 import { lastDate, maxDateBytes, readDate } from './date-form.ts';
 import { APOSTROPHE, COMMA, type NumberSigns, POINT, readNumber, SPACE } from './number-form.ts';
 import { trimmedEnd, trimmedStart } from './white-space.ts';
@@ -121,10 +132,9 @@ export class TextReadingSink implements CellSink {
   /** Reads a text of a column whose type is not known yet. */
   #value(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const dateLength = this.#readDate(bytes, start, end);
-    if (dateLength > 0) {
-      if (lastDate.hasShortYear) this.#noteShortYear(column, bytes, start, end);
-      this.#inner.original?.(this.#scratch, bytes, start, end);
-      this.#inner.cell(column, STRING, this.#scratch, 0, dateLength);
+    if (dateLength > 0 && this.#takesDate(column, bytes, start, end, dateLength)) return;
+    if (this.#dateOrder > 0 && classifyString(bytes, start, end) === DATE_STRING) {
+      this.#putDate(column, bytes, start, bytes, start, end);
       return;
     }
     if (this.#signs === undefined) {
@@ -132,7 +142,8 @@ export class TextReadingSink implements CellSink {
       return;
     }
     const length = this.#readNumber(this.#signs, bytes, start, end);
-    if (length > 0 && textKind(this.#scratch, 0, length) === NUMBER) {
+    // A plus sign is kept, as in `+49 30`.
+    if (length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER) {
       this.#inner.original?.(this.#scratch, bytes, start, end);
       this.#inner.cell(column, NUMBER, this.#scratch, 0, length);
       return;
@@ -140,6 +151,32 @@ export class TextReadingSink implements CellSink {
     // A number with only the usual signs is text. Example: `1.5` if the decimal sign is a comma.
     const isOther = kind === TEXT && textKind(bytes, start, end) === NUMBER;
     this.#inner.cell(column, isOther ? STRING : kind, bytes, start, end);
+  }
+
+  /**
+   * Hands on the date that `#scratch` has.
+   *
+   * @returns false: the calendar has no such day or the day no such time, so that the text is no date
+   */
+  #takesDate(column: number, bytes: Buffer, start: number, end: number, length: number): boolean {
+    const found = classifyString(this.#scratch, 0, length);
+    if (found === OTHER) return false;
+    if (lastDate.hasShortYear) this.#noteShortYear(column, bytes, start, end);
+    if (found === DATE_STRING) {
+      this.#putDate(column, this.#scratch, 0, bytes, start, end);
+    } else {
+      this.#inner.original?.(this.#scratch, bytes, start, end);
+      this.#inner.cell(column, STRING, this.#scratch, 0, length);
+    }
+    return true;
+  }
+
+  /** A date goes on as a date cell does, which may stand among dates with a time: it is the midnight of its day. */
+  #putDate(column: number, iso: Buffer, at: number, bytes: Buffer, start: number, end: number): void {
+    const year = numberAt(iso, at, 4);
+    const days = daysFromCivil(year, numberAt(iso, at + 5, 2), numberAt(iso, at + 8, 2));
+    this.#inner.original?.(READ_AS_MOMENT, bytes, start, end);
+    this.#inner.moment(column, DATE, days, 0);
   }
 
   #number(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -215,6 +252,8 @@ export interface ShortYear {
 }
 
 /** The orders of dates. The index of each is its number in date-form.ts. */
+const PLUS = 0x2b;
+
 const orders: readonly DateOrder[] = ['iso', 'dmy', 'mdy', 'ymd'];
 
 function byLength(texts: readonly string[]): (Buffer[] | undefined)[] {
@@ -245,6 +284,12 @@ function isIsoDate(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < 8 || bytes[start + 4] !== 0x2d) return false;
   for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at])) return false;
   return true;
+}
+
+function numberAt(bytes: Buffer, at: number, digits: number): number {
+  let value = 0;
+  for (let place = at; place < at + digits; place += 1) value = value * 10 + (bytes[place]! - 0x30);
+  return value;
 }
 
 function hasDigit(bytes: Buffer, start: number, end: number): boolean {

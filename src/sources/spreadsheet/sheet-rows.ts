@@ -470,6 +470,8 @@ export class SheetRows {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return -1;
     const place = column - this.#firstColumn;
     let sinkColumn = place < this.#sinkColumns.length ? this.#sinkColumns[place]! : unnamed;
+    // A column that has no header is named within the row, so that its problem has a place.
+    if (!this.#isRowBegun && !this.#options.hasHeader) this.#beginDataRow();
     if (sinkColumn === unnamed) sinkColumn = this.#nameBlank(place);
     if (!this.#isRowBegun) this.#beginDataRow();
     return sinkColumn;
