@@ -238,7 +238,7 @@ suite('names', () => {
     'a/b',
     'x'.repeat(63),
   ]) {
-    test(`${name} is taken to the letter`, async () => {
+    test(`${name} is used exactly as written`, async () => {
       const path = `/table/${encodeURIComponent(name)}?schema=sales`;
       const made = await service.post(path, { table: { columns: [{ name, type: 'text' }] } });
       assert.equal(made.status, 201, JSON.stringify(made.body));

@@ -1,5 +1,5 @@
 /**
- * Hostile text in every field of a definition: the asked-for table appears, to the letter, or nothing does. The
+ * Hostile text in every field of a definition: the table appears with exactly these names, or no table does. The
  * catalogue is the witness, and the time limit of a statement: a sleep that is injected exceeds it.
  */
 import assert from 'node:assert/strict';

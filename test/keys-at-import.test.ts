@@ -70,7 +70,7 @@ suite('primary_key', () => {
     );
   });
 
-  test('finds headers in another case, of JSON only to the letter', async () => {
+  test('finds spreadsheet headers in another case, but JSON keys only exactly as written', async () => {
     assert.deepEqual(primaryKeyOf(await uploadCsv(nextTable(), ['Id,x', '1,2'], '?primary_key=id')), ['Id']);
     const { detail } = assertProblem(
       await uploadJson(nextTable(), { data: [{ Id: 1 }] }, '?primary_key=id'),

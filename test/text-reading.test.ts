@@ -193,7 +193,7 @@ test('text cells of a workbook are read the same way beside real dates and numbe
 suite('null_values and trim', () => {
   const lines = ['a;b', ' x ;" "', 'n/a; n/a', '-;"-"', '"";y'];
 
-  test('null_values are compared to the letter', async () => {
+  test('null_values are compared exactly as written', async () => {
     const name = nextTable();
     await uploadCsv(name, lines, '?null_values=n/a,-,');
     assert.deepEqual(await rowsOf(name), [

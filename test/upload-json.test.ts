@@ -416,7 +416,7 @@ suite('values', () => {
     ]);
   });
 
-  test('column names are taken to the letter', async () => {
+  test('column names are used exactly as written', async () => {
     const name = nextTable();
     const row = {
       'Ünï "q"': 1,
@@ -788,7 +788,7 @@ suite('extra_columns', () => {
     }
   });
 
-  test('add: a table that stands gets them, and loses them where the upload fails', async () => {
+  test('add: an existing table gets the columns, and a refused upload removes them again', async () => {
     const name = nextTable();
     await upload(name, { table, data: [{ a: 0 }] });
     const query = '?if_exists=append&extra_columns=add';

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** What the line says beyond the request itself; each part is filled in by whoever learns it first. */
+/** What the line says in addition to the request itself. Each part of the service adds the facts that it learns. */
 export interface RequestFacts {
   /** The token's `sub`. */
   subject?: string;
@@ -22,7 +22,7 @@ const maxPathLength = 500;
 
 const factsByRequest = new WeakMap<FastifyRequest, RequestFacts>();
 
-/** The facts of a request, to be added to. */
+/** Returns the facts of a request. The caller may add to them. */
 export function factsOf(request: FastifyRequest): RequestFacts {
   const facts = factsByRequest.get(request) ?? {};
   factsByRequest.set(request, facts);

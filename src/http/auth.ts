@@ -1,5 +1,5 @@
 /**
- * Bearer tokens (RFC 6750): who calls, and what the token allows.
+ * Verifies bearer tokens (RFC 6750) and reads what they allow.
  */
 import { type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import type { TokenSettings } from '../config.ts';
@@ -59,7 +59,7 @@ interface KnownToken {
   expiresAt: number;
 }
 
-/** The tokens found good, the newest last: verifying one takes longer than all else that a small request costs here. */
+/** The valid tokens that were verified before, the newest last. Verifying a token takes longer than the rest of a small request. */
 const knownBySettings = new WeakMap<TokenSettings, Map<string, KnownToken>>();
 const maxKnownTokens = 1000;
 
@@ -81,7 +81,7 @@ async function admit(
   return admitted;
 }
 
-/** @throws AppError `insufficient-scope` (403) naming the scope that is missing */
+/** @throws AppError `insufficient-scope` (403), which names the missing scope */
 export function requireScope(grants: Grants, scope: Scope): void {
   if (grants.scopes.has(scope)) return;
   throw new AppError(
@@ -95,7 +95,7 @@ export function requireScope(grants: Grants, scope: Scope): void {
   );
 }
 
-/** @throws AppError `schema-forbidden` (403) where the token's `schemas` claim leaves the schema out */
+/** @throws AppError `schema-forbidden` (403) if the token's `schemas` claim does not contain the schema */
 export function requireSchema(grants: Grants, schema: string): void {
   if (grants.schemas === undefined || grants.schemas.some((pattern) => matchesPattern(pattern, schema)))
     return;
@@ -172,7 +172,8 @@ function wordsOf(claim: unknown, name: string): string[] {
 }
 
 /**
- * PostgreSQL would cut a longer name, to that of another role perhaps. For `SET ROLE` the name `none` is no role but the way back to the service's own, even in quotes.
+ * Returns the role of the token. PostgreSQL would cut a name that is too long, perhaps to the name of another role. In `SET ROLE` the
+ * name `none`, even in quotes, means the service's own role.
  */
 function roleOf(claim: unknown): string {
   const role = textOf(claim, 'role');

@@ -1,5 +1,5 @@
 /**
- * Bodies with `Transfer-Encoding: chunked` (RFC 9112 section 7.1), before anyone reads them.
+ * Collects the chunks of bodies with `Transfer-Encoding: chunked` (RFC 9112 section 7.1) before they are read.
  *
  * Node's HTTP parser calls JavaScript once for each chunk, so a client decides how much work a byte is. Here small chunks are
  * gathered, so that a reader gets them at most once per turn of the event loop. A client that sends too many tiny chunks at
@@ -59,7 +59,7 @@ export function refusalOf(request: IncomingMessage): AppError | undefined {
 
 const refusals = new WeakMap<IncomingMessage, AppError>();
 
-/** Bodies in small chunks go on one by one, a turn each, so that many of them do not make a long turn. */
+/** Bodies in small chunks continue one after the other, each in its own turn of the event loop, so that many bodies do not make a long turn. */
 const inLine: (() => void)[] = [];
 
 function takeTurn(goOn: () => void): void {

@@ -50,7 +50,7 @@ const maxCodings = 2;
 /** Each of them costs as much as some thousand bytes, however small it is. */
 const maxFrames = 10_000;
 
-/** What the workbooks' limit leaves out, too: a small body full of repetition does no harm. */
+/** The ratio is not checked for the first unpacked bytes, as in workbooks, because a small body with much repetition does no harm. */
 const ratioFreeBytes = 8 * 1024 * 1024;
 
 export interface UnpackLimits {
@@ -171,15 +171,15 @@ async function nextChunk(chunks: AsyncGenerator<Buffer>): Promise<Buffer | undef
   }
 }
 
-/** One stream of packed bytes, fed chunk by chunk: never more than one of them waits to be unpacked. */
+/** A stream of packed bytes that gets one chunk at a time, so at most one chunk waits to be unpacked. */
 class Unpacking {
-  /** What follows the end of the stream in the last chunk. */
+  /** The bytes of the last chunk after the end of the stream. */
   rest: Buffer | undefined;
   readonly #unpacker: Unpacker;
   readonly #packed: AsyncGenerator<Buffer>;
   #chunk: Buffer | undefined;
   #fedBytes = 0;
-  /** Why no more could be fed. */
+  /** The error after which no more chunks are accepted. */
   #failure: { cause: unknown } | undefined;
 
   constructor(unpacker: Unpacker, packed: AsyncGenerator<Buffer>, first: Buffer) {

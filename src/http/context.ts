@@ -4,7 +4,7 @@ import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
 import type { Lines } from './lines.ts';
 
-/** What the routes need of the running service. */
+/** The parts of the running service that the routes use. */
 export interface HttpContext {
   config: Config;
   pool: Pool;

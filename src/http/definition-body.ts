@@ -1,5 +1,5 @@
 /**
- * A JSON body of which only `table` is wanted: Create Table's, and the part `body` of a spreadsheet upload.
+ * Reads `table` from the JSON body of Create Table, and from the part `body` of a spreadsheet upload.
  */
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
@@ -30,10 +30,9 @@ export async function readDefinitionText(
 }
 
 /**
- * The value of `table` in the body of Create Table.
+ * Returns the value of `table` in the body of Create Table.
  *
- * @throws AppError `invalid-json` with the byte offset, `invalid-definition` where `table` is missing or something else
- *   is there too
+ * @throws AppError `invalid-json` with the byte offset, `invalid-definition` if `table` is missing or the body has other members
  */
 export function requireDefinition(text: Buffer, limits: DefinitionLimits): unknown {
   const table = parseDefinitionBody(text, limits);
@@ -41,7 +40,7 @@ export function requireDefinition(text: Buffer, limits: DefinitionLimits): unkno
   return table;
 }
 
-/** The value of `table` in a JSON text `{"table": …}`; undefined where it has none. */
+/** Returns the value of `table` in a JSON text `{"table": …}`; undefined: there is none. */
 export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unknown {
   const bounds = {
     maxDepth: limits.maxJsonDepth,
@@ -65,7 +64,7 @@ function missingTable(): AppError {
   });
 }
 
-/** What the scanner of uploads calls a fault of the data is one of the definition here. */
+/** Turns an `invalid-data` error of the upload scanner into `invalid-definition`, because the text is a definition here. */
 function asDefinitionError(scan: () => void): void {
   try {
     scan();

@@ -86,13 +86,13 @@ function navigation(path: string, sections: Tokens.Heading[]): string {
 
 const marked = new Marked({
   renderer: {
-    // Nothing in the guides is HTML; what looks like it is text.
+    // The guides contain no HTML, so text that looks like HTML is escaped.
     html: ({ text }) => escapeHtml(text),
     heading(this: RendererThis, { tokens, depth, text }) {
       return `<h${depth} id="${slug(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
     link(this: RendererThis, { href, tokens }) {
-      // A guide names the others by their files, which nobody sees here.
+      // A guide links to the files of other guides, so the links are changed to paths of the service.
       const named = guides.find(({ name }) => tokens[0]?.raw === `${name}.md`);
       const text = named?.title ?? this.parser.parseInline(tokens as Token[]);
       const target = servedPath(href);
@@ -101,7 +101,7 @@ const marked = new Marked({
   },
 });
 
-/** Where a link of a guide leads here; undefined: to a file of the repository that is not served. */
+/** Returns the path of a guide's link in the service; undefined: the link leads to a file that the service does not serve. */
 function servedPath(href: string): string | undefined {
   if (/^(https?:|\/)/.test(href)) return href;
   const [file = '', fragment] = href.split('#');

@@ -1,5 +1,5 @@
 /**
- * What the endpoints that take JSON rows share: the media types, the parameter `rows_at`, and from both the form of the body.
+ * The media types and the parameter `rows_at` of all endpoints for JSON rows. Both decide the form of the body.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -49,7 +49,7 @@ export function jsonFormOf(
   const steps = parsePointer(rowsAt);
   if (steps !== undefined) return steps;
   const rule = rowsAt.startsWith('/')
-    ? 'in a JSON Pointer "~" stands only in ~0 (for "~") and ~1 (for "/").'
+    ? 'in a JSON Pointer "~" occurs only in ~0 (for "~") and ~1 (for "/").'
     : 'a JSON Pointer (RFC 6901) begins with "/" and has "/" between names, as in /response/items.';
   throw refusedPointer(rowsAt, `The query parameter rows_at is no JSON Pointer: ${rule}`);
 }

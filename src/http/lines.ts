@@ -1,6 +1,6 @@
 /**
- * The lines of the service: uploads, creates and describes each have places of their own. So none of them can take all
- * connections to PostgreSQL from the others, whatever it waits for there.
+ * The waiting lines of the service. Uploads, creates and describes have separate places, so no kind of request can use all connections
+ * to PostgreSQL.
  */
 
 import type { Config, LimitsConfig } from '../config.ts';
@@ -19,13 +19,13 @@ export interface Lines {
   describes: WaitingLine;
 }
 
-/** When to try again: a request ends sooner or later, nobody knows when. */
+/** The service cannot know when a running request ends, so this is a fixed time for a retry. */
 const headers = { 'retry-after': '5' };
 
-/** Creates, and describes, that wait for a place of their own; each has read its body of at most MAX_DEFINITION_BYTES or has none. */
+/** The most creates, and the most describes, that wait for a place. Each keeps a body of at most MAX_DEFINITION_BYTES, or none, in memory. */
 const maxShortWaiting = 100;
 const shortWaitMs = 10_000;
-/** A whole line of large definitions takes about as long. */
+/** A full waiting line of large definitions takes about this long. */
 const largeWaitMs = 60_000;
 /** Requests for one table wait for its locks together. They must not take the places of requests for other tables. */
 const placesPerTable = 2;
@@ -34,7 +34,7 @@ const placesPerTable = 2;
 export const largeDefinitionBytes = 64 * 1024;
 
 export function createLines({ database, limits }: Pick<Config, 'database' | 'limits'>): Lines {
-  // What uploads leave of the pool; a health check has a connection of its own.
+  // The connections of the pool that uploads do not use. A health check has a separate connection.
   const left = database.poolSize - limits.maxUploads;
   const shortLine = (places: number, waitMs = shortWaitMs): WaitingLine =>
     new WaitingLine({
@@ -58,7 +58,7 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
   };
 }
 
-/** The key of a table. Names may have any character but this one. */
+/** Returns the key of a table. The separator is the only character that names cannot contain. */
 export function tableKey({ schema, name }: { schema: string; name: string }): string {
   return `${schema}\0${name}`;
 }

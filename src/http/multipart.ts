@@ -1,5 +1,5 @@
 /**
- * The multipart/form-data body of a spreadsheet upload (RFC 7578): part `file`, spooled, and part `body`, JSON.
+ * Reads the multipart/form-data body of a spreadsheet upload (RFC 7578): the part `file`, which is spooled, and the part `body`, JSON.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -19,9 +19,9 @@ export interface SpreadsheetUpload {
 }
 
 /**
- * Reads both parts, in either order; the file goes into `file` as it arrives. The file's name is never used.
+ * Reads both parts in either order, and writes the spreadsheet to `file` as it arrives. The file name is never used.
  *
- * @param parameters the names of the query parameters: a part of such a name is a common mistake
+ * @param parameters the names of the query parameters, because a part with such a name is a common mistake
  * @throws AppError `invalid-multipart` (400), `invalid-parameter` (422: a part is missing, unknown or sent twice),
  *   `limit-exceeded`
  */

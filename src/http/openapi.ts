@@ -1,5 +1,5 @@
 /**
- * The OpenAPI 3.1 document, made from the schemas that stand beside the handlers, and the reference page that shows it.
+ * Makes the OpenAPI 3.1 document from the schemas of the routes, and serves the reference page that shows it.
  */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
@@ -18,11 +18,11 @@ export const apiVersion = '1.0.0';
 const summary =
   'Turns a table definition, JSON rows or a spreadsheet into a real PostgreSQL table: all or nothing, with every bad cell named.';
 
-// The page's scripts and styles are this service's own; nothing is loaded from elsewhere.
+// The page loads scripts and styles from this service only.
 export const pagePolicy =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'none'; img-src 'self' data:; object-src 'none'; style-src 'self' 'unsafe-inline'";
 
-// Every error answer has the same schema, which is shown once at the end of the page; here each one is its codes.
+// All error answers have the same schema, which the page shows once at its end. So each operation shows only its error codes.
 const pageStyle = `
 .swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) :is(.response-controls, .model-example, .headers-wrapper, .headers__wrapper, h5, table.headers) { display: none; }
 .swagger-ui .responses-table .response-col_links, .swagger-ui .responses-table .col_header.response-col_links { display: none; }
@@ -32,7 +32,7 @@ const pageStyle = `
 .swagger-ui .info .renderedMarkdown li { font-size: 13px; margin: 2px 0; }
 `;
 
-/** @param limits in force here; the document states them */
+/** @param limits the limits of this service, which the document lists */
 export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -210,7 +210,7 @@ export const LocatedProblem = Type.Object(
     value: Type.Optional(Type.String({ description: 'What was found, shortened.' })),
     // No enum: more codes are an addition, which clients made from this document must accept.
     code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: allProblemCodes }),
-    detail: Type.String({ description: 'The same in words, with the remedy unless it is obvious.' }),
+    detail: Type.String({ description: 'What is wrong in words and, unless it is obvious, what to do.' }),
   },
   {
     title: 'Problem',
@@ -226,7 +226,7 @@ const Warning = Type.Object({
 
 export const Warnings = Type.Array(Warning, {
   description:
-    'Choices that the service made for you: columns that it named, renamed or left out, parts of values that a type does not hold, defaults that it took as text.',
+    'Choices that the service made for you: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text.',
 });
 
 const ProblemDocument = Type.Object(
@@ -234,7 +234,7 @@ const ProblemDocument = Type.Object(
     type: Type.String({ format: 'uri-reference', description: 'Where the code is explained.' }),
     title: Type.String({ description: 'The code in words.' }),
     status: Type.Integer({ description: 'The HTTP status.' }),
-    detail: Type.String({ description: 'What happened here, and the remedy.' }),
+    detail: Type.String({ description: 'What is wrong with this request, and what to do.' }),
     instance: Type.String({ description: 'The request id, which is also in the log.' }),
     code: Type.String({ enum: Object.keys(errorCatalogue), description: 'Stable.' }),
     errors: Type.Optional(
@@ -269,7 +269,7 @@ const ProblemDocument = Type.Object(
       ),
     ),
     warnings: Type.Optional(
-      Type.Array(Warning, { description: 'Of a refused upload: its warnings, if there are any.' }),
+      Type.Array(Warning, { description: 'The warnings of a refused upload, if there are any.' }),
     ),
   },
   { title: 'ProblemDocument', description: 'An error (RFC 9457).' },

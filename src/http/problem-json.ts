@@ -1,8 +1,8 @@
 /**
  * The only place that writes error answers: `application/problem+json` (RFC 9457).
  *
- * Whatever was thrown becomes an `AppError` first; what is in no catalogue is ours (500), logged under the request id
- * and never shown.
+ * Every thrown value becomes an `AppError` first. An error that is not in the catalogue is a failure of the service (500): it is logged
+ * with the request id and never shown.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorCatalogue, type Problem, type ProblemGroup, type Warning } from '../errors.ts';
@@ -27,7 +27,7 @@ export const problemContentType = 'application/problem+json';
 /** A problem may name values of the request, which no cache may keep. */
 export const problemHeaders = { 'content-type': problemContentType, 'cache-control': 'no-store' };
 
-/** The answer's body. `instance` is the request id as a URN, the one that stands in the log. */
+/** Returns the body of the answer. `instance` is the request id of the log, as a URN. */
 export function problemDocument(error: AppError, requestId: string): ProblemDocument {
   const { status, title } = errorCatalogue[error.code];
   return {
@@ -62,7 +62,7 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 
-/** Every thrown value's place in the catalogue. */
+/** Turns any thrown value into an error of the catalogue. */
 export function asAppError(thrown: unknown): AppError {
   const known = toAppError(thrown);
   if (known instanceof AppError) return known;
@@ -87,7 +87,7 @@ const knownErrors: Record<string, (error: Error) => AppError> = {
       'invalid-parameter',
       'A part of the path is longer than any name: names have at most 63 bytes.',
     ),
-  FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL holds a malformed percent-encoding.'),
+  FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL contains a malformed percent-encoding.'),
   // A path below /docs/static that leads elsewhere, or that no file can have.
   FST_STATIC_FORBIDDEN_PATH: () =>
     new AppError('path-not-found', 'There is nothing at this path. The API reference is at /docs.'),

@@ -1,16 +1,16 @@
 /**
- * Query strings: checked against the same TypeBox schemas that make the OpenAPI document.
+ * Checks query strings with the TypeBox schemas of the OpenAPI document.
  */
 import type { Static, TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { AppError, type Problem } from '../errors.ts';
 
-/** A parser for one endpoint's query; what it answers has every default filled in. */
+/** A parser for the query of one endpoint. Its result contains every default. */
 export type QueryParser<Schema extends TObject> = (query: unknown) => Static<Schema>;
 
 /**
- * @throws (the parser) AppError `invalid-parameter` with one problem per faulty parameter; unknown parameters are
- *   faults, because a misspelled `dry_run` must not load rows
+ * @throws (the parser) AppError `invalid-parameter` with one problem for each invalid parameter. Unknown parameters are problems, because
+ *   a misspelled `dry_run` must not load rows
  */
 export function queryParser<Schema extends TObject>(schema: Schema): QueryParser<Schema> {
   const validator = Compile(schema);
@@ -74,7 +74,7 @@ function refusedValue(name: string, value: unknown, schema: ParameterSchema): Pr
   };
 }
 
-/** `upsert`, `merge` and `replace` are what other programs call it. */
+/** Explains how to send an upsert. Other programs call it `upsert`, `merge` or `replace`. */
 function upsertHint(value: unknown, { enum: allowed }: ParameterSchema): string {
   const isOfUploads = allowed?.includes('append') || allowed?.includes('update');
   return isOfUploads && /^(upsert|merge|update|replace)$/i.test(String(value))

@@ -1,5 +1,5 @@
 /**
- * A request's body as chunks: unpacked, bounded in size, and in the time it may stand still.
+ * Reads the body of a request as chunks: unpacks it, and limits its size and the time in which no byte arrives.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -12,9 +12,9 @@ import { parseContentEncoding, type UnpackLimits, unpackBody } from './content-e
 
 export interface BodyLimits extends UnpackLimits {
   bodyIdleTimeoutMs: number;
-  /** Of a client that is waited for; 0: none. */
+  /** The limit while the service waits for the client; 0: none. */
   minBodyBytesPerSecond: number;
-  /** Over the whole body, while `othersWait`. */
+  /** The limit over the whole body, while `othersWait` returns true. */
   minBusyBodyBytesPerSecond: number;
   /** Whether others wait for this request to end. Default: never. */
   othersWait?: () => boolean;
@@ -38,9 +38,9 @@ export function readBody(
 /**
  * Receives the body as it was sent.
  *
- * A byte now and then would hold an upload's place for ever, so whenever the client has been waited for
- * `bodyIdleTimeoutMs` in all, enough must have come since the last such moment. The reader's own pauses count nothing.
- * While others wait for its place, more is asked for, over the whole body.
+ * A client that sends a byte now and then could keep the place of an upload for ever. So the service adds up the time in which it waits
+ * for the client. Each time the sum grows by `bodyIdleTimeoutMs`, enough bytes must have arrived since the last check. Pauses of the
+ * reader do not count. While other uploads wait for the place, a higher limit applies to the whole body.
  *
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
  *   `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
@@ -88,12 +88,12 @@ async function* receiveBody(
       yield chunk;
     }
   } finally {
-    // The request stays open: if its end was not reached, the rest is still to be read, to answer over it.
+    // The request stays open, because the rest of the body may have to be read before the client gets the answer.
     arrivals.end();
   }
 }
 
-/** Lets the reader of a body wait: one timer and one set of listeners for the whole body, not for each chunk. */
+/** Waits for bytes of a body. It uses one timer and one set of listeners for the whole body, not for each chunk. */
 class Arrivals {
   readonly #request: IncomingMessage;
   readonly #idleTimeoutMs: number;
@@ -130,7 +130,7 @@ class Arrivals {
     clearTimeout(this.#timer);
     for (const event of arrivalEvents) this.#request.off(event, this.#wake);
     this.#stopping.removeEventListener('abort', this.#wake);
-    // An error that comes later has nobody to hear it.
+    // Without a listener a later error would end the process.
     this.#request.on('error', () => {});
   }
 
@@ -171,7 +171,7 @@ function continueBody(request: IncomingMessage): void {
   waiting.delete(request);
 }
 
-/** The client closed the connection in the middle of its body; nobody is left to answer. */
+/** The error if the client closed the connection in the middle of its body. Nobody gets an answer. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
   constructor() {

@@ -1,5 +1,5 @@
 /**
- * The HTTP server: what is the same for every request. Each endpoint is one file of `routes/`.
+ * Builds the HTTP server and everything that all requests share. Each endpoint is one file in `routes/`.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -46,12 +46,12 @@ import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
 
 const headersTimeout = 20_000;
-/** Uploads may last for hours; what a body must bring in a time bounds them. */
+/** 0: no limit, because uploads may take hours. The limits for slow bodies apply instead. */
 const requestTimeout = 0;
 
 /**
- * Of every answer: a browser takes it for nothing but what it is, tells other sites nothing of its URL, and runs nothing in it.
- * Pages have a policy of their own.
+ * The headers of every answer. A browser does not guess another content type, does not send the URL to other sites, and runs no script
+ * in the answer. Pages have their own policy.
  */
 const securityHeaders = {
   'x-content-type-options': 'nosniff',
@@ -196,7 +196,7 @@ class RunningRequests {
   }
 }
 
-/** Whatever keeps a connection open must not keep the process alive when it is to end. */
+/** Closes connections when the service stops, because open connections would keep the process running. */
 function closeConnectionsAtTheEnd(app: FastifyInstance, { isReady, stopping }: HttpContext): void {
   app.addHook('onSend', async (_request, reply) => {
     if (!isReady()) reply.header('connection', 'close');
@@ -251,7 +251,7 @@ function refuseUnknownExpectation({ headers: { expect } }: IncomingMessage): voi
   throw new AppError('expectation-failed', 'The header Expect may only be 100-continue.');
 }
 
-/** RFC 9110 section 15.5.6: what a path knows is told to whoever tries something else. */
+/** Answers other methods of a path with the list of its methods (RFC 9110 section 15.5.6). */
 function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set<string>>): void {
   for (const [url, methods] of methodsByPath) {
     const allow = [...methods].sort().join(', ');
@@ -259,7 +259,7 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
       url,
       method: app.supportedMethods.filter((method) => !methods.has(method)),
       schema: { hide: true },
-      // Before the body is looked at: whatever it is, the method is what must change.
+      // The method is checked before the body, because the client must change the method in any case.
       onRequest: async () => {
         throw new AppError('method-not-allowed', `The methods of this path: ${allow}.`, {
           headers: { allow },
@@ -290,9 +290,9 @@ function refuseOtherThanJson(accept: string | undefined, url: string): void {
 }
 
 /**
- * An answer that comes before the end of the body closes the connection; but a socket closed over unread bytes is reset,
- * and the client may lose the answer. So the answer is written, some more of the body is read and thrown away, and only
- * then the connection ends.
+ * An answer before the end of the body closes the connection. But a socket that is closed while it has unread bytes is reset, and the
+ * client may not get the answer. So the answer is written first, then more of the body is read and discarded, and then the connection
+ * is closed.
  */
 function sendProblemOverUnreadBody(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const body = prepareProblem(error, request, reply);
@@ -355,9 +355,9 @@ function answerRefusedBody(error: AppError, _request: IncomingMessage, response:
   response.writeHead(error.status, headers).end(body);
 }
 
-/** What Node's parser refuses never becomes a request; it is answered on the bare socket. */
+/** Answers on the socket itself if Node's parser refuses a request, because no request object exists then. */
 function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket): void {
-  // Node's own name for the response under way: a second one must not follow the first.
+  // `_httpMessage` is Node's response that is being written. No second response may follow it.
   const { _httpMessage: response } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
   if (closeAfterAnswers(socket)) return;
   if (!socket.writable || response?.headersSent) {

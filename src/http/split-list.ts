@@ -1,5 +1,5 @@
 /**
- * Lists in query strings: items between separators. A character after a backslash belongs to its item, whatever it is.
+ * Splits lists in query strings at their separators. After a backslash, every character is part of the item.
  */
 
 /** @param unescapes false: the backslashes stay, because the items are lists themselves */

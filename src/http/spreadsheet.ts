@@ -1,5 +1,5 @@
 /**
- * What the endpoints that take a spreadsheet share: its parameters, its parts, and the way from them to a source.
+ * The parameters and parts that all endpoints for spreadsheets share, and the function that opens the file.
  */
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static, type TObject } from 'typebox';
@@ -102,7 +102,7 @@ export interface OpenedSpreadsheet {
 }
 
 /**
- * Receives both parts and opens the file for `use`; the file is gone afterwards, whatever happens.
+ * Receives both parts and opens the file for `use`. The file is always removed afterwards.
  *
  * @param admitted its signal ends the opening, which may take as long as a reading
  * @param reading what of the file will be read

@@ -1,5 +1,5 @@
 /**
- * What the table endpoints share: path, `schema`, token and permission, and the end of a request whose client is gone.
+ * The parts that all table endpoints share: path, `schema`, token and permission, and the end of a request whose client has gone.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -74,7 +74,7 @@ function refuseSecondToken(rawHeaders: string[]): void {
 }
 
 /**
- * Lets a request for a table in: as above, and the names.
+ * Admits a request for a table: checks what `admitRequest` checks, and the names of schema and table.
  *
  * @throws AppError 401, 403, `invalid-parameter`, `shutting-down`
  */
@@ -105,7 +105,7 @@ export async function admitTableRequest(
   };
 }
 
-/** Where the table is found again: the `Location` of a creation (RFC 9110 section 10.2.2). */
+/** Returns the path of the table, for the header `Location` after its creation (RFC 9110 section 10.2.2). */
 export function tableLocation({ schema, name }: { schema: string; name: string }): string {
   return `/api/v1/table/${encodeURIComponent(name)}?schema=${encodeURIComponent(schema)}`;
 }
@@ -118,8 +118,8 @@ function refuseUnfitName(parameter: string, name: string): void {
 }
 
 /**
- * `.` and `..` in a path are steps (RFC 3986 section 5.2.4), however they are encoded (WHATWG URL, "double-dot URL path
- * segment"): no client that follows these standards could ask for such a table again.
+ * Refuses the names `.` and `..`. In a path they mean folders (RFC 3986 section 5.2.4) in every encoding (WHATWG URL, "double-dot URL path
+ * segment"), so clients that follow these standards could not address such a table.
  */
 function refuseDotSegment(name: string): void {
   if (name !== '.' && name !== '..') return;
@@ -127,7 +127,7 @@ function refuseDotSegment(name: string): void {
   throw wrongParameter('table_name', detail, { code: 'invalid-name', value: name });
 }
 
-/** By hand: `AbortSignal.any` leaves its work to the garbage collector. */
+/** Combines two signals without `AbortSignal.any`, because that removes its listeners only when the garbage collector runs. */
 function abortSignalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
   const ending = new AbortController();
   const stop = () => ending.abort(stopping.reason);

@@ -15,7 +15,7 @@ export const textParameters = {
   null_values: Type.Optional(
     Type.String({
       description:
-        'Texts that mean NULL, separated by commas, to the letter: `N/A,-`. An empty item stands for the empty text; a comma or backslash is written after a backslash. Default: none.',
+        'Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text; a comma or backslash is written after a backslash. Default: none.',
     }),
   ),
   date_order: Type.String({
@@ -47,7 +47,7 @@ export type TextQuery = Static<typeof textQuery>;
 const maxNullValues = 100;
 
 /**
- * @returns undefined: text is read as it always is
+ * @returns undefined: the parameters have their defaults, so text is read as usual
  * @throws AppError `invalid-parameter`
  */
 export function textReadingOf(query: TextQuery): TextReading | undefined {

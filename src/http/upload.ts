@@ -1,5 +1,5 @@
 /**
- * What the uploads share: their parameters, the permission they need, and the answer.
+ * The parts that all uploads share: their parameters, the permission that they need, and the answer.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
@@ -117,7 +117,7 @@ export const uploadErrors: ErrorCode[] = [
   'storage-full',
 ];
 
-/** Lets an upload in. @throws AppError as `admitTableRequest` */
+/** Admits an upload. @throws AppError as `admitTableRequest` does */
 export async function admitUpload(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -129,7 +129,7 @@ export async function admitUpload(
   columnChoicesOf(query);
   const scope = uploadScope(query.if_exists);
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
-  // It changes the definition of the table, whatever the rows turn out to be.
+  // `add` may change the definition of the table, so it needs the scope before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
   return table;
 }
@@ -140,7 +140,7 @@ function uploadScope(ifExists: string): Scope {
   return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }
 
-/** What was read, as the answer says it. */
+/** Returns the members of the answer that say what was read. */
 function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {
   const { format, sheet, headerRow, range } = reading;
   return {
@@ -151,7 +151,7 @@ function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, 
   };
 }
 
-/** Loads the input, closes it whatever happens, and answers. */
+/** Loads the input, always closes it, and answers. */
 export async function answerUpload(
   context: HttpContext,
   table: TableRequest,
@@ -197,7 +197,7 @@ export async function answerUpload(
     if (isCreated) reply.header('location', tableLocation(table));
     return reply.code(isCreated ? 201 : 200).send({ table: loaded.table, load });
   } catch (error) {
-    // What a row that was read as the header says of itself, for example, is often the cause of the problems.
+    // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;
     throw isRefused ? error.with({ warnings: input.warnings }) : error;
   } finally {

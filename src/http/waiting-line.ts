@@ -1,6 +1,6 @@
 /**
- * How many requests of a kind run at the same time, and who waits meanwhile: first come, first served, in a line of limited
- * length, for a limited time. Requests with the same key (a client, a table) take only a part of the places.
+ * Limits how many requests of a kind run at the same time. The other requests wait in order, in a line of limited length, for a limited
+ * time. Requests with the same key (a client, a table) can use only some of the places.
  */
 
 export interface LineOptions {
@@ -36,9 +36,9 @@ export class WaitingLine {
   }
 
   /**
-   * Runs `work` in a place, which is free again when `work` has ended, in whatever way.
+   * Runs `work` in a place. The place is free again after `work` has ended or failed.
    *
-   * @throws the options' refusal, or the signal's reason; `work` was not begun then
+   * @throws the error of `refusal`, or the signal's reason; in both cases `work` was not started
    */
   async use<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();
@@ -93,7 +93,7 @@ export class WaitingLine {
     return promise;
   }
 
-  /** Gives the place to who has waited longest of those that may take it. */
+  /** Gives the place to the request that has waited longest and may use it. */
   #giveBack(key: string): void {
     this.#taken--;
     const left = this.#takenByKey.get(key)! - 1;

@@ -52,7 +52,7 @@ test('step 2: allowed calls and keywords', () => {
   assert.equal(read('app.my_id(1)', ['app.my_id']), '"app"."my_id"(1)');
 });
 
-test('step 3: anything else is literal text, to the letter', () => {
+test('step 3: anything else is literal text, exactly as written', () => {
   const literal = [
     '',
     ' ',

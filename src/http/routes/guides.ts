@@ -1,7 +1,7 @@
 /**
  * The pages that people read: `/`, the guides under `/docs`, and `/docs/errors/{code}`, where the `type` of every problem leads.
  *
- * A browser gets HTML. Whoever does not ask for HTML gets Markdown, which is easy to read in a terminal.
+ * A browser gets HTML. A client that does not ask for HTML gets Markdown, which is easy to read in a terminal.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../errors.ts';

@@ -1,5 +1,5 @@
 /**
- * `/healthz`: the process lives (touches nothing). `/readyz`: it can serve, which means the database answers.
+ * `/healthz`: the process runs (nothing else is checked). `/readyz`: the service can answer requests, because the database answers.
  */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
@@ -20,7 +20,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
         operationId: 'getHealth',
         tags: ['health'],
         summary: 'Alive',
-        description: 'Answers while the process lives; touches nothing.',
+        description: 'Answers while the process runs. It checks nothing else.',
         security: [],
         response: { 200: { description: 'Alive.', content: { 'application/json': { schema: Status } } } },
       },
