@@ -8,8 +8,8 @@ export function daysOfMonth(year: number, month: number): number {
 }
 
 /**
- * Days since 2000-01-01; the year 0 is 1 BC. The year begins in March here, so that the leap day comes last, and 4800
- * years earlier, so that no division is of a negative number.
+ * Returns the days since 2000-01-01. The year 0 is 1 BC. The calculation lets the year begin in March, so that the leap day is its last
+ * day, and counts from 4800 years earlier, so that no division has a negative number.
  */
 export function daysFromCivil(year: number, month: number, day: number): number {
   const shifted = (month > 2 ? year : year - 1) + 4800;
@@ -18,5 +18,5 @@ export function daysFromCivil(year: number, month: number, day: number): number 
   return shifted * 365 + leapDays + dayOfYear + day - DAYS_TO_2000;
 }
 
-/** From -4800-02-29 to 2000-01-01. */
+/** The days from -4800-02-29 to 2000-01-01. */
 const DAYS_TO_2000 = 2_483_590;

@@ -1,7 +1,7 @@
 /**
- * What a cell is, as a small integer, so that sinks can `switch` on it.
+ * The kinds of cells as small integers, so that sinks can `switch` on them.
  *
- * Single constants and not an object: the engine folds them into the machine code of the per-cell paths.
+ * They are single constants and not an object, because the engine compiles constants into the machine code of the per-cell paths.
  */
 
 export const NULL = 0;
@@ -16,43 +16,43 @@ export const OBJECT = 5;
 /** The bytes are the JSON text of an array (valid, complete, as it was sent). */
 export const ARRAY = 6;
 
-/** Moments: told through `CellSink.moment` as days and microseconds, never as text. */
+/** Moments. A source passes them to `CellSink.moment` as days and microseconds, never as text. */
 export const DATE = 7;
 export const TIMESTAMP = 8;
 export const TIME = 9;
 export const INTERVAL = 10;
 
 /**
- * Text of a file whose cells have no types (CSV): what it is, the column's type says, or text-kind.ts where that is yet
- * to be inferred. The bytes are valid UTF-8.
+ * Text of a file whose cells have no types (CSV). The column's type decides how it is read, or text-kind.ts if the type is not inferred
+ * yet. The bytes are valid UTF-8.
  */
 export const TEXT = 11;
 
 /**
- * A `NUMBER` of a workbook whose text is rounded to the 15 significant digits that Excel shows. Directly behind the bytes follow the
- * exact text of the stored double and a byte 0; `endOfExactNumber` finds that.
+ * A `NUMBER` of a workbook whose text is rounded to the 15 significant digits that Excel shows. The exact text of the stored double and
+ * a byte 0 follow directly after the bytes. `endOfExactNumber` finds the end of the exact text.
  */
 export const ROUNDED_NUMBER = 12;
 
-/** Where the exact text that begins behind a `ROUNDED_NUMBER`, at its end, is over. */
+/** Returns the end of the exact text that begins at the end of a `ROUNDED_NUMBER`. */
 export function endOfExactNumber(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at] !== 0) at++;
   return at;
 }
 
-/** Faults that only the source can see: told through `CellSink.fault`. */
+/** Faults that only the source can find. A source passes them to `CellSink.fault`. */
 export const REPEATED_KEY = 1;
 export const ROW_NOT_AN_OBJECT = 2;
 /** A spreadsheet error value; the bytes are its text, `#N/A`. */
 export const ERROR_CELL = 3;
 /** A formula whose result the workbook does not hold. */
 export const FORMULA_WITHOUT_VALUE = 4;
-/** A date-formatted number that is no date in Excel (negative, or after 9999-12-31); the bytes are the number. */
+/** A date-formatted number that is not a date in Excel (negative, or after 9999-12-31); the bytes are the number. */
 export const SERIAL_OUT_OF_RANGE = 5;
 /** A cell that the source cannot read as what it claims to be, or a number whose style is missing; the bytes are its text. */
 export const UNREADABLE_CELL = 6;
-/** A field of a text file that goes on behind its closing quote; the bytes are its text. */
+/** A field of a text file that has text after its closing quote; the bytes are its text. */
 export const TEXT_BEHIND_QUOTE = 7;
 /** A text of a number column that is not written with the signs that the request names; the bytes are the text. */
 export const NOT_IN_NUMBER_FORM = 8;

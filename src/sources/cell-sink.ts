@@ -1,15 +1,15 @@
 /**
- * The one interface between the sources (bytes → cells) and the sinks (cells → column types, cells → COPY).
+ * The only interface between the sources, which make cells of bytes, and the sinks, which infer column types or write COPY data.
  *
- * A source pushes; nothing is allocated per cell or per row. The bytes of a cell are valid only during the call.
- * All buffers are Node's `Buffer`, never a bare `Uint8Array`, so that element access stays monomorphic.
+ * A source pushes cells into a sink. Nothing is allocated for a cell or a row. The bytes of a cell are valid only during the call. All
+ * buffers are Node's `Buffer` and never a `Uint8Array`, so that element access remains monomorphic.
  */
 export interface CellSink {
   /**
-   * Names a column of the source. Called once per column, before its first cell; `column` counts from 0 in the
+   * Names a column of the source. It is called once for each column, before its first cell. `column` counts from 0 in the
    * order of first appearance.
    *
-   * @param place where the column stands among the others, if not in that order: its number in the sheet
+   * @param place the place of the column among the others if it differs from that order: its number in the sheet
    */
   column(column: number, name: string, place?: number): void;
 
@@ -17,8 +17,8 @@ export interface CellSink {
   beginRow(row: number): void;
 
   /**
-   * One cell of the row begun. A column without a cell in a row is *missing* there (its default applies), which is
-   * not the same as a `NULL` cell.
+   * Takes one cell of the current row. A column without a cell in a row is *missing* in it, and its default applies. That differs from a
+   * `NULL` cell.
    *
    * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT`, or `ROUNDED_NUMBER`
    * @param bytes holds the cell at `start` (included) to `end` (excluded); unused for `NULL`, `FALSE`, `TRUE`
@@ -26,16 +26,16 @@ export interface CellSink {
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 
   /**
-   * A cell that is a moment or a duration, without any time zone.
+   * Takes a cell that is a moment or a duration, without a time zone.
    *
    * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL` of cell-kind.ts
-   * @param days since 2000-01-01 (PostgreSQL's epoch) for `DATE` and `TIMESTAMP`; 0 for `TIME`; whole days of an `INTERVAL`
-   * @param microseconds of the day, 0 to 86,399,999,999; of a negative `INTERVAL` days and microseconds are negative or 0
+   * @param days the days since 2000-01-01 (PostgreSQL's epoch) for `DATE` and `TIMESTAMP`; 0 for `TIME`; whole days of an `INTERVAL`
+   * @param microseconds the microseconds of the day, 0 to 86,399,999,999; in a negative `INTERVAL` days and microseconds are negative or 0
    */
   moment(column: number, kind: number, days: number, microseconds: number): void;
 
   /**
-   * A cell that is a problem in itself. `column` is -1 where the whole row is.
+   * Takes a cell in which the source found a problem. `column` is -1 if the problem is one of the whole row.
    *
    * @param fault one of cell-kind.ts from `REPEATED_KEY` on; the bytes show the value
    */
@@ -44,22 +44,22 @@ export interface CellSink {
   endRow(): void;
 
   /**
-   * What the values of a column become, once it was named: `ANY_VALUE`, `TEXT_VALUE`, `NUMBER_VALUE` or `DATE_VALUE`. A sink that does
-   * not say so takes any value.
+   * Returns what the values of a named column become: `ANY_VALUE`, `TEXT_VALUE`, `NUMBER_VALUE` or `DATE_VALUE`. A sink without this
+   * method takes any value.
    */
   wants?(column: number): number;
 
-  /** Before a cell with the bytes `rewritten`: the text that they were made from, for the person who is told of a problem with it. */
+  /** Gives the original text of the next cell, whose bytes are `rewritten`, so that a problem can show the text that the caller sent. */
   original?(rewritten: Buffer, bytes: Buffer, start: number, end: number): void;
 
-  /** Asked between slices of input: a promise when the source must wait for it before it pushes more. */
+  /** The source calls this between slices of input. If it returns a promise, the source waits for it before it pushes more. */
   drain(): Promise<void> | undefined;
 }
 
 /** Stands for the rewritten bytes in `CellSink.original` if a moment comes next. */
 export const READ_AS_MOMENT: Buffer = Buffer.alloc(0);
 
-/** What a column's values become: not known yet. */
+/** It is not known yet what the column's values become. */
 export const ANY_VALUE = 0;
 /** Text, or a type that reads its values itself. */
 export const TEXT_VALUE = 1;
@@ -67,7 +67,7 @@ export const NUMBER_VALUE = 2;
 /** A date, with or without a time of day. */
 export const DATE_VALUE = 3;
 
-/** Says where a cell stands in the caller's own terms. `column` is -1 for a whole row. */
+/** Returns the place of a cell in the caller's own terms. `column` is -1 for a whole row. */
 export type LocateCell = (row: number, column: number, name: string) => CellLocation;
 
 export interface CellLocation {

@@ -1,4 +1,4 @@
-/** Moments as ISO 8601 text: 2024-02-29, 2024-02-29T03:04:05.25, 03:04:05, P1DT2H3M4S. */
+/** Writes moments as ISO 8601 text: 2024-02-29, 2024-02-29T03:04:05.25, 03:04:05, P1DT2H3M4S. */
 import { DATE, INTERVAL, TIMESTAMP } from './cell-kind.ts';
 
 /** Holds the text that `formatMoment` wrote last. */
@@ -6,7 +6,7 @@ export const momentText: Buffer = Buffer.alloc(64);
 
 let position = 0;
 
-/** Writes the moment into `momentText` and answers its length; arguments as of `CellSink.moment`. */
+/** Writes the moment into `momentText` and returns its length. The arguments are those of `CellSink.moment`. */
 export function formatMoment(kind: number, days: number, microseconds: number): number {
   position = 0;
   if (kind === INTERVAL) return formatInterval(days, microseconds);
@@ -23,7 +23,7 @@ export function formatMoment(kind: number, days: number, microseconds: number): 
   return position;
 }
 
-/** Each field of a negative duration has a minus, as PostgreSQL writes and reads it: P-1DT-2H. */
+/** Writes a duration. Each field of a negative duration has a minus, as PostgreSQL writes and reads it: P-1DT-2H. */
 function formatInterval(days: number, microseconds: number): number {
   const sign = microseconds < 0 ? -1 : 1;
   const time = Math.abs(microseconds);
@@ -55,7 +55,7 @@ function appendField(value: number, designator: number): void {
   append(designator);
 }
 
-/** The number in decimal, with zeros before it up to `width` digits. */
+/** Appends the number in decimal with leading zeros, so that it has at least `width` digits. */
 function appendPadded(value: number, width: number): void {
   let digits = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;
@@ -68,7 +68,7 @@ function appendPadded(value: number, width: number): void {
   position += count;
 }
 
-/** A point and the microseconds without the zeros at their end; nothing for 0. */
+/** Appends a point and the microseconds without trailing zeros; nothing for 0. */
 function appendFraction(microseconds: number): void {
   if (microseconds === 0) return;
   append(0x2e);
@@ -76,7 +76,7 @@ function appendFraction(microseconds: number): void {
   while (momentText[position - 1] === 0x30) position--;
 }
 
-/** The inverse of days-from-civil: years that begin in March, in eras of 400. */
+/** Appends a date. This is the inverse of `daysFromCivil`, with years that begin in March, in eras of 400 years. */
 function appendDate(days: number): void {
   const shifted = days + 730_425;
   const era = Math.floor(shifted / 146_097);

@@ -1,6 +1,6 @@
 /**
- * The limit on one row. A sink holds a row until it is whole, and so does PostgreSQL, so a row has a limit of its own beside
- * the limit on one value.
+ * The limit on one row. A sink and PostgreSQL both hold a row until it is complete. So a row has its own limit in addition to the limit
+ * on one value.
  */
 import type { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';

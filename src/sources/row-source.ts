@@ -1,8 +1,8 @@
 import type { CellLocation, CellSink, LocateCell } from './cell-sink.ts';
 
 /**
- * A pass was wrong: only at its end the source learned what it needed from the beginning, such as the merged cells of a
- * sheet. The next pass is right.
+ * A pass gave wrong cells, because the source learned only at its end what it needed at the beginning. Example: the merged cells of a
+ * sheet. The next pass gives the right cells.
  */
 export class ReadAgain extends Error {
   override name = 'ReadAgain';
@@ -11,7 +11,7 @@ export class ReadAgain extends Error {
   }
 }
 
-/** Does the work, which reads a source into new sinks; does it once more if the source must be read again. */
+/** Does the work, which reads a source into new sinks. Repeats it once if the source must be read again. */
 export async function withSecondReading<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -24,33 +24,33 @@ export async function withSecondReading<Result>(work: () => Promise<Result>): Pr
 /** Rows that can be read more than once: a spooled JSON document, one sheet of a workbook, a CSV file. */
 export interface RowSource {
   /**
-   * Pushes every row into the sink, one whole pass; may be called again for another pass. Awaits `sink.drain()`
-   * between slices of input and yields to the event loop at least every 20 ms.
+   * Pushes every row into the sink in one whole pass. It may be called again for another pass. It awaits `sink.drain()` between slices
+   * of input and yields to the event loop at least every 20 ms.
    *
    * @throws ReadAgain at the end of the first pass, if it was wrong: see `withSecondReading`
-   * @throws AppError `invalid-json` or `invalid-file` (with the byte offset or the part at fault), `limit-exceeded`;
-   *   the signal's reason once it is aborted
+   * @throws AppError `invalid-json` or `invalid-file` (with the byte offset or the name of the broken part), `limit-exceeded`;
+   *   the signal's reason after it was aborted
    */
   read(sink: CellSink, signal: AbortSignal): Promise<void>;
 
   locate: LocateCell;
 
-  /** `exact`: names match to the letter. `loose`: exactly first, then ignoring case and outer space. */
+  /** `exact`: names are used exactly as written. `loose`: if no name is exactly the same, case and outer space are ignored. */
   nameMatching: 'exact' | 'loose';
 
-  /** What the person should know of how the source was read. Complete after the first pass. */
+  /** Warnings about how the source was read. Complete after the first pass. */
   warnings: SourceWarning[];
 
   /** Cells of the header that are problems. Complete after the first pass. */
   headerFaults?: HeaderFault[];
 
-  /** What was read. Complete after the first pass. */
+  /** Describes what was read. Complete after the first pass. */
   reading?: SourceReading;
 }
 
 /** A problem of a header cell, which belongs to no data row. */
 export interface HeaderFault {
-  /** As of `CellSink.fault`. */
+  /** The fault, as in `CellSink.fault`. */
   fault: number;
   /** The cell's text. */
   value: string;
@@ -63,7 +63,7 @@ export interface SourceReading {
   sheet?: string;
   /** 1-based row of the sheet. */
   headerRow?: number;
-  /** From the header to the last row with a value: `A3:F200`. */
+  /** The range from the header to the last row with a value: `A3:F200`. */
   range?: string;
 }
 

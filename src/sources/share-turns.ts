@@ -1,23 +1,23 @@
 /**
- * The event loop's turns, shared by all sources: however many of them push at once, a turn lasts little longer than
- * `TURN_MS`, so that other requests are answered between.
+ * Shares the turns of the event loop among all sources. If many sources push at the same time, a turn still lasts only a little longer
+ * than `TURN_MS`, so that other requests are answered between turns.
  */
 import type { CellSink } from './cell-sink.ts';
 
 const TURN_MS = 5;
 
-/** Whether a next turn is asked for already. */
+/** Whether the next turn was already requested. */
 let isSharing = false;
 let turnEndsAt = 0;
 /** The sources that wait for a turn, in the order in which they began to wait. */
 const waiting: (() => void)[] = [];
 
-/** Asked between slices of rows: a promise when the source must wait, for the sink or for a turn. */
+/** A source calls this between slices of rows. It returns a promise if the source must wait for the sink or for a turn. */
 export function pauseBetweenSlices(sink: CellSink): Promise<void> | undefined {
   return sink.drain() ?? pauseForOthers();
 }
 
-/** Asked between slices of what goes into no sink: a promise when the source must wait for a turn. */
+/** A source calls this between slices that go into no sink. It returns a promise if the source must wait for a turn. */
 export function pauseForOthers(): Promise<void> | undefined {
   if (!isSharing) {
     isSharing = true;
@@ -29,7 +29,7 @@ export function pauseForOthers(): Promise<void> | undefined {
   return new Promise((resolve) => waiting.push(resolve));
 }
 
-/** Lets one source go on; what it leaves of the turn is for those whose input arrives. */
+/** Lets one source continue. Sources whose input arrives may use the rest of the turn. */
 function nextTurn(): void {
   const goOn = waiting.shift();
   isSharing = goOn !== undefined;

@@ -1,6 +1,6 @@
 /**
- * A body kept for reading more than once: in memory while it is small, then in one temporary file that loses its
- * name as soon as it is open, so that whatever ends the process leaves no bytes behind.
+ * Keeps a body so that it can be read more than once. A small body is kept in memory, and a larger one in a temporary file. The name of the
+ * file is removed as soon as the file is open, so that no bytes remain however the process ends.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -12,23 +12,23 @@ import { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 
 export interface SpoolOptions {
-  /** Most bytes the spool takes. */
+  /** The most bytes that the spool accepts. */
   maxBytes: number;
-  /** Bytes kept in memory; the file begins beyond. Default 256 KiB. */
+  /** The most bytes kept in memory. Later bytes go into the file. Default: 256 KiB. */
   memoryBytes?: number;
 }
 
 const INITIAL_BYTES = 16 * 1024;
 const READ_BYTES = 128 * 1024;
 
-/** When to try again after the disk was full: other uploads give their room back when they end. */
+/** When a client should retry after the disk was full. Other uploads free their space when they end. */
 const retryAfterSeconds = 30;
 
-/** One writer at a time; any number of reads, also between writes. */
+/** Allows one writer at a time and any number of reads, also between writes. */
 export class Spool {
   readonly #maxBytes: number;
   readonly #memoryBytes: number;
-  /** The bytes from `#fileBytes` on; all before them are in the file. */
+  /** The bytes from `#fileBytes` on. All bytes before them are in the file. */
   #tail = Buffer.allocUnsafe(0);
   #tailBytes = 0;
   #file: FileHandle | undefined;
@@ -41,16 +41,16 @@ export class Spool {
     this.#memoryBytes = memoryBytes;
   }
 
-  /** Bytes taken so far. */
+  /** Returns the number of bytes written so far. */
   get size(): number {
     return this.#fileBytes + this.#tailBytes;
   }
 
   /**
-   * Appends a copy of the chunk. Where a promise comes back, the chunk must stay as it is and nothing more may be
-   * written until it is fulfilled.
+   * Appends a copy of the chunk. If this returns a promise, the chunk must remain unchanged and nothing more may be written until the
+   * promise is fulfilled.
    *
-   * @throws AppError `limit-exceeded` beyond `maxBytes`; `storage-full` (as a rejection) when the disk is
+   * @throws AppError `limit-exceeded` beyond `maxBytes`; `storage-full` (as a rejection) if the disk is full
    */
   write(chunk: Buffer): Promise<void> | undefined {
     this.#refuseClosed();
@@ -69,7 +69,7 @@ export class Spool {
   }
 
   /**
-   * Fills `target` from `position` on as far as there are bytes.
+   * Reads bytes from `position` on into `target`.
    *
    * @returns the bytes read: fewer than `target` holds only at the end of the spool, 0 beyond it
    */
@@ -78,7 +78,7 @@ export class Spool {
     let filled = 0;
     while (filled < target.length) {
       const at = position + filled;
-      // Asked anew in every turn: a write may have moved the tail into the file meanwhile.
+      // This is checked in every turn, because a write may have moved the tail into the file meanwhile.
       if (at >= this.#fileBytes) {
         const from = at - this.#fileBytes;
         if (from < this.#tailBytes) filled += this.#tail.copy(target, filled, from, this.#tailBytes);
@@ -94,8 +94,8 @@ export class Spool {
   }
 
   /**
-   * One pass over the bytes from `start` (included) to `end` (excluded; default: the size at the call). A chunk is
-   * valid only until the next is asked for.
+   * Yields the bytes from `start` (included) to `end` (excluded; default: the size at the call). A chunk is valid only until the next one
+   * is requested.
    */
   async *chunks(start = 0, end = this.size): AsyncGenerator<Buffer, void, undefined> {
     const bufferBytes = Math.max(0, Math.min(READ_BYTES, end - start));
@@ -104,7 +104,7 @@ export class Spool {
     let position = start;
     const readAhead = () => this.read(ahead.subarray(0, Math.min(bufferBytes, end - position)), position);
 
-    // The disk works on the next chunk while the consumer is at the one before.
+    // The next chunk is read from the disk while the consumer works on the current one.
     let reading: Promise<number> | undefined = position < end ? readAhead() : undefined;
     try {
       while (reading !== undefined) {
@@ -114,7 +114,7 @@ export class Spool {
         [current, ahead] = [ahead, current];
         position += length;
         if (position < end) reading = readAhead();
-        // It is awaited only after the yield; a failure before that is not unhandled.
+        // The read is awaited only after the yield. This keeps a failure before that from being an unhandled rejection.
         reading?.catch(() => {});
         yield current.subarray(0, length);
       }
@@ -123,14 +123,14 @@ export class Spool {
     }
   }
 
-  /** Gives memory and file back, after a write or read under way has ended. May be called again. */
+  /** Releases memory and file after the current write or read has ended. It may be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#release();
     return this.#closing;
   }
 
   async #release(): Promise<void> {
-    // Its failure is the writer's to handle.
+    // The writer handles a failure of the write.
     await this.#writing?.catch(() => {});
     const file = this.#file;
     this.#file = undefined;
@@ -151,7 +151,7 @@ export class Spool {
     this.#tailBytes = needed;
   }
 
-  /** Moves the tail to the file, then what of the chunk did not fit into a fresh tail. */
+  /** Moves the tail to the file, and then the part of the chunk that does not fit into a new tail. */
   async #overflow(chunk: Buffer): Promise<void> {
     try {
       this.#file ??= await openUnlinked(tmpdir());
@@ -176,7 +176,7 @@ export class Spool {
     }
   }
 
-  /** Writes behind the file's end. The caller moves the end, in the same turn as the tail: `size` never lies. */
+  /** Writes at the end of the file. The caller updates `#fileBytes` and the tail in the same turn, so that `size` is always right. */
   async #flush(bytes: Buffer): Promise<void> {
     let written = 0;
     while (written < bytes.length) {
@@ -198,7 +198,7 @@ export class Spool {
 
 async function openUnlinked(directory: string): Promise<FileHandle> {
   const path = join(directory, `tablewright-${randomUUID()}`);
-  // O_EXCL: a file or link that somebody put there first is refused, not followed.
+  // O_EXCL refuses a file or link that somebody else has created at this path.
   const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
     await unlink(path);

@@ -1,9 +1,9 @@
 /**
- * What a text looks like, for a format whose cells have no types.
+ * Finds the kind of a text in a format whose cells have no types.
  *
- * Only what every column type takes back to the same text is told as more than a string: nothing is lost where the
- * column turns out to be `text`. So `007`, `+49 30`, `1.234,56`, `.5`, ` 1 ` and `TRUE` are strings, and so is `1e5`,
- * which is an article number more often than 100000. Quotes do not matter: programs quote numbers as they like.
+ * A text is more than a string only if every column type returns the same text. So nothing is lost if the column becomes `text`.
+ * `007`, `+49 30`, `1.234,56`, `.5`, ` 1 ` and `TRUE` are strings. `1e5` is a string, too, because it is more often an article number
+ * than 100000. Quotes make no difference, because programs may also quote numbers.
  */
 
 import { LOWER_F, LOWER_T, MINUS, NINE, POINT, ZERO } from './bytes/ascii.ts';
@@ -20,7 +20,7 @@ export function textKind(bytes: Buffer, start: number, end: number): number {
   return STRING;
 }
 
-/** The grammar of a JSON number (RFC 8259 section 6) without its exponent. */
+/** Returns whether the text is a JSON number (RFC 8259 section 6) without an exponent. */
 function isPlainNumber(bytes: Buffer, start: number, end: number): boolean {
   let at = bytes[start] === MINUS ? start + 1 : start;
   const firstDigit = at;

@@ -1,4 +1,4 @@
-/** ASCII: bytes by name and classes of bytes. The engine folds the constants into the machine code of the per-cell paths. */
+/** Names of ASCII bytes, and classes of bytes. They are single constants because the engine compiles these into the code of the per-cell paths. */
 
 export const TAB = 0x09;
 export const LF = 0x0a;
@@ -49,12 +49,12 @@ export const LOWER_X = 0x78;
 export const OPENING_BRACE = 0x7b;
 export const CLOSING_BRACE = 0x7d;
 
-/** `isspace` of the C locale: what PostgreSQL's input functions skip around a value. */
+/** Returns what `isspace` returns in the C locale. PostgreSQL's input functions skip these bytes around a value. */
 export function isSpace(byte: number): boolean {
   return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 }
 
-/** White space of XML (XML 1.0, 2.3) and JSON (RFC 8259, section 2). */
+/** Returns whether the byte is white space in XML (XML 1.0, 2.3) and JSON (RFC 8259, section 2). */
 export function isWhiteSpace(byte: number): boolean {
   return byte === SPACE || byte === LF || byte === CR || byte === TAB;
 }
@@ -68,7 +68,7 @@ export function isLetter(byte: number): boolean {
   return lower >= 0x61 && lower <= 0x7a;
 }
 
-/** bytes[start, end) is the word, ignoring case; the word is given in small letters (and only letters). */
+/** Returns whether bytes[start, end) is the word, ignoring case. The word has only small letters. */
 export function isWord(word: string, bytes: Buffer, start: number, end: number): boolean {
   if (end - start !== word.length) return false;
   for (let at = 0; at < word.length; at++) {
@@ -77,7 +77,7 @@ export function isWord(word: string, bytes: Buffer, start: number, end: number):
   return true;
 }
 
-/** The value of a hexadecimal digit, -1 for any other byte. */
+/** The value of each hexadecimal digit, indexed by the byte; -1: any other byte. */
 export const hexValue: Int8Array = new Int8Array(256).fill(-1);
 for (let value = 0; value < 16; value++) {
   const digit = value.toString(16);

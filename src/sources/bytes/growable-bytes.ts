@@ -1,18 +1,18 @@
-/** Bytes gathered from several chunks: grows by doubling, so that any number of appends is linear, up to a limit. */
+/** Collects bytes from several chunks, up to a limit. It grows by doubling, so that the time of all appends is linear. */
 
 import { writeCodePoint } from './utf8.ts';
 
 export interface ByteLimit {
   maxBytes: number;
-  /** The error that says that there are more. */
+  /** Returns the error for too many bytes. */
   exceeded(): Error;
 }
 
-/** Below this many bytes a loop is faster than the call of `Buffer.copy`. */
+/** Below this many bytes a loop is faster than a call of `Buffer.copy`. */
 const SHORT = 24;
 
 export class GrowableBytes {
-  /** Holds the content at 0 to `length`. Another buffer after an append. */
+  /** Holds the content from 0 to `length`. An append may replace this buffer. */
   bytes: Buffer = Buffer.allocUnsafeSlow(256);
   length = 0;
   #limit: ByteLimit;
@@ -21,13 +21,13 @@ export class GrowableBytes {
     this.#limit = limit;
   }
 
-  /** Empties it. @param limit for what comes now; default: as before */
+  /** Removes all bytes. @param limit the new limit; default: unchanged */
   clear(limit: ByteLimit = this.#limit): void {
     this.length = 0;
     this.#limit = limit;
   }
 
-  /** @throws what `exceeded` of the limit answers */
+  /** @throws the error that `exceeded` of the limit returns */
   append(source: Buffer, start: number, end: number): void {
     let at = this.length;
     const needed = at + end - start;
@@ -38,7 +38,7 @@ export class GrowableBytes {
     this.length = needed;
   }
 
-  /** Appends a code point, no surrogate, as UTF-8. */
+  /** Appends a code point, which must not be a surrogate, as UTF-8. */
   appendCodePoint(code: number): void {
     const at = this.length;
     if (at + 4 > this.bytes.length || at + 4 > this.#limit.maxBytes) this.#reserve(at + utf8Length(code));

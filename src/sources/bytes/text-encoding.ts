@@ -1,4 +1,4 @@
-/** The encoding of a plain text file, and its bytes as UTF-8. */
+/** Finds the encoding of a plain text file and converts its bytes to UTF-8. */
 
 import { isAscii } from 'node:buffer';
 import { AppError } from '../../errors.ts';
@@ -6,8 +6,8 @@ import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from './utf8.ts
 import { Utf8Checker } from './utf8-checker.ts';
 
 /**
- * Encodings that a caller may name, by their labels in the WHATWG Encoding Standard, which says what their bytes mean. ISO 8859-1 is not among
- * them: everywhere it means Windows-1252.
+ * The encodings that a caller may name. The names are labels of the WHATWG Encoding Standard, which defines their bytes. ISO 8859-1 is not
+ * among them, because in that standard it means Windows-1252.
  */
 export const namedEncodings = [
   'utf-8',
@@ -41,9 +41,9 @@ export type NamedEncoding = (typeof namedEncodings)[number];
 
 export type TextEncoding = NamedEncoding;
 
-/** What the first bytes tell. */
+/** The facts that the first bytes of a file show. */
 export interface TextStart {
-  /** undefined: UTF-8 or Windows-1252; only all of the bytes can tell. */
+  /** undefined: the file is UTF-8 or Windows-1252. Only all of its bytes show which. */
   encoding: TextEncoding | undefined;
   /** The length of the byte order mark. */
   markBytes: number;
@@ -57,9 +57,9 @@ export function readTextStart(head: Buffer): TextStart {
 }
 
 /**
- * UTF-16 without its mark: the upper half of its delimiters, digits and line ends is NUL, always on the same side, and no
- * unit is a character that text does not have. Three in four units must be below U+2000 (all alphabets are), so that
- * a stray NUL in another text does not pass for it.
+ * Recognizes UTF-16 without a byte order mark. The upper byte of delimiters, digits and line ends is NUL, always on the same side. No
+ * unit is a character that text does not have. At least three in four units must be below U+2000, as all alphabets are, so that a text in
+ * another encoding with a single NUL is not recognized as UTF-16.
  */
 function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
   const end = head.length & ~1;
@@ -82,18 +82,18 @@ function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
 }
 
 export interface Utf8Fault {
-  /** Where the first byte is that is not UTF-8 (RFC 3629), or the end of a text that ends within a character. */
+  /** The position of the first byte that is not UTF-8 (RFC 3629), or the end of a text that ends within a character. */
   position: number;
-  /** Whether characters of several bytes stand before it: what is written in another encoding has its first fault at its first letter that is not ASCII. */
+  /** Whether characters of several bytes come before it. If not, the text may be in another encoding: its first letter beyond ASCII is then the first invalid byte. */
   followsUtf8: boolean;
 }
 
-/** undefined: all of it is UTF-8. */
+/** Returns the first place that is not UTF-8; undefined: the whole text is UTF-8. */
 export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fault | undefined> {
   const checker = new Utf8Checker();
   let position = 0;
   let followsUtf8 = false;
-  /** The beginning of a character that the end of a chunk cut. */
+  /** The beginning of a character that the end of the last chunk cut. */
   let cut = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const at = checker.check(chunk, 0);
@@ -105,22 +105,22 @@ export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fa
     if (at >= 0) return { position: position + at, followsUtf8 };
     position += chunk.length;
   }
-  // An ASCII byte is at fault where a sequence had to go on.
+  // An ASCII byte is invalid if the text ended within a sequence.
   return checker.check(Buffer.of(0x0a), 0) < 0 ? undefined : { position, followsUtf8 };
 }
 
-/** Turns chunks that are cut anywhere into UTF-8. */
+/** Converts chunks to UTF-8. Chunks may be cut anywhere. */
 export interface ChunkDecoder {
-  /** What comes back is valid until the next call. @throws AppError `invalid-file` */
+  /** The returned bytes are valid until the next call. @throws AppError `invalid-file` */
   decode(chunk: Buffer): Buffer;
-  /** @throws AppError `invalid-file` where the text ends within a character */
+  /** @throws AppError `invalid-file` if the text ends within a character */
   finish(): void;
 }
 
 /**
- * UTF-8 is passed on as it is: `findNonUtf8` has seen it.
+ * Returns the decoder of an encoding. UTF-8 is passed on unchanged, because `findNonUtf8` has checked it.
  *
- * @param position of the first byte, for messages
+ * @param position the position of the first byte, for messages
  */
 export function textDecoder(encoding: TextEncoding, position: number): ChunkDecoder {
   if (encoding === 'utf-8') return { decode: (chunk) => chunk, finish: () => {} };
@@ -130,7 +130,7 @@ export function textDecoder(encoding: TextEncoding, position: number): ChunkDeco
   return new RuntimeDecoder(encoding, position);
 }
 
-/** Encodings that the runtime decodes. */
+/** Decodes the encodings that the runtime supports. */
 class RuntimeDecoder implements ChunkDecoder {
   readonly #encoding: string;
   readonly #decoder: InstanceType<typeof TextDecoder>;
@@ -166,7 +166,7 @@ class RuntimeDecoder implements ChunkDecoder {
   }
 }
 
-/** The bytes 80 to 9F as the WHATWG Encoding Standard maps them; the five unassigned ones are C1 controls. */
+/** The characters of the bytes 80 to 9F in the WHATWG Encoding Standard. The five unassigned bytes are C1 controls. */
 const upperHalf =
   '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
   '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
@@ -175,12 +175,12 @@ const windows1252 = Uint16Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x80 && byte < 0xa0 ? upperHalf.charCodeAt(byte - 0x80) : byte,
 );
 
-/** Small enough that a few quotation marks or euro signs send little of the text the slow way. */
+/** Blocks are small, so that a few quotation marks or euro signs send only a little text through the slow loop. */
 const blockBytes = 4096;
 
 /**
- * But for the bytes 80 to 9F it is ISO 8859-1, which the runtime itself converts ten times as fast as a loop can; only
- * a block that holds one of those goes through the loop.
+ * Decodes Windows-1252. Except for the bytes 80 to 9F it is ISO 8859-1, which the runtime converts ten times as fast as a loop. Only a
+ * block with one of these bytes goes through the loop.
  */
 class Windows1252Decoder implements ChunkDecoder {
   #out = Buffer.alloc(0);
@@ -200,7 +200,7 @@ class Windows1252Decoder implements ChunkDecoder {
   finish(): void {}
 }
 
-/** Whether UTF-8 text has U+0080 to U+009F, which are `C2 80` to `C2 9F`. */
+/** Returns whether UTF-8 text has U+0080 to U+009F, which are `C2 80` to `C2 9F`. */
 function holdsControls(text: Buffer): boolean {
   let at = text.indexOf(0xc2);
   while (at >= 0 && text[at + 1]! >= 0xa0) at = text.indexOf(0xc2, at + 2);
@@ -234,7 +234,7 @@ class Utf16Decoder implements ChunkDecoder {
   }
 
   decode(chunk: Buffer): Buffer {
-    // A unit takes at most three bytes, and one more unit may have been begun before.
+    // A unit takes at most three bytes, and the chunk before may have left one more unit.
     if (this.#out.length < chunk.length * 2 + 4) this.#out = Buffer.allocUnsafe(chunk.length * 2 + 4);
     const out = this.#out;
     const isLittleEndian = this.#isLittleEndian;
@@ -263,7 +263,7 @@ class Utf16Decoder implements ChunkDecoder {
     if (this.#cutByte >= 0 || this.#highSurrogate !== 0) throw notUtf16(this.#position);
   }
 
-  /** @param end of the unit, within the chunk */
+  /** @param end the end of the unit in the chunk */
   #write(to: number, unit: number, end: number): number {
     const isLow = unit >= 0xdc00 && unit <= 0xdfff;
     const high = this.#highSurrogate;

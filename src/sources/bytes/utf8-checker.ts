@@ -1,22 +1,22 @@
-/** Is a stream of chunks valid UTF-8 (RFC 3629)? At the speed of the runtime's own check, sequences cut anywhere. */
+/** Checks that a stream of chunks is valid UTF-8 (RFC 3629). It is as fast as the runtime's own check, and chunks may cut sequences anywhere. */
 
 import { isUtf8 } from 'node:buffer';
 import { endOfWholeCharacters } from './utf8.ts';
 
-/** As in the UTF-8 decoder of the WHATWG Encoding Standard: how many bytes are missing, and what the next may be. */
+/** Keeps the number of missing bytes and the range of the next byte, as the UTF-8 decoder of the WHATWG Encoding Standard does. */
 export class Utf8Checker {
   #needed = 0;
   #lower = 0x80;
   #upper = 0xbf;
 
-  /** Goes on at the begin of a sequence. */
+  /** Continues at the beginning of a sequence. */
   restart(): void {
     this.#needed = 0;
     this.#lower = 0x80;
     this.#upper = 0xbf;
   }
 
-  /** Takes chunk[start, end). @returns the position of the first byte at fault; -1: none */
+  /** Checks chunk[start, end). @returns the position of the first invalid byte; -1: there is none */
   check(chunk: Buffer, start: number, end = chunk.length): number {
     let i = start;
     while (i < end && this.#needed > 0) {

@@ -1,6 +1,6 @@
-/** Characters of UTF-8 (RFC 3629) in bytes that may be cut anywhere. */
+/** Reads and writes characters of UTF-8 (RFC 3629) in bytes that may be cut anywhere. */
 
-/** Answers where the last whole character of bytes[start, end) ends: behind it may be the beginning of another one. */
+/** Returns where the last whole character of bytes[start, end) ends. The beginning of another character may follow it. */
 export function endOfWholeCharacters(bytes: Buffer, start: number, end: number): number {
   for (let at = end - 1; at >= start && at >= end - 3; at--) {
     const byte = bytes[at]!;
@@ -11,16 +11,16 @@ export function endOfWholeCharacters(bytes: Buffer, start: number, end: number):
   return end;
 }
 
-/** The length of a character, by its first byte. */
+/** Returns the length of a character, given its first byte. */
 function lengthOf(firstByte: number): number {
   if (firstByte < 0xe0) return 2;
   return firstByte < 0xf0 ? 3 : 4;
 }
 
 /**
- * Writes a code point, which is no surrogate.
+ * Writes a code point, which must not be a surrogate.
  *
- * @returns where it ends: at most 4 bytes behind `at`
+ * @returns where it ends: at most 4 bytes after `at`
  */
 export function writeCodePoint(bytes: Buffer, at: number, point: number): number {
   if (point < 0x80) {
@@ -45,7 +45,7 @@ export function writeCodePoint(bytes: Buffer, at: number, point: number): number
   return at + 4;
 }
 
-/** The code point of a surrogate pair. */
+/** Returns the code point of a surrogate pair. */
 export function codePointOfPair(high: number, low: number): number {
   return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }

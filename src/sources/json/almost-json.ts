@@ -1,4 +1,4 @@
-/** What is almost JSON, as programs and people write it: JavaScript, Python, JSON5, SQL. Each has an answer that says what to send. */
+/** Recognizes texts that are almost JSON, as JavaScript, Python, JSON5 or SQL have them, and explains what to send instead. */
 import type { JsonFault } from './json-fault.ts';
 
 /** Words in place of JSON's, such as those of Python's `json.dumps`, and what to send. */
@@ -54,7 +54,7 @@ function explainValue(chunk: Buffer, position: number, after: string): string | 
   return undefined;
 }
 
-/** What comes where a comma or a bracket should. */
+/** Explains a byte that is in the place of a comma or a bracket. */
 function explainSeparator(chunk: Buffer, position: number, after: string): string | undefined {
   const last = chunk[position - 1];
   if (last === 0x30 && /^\d/.test(after)) {
@@ -67,7 +67,7 @@ function explainSeparator(chunk: Buffer, position: number, after: string): strin
   return undefined;
 }
 
-/** The last byte that is not white space; undefined if the chunk does not have it. */
+/** Returns the last byte that is not white space; undefined: the chunk does not have it. */
 function lastByteBefore(chunk: Buffer, position: number): number | undefined {
   let at = position - 1;
   while (at >= 0 && chunk[at]! <= 0x20) at--;

@@ -6,13 +6,13 @@ import type { JsonLimits } from './json-limits.ts';
 import { pointerTo } from './json-pointer.ts';
 
 export interface FoundArray {
-  /** Its JSON Pointer. */
+  /** The JSON Pointer of the array. */
   rowsAt: string;
-  /** Its elements. */
+  /** The number of its elements. */
   rows: number;
 }
 
-/** Of more arrays, those with the most rows are kept. */
+/** The most arrays that are kept. If there are more, those with the most rows are kept. */
 const maxArrays = 100;
 
 /** A longer pointer is of no use in a URL. */
@@ -28,7 +28,7 @@ export class ArrayFinder extends JsonDocumentScanner {
     this.#plan = plan;
   }
 
-  /** The most rows first. */
+  /** Returns the arrays, the one with the most rows first. */
   get arrays(): FoundArray[] {
     return this.#plan.arrays.toSorted((a, b) => b.rows - a.rows || a.rowsAt.length - b.rowsAt.length);
   }
@@ -36,15 +36,14 @@ export class ArrayFinder extends JsonDocumentScanner {
 
 interface Walked {
   isArray: boolean;
-  /** The key or the number of the value at hand. */
+  /** The key or the number of the current value. */
   step: string;
   index: number;
   objects: number;
 }
 
 /**
- * Goes into every object, and into the first element of every array: an array within each row would be found once for each row
- * otherwise.
+ * Walks every object, but only the first element of every array. Otherwise an array within each row would be found once for each row.
  */
 class FindingPlan implements DocumentPlan {
   readonly rowsAt = '';
@@ -80,7 +79,7 @@ class FindingPlan implements DocumentPlan {
 
   leave(count: number): void {
     const { isArray, objects } = this.#walked.pop()!;
-    // Some elements may be no objects by mistake; most must be.
+    // Most elements must be objects. A few may be something else by mistake.
     if (!isArray || objects * 2 <= count) return;
     const rowsAt = this.#walked.map(({ step }) => pointerTo(step)).join('');
     if (rowsAt.length > maxPointerLength) return;

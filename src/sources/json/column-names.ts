@@ -1,36 +1,36 @@
-/** The keys of the rows as dense column numbers, found by their raw bytes: no string and no allocation per cell. */
+/** Maps the keys of rows to column numbers by their raw bytes, so that a cell needs no string and no allocation. */
 
 import { randomBytes } from 'node:crypto';
 import { QUOTE } from '../bytes/ascii.ts';
 
-/** The length of a key that cannot stand in a document as it is: longer than any chunk. */
+/** The length for a key whose bytes must be escaped in a document. It is longer than any chunk, so that the key never matches. */
 const NEVER = 0x3fffffff;
 
-/** Keys made to collide need this number, which differs from process to process. */
+/** The seed of the hash. Nobody can make keys that collide without it, and it differs from process to process. */
 const hashSeed = randomBytes(4).readInt32LE();
 
 export class ColumnNames {
-  /** How many columns there are. */
+  /** The number of columns. */
   count = 0;
-  /** By column: the row that had it last. */
+  /** For each column: the last row that had it. */
   lastRow = new Float64Array(0);
-  /** The names one after another, each with the closing quote it has in the document. */
+  /** The names one after another, each with its closing quote as in the document. */
   #names = Buffer.allocUnsafeSlow(1024);
   #namesEnd = 0;
   #starts = new Int32Array(0);
   #lengths = new Int32Array(0);
-  /** By column: the length for `match`. */
+  /** For each column: the length for `match`. */
   #matchLengths = new Int32Array(0);
-  /** By column + 1 (0: the row's begin): the column that came next when last seen; -1: none yet. */
+  /** Indexed by column + 1, and 0 for the beginning of a row: the column that followed it the last time; -1: none yet. */
   #followers = new Int32Array(0);
-  /** By hash, open addressing: the column + 1; 0: free. At most half full. */
+  /** The hash table, with open addressing: the column + 1; 0: a free slot. It is at most half full. */
   #slots = new Int32Array(0);
 
   constructor() {
     this.#grow(64);
   }
 
-  /** The column that came after `column` (-1: the row's begin) the last time; -1 where none has yet. */
+  /** Returns the column that followed `column` (-1: the beginning of the row) the last time; -1: none yet. */
   followerOf(column: number): number {
     return this.#followers[column + 1]!;
   }
@@ -39,7 +39,7 @@ export class ColumnNames {
     this.#followers[column + 1] = follower;
   }
 
-  /** Does the key of `column` stand at `start`, with its closing quote? @returns the position after it, else -1 */
+  /** Compares the bytes at `start` with the key of `column` and its closing quote. @returns the position after it; -1: they differ */
   match(column: number, bytes: Buffer, start: number, end: number): number {
     if (column < 0) return -1;
     const after = start + this.#matchLengths[column]!;
@@ -50,7 +50,7 @@ export class ColumnNames {
     return after;
   }
 
-  /** The column of the name, unescaped, at `start` to `end`; -1: not seen yet. */
+  /** Returns the column of the unescaped name from `start` to `end`; -1: the name is new. */
   find(bytes: Buffer, start: number, end: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -118,7 +118,7 @@ function grown<T extends Int32Array | Float64Array>(from: T, to: T): T {
   return to;
 }
 
-/** FNV-1a, seeded, with the finish of MurmurHash3: the low bits depend on all. */
+/** Hashes with seeded FNV-1a and the final step of MurmurHash3, so that the low bits depend on all bits. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
   let hash = hashSeed;
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
@@ -127,7 +127,7 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** Else the raw bytes of the name would match where the document breaks the grammar: `a"b` in `"a"b"`. */
+/** Returns whether the name needs no escapes in a document. The raw bytes of other names would match invalid JSON: `a"b` in `"a"b"`. */
 function standsAsItIs(bytes: Buffer, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;

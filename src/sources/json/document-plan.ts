@@ -1,41 +1,41 @@
 /**
- * What `JsonDocumentScanner` does with the values of a document. The scanner knows JSON; a plan knows where in a document the rows are
- * and what else is wanted of it.
+ * Decides what `JsonDocumentScanner` does with the values of a document. The scanner knows JSON. A plan knows where in the document the
+ * rows are and which other values are wanted.
  */
 
-/** Checks the value and forgets it. */
+/** The scanner checks the value and forgets it. */
 export const SKIP = 0;
-/** Goes into the object or array: each of its values is asked about in turn. */
+/** The scanner walks the object or array and asks the plan about each of its values. */
 export const WALK = 1;
-/** Checks the value and keeps its text. */
+/** The scanner checks the value and keeps its text. */
 export const KEEP = 2;
 /** The value is the array of the rows. */
 export const ROWS = 3;
 
 export interface DocumentPlan {
-  /** The JSON Pointer of the array of rows, once it has been found. */
+  /** The JSON Pointer of the array of rows, after it was found. */
   readonly rowsAt: string;
 
-  /** A value begins: the document itself, or the value that `key` or `element` announced. @returns what to do with it */
+  /** Called when a value begins: the document itself, or the value that `key` or `element` announced. @returns what to do with it */
   enter(firstByte: number): number;
 
-  /** A key of the object that is walked. */
+  /** Called for a key of the walked object. */
   key(name: string): void;
 
-  /** An element of the array that is walked, from 0. */
+  /** Called for an element of the walked array. @param index from 0 */
   element(index: number): void;
 
-  /** The object or array that is walked ends. @param count its elements, if it is an array */
+  /** Called when the walked object or array ends. @param count the number of elements, if it is an array */
   leave(count: number): void;
 
-  /** A value that was skipped or kept ends. @param text of a kept one; valid during the call */
+  /** Called when a skipped or kept value ends. @param text the text of a kept value; valid during the call */
   ended(firstByte: number, text: Buffer | undefined): void;
 
-  /** The document is complete, and nothing follows it. @throws AppError if it is not what the plan is for */
+  /** Called when the document is complete. @throws AppError if it is not a document for the plan */
   finish(): void;
 }
 
-/** What a value is by its first byte, with an article: "an object". */
+/** Describes a value by its first byte, with an article: "an object". */
 export function describeValue(firstByte: number): string {
   switch (firstByte) {
     case 0x7b:

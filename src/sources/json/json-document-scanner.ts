@@ -1,6 +1,6 @@
 /**
- * A JSON document as a push scanner: strict RFC 8259, its rows as cells. A `DocumentPlan` says where in the document they are. Outside
- * the rows nothing is hot; those are `JsonRowScanner`'s.
+ * Scans a JSON document by strict RFC 8259 and pushes its rows as cells. A `DocumentPlan` says where in the document the rows are.
+ * `JsonRowScanner` scans the rows. Code outside of the rows need not be fast.
  */
 
 import { AppError } from '../../errors.ts';
@@ -17,7 +17,7 @@ import { JsonValueScanner } from './json-value-scanner.ts';
 import { LineCounter } from './line-counter.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
-/** What the scanner is about to see. */
+/** The states of the scanner: what it expects next. */
 const DOCUMENT = 0;
 const BOM_SECOND_BYTE = 1;
 const BOM_THIRD_BYTE = 2;
@@ -28,25 +28,25 @@ const VALUE = 6;
 const FIRST_ELEMENT = 7;
 const AFTER_VALUE = 8;
 const DOCUMENT_END = 9;
-/** Inside something that the end of the chunk may cut. */
+/** The scanner is inside something that the end of the chunk may cut. */
 const IN_KEY = 10;
 const IN_VALUE = 11;
 const IN_ROWS = 12;
 
 const UTF_16 = 'The body is UTF-16; send UTF-8.';
 
-/** For errors: what the body should be. */
+/** The words of errors that describe what the body should be. */
 export interface DocumentWords {
-  /** What is expected of a body that is empty: `an object that holds "table"`. */
+  /** The expected body, for an empty one: `an object that holds "table"`. */
   expected: string;
-  /** What to do with a body that does not begin as JSON: it is a file of another format. */
+  /** What to do if the body does not begin as JSON, because it is a file of another format. */
   otherFormat: string;
 }
 
 export class JsonDocumentScanner {
-  /** Gets the cells. To be set before the first row; `write` stops there once if it is not. */
+  /** Gets the cells. If it is not set when the first row comes, `write` stops there once. */
   sink: CellSink | undefined;
-  /** The first row, or the end of the rows, comes next. */
+  /** The scan has reached the first row, or the end of an empty array of rows. */
   rowsSeen = false;
 
   readonly #plan: DocumentPlan | undefined;
@@ -57,7 +57,7 @@ export class JsonDocumentScanner {
   readonly #utf8 = new Utf8Checker();
   readonly #value: JsonValueScanner;
   readonly #unescaper = new StringUnescaper();
-  /** The key or kept value at hand. */
+  /** The current key or kept value. */
   readonly #held = new GrowableBytes(KEY_LIMIT);
 
   #state = DOCUMENT;
@@ -65,12 +65,12 @@ export class JsonDocumentScanner {
   readonly #walked: number[] = [];
   /** The first byte of the document; 0: not seen yet. */
   #documentByte = 0;
-  /** The first byte of the current value, and what is done with the value. */
+  /** The first byte of the current value, and what the plan wants to do with the value. */
   #firstByte = 0;
   #action = SKIP;
-  /** The offset in the document of the chunk's byte 0; below 0 where the caller began later in it. */
+  /** The offset in the document of the chunk's byte 0; negative if the caller began later in the chunk. */
   #origin = 0;
-  /** Bytes taken so far. */
+  /** The number of bytes scanned so far. */
   #taken = 0;
 
   /** @param plan undefined: each line of the body is a row */
@@ -84,36 +84,36 @@ export class JsonDocumentScanner {
     this.#value = new JsonValueScanner(limits.maxDepth, this.#lines);
   }
 
-  /** The number of the last row begun; 0: none. */
+  /** Returns the number of the last row that began; 0: none. */
   get row(): number {
     return this.#rows.row;
   }
 
-  /** The last row has ended, and more of the document may come. */
+  /** Returns whether the last row has ended. More of the document may follow. */
   get rowsEnded(): boolean {
     return this.#rows.isDone;
   }
 
   /**
-   * Takes the next bytes of the body, chunk[start, limit). The chunk is not kept.
+   * Scans the next bytes of the body, chunk[start, limit). It does not keep the chunk.
    *
-   * @returns `limit`; where no sink is set, the position of the first row, once: `rowsSeen` is true then, and the
-   *   caller sets the sink and calls again with that as `start`
-   * @throws AppError `invalid-json` with the byte offset, `invalid-data` where the document is not such a body,
-   *   `limit-exceeded`; the scanner is of no use afterwards
+   * @returns `limit`. If no sink is set, it once returns the position of the first row. `rowsSeen` is then true, and the caller sets
+   *   the sink and calls again with this position as `start`
+   * @throws AppError `invalid-json` with the byte offset, `invalid-data` if the document is not such a body,
+   *   `limit-exceeded`; the scanner cannot be used afterwards
    */
   write(chunk: Buffer, start = 0, limit = chunk.length): number {
     if (this.sink === undefined && this.#state === IN_ROWS) throw new Error('The rows need a sink');
     this.#origin = this.#taken - start;
     this.#lines.enterChunk(this.#origin);
     try {
-      // What stands before a byte that is no UTF-8 is scanned all the same: so its row is known, and faults before it.
+      // The bytes before an invalid byte are scanned first, so that its row and earlier errors are known.
       const invalid = this.#utf8.check(chunk, start, limit);
       const end = invalid < 0 ? limit : invalid;
       let i = start;
       while (i < end && (this.#state !== IN_ROWS || this.sink !== undefined))
         i = this.#scanPart(chunk, i, end);
-      // The bytes of the rows come again.
+      // The caller passes the bytes of the rows again.
       if (i < end) this.#utf8.restart();
       else if (invalid >= 0) throw new JsonFault(i, `not UTF-8, found ${showByte(chunk[i]!)}`, false);
       this.#taken += i - start;
@@ -124,7 +124,7 @@ export class JsonDocumentScanner {
     }
   }
 
-  /** To be called at the end of the body. @throws AppError as `write` does, where the document is incomplete */
+  /** Call this at the end of the body. @throws AppError as `write` does, if the document is incomplete */
   end(): void {
     if (this.#plan === undefined) {
       const isComplete = this.#state === IN_ROWS ? this.#rows.endLines(this.sink!) : this.#state === DOCUMENT;
@@ -137,7 +137,7 @@ export class JsonDocumentScanner {
     this.#plan.finish();
   }
 
-  /** Goes on with whatever it is in, to its end or the chunk's. */
+  /** Continues with the current key, value or rows, to their end or the end of the chunk. */
   #scanPart(chunk: Buffer, start: number, end: number): number {
     switch (this.#state) {
       case IN_ROWS: {
@@ -163,7 +163,7 @@ export class JsonDocumentScanner {
     }
   }
 
-  /** Brackets, commas, colons and blanks, up to the next key, value or row. */
+  /** Scans brackets, commas, colons and white space, up to the next key, value or row. */
   #scanBetween(chunk: Buffer, start: number, end: number): number {
     for (let i = start; i < end; i++) {
       const byte = chunk[i]!;
@@ -180,7 +180,7 @@ export class JsonDocumentScanner {
           }
           this.#documentByte = byte;
           return this.#beginValue(byte, i);
-        // Known to be UTF-8: two bytes will come, and no blank. What other character it is does not matter.
+        // The bytes are valid UTF-8, so two more bytes follow. Another character with this first byte is refused in any case.
         case BOM_SECOND_BYTE:
         case BOM_THIRD_BYTE:
           if (byte !== (this.#state === BOM_SECOND_BYTE ? 0xbb : 0xbf))
@@ -221,13 +221,13 @@ export class JsonDocumentScanner {
     return end;
   }
 
-  /** Where each line is a row, only a byte order mark comes before them: blank lines count. */
+  /** Returns whether the lines begin here, if each line is a row. Only a byte order mark comes before them, because blank lines count. */
   #isBeforeLines(byte: number, position: number): boolean {
     if (this.#plan !== undefined || this.#state !== DOCUMENT) return false;
     return byte !== 0xef || this.#origin + position !== 0;
   }
 
-  /** The comma or bracket after a value. */
+  /** Takes the comma or bracket after a value. */
   #separate(byte: number, position: number): void {
     const isObject = this.#walked.at(-1)! < 0;
     if (byte === (isObject ? 0x7d : 0x5d)) {
@@ -245,7 +245,7 @@ export class JsonDocumentScanner {
     this.#plan!.element(this.#walked[length - 1]!++);
   }
 
-  /** @returns the position to go on at */
+  /** @returns the position to continue at */
   #beginValue(byte: number, position: number): number {
     this.#firstByte = byte;
     this.#action = this.#plan!.enter(byte);
@@ -312,7 +312,7 @@ export class JsonDocumentScanner {
     );
   }
 
-  /** Whether the body begins with a byte order mark of UTF-16, or has NUL at every other byte. */
+  /** Returns whether the body begins with a byte order mark of UTF-16, or has NUL at every other byte. */
   #isUtf16(position: number, chunk: Buffer): boolean {
     const offset = this.#origin + position;
     const byte = chunk[position];

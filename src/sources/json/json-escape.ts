@@ -1,10 +1,10 @@
-/** The escapes of JSON strings (RFC 8259 section 7), resumable at any byte. */
+/** Reads the escapes of JSON strings (RFC 8259 section 7). It can stop and continue at any byte. */
 
 import { hexValue } from '../bytes/ascii.ts';
 import { codePointOfPair } from '../bytes/utf8.ts';
 import { JsonFault } from './json-fault.ts';
 
-/** What `EscapeReader.next` answers until the escape is complete. */
+/** `EscapeReader.next` returns this until the escape is complete. */
 export const MORE = -1;
 
 const KIND = 0;
@@ -12,7 +12,7 @@ const HEX = 1;
 const LOW_BACKSLASH = 2;
 const LOW_U = 3;
 
-/** The byte after the backslash → the byte it stands for; 0: none. */
+/** Maps the byte after the backslash to the byte that the escape means; 0: there is no such escape. */
 const SIMPLE = new Uint8Array(256);
 for (const [letter, byte] of Object.entries({
   '"': 0x22,
@@ -27,14 +27,14 @@ for (const [letter, byte] of Object.entries({
   SIMPLE[letter.charCodeAt(0)] = byte;
 }
 
-/** The byte that a two-byte escape stands for, by its second byte; 0 where that is not one. */
+/** Returns the byte that a two-byte escape means, given its second byte; 0: there is no such escape. */
 export function simpleEscape(byte: number): number {
   return SIMPLE[byte]!;
 }
 
 /**
- * The code point of a `\uXXXX` whose four digits stand at `start` in the chunk, the common case taken at once; -1
- * where they are no digits or half a surrogate pair, which `EscapeReader` then deals with.
+ * Returns the code point of a `\uXXXX` whose four digits are at `start` in the chunk. This is the fast way for the common case. -1: they
+ * are not digits, or they are half a surrogate pair; `EscapeReader` handles these.
  */
 export function plainUnicodeEscape(bytes: Buffer, start: number): number {
   const unit =
@@ -42,7 +42,7 @@ export function plainUnicodeEscape(bytes: Buffer, start: number): number {
     (hexValue[bytes[start + 1]!]! << 8) |
     (hexValue[bytes[start + 2]!]! << 4) |
     hexValue[bytes[start + 3]!]!;
-  // A -1 among them makes the whole negative.
+  // A -1 among the digits makes the result negative.
   return (unit & 0xf800) === 0xd800 ? -1 : unit;
 }
 
@@ -52,10 +52,10 @@ export class EscapeReader {
   #digits = 0;
   #unit = 0;
   #high = 0;
-  /** Bytes since the first backslash, it included. */
+  /** The number of bytes from the first backslash on, including it. */
   #length = 0;
 
-  /** To be called at the backslash. */
+  /** Call this at the backslash. */
   begin(): void {
     this.#state = KIND;
     this.#high = 0;
@@ -63,10 +63,10 @@ export class EscapeReader {
   }
 
   /**
-   * Takes the next byte, which stands at `position` of the chunk.
+   * Takes the next byte, which is at `position` of the chunk.
    *
-   * @returns the code point once it is complete, before that `MORE`
-   * @throws JsonFault on what is no escape, and on half a surrogate pair: it stands for no character, and UTF-8
+   * @returns the code point if it is complete, otherwise `MORE`
+   * @throws JsonFault if the escape is invalid, or if it is half a surrogate pair, which is not a character and which UTF-8
    *   cannot hold it (RFC 3629 section 3)
    */
   next(byte: number, position: number): number {

@@ -1,4 +1,4 @@
-/** How the parts of the JSON scanner fail: in terms of the chunk. The scanner of the body adds the place in the document. */
+/** The errors of the parts of the JSON scanner. Their positions are in the chunk. The scanner of the body adds the place in the document. */
 
 import type { SettingName } from '../../config.ts';
 import { limitDetail } from '../../limit-exceeded.ts';
@@ -9,7 +9,7 @@ export class JsonFault extends Error {
   readonly position: number;
   readonly showsByte: boolean;
 
-  /** @param message what was expected; where `showsByte` is false, all there is to say */
+  /** @param message what was expected; if `showsByte` is false, the whole message */
   constructor(position: number, message: string, showsByte = true) {
     super(message);
     this.position = position;
@@ -19,25 +19,25 @@ export class JsonFault extends Error {
 
 /** A limit with what it counts: `{ setting: 'MAX_CELL_BYTES', value: 1048576, unit: 'bytes' }`. */
 export interface Limit {
-  /** undefined: it cannot be set. */
+  /** undefined: the limit cannot be changed. */
   setting?: SettingName;
   value: number;
   unit: string;
 }
 
 export class LimitFault extends Error {
-  /** @param what what is over the limit, such as "The value is too long" */
+  /** @param what says what exceeds the limit, such as "The value is too long" */
   constructor(what: string, { setting, value, unit }: Limit) {
     super(limitDetail(what, value, setting === undefined ? unit : { setting }));
   }
 }
 
-/** The limit for bytes that are gathered: what is said if there are too many, and how many there may be. */
+/** Returns the limit for collected bytes. @param tooLong the message if there are too many */
 export function byteLimit(tooLong: string, limit: Limit): ByteLimit {
   return { maxBytes: limit.value, exceeded: () => new LimitFault(tooLong, limit) };
 }
 
-/** The row that the scanner is in is over its limit. */
+/** The current row exceeds its limit. */
 export class RowTooLong extends Error {
   readonly maxBytes: number;
 
@@ -47,7 +47,7 @@ export class RowTooLong extends Error {
   }
 }
 
-/** A byte as a person reads it: `"x"`, or `0x0A` where it has no face of its own. */
+/** Returns a byte for a message: `"x"`, or `0x0A` if it is not a printable character. */
 export function showByte(byte: number): string {
   if (byte === 0x22) return `'"'`;
   if (byte > 0x20 && byte < 0x7f) return `"${String.fromCharCode(byte)}"`;

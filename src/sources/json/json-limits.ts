@@ -1,12 +1,12 @@
 export interface JsonLimits {
-  /** Levels of arrays and objects inside a cell or the definition. */
+  /** The most levels of arrays and objects inside a cell or the definition. */
   maxDepth: number;
-  /** Bytes of the JSON text of `table`. */
+  /** The most bytes of the JSON text of `table`. */
   maxTableBytes: number;
-  /** Different keys in all rows. */
+  /** The most different keys in all rows. */
   maxColumns: number;
-  /** Bytes of one cell: of a string unescaped, of any other value as it was sent. */
+  /** The most bytes of one cell. A string counts unescaped, any other value as it was sent. */
   maxCellBytes: number;
-  /** Bytes of one row, as it was sent; counted by slices, so that a row may be longer by two of them. */
+  /** The most bytes of one row, as it was sent. Slices are counted, so a row may be longer by two slices. */
   maxRowBytes: number;
 }

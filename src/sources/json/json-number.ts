@@ -1,6 +1,6 @@
-/** The number grammar of RFC 8259 section 6, resumable at any byte. */
+/** Scans numbers by the grammar of RFC 8259 section 6. It can stop and continue at any byte. */
 
-/** The states; from `INTEGER` on, one more digit changes nothing. */
+/** The states of the scan. From `INTEGER` on, one more digit does not change the state. */
 export const NUMBER_START = 0;
 const MINUS = 1;
 const ZERO = 2;
@@ -11,14 +11,14 @@ const INTEGER = 6;
 const FRACTION = 7;
 const EXPONENT_DIGITS = 8;
 
-/** What `scanNumber` adds to the position of a fault, negated, to tell it from the states. */
+/** `scanNumber` adds this to the position of a fault and negates the sum, so that it differs from all states. */
 const FAULT = 16;
 
 /**
  * Walks a number from `start` in `state` (`NUMBER_START` at its first byte).
  *
- * @returns the position after the number, if it ended before `end`; below 0: `heldState` where the bytes ran out
- *   first, `faultPosition` where they are no number
+ * @returns the position after the number if it ended before `end`. A negative result means `heldState` if the bytes ended first, or
+ *   `faultPosition` if they are not a number
  */
 export function scanNumber(bytes: Buffer, start: number, end: number, state: number): number {
   let i = start;
@@ -45,12 +45,12 @@ export function scanNumber(bytes: Buffer, start: number, end: number, state: num
   return -1 - state;
 }
 
-/** May a number end in this state? */
+/** Returns whether a number may end in this state. */
 export function isWholeNumber(state: number): boolean {
   return state >= INTEGER || state === ZERO;
 }
 
-/** The state to go on with, of what `scanNumber` gave back below 0; -1: it was a fault. */
+/** Returns the state to continue with, given a negative result of `scanNumber`; -1: the result is a fault. */
 export function heldState(result: number): number {
   return result > -FAULT ? -1 - result : -1;
 }

@@ -1,6 +1,6 @@
-/** JSON Pointers (RFC 6901). */
+/** Reads and writes JSON Pointers (RFC 6901). */
 
-/** `/name`, escaped. */
+/** Returns `/name` with the name escaped. */
 export function pointerTo(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
@@ -9,16 +9,16 @@ export function pointerOf(steps: readonly string[]): string {
   return steps.map(pointerTo).join('');
 }
 
-/** @returns the steps, unescaped; undefined: it is no JSON Pointer */
+/** @returns the steps, unescaped; undefined: the text is not a JSON Pointer */
 export function parsePointer(pointer: string): string[] | undefined {
   if (pointer === '') return [];
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
   const steps = pointer.slice(1).split('/');
-  // In this order, so that `~01` is `~1` (section 4).
+  // The order matters: `~01` must become `~1` (section 4).
   return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Whether the step names an element of an array (section 4). */
+/** Returns whether the step names an element of an array (section 4). */
 export function isArrayIndex(step: string): boolean {
   return /^(0|[1-9]\d{0,15})$/.test(step);
 }

@@ -1,9 +1,9 @@
 /**
- * The rows of a JSON upload, from after the `[` or one on each line: bytes in at any borders, cells out. Nothing is allocated
- * per cell or row, and no value is copied unless a chunk's end cuts it or it has escapes.
+ * Scans the rows of a JSON upload after the `[`, or one row on each line. It takes chunks that are cut anywhere and pushes cells. Nothing
+ * is allocated for a cell or row, and a value is copied only if the end of a chunk cuts it or if it has escapes.
  *
- * One loop walks a chunk from token to token; a token that the chunk's end cuts is gathered by a part that can go on
- * at any byte (`StringUnescaper`, `JsonValueScanner`), so that a value over many chunks costs linear time.
+ * One loop goes through a chunk from token to token. If the end of the chunk cuts a token, `StringUnescaper` or `JsonValueScanner` collects
+ * it. They can continue at any byte, so that a value in many chunks takes linear time.
  */
 
 import { type ByteLimit, GrowableBytes } from '../bytes/growable-bytes.ts';
@@ -27,10 +27,10 @@ import { JsonValueScanner } from './json-value-scanner.ts';
 import type { LineCounter } from './line-counter.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
-/** A name PostgreSQL takes has 63 bytes at most; a longer key need only be told, not held without a bound. */
+/** The limit on a key. Names in PostgreSQL have at most 63 bytes, so longer keys are needed only for messages. */
 export const KEY_LIMIT = byteLimit('The key is too long', { value: 1024, unit: 'bytes' });
 
-/** What the scanner is about to see. */
+/** The states of the scanner: what it expects next. */
 const KEY = 0;
 const COLON = 1;
 const VALUE = 2;
@@ -39,24 +39,24 @@ const FIRST_KEY = 4;
 const ROW = 5;
 const FIRST_ROW = 6;
 const AFTER_ROW = 7;
-/** Where each line is a row: */
+/** These states occur only if each line is a row. */
 const LINE = 8;
 const LINE_END = 9;
 
-/** Numbers of rows, which are those of the lines, are held in 32 bits. */
+/** The number of a row is the number of its line, which has 32 bits. */
 const LINE_LIMIT: Limit = { value: 2 ** 31 - 1, unit: 'lines' };
 
-/** The token that the end of the chunk cut. */
+/** The kinds of a token that the end of the chunk cut. */
 const NO_TOKEN = 0;
 const KEY_TOKEN = 1;
 const STRING_TOKEN = 2;
-/** Any other cell. */
+/** Any cell that is not a string. */
 const VALUE_TOKEN = 3;
-/** A row that is no object. */
+/** A row that is not an object. */
 const ROW_TOKEN = 4;
 
 export class JsonRowScanner {
-  /** The number of the last row begun; 0: none. Where each line is a row, this is the number of its line. */
+  /** The number of the last row that began; 0: none. If each line is a row, this is the number of its line. */
   row = 0;
   /** The `]` after the rows has been seen. */
   isDone = false;
@@ -67,7 +67,7 @@ export class JsonRowScanner {
   readonly #names = new ColumnNames();
   readonly #value: JsonValueScanner;
   readonly #unescaper = new StringUnescaper();
-  /** What is gathered of the token at hand, where it is not taken from the chunk. */
+  /** The collected bytes of the current token, if it cannot be read directly from the chunk. */
   readonly #held = new GrowableBytes(KEY_LIMIT);
   #state: number;
   /** The bytes of the current row in the chunks after the one in which it begins. */
@@ -79,7 +79,7 @@ export class JsonRowScanner {
   #column = -1;
   #isRepeated = false;
 
-  /** @param lines counts them, and says whether each of them is a row */
+  /** @param lines counts the lines and says whether each line is a row */
   constructor({ maxDepth, maxColumns, maxCellBytes, maxRowBytes }: JsonLimits, lines: LineCounter) {
     this.#lines = lines;
     this.#state = lines.endsRows ? LINE : FIRST_ROW;
@@ -90,14 +90,14 @@ export class JsonRowScanner {
     this.#value = new JsonValueScanner(maxDepth, lines);
   }
 
-  /** Is it in the middle of a key or value? */
+  /** Returns whether the scan is in the middle of a key or value. */
   get isInToken(): boolean {
     return this.#token !== NO_TOKEN;
   }
 
   /** Ends a document of one row on each line. @returns whether it may end here */
   endLines(sink: CellSink): boolean {
-    // A number is ended only by the byte after it.
+    // Only the byte after a number shows that the number has ended.
     if (this.#token === ROW_TOKEN && this.#value.isComplete()) {
       this.#token = NO_TOKEN;
       this.#state = LINE_END;
@@ -107,9 +107,9 @@ export class JsonRowScanner {
   }
 
   /**
-   * Takes bytes that are valid UTF-8; a sequence may be cut at `end`.
+   * Scans bytes that are valid UTF-8. A sequence may be cut at `end`.
    *
-   * @returns the position after the `]`, else `end`
+   * @returns the position after the `]`, otherwise `end`
    * @throws JsonFault, LimitFault, RowTooLong
    */
   scan(chunk: Buffer, start: number, end: number, sink: CellSink): number {
@@ -125,15 +125,15 @@ export class JsonRowScanner {
     return this.#token !== NO_TOKEN || this.#state < ROW;
   }
 
-  /** Counts a chunk in which no row begins or ends: so a short row costs nothing. */
+  /** Counts the bytes of a chunk in which the row neither begins nor ends, so that counting costs nothing for short rows. */
   #countRowBytes(bytes: number): void {
     this.#rowBytes += bytes;
     if (this.#rowBytes > this.#maxRowBytes) throw new RowTooLong(this.#maxRowBytes);
   }
 
   /**
-   * The hot loop. What it changes is held in local variables, which go back to the fields wherever another method
-   * needs them and where the loop is left.
+   * The hot loop. It keeps its state in local variables. It writes them back to the fields before it calls a method that needs them, and
+   * when it ends.
    */
   #scanRows(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     const names = this.#names;
@@ -218,7 +218,7 @@ export class JsonRowScanner {
               i = to;
             }
           } else if (i + 5 <= end) {
-            // The fifth byte of `null` and `true` may be any: it is looked at in the next turn.
+            // The fifth byte after `null` or `true` may be any byte. The next turn checks it.
             if (byte === 0x6e) {
               if (chunk[i + 1] === 0x75 && chunk[i + 2] === 0x6c && chunk[i + 3] === 0x6c) kind = NULL;
             } else if (byte === 0x74) {
@@ -326,7 +326,7 @@ export class JsonRowScanner {
     return this.row;
   }
 
-  /** A row's key that is not the expected one, from after its quote; may leave a token. */
+  /** Scans a key that is not the expected one, after its opening quote. It may leave a cut token. */
   #scanKey(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     let i = start;
     while (i < end && chunk[i] !== 0x22 && chunk[i] !== 0x5c && chunk[i]! >= 0x20) i++;
@@ -345,7 +345,7 @@ export class JsonRowScanner {
     return after;
   }
 
-  /** A cell's string that has escapes or is cut, from after its quote; may leave a token. */
+  /** Scans a cell's string that has escapes or is cut, after its opening quote. It may leave a cut token. */
   #scanString(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     this.#unescaper.begin();
     this.#held.clear(this.#cellLimit);
@@ -359,7 +359,7 @@ export class JsonRowScanner {
     return after;
   }
 
-  /** A value that is nested, cut, broken or (`isRow`) in the place of a row; may leave a token. */
+  /** Scans a value that is nested, cut or broken, or that is in the place of a row (`isRow`). It may leave a cut token. */
   #scanValue(isRow: boolean, chunk: Buffer, start: number, end: number, sink: CellSink): number {
     this.#firstByte = chunk[start]!;
     this.#value.begin();
@@ -423,7 +423,7 @@ export class JsonRowScanner {
   }
 }
 
-/** The kind of a value by its first byte. */
+/** Returns the kind of a value, given its first byte. */
 function kindOf(firstByte: number): number {
   switch (firstByte) {
     case 0x22:

@@ -1,4 +1,4 @@
-/** The rows of a JSON upload that have been spooled. */
+/** Reads the rows of a JSON upload from a spool. */
 
 import type { LocateCell } from '../cell-sink.ts';
 import type { RowSource } from '../row-source.ts';
@@ -11,7 +11,7 @@ import { pushSlices } from './push-slices.ts';
 /**
  * Reads the rows in `spool`, which must stay open and unchanged.
  *
- * @param spool begins with the first row, and has been scanned by a `JsonUploadScanner`; what follows the rows is not read
+ * @param spool begins with the first row; a `JsonUploadScanner` has scanned it, and bytes after the rows are not read
  * @param isLines each line is a row
  */
 export function jsonSource(

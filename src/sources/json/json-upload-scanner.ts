@@ -1,4 +1,4 @@
-/** The body of a JSON upload, in each of the forms in which rows come, as a push scanner. */
+/** Scans the body of a JSON upload in any of its forms. */
 
 import type { CellLocation } from '../cell-sink.ts';
 import { type DocumentWords, JsonDocumentScanner } from './json-document-scanner.ts';
@@ -8,8 +8,8 @@ import { RowsAtPlan } from './rows-at-plan.ts';
 import { UploadPlan } from './upload-plan.ts';
 
 /**
- * `upload`: `{"table": {…}, "data": […]}` or a bare array of rows. `definition`: `{"table": {…}}`. `lines`: one row object per
- * line. The steps of a JSON Pointer: rows inside another document.
+ * The form of the body. `upload`: `{"table": {…}, "data": […]}` or only an array of rows. `definition`: `{"table": {…}}`. `lines`: one row
+ * object on each line. An array has the steps of a JSON Pointer and means rows inside another document.
  */
 export type JsonForm = 'upload' | 'definition' | 'lines' | readonly string[];
 
@@ -25,17 +25,17 @@ export class JsonUploadScanner extends JsonDocumentScanner {
     this.#plan = plan;
   }
 
-  /** The JSON text of the definition, once the whole of it has been seen; undefined too where that is `null`. */
+  /** Returns the JSON text of the definition, after all of it was scanned. It is undefined if the definition is `null`. */
   get table(): Buffer | undefined {
     return this.#plan?.table;
   }
 
-  /** The JSON Pointer of the array of rows; undefined: each line is a row. */
+  /** Returns the JSON Pointer of the array of rows; undefined: each line is a row. */
   get rowsAt(): string | undefined {
     return this.#plan?.rowsAt;
   }
 
-  /** The place of a cell; `row` as the sink was told it, `column` -1 is the row. */
+  /** Returns the place of a cell. `row` is the number that the sink got, and `column` is -1 for a whole row. */
   locate(row: number, column: number, name: string): CellLocation {
     if (this.#plan === undefined) return { line: row };
     const pointer = `${this.#plan.rowsAt}/${row - 1}`;

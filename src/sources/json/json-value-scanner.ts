@@ -1,4 +1,4 @@
-/** Checks one JSON value of any kind (RFC 8259) and finds its end; resumable at any byte, recursion-free. */
+/** Checks one JSON value of any kind (RFC 8259) and finds its end, without recursion. It can stop and continue at any byte. */
 
 import { EscapeReader, MORE } from './json-escape.ts';
 import { JsonFault, type Limit, LimitFault } from './json-fault.ts';
@@ -44,7 +44,7 @@ export class JsonValueScanner {
     this.#containers = new Uint8Array(maxDepth);
   }
 
-  /** To be called before each value; its first byte must not be white space. */
+  /** Call this before each value. The first byte of the value must not be white space. */
   begin(): void {
     this.#state = VALUE;
     this.#depth = 0;
@@ -52,8 +52,8 @@ export class JsonValueScanner {
   }
 
   /**
-   * @returns the position after the value; -1 where the chunk ended first: to be called with the next chunk then. (A
-   *   number is ended only by the byte after it.)
+   * @returns the position after the value; -1: the chunk ended first, so call this with the next chunk. Only the byte after a number
+   *   shows that the number has ended
    * @throws JsonFault, LimitFault
    */
   scan(chunk: Buffer, start: number, end: number): number {
@@ -180,7 +180,7 @@ export class JsonValueScanner {
     return -1;
   }
 
-  /** Would the value be complete if the document ended here? Only an outermost number can be. */
+  /** Returns whether the value is complete if the document ends here. Only a number that is not nested can be. */
   isComplete(): boolean {
     return this.#depth === 0 && this.#state === IN_NUMBER && isWholeNumber(this.#numberState);
   }

@@ -1,4 +1,4 @@
-/** The JSON text of a definition as a value. A number or a boolean that is a `default` becomes its text, with every digit as it was sent. */
+/** Parses the JSON text of a definition. A number or a boolean that is a `default` becomes its text, with every digit as it was sent. */
 export function parseDefinitionJson(text: string): unknown {
   return JSON.parse(text, keepDefaultText);
 }

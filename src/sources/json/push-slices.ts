@@ -1,8 +1,8 @@
 /**
- * A chunk of a body → the scanner, slice by slice, with the sink's consent between them.
+ * Pushes a chunk of a body into the scanner slice by slice, and waits for the sink between slices.
  *
- * The slices are small because a sink may hold far more than it is sent: a row `{}` of two bytes becomes one of six
- * kilobytes in a table of 1,600 columns.
+ * The slices are small because a sink may hold far more than it gets: a row `{}` of two bytes becomes six kilobytes in a table of
+ * 1,600 columns.
  */
 
 import type { CellSink } from '../cell-sink.ts';
@@ -10,12 +10,12 @@ import { pauseBetweenSlices } from '../share-turns.ts';
 
 export const sliceBytes = 8 * 1024;
 
-/** Takes chunk[start, end). */
+/** Scans chunk[start, end). */
 interface SliceScanner {
   write(chunk: Buffer, start: number, end: number): void;
 }
 
-/** @param begin where to begin in the chunk */
+/** @param begin the position in the chunk at which to begin */
 export async function pushSlices(
   scanner: SliceScanner,
   chunk: Buffer,

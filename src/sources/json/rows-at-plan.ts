@@ -1,6 +1,6 @@
 /**
- * Rows that are an array somewhere inside a document, where a JSON Pointer says. Nothing else of the document is kept but a definition,
- * which may be beside them: the member `table` of the document, if it is an object.
+ * The plan for rows that are an array inside a document, at the place that a JSON Pointer names. The only other value that is kept is a
+ * definition: the member `table` of the document, if it is an object.
  */
 
 import { AppError } from '../../errors.ts';
@@ -8,24 +8,24 @@ import type { ProblemCode } from '../../problem-codes.ts';
 import { type DocumentPlan, describeValue, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
 import { isArrayIndex, pointerOf } from './json-pointer.ts';
 
-/** So many keys of an object are shown where it lacks the one that is looked for. */
+/** The most keys of an object that a message shows if the object does not have the wanted key. */
 const maxShownKeys = 10;
 const maxShownLength = 63;
 
 export class RowsAtPlan implements DocumentPlan {
   readonly rowsAt: string;
-  /** The JSON text of the definition, once the whole of it has been seen. */
+  /** The JSON text of the definition, after all of it was scanned. */
   table: Buffer | undefined;
   readonly #steps: readonly string[];
-  /** How many objects and arrays are walked; each of them is a step further inside. */
+  /** The number of open objects and arrays that are walked. Each is one step of the pointer. */
   #depth = 0;
-  /** The innermost of them has had what its step names. */
+  /** The innermost walked object or array had the value that its step names. */
   #isResolved = true;
-  /** The value that comes, or the document itself, is the one to which the steps so far lead. */
+  /** The next value, or the document itself, is the one to which the steps so far lead. */
   #isOnPath = true;
   #isTable = false;
   #hasTable = false;
-  /** Keys of the innermost object that is walked. */
+  /** The keys of the innermost walked object. */
   #keys: string[] = [];
   /** The first byte of the document, if it is neither an object nor an array. */
   #scalar: number | undefined;
@@ -115,7 +115,7 @@ export class RowsAtPlan implements DocumentPlan {
     );
   }
 
-  /** @param what about the deepest value that was found */
+  /** @param what describes the deepest value that was found */
   #notFound(what: string): AppError {
     const deepest = pointerOf(this.#foundSteps);
     const where = deepest === '' ? 'The document' : `The value at ${shorten(deepest)}`;

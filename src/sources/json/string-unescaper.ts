@@ -1,4 +1,4 @@
-/** A JSON string that has escapes or is cut by a chunk's end, gathered as plain UTF-8. */
+/** Collects a JSON string as UTF-8 if it has escapes or if the end of a chunk cuts it. */
 
 import { BACKSLASH, QUOTE } from '../bytes/ascii.ts';
 import type { GrowableBytes } from '../bytes/growable-bytes.ts';
@@ -9,7 +9,7 @@ export class StringUnescaper {
   readonly #escape = new EscapeReader();
   #inEscape = false;
 
-  /** To be called at the string's first byte, after the quote. */
+  /** Call this at the string's first byte, after the quote. */
   begin(): void {
     this.#inEscape = false;
   }
@@ -17,7 +17,7 @@ export class StringUnescaper {
   /**
    * Appends the string's bytes to `target`.
    *
-   * @returns the position after the closing quote; -1 where the chunk ended first
+   * @returns the position after the closing quote; -1: the chunk ended first
    * @throws JsonFault, LimitFault
    */
   unescape(chunk: Buffer, start: number, end: number, target: GrowableBytes): number {
@@ -41,7 +41,7 @@ export class StringUnescaper {
       if (i === end) return -1;
       if (byte === QUOTE) return i + 1;
       if (byte !== BACKSLASH) throw controlCharacter(i);
-      // Most escapes are whole and stand for one character: taken at once, the others byte by byte.
+      // Most escapes are complete and mean one character, and they are read at once. The others are read byte by byte.
       let code = -1;
       let length = 2;
       if (i + 6 <= end) {

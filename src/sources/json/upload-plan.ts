@@ -1,4 +1,4 @@
-/** The body `{"table": {…}, "data": [{…}, …]}` with its members in any order, or the array of rows alone, or the definition alone. */
+/** The plan for the body `{"table": {…}, "data": [{…}, …]}` with its members in any order, for only an array of rows, or for only a definition. */
 
 import { AppError } from '../../errors.ts';
 import type { ProblemCode } from '../../problem-codes.ts';
@@ -12,15 +12,15 @@ const WRONG_DATA = 'The member "data" must be an array of row objects.';
 
 export class UploadPlan implements DocumentPlan {
   rowsAt = '/data';
-  /** The JSON text of `table`, once the whole of it has been seen; undefined too where that is `null`. */
+  /** The JSON text of `table`, after all of it was scanned. It is undefined if `table` is `null`. */
   table: Buffer | undefined;
   readonly #takesRows: boolean;
   #documentByte = 0;
-  /** The member at hand; empty: none yet. */
+  /** The current member; undefined: none yet. */
   #member: string | undefined;
   readonly #members = new Set<string>();
 
-  /** @param takesRows false: the body holds a definition alone */
+  /** @param takesRows false: the body holds only a definition */
   constructor(takesRows: boolean) {
     this.#takesRows = takesRows;
   }
@@ -67,7 +67,7 @@ export class UploadPlan implements DocumentPlan {
 
 const maxShownName = 63;
 
-/** What is wrong with a member that the body does not have, and where people's usual members belong. */
+/** Returns the message for an unknown member. If it belongs elsewhere, the message says where. */
 function unknownMember(name: string, takesRows: boolean): string {
   if (name === 'columns') return '"columns" must be inside "table": {"table": {"columns": […]}}.';
   if (name === 'constraints') {
