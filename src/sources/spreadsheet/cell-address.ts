@@ -1,4 +1,4 @@
-/** Cells, columns and ranges as Excel writes them: `Orders!C1483`, `B3:F200`. */
+/** Reads and writes cells, columns and ranges as Excel writes them: `Orders!C1483`, `B3:F200`. */
 
 /** The last row and column of a sheet in Office Open XML. */
 export const maxSheetRow = 1_048_576;
@@ -10,7 +10,7 @@ export interface CellRange {
   lastRow: number;
   firstColumn: number;
   lastColumn: number;
-  /** The first row is said, and not just the top of the sheet. */
+  /** The text names the first row. Otherwise the range begins at the top of the sheet. */
   hasFirstRow: boolean;
 }
 
@@ -22,7 +22,7 @@ export const wholeSheet: CellRange = {
   hasFirstRow: false,
 };
 
-/** 1 is `A`, 27 is `AA`. */
+/** Returns the letters of a column: 1 is `A`, 27 is `AA`. */
 export function columnLetters(column: number): string {
   let letters = '';
   for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26)) {
@@ -34,7 +34,7 @@ export function columnLetters(column: number): string {
 /**
  * Reads `B3:F200`, `B:F`, `3:200`, `B3:F` (open below) or a single cell; `$` and case do not matter.
  *
- * @returns undefined where the text is no range of a sheet
+ * @returns undefined if the text is not a range of a sheet
  */
 export function parseRange(text: string): CellRange | undefined {
   const range = readCorners(text);
@@ -43,7 +43,7 @@ export function parseRange(text: string): CellRange | undefined {
   return isOrdered && isInSheet(range) ? range : undefined;
 }
 
-/** As `parseRange`, but any two opposite corners name the range, as in Excel: `B3:A2` is `A2:B3`. */
+/** Reads a range as `parseRange` does, but from any two opposite corners, as in Excel: `B3:A2` is `A2:B3`. */
 export function parseArea(text: string): CellRange | undefined {
   const corners = readCorners(text);
   if (corners === undefined) return undefined;
@@ -61,7 +61,7 @@ function isInSheet({ firstRow, lastRow, lastColumn }: CellRange): boolean {
   return firstRow >= 1 && lastRow <= maxSheetRow && lastColumn <= maxSheetColumn;
 }
 
-/** The corners in the order in which the text has them, wherever they are. */
+/** Returns the corners in the order of the text. */
 function readCorners(text: string): CellRange | undefined {
   const found = /^([A-Z]{0,3})(\d{0,7})(?::([A-Z]{0,3})(\d{0,7}))?$/.exec(
     text.trim().replaceAll('$', '').toUpperCase(),
@@ -89,19 +89,19 @@ function columnNumber(letters: string): number {
   return column;
 }
 
-/** `Orders!C7`; the name quoted as Excel does where it must be: `'My sheet'!C7`. */
+/** Returns `Orders!C7`. The name is quoted if Excel would quote it: `'My sheet'!C7`. */
 export function cellAddress(sheet: string, row: number, column: number): string {
   return `${quoteSheetName(sheet)}!${columnLetters(column)}${row}`;
 }
 
-/** A whole row: `Orders!7:7`. */
+/** Returns the address of a whole row: `Orders!7:7`. */
 export function rowAddress(sheet: string, row: number): string {
   return `${quoteSheetName(sheet)}!${row}:${row}`;
 }
 
 function quoteSheetName(name: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{N}_.]*$/u.test(name);
-  // `A1`, `R1C1`, `TRUE` unquoted would be read as a cell or a value.
+  // Without quotes, `A1`, `R1C1` and `TRUE` would be read as a cell or a value.
   const isAmbiguous = /^([A-Z]{1,3}\d+|R\d*C\d*|[RC]\d*|TRUE|FALSE)$/i.test(name);
   return isPlain && !isAmbiguous ? name : `'${name.replaceAll("'", "''")}'`;
 }

@@ -1,13 +1,13 @@
-/** Which sheet of a workbook is read: the one asked for, or the first that a person would see. */
+/** Chooses the sheet of a workbook: the requested sheet, or the first visible one. */
 
 import { AppError, wrongParameter } from '../../errors.ts';
 import type { SourceWarning } from '../row-source.ts';
 import type { SheetSummary } from './spreadsheet-options.ts';
 
 /**
- * @param wanted a name, to the letter or else ignoring case, or a 1-based number; undefined: the first visible sheet
+ * @param wanted a name (case is ignored if no name is exactly the same) or a 1-based number; undefined: the first visible sheet
  * @returns the index of the sheet
- * @throws AppError `unsupported-file` where there is no worksheet, `invalid-parameter`
+ * @throws AppError `unsupported-file` if there is no worksheet, `invalid-parameter`
  */
 export function chooseSheet(sheets: SheetSummary[], wanted: string | undefined): number {
   if (!sheets.some((sheet) => sheet.hasCells)) {
@@ -40,9 +40,9 @@ function findSheet(sheets: SheetSummary[], wanted: string): number {
 }
 
 /**
- * The warning for who chose no sheet, while others have rows too.
+ * Returns the warning for a caller who chose no sheet, if other sheets have rows, too.
  *
- * @param names of the other sheets that have rows; at least one
+ * @param names the names of the other sheets that have rows; at least one
  */
 export function otherSheetsWarning(sheet: string, names: string[]): SourceWarning {
   const have = names.length === 1 ? 'Another sheet has' : 'Other sheets have';
@@ -53,7 +53,7 @@ export function otherSheetsWarning(sheet: string, names: string[]): SourceWarnin
   };
 }
 
-/** The warnings with those first that may mean that something else should have been read. */
+/** Returns the warnings in order. Warnings that the wrong part of the file may have been read come first. */
 export function orderWarnings(warnings: SourceWarning[]): SourceWarning[] {
   const rank = ({ code }: SourceWarning): number => {
     if (code === 'header-row') return 0;
@@ -62,7 +62,7 @@ export function orderWarnings(warnings: SourceWarning[]): SourceWarning[] {
   return warnings.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The error with the names of the other sheets, for who chose none: the first one is often a cover. */
+/** Returns the error with the names of the other sheets, for a caller who chose none. The first sheet is often a cover. */
 export function nameOtherSheets(
   { sheet, sheets }: { sheet: string; sheets: SheetSummary[] },
   error: AppError,
@@ -75,13 +75,13 @@ export function nameOtherSheets(
 
 const namesListed = 50;
 
-/** Sheets' names in a message, not too many of them. */
+/** Returns the names of sheets for a message, but not too many. */
 export function listNames(sheets: Pick<SheetSummary, 'name'>[]): string {
   const names = sheets.slice(0, namesListed).map((sheet) => quote(sheet.name));
   return names.join(', ') + (sheets.length > namesListed ? `, and ${sheets.length - namesListed} more` : '');
 }
 
-/** A sheet's name in a message. */
+/** Returns a sheet's name for a message. */
 export function quote(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }

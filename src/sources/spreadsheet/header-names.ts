@@ -1,10 +1,10 @@
-/** Header cells → the names of the columns, each of them once. */
+/** Makes unique column names from the cells of a header. */
 
 import type { SourceWarning } from '../row-source.ts';
 import { columnLetters } from './cell-address.ts';
 
 export interface ColumnNames {
-  /** By place in the header row; undefined: a blank header, which needs a name only once it stands over data. */
+  /** The names by place in the header row; undefined: a blank header, which gets a name only if data is below it. */
   named: (string | undefined)[];
   /** In the order of the columns. */
   warnings: SourceWarning[];
@@ -18,10 +18,10 @@ const maxNameBytes = 63;
 
 /**
  * Names the columns of a header row. A repeated header gets the first of `_2`, `_3` … that no other header has. A header
- * that is too long for a name of PostgreSQL is cut off, and gets such a suffix too where the name is not unique.
+ * that is too long for a name in PostgreSQL is shortened. It gets such a suffix, too, if the name is not unique.
  *
  * @param texts trimmed; `''`: blank
- * @param firstColumn 1-based column of the sheet that the first text stands in
+ * @param firstColumn the 1-based column of the sheet with the first text
  */
 export function nameColumns(
   texts: string[],
@@ -29,7 +29,7 @@ export function nameColumns(
   firstColumn: number,
 ): ColumnNames {
   const wanted = texts.map((text) => (style === 'snake_case' ? toSnakeCase(text) : text));
-  // A header that can be a name keeps it: the others give way.
+  // A header that is a valid name keeps it, and others get a suffix.
   const taken = new Set(wanted.filter(fitsName));
   const seen = new Set<string>();
   const nextSuffix = new Map<string, number>();
@@ -74,7 +74,7 @@ function fitsName(name: string): boolean {
   return Buffer.byteLength(name) <= maxNameBytes;
 }
 
-/** The longest beginning of the text that has at most so many bytes of UTF-8; no character is cut. */
+/** Returns the longest beginning of the text with at most `maxBytes` bytes of UTF-8, without cutting a character. */
 function cutToBytes(text: string, maxBytes: number): string {
   let bytes = 0;
   let end = 0;
@@ -87,9 +87,9 @@ function cutToBytes(text: string, maxBytes: number): string {
 }
 
 /**
- * Names a column that has values under a blank header, and says so.
+ * Names a column that has values under a blank header, and adds a warning.
  *
- * @param text the header: blank, or nothing that a name in snake_case could hold
+ * @param text the header: blank, or without any letter or digit for a name in snake_case
  */
 export function nameBlankColumn(
   names: ColumnNames,
@@ -124,14 +124,14 @@ function freeName(name: string, taken: Set<string>, nextSuffix: Map<string, numb
   }
 }
 
-/** Whether anything of a header is left in a name of the style. */
+/** Returns whether a name in this style can be made from the header. */
 export function namesColumn(text: string, style: 'exact' | 'snake_case'): boolean {
   return style === 'snake_case' ? nameLetter.test(text) : text !== '';
 }
 
 const nameLetter = /[\p{L}\p{M}\p{N}]/u;
 
-/** `Order ID` and `orderId` are `order_id`; letters of all scripts stay. */
+/** Converts `Order ID` and `orderId` to `order_id`. Letters of all scripts are kept. */
 function toSnakeCase(text: string): string {
   return text
     .normalize('NFC')

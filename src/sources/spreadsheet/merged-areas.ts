@@ -1,14 +1,14 @@
 /**
- * The merged areas of a sheet, and which cells lie beneath them.
+ * Keeps the merged areas of a sheet, and finds the cells beneath them.
  *
  * Only the top-left cell of a merged area has a value. Some programs leave values in the other cells of the area, where no
- * spreadsheet program shows them. The reader process of .xls uses this file too. It may read no code outside of `sources`, so that
- * nothing here throws an `AppError`.
+ * spreadsheet program shows them. The reader process of .xls uses this file too. It may read no code outside of `sources`, so nothing
+ * here throws an `AppError`.
  */
 
 import { columnLetters, maxSheetColumn, maxSheetRow } from './cell-address.ts';
 
-/** They take about 20 MB of memory. */
+/** The most merged areas. They take about 20 MB of memory. */
 export const maxMergedAreas = 1_000_000;
 
 const initialAreas = 64;
@@ -25,12 +25,12 @@ const NEXT = 3;
 /** All rows and columns count from 1. */
 export class MergedAreas {
   count = 0;
-  /** By row: the number of an area that begins there, from 1; 0: none. */
+  /** For each row: the number of an area that begins in it, from 1; 0: none. */
   firstOfRow = new Int32Array(initialRows);
   fields = new Int32Array(areaFields * initialAreas);
 
   /**
-   * Adds the area between two opposite corners. An area of one cell, or one that is not within a sheet, covers nothing.
+   * Adds the area between two opposite corners. An area of one cell, or one outside of the sheet, covers nothing.
    *
    * @returns false if there are too many areas
    */
@@ -53,7 +53,7 @@ export class MergedAreas {
     return true;
   }
 
-  /** The area that holds a cell, as in `B3:C5`; undefined: none does. Looks through all areas above the row. */
+  /** Returns the area that holds a cell, such as `B3:C5`; undefined: none. It searches all areas that begin above. */
   rangeAt(row: number, column: number): string | undefined {
     for (let firstRow = Math.min(row, this.firstOfRow.length - 1); firstRow >= 1; firstRow--) {
       for (
@@ -79,20 +79,20 @@ function doubled(array: Int32Array, length: number): Int32Array<ArrayBuffer> {
   return larger;
 }
 
-/** What `CoveredCells.toRow` says. */
+/** The results of `CoveredCells.toRow`. */
 export const NONE = 0;
 export const SOME = 1;
 export const OVERLAP = 2;
 
-/** Says in one pass over the rows of a sheet, from top to bottom, which cells lie beneath a merged area. */
+/** Finds the cells beneath merged areas in one pass over the rows of a sheet, from top to bottom. */
 export class CoveredCells {
   readonly #areas: MergedAreas;
   #row = 0;
   /** The last row of all areas that have begun. */
   #lastCoveredRow = 0;
-  /** By column: the last row of the area that is the latest to cover it. */
+  /** For each column: the last row of the latest area that covers it. */
   readonly #lastRows = new Int32Array(maxSheetColumn + 1);
-  /** By column: the row in which the column has the top-left cell of an area. */
+  /** For each column: the row in which it has the top-left cell of an area. */
   readonly #topLeftRows = new Int32Array(maxSheetColumn + 1);
 
   constructor(areas: MergedAreas) {
@@ -127,7 +127,7 @@ export class CoveredCells {
     return row <= this.#lastCoveredRow ? SOME : NONE;
   }
 
-  /** Whether the cell of the row lies beneath a merged area, of which it is not the top-left cell. */
+  /** Returns whether a merged area covers the cell of the current row and the cell is not its top-left cell. */
   has(column: number): boolean {
     return this.#lastRows[column]! >= this.#row && this.#topLeftRows[column] !== this.#row;
   }

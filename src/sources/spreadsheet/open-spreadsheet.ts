@@ -1,7 +1,7 @@
 /**
- * A spreadsheet file as rows: its format is found out by its content, and one sheet of it is read in passes.
+ * Opens a spreadsheet file as a source of rows. The content of the file shows its format. One sheet is read in passes.
  *
- * A format is one folder and one line in `formats`. A file of a format that is not read is refused by its name.
+ * A format is one folder and one line in `formats`. If a file has a format that is not supported, the refusal names the format.
  */
 
 import { wrongParameter } from '../../errors.ts';
@@ -20,14 +20,14 @@ import type { SpreadsheetOptions, TextDialect } from './spreadsheet-options.ts';
 import { openXlsb } from './xlsb/open-xlsb.ts';
 import { openXlsx } from './xlsx/open-xlsx.ts';
 
-/** Each is asked in turn. CSV is the last, because any text can be CSV. */
+/** The formats in the order in which they are tried. CSV is the last one, because any text can be CSV. */
 const formats: readonly OpenFormat[] = [openOds, openXlsx, openXlsb, openXls, openCsv];
 
 /**
  * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass: close it only afterwards.
  *
- * @param signal ends the work before the first pass, which takes a while for the formats that are read as a whole
- * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, a range that is none),
+ * @param signal cancels the work before the first pass, which takes long for formats that are read as a whole
+ * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, an invalid range),
  *   `limit-exceeded`; the signal's reason
  */
 export async function openSpreadsheet(
@@ -41,7 +41,7 @@ export async function openSpreadsheet(
   return (await openInFormat(formats, content, options, limits, signal)) ?? refuseFile(content);
 }
 
-/** @throws AppError `invalid-parameter` if the caller says how a text file is read: the file is none */
+/** @throws AppError `invalid-parameter` if the caller says how a text file is read, because the file is not a text file */
 function refuseTextDialect(dialect: TextDialect = {}): void {
   const [parameter] = Object.keys(dialect);
   if (parameter === undefined) return;
@@ -49,7 +49,7 @@ function refuseTextDialect(dialect: TextDialect = {}): void {
   throw wrongParameter(parameter, detail);
 }
 
-/** What the file holds; of an encrypted workbook the decrypted package. */
+/** Returns the content of the file. For an encrypted workbook it is the decrypted package. */
 export async function contentOf(
   file: RandomAccessFile,
   limits: SpreadsheetLimits,

@@ -1,11 +1,11 @@
-/** What the readers need of an uploaded file: any of its bytes, in any order. */
+/** An uploaded file whose bytes can be read in any order. */
 export interface RandomAccessFile {
   readonly size: number;
   /** Reads into `target` from `position`; resolves to the bytes read, fewer than asked only at the end of the file. */
   read(target: Buffer, position: number): Promise<number>;
 }
 
-/** Reads `length` bytes at `position`, fewer where the file ends before. */
+/** Reads `length` bytes at `position`, or fewer if the file ends before. */
 export async function readRange(file: RandomAccessFile, position: number, length: number): Promise<Buffer> {
   const target = Buffer.allocUnsafe(Math.max(0, Math.min(length, file.size - position)));
   let filled = 0;

@@ -1,6 +1,6 @@
 /**
- * How many reader processes run at the same time: each may take more than a gigabyte. Uploads beyond that wait in line,
- * in the order in which they came; `MAX_UPLOADS` limits how many there are.
+ * Limits how many reader processes run at the same time, because each may take more than a gigabyte. Other uploads wait in the order in
+ * which they came. `MAX_UPLOADS` limits their number.
  */
 export class ReaderSlots {
   readonly #max: number;
@@ -14,8 +14,8 @@ export class ReaderSlots {
   /**
    * Waits for a slot, which the caller must give back.
    *
-   * @returns gives the slot back; may be called once
-   * @throws the signal's reason once it is aborted; no slot is taken then
+   * @returns a function that gives the slot back; it may be called once
+   * @throws the signal's reason if it is aborted; no slot is taken then
    */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
@@ -39,7 +39,7 @@ export class ReaderSlots {
     });
   }
 
-  /** Hands the slot to who has waited longest. */
+  /** Gives the slot to the upload that has waited longest. */
   #giveBack(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

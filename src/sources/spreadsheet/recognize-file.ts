@@ -1,4 +1,4 @@
-/** Tells what kind of file an upload is by its first bytes; its name says nothing reliable. */
+/** Recognizes the kind of a file by its first bytes, because its name is not reliable. */
 
 import { CTRL_Z } from '../bytes/ascii.ts';
 import { readTextStart } from '../bytes/text-encoding.ts';
@@ -27,7 +27,7 @@ export type FileKind =
   | 'empty'
   | 'unknown';
 
-/** How many of the first bytes `recognizeFile` looks at, at most. */
+/** `recognizeFile` checks at most this many of the first bytes. */
 export const recognizedBytes = 4096;
 
 const signatures: [bytes: number[], format: FileKind][] = [
@@ -83,7 +83,7 @@ export function recognizeFile(head: Buffer): FileKind {
   if (difStart.test(start)) return 'dif';
   if (isDbase(head)) return 'dbase';
   if (/^<(!doctype html|html|table|head|meta)/i.test(start)) return 'html';
-  // What may be a column's name, as `[id]`, is left to be text.
+  // `[id]` may be the name of a column, so it is text.
   if (/^(\{\s*["}]|\[\s*[[{"\]])/.test(start)) return 'json';
   return isText(head.subarray(0, textBytes)) ? 'csv' : 'unknown';
 }
@@ -96,7 +96,7 @@ function xmlFormat(start: string): FileKind {
   return isFlat ? 'flat-opendocument' : 'excel-xml';
 }
 
-/** A cell or the bounds of the sheet in SYLK, and any record that may come before these. */
+/** A cell or the bounds of the sheet in SYLK. */
 const sylkCell = /^(C;(Y\d+;)?X\d+;|C;X\d+;Y\d+;|B;Y\d+;X\d+)/;
 const sylkRecord = /^(ID;P|[BCFOPUWE](;|$)|N[NEUL];)/;
 
@@ -131,15 +131,15 @@ function isDbase(head: Buffer): boolean {
   );
 }
 
-/** So much of the file is looked at to know a text; a NUL behind it has a message of its own. */
+/** The number of bytes that are checked to recognize a text. A later NUL has its own message. */
 const textBytes = 512;
 
-/** In so many bytes a text may have one control character that is none of white space. */
+/** A text may have one control character, other than white space, in this many bytes. */
 const bytesPerControl = 64;
 
 /**
- * UTF-16, or bytes without NUL and nearly without control characters. A few are in texts all the same, copied along with a
- * value.
+ * Returns whether the bytes are UTF-16, or have no NUL and few control characters. Texts may have a few control characters that were copied
+ * with a value.
  */
 function isText(head: Buffer): boolean {
   const encoding = readTextStart(head).encoding;

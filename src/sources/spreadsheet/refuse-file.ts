@@ -1,4 +1,4 @@
-/** Refuses files that are no spreadsheet, or whose format is not read, by their name. */
+/** Refuses files that are not a spreadsheet or whose format is not supported. The message names the format. */
 
 import { AppError } from '../../errors.ts';
 import type { ZipContainer } from './package/zip-container.ts';
@@ -35,7 +35,7 @@ const unknown = [
   'Send an Excel workbook (.xlsx, .xls, .xlsb), an OpenDocument spreadsheet (.ods) or a text file (CSV).',
 ] as const;
 
-/** Refuses a file that none of the formats takes. */
+/** Refuses a file that has none of the supported formats. */
 export function refuseFile({
   kind,
   container,

@@ -1,8 +1,8 @@
-/** The refusals of files that several formats share. */
+/** The errors for refused files that several formats share. */
 
 import { AppError } from '../../errors.ts';
 
-/** The refusal of a file that is named as `what`. */
+/** Returns the error for a file that is described as `what`. */
 export function notAWorkbook(what: string): AppError {
   return new AppError(
     'unsupported-file',
@@ -10,7 +10,7 @@ export function notAWorkbook(what: string): AppError {
   );
 }
 
-/** The workbook is locked by a password: the same words for an encrypted zip and for Office's own encryption. */
+/** Returns the error for a workbook with a password. It is the same for an encrypted zip and for Office's own encryption. */
 export function encrypted(): AppError {
   return new AppError(
     'unsupported-file',

@@ -1,4 +1,4 @@
-/** The rows of a sheet that have been read, to find a row that is in the file twice. A damaged file may have rows in any order. */
+/** Remembers which rows of a sheet were read, to find a row that is in the file twice. A damaged file may have rows in any order. */
 
 import { maxSheetRow } from './cell-address.ts';
 

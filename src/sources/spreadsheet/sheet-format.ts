@@ -1,6 +1,6 @@
 /**
- * What a format of spreadsheet files must give: one function that opens a file and answers a scan for each sheet. Everything
- * else, which all formats share, is in sheet-source.ts. The formats are listed in open-spreadsheet.ts.
+ * The interface of a spreadsheet format: one function that opens a file and returns a scan for each sheet. sheet-source.ts has everything
+ * that all formats share. open-spreadsheet.ts lists the formats.
  */
 
 import type { SourceWarning } from '../row-source.ts';
@@ -11,7 +11,7 @@ import type { FileKind } from './recognize-file.ts';
 import type { SheetRows, SheetRowsOptions } from './sheet-rows.ts';
 import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 
-/** A file and what its first bytes say about it. */
+/** A file, and the kind of file that its first bytes show. */
 export interface FileContent {
   file: RandomAccessFile;
   /** The first bytes of the file: `recognizedBytes` of them, or all. */
@@ -36,12 +36,12 @@ export type OpenFormat = (
 ) => Promise<OpenedFile | undefined>;
 
 export interface OpenedFile {
-  /** As the answer names the format: `xlsx`. */
+  /** The name of the format in answers: `xlsx`. */
   format: string;
-  /** In the order of the tabs. A format without sheets has one, whose name is empty. */
+  /** The sheets in the order of their tabs. A format without sheets has one, whose name is empty. */
   sheets: SheetSummary[];
   /**
-   * Answers the scan of the sheet with this index, which has cells.
+   * Returns the scan of the sheet with this index, which has cells.
    *
    * @returns undefined if the file must be opened anew for this sheet
    * @throws AppError `invalid-file` if the file does not hold the sheet
@@ -62,13 +62,13 @@ export interface OpenedFile {
  */
 export type ScanSheet = (rows: SheetRows, signal: AbortSignal) => Promise<ScanResult>;
 
-/** What a pass has found beside cells. */
+/** What a pass has found in addition to cells. */
 export interface ScanResult {
   /** How the file was read. */
   warnings?: SourceWarning[];
   /**
-   * The merged areas, where they follow the cells and `rows.merged` was undefined. If there are any, the pass is
-   * repeated with them.
+   * The merged areas, if they follow the cells in the file and `rows.merged` was undefined. If there are any, the pass is repeated with
+   * them.
    */
   merged?: MergedAreas;
 }

@@ -1,12 +1,12 @@
-/** What the names of sheets may be. */
+/** Checks the names of sheets. */
 
 import { AppError } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 
-/** LibreOffice ends here; the workbooks of people have far fewer. */
+/** LibreOffice has this limit. Real workbooks have far fewer sheets. */
 export const maxSheets = 10_000;
 
-/** Excel has 31, other programs are more generous. */
+/** Excel allows 31 characters. Other programs allow more. */
 const maxLength = 255;
 
 /** @throws AppError `invalid-file`, `limit-exceeded` */
@@ -16,7 +16,7 @@ export function checkSheetName(name: string): void {
     throw limitExceeded('The name of a sheet is too long', maxLength, 'characters');
 }
 
-/** Refuses a name that no program writes: something else was taken for the name of a sheet. */
+/** Refuses a name that no program writes, because the bytes are then not the name of a sheet. */
 export function refuseControlCharacters(name: string): void {
   if (!controlCharacter.test(name)) return;
   throw new AppError(
@@ -25,6 +25,6 @@ export function refuseControlCharacters(name: string): void {
   );
 }
 
-/** Characters that XML 1.0 does not have. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Matches characters that XML 1.0 does not allow. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for them
 const controlCharacter = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;

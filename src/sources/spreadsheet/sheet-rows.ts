@@ -1,6 +1,6 @@
 /**
- * The rows of one pass over a sheet: finds the header, names the columns, leaves out what is outside of the range
- * and passes the rest on to the sink.
+ * Processes the rows of one pass over a sheet. It finds the header, names the columns, leaves out cells outside of the range and passes the
+ * other cells to the sink.
  */
 
 import { AppError, wrongParameter } from '../../errors.ts';
@@ -50,7 +50,7 @@ export interface SheetRowsOptions {
   limits: SpreadsheetLimits;
 }
 
-/** @throws AppError `invalid-parameter` where the range is none or the header row lies outside of it */
+/** @throws AppError `invalid-parameter` if the range is invalid or the header row is outside of it */
 export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
   const range = options.range === undefined ? wholeSheet : parseRange(options.range);
   if (range === undefined) {
@@ -66,9 +66,9 @@ export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLi
     throw wrongParameter('header_row', detail, { value: String(headerRow) });
   }
   return {
-    // A text may go on where a sheet must end.
+    // A text file may have more rows than a sheet.
     range: range.lastRow < maxSheetRow ? range : { ...range, lastRow: Number.MAX_SAFE_INTEGER },
-    // Within a range the header is the range's first row, blank or not.
+    // If the range names its first row, that row is the header, even if it is blank.
     headerRow: headerRow ?? (range.hasFirstRow && hasHeader ? range.firstRow : undefined),
     hasHeader,
     columnNames,
@@ -77,28 +77,28 @@ export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLi
   };
 }
 
-/** Which sheet of which sheets is read. */
+/** The sheet that is read, and all sheets of the file. */
 interface SheetOfFile {
   /** Empty: the file has no sheets. */
   sheet: string;
   sheets: SheetSummary[];
 }
 
-/** What a row is for. */
+/** The roles of a row. */
 const SKIPPED = 0;
 const HEADER = 1;
 const DATA = 2;
 
 const unnamed = -1;
 
-/** What a column's formulas have as results. */
+/** The results of a column's formulas. */
 const ALL_ZERO = 1;
 const HAS_RESULT = 2;
 
-/** As many header cells with a problem are told. */
+/** The most header cells whose problems are listed. */
 const maxHeaderFaults = 100;
 
-/** Cells of white space are held back until the row has a value, up to so many bytes of them. */
+/** Cells of white space are held until the row has a value, up to this many bytes. */
 const maxBlankBytes = 1024 * 1024;
 
 /** A cell of white space in a row that has no value yet. */
@@ -109,11 +109,11 @@ interface BlankCell {
 }
 
 export class SheetRows {
-  /** The header's row of the sheet; 0 until it is known. Data row n is the sheet's row `headerRow + n`. */
+  /** The row of the sheet that is the header; 0: not known yet. Data row n is the sheet's row `headerRow + n`. */
   headerRow = 0;
-  /** 1-based column of the sheet by column of the sink. */
+  /** For each column of the sink: the 1-based column of the sheet. */
   sheetColumns: number[] = [];
-  /** By column of the sink. */
+  /** The names of the sink's columns. */
   readonly columnNames: string[] = [];
 
   readonly #sink: CellSink;
@@ -129,36 +129,36 @@ export class SheetRows {
   #rowCount = 0;
   #headerTexts: string[] = [];
   #names: ColumnNames | undefined;
-  /** Column of the sink by column of the range; `unnamed`: none yet. */
+  /** For each column of the range: the column of the sink; `unnamed`: none yet. */
   #sinkColumns = new Int32Array(0);
-  /** The last row that had a cell in the column, by column of the sink, to find cells that are there twice. */
+  /** For each column of the sink: the last row that had a cell in it, to find repeated cells. */
   #lastRows = new Int32Array(64);
   /** The sheet's last row that has a value below the header. */
   #lastDataRow = 0;
   #headerFaults: { sheetColumn: number; fault: number; value: string }[] = [];
-  /** By column of the sink: `ALL_ZERO`, `HAS_RESULT` or 0, which means no formula. */
+  /** For each column of the sink: `ALL_ZERO`, `HAS_RESULT` or 0, which means no formula. */
   #formulas = new Uint8Array(64);
   readonly #titleWatch: TitleWatch;
   #blankCells: BlankCell[] = [];
   #blankBytes = 0;
-  /** Rows that hold white space alone, and the first of them in the sheet. */
+  /** The number of rows with only white space, and the first of them in the sheet. */
   #blankRows = 0;
   #firstBlankRow = 0;
 
-  /** Error cells that became NULL, by column of the sink: how many, and the first row of the sheet. */
+  /** For each column of the sink: the number of error cells that became NULL, and the first row of the sheet that had one. */
   readonly #nulls: ({ count: number; firstRow: number } | undefined)[] = [];
-  /** Values beneath merged cells, and the first of them. */
+  /** The number of values beneath merged cells, and the first of them. */
   #coveredValues = 0;
   #firstCoveredRow = 0;
   #firstCoveredColumn = 0;
 
   readonly #seenRows = new SeenRows();
 
-  /** Undefined: not known, or the source leaves the covered cells out itself. */
+  /** Undefined: the areas are not known, or the source itself leaves out the covered cells. */
   readonly merged: MergedAreas | undefined;
   /** Undefined: the sheet has no merged areas. */
   readonly #covered: CoveredCells | undefined;
-  /** Whether the row at hand may have a cell beneath a merged area. */
+  /** Whether the current row may have a cell beneath a merged area. */
   #mayBeCovered = false;
 
   /** @param merged the areas whose covered cells have no value */
@@ -171,11 +171,11 @@ export class SheetRows {
     this.#lastColumn = options.range.lastColumn - 1;
     this.#cellErrorsAreNull = options.cellErrors === 'null';
     this.#titleWatch = new TitleWatch(options.headerRow === undefined && options.hasHeader);
-    // Columns are named as their first values come.
+    // A column gets its name when its first value comes.
     if (!options.hasHeader) this.#closeHeader(options.range.firstRow - 1);
   }
 
-  /** What a person should know of the pass over this sheet, which has come to its end. */
+  /** Returns the warnings of a finished pass over this sheet. */
   warningsFor(source: SheetOfFile): SourceWarning[] {
     const warnings = this.#options.hasHeader ? [...(this.#names?.warnings ?? [])] : [];
     const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
@@ -197,7 +197,7 @@ export class SheetRows {
     return { code: 'blank-rows', detail };
   }
 
-  /** One warning for each column. */
+  /** Returns one warning for each column. */
   #errorsAsNull(sheet: string): SourceWarning[] {
     return [...this.#nulls.entries()].flatMap(([column, nulls]): SourceWarning[] => {
       if (nulls === undefined) return [];
@@ -226,7 +226,7 @@ export class SheetRows {
     };
   }
 
-  /** What the pass over this sheet, which has come to its end, has read. @param sheet empty: the file has no sheets */
+  /** Describes what a finished pass over this sheet has read. @param sheet empty: the file has no sheets */
   reading(format: string, sheet: string): SourceReading {
     const ofSheet = sheet === '' ? {} : { sheet };
     if (this.sheetColumns.length === 0) return { format, ...ofSheet };
@@ -244,7 +244,7 @@ export class SheetRows {
     return { format, ...ofSheet, ...(hasHeader && { headerRow }), range };
   }
 
-  /** What the source asks between slices of its input: a promise if it must wait for the sink or for a turn. */
+  /** The source calls this between slices of its input. It returns a promise if the source must wait for the sink or for a turn. */
   pause(): Promise<void> | undefined {
     return pauseBetweenSlices(this.#sink);
   }
@@ -256,7 +256,7 @@ export class SheetRows {
     });
   }
 
-  /** A sheet without a row is most often the wrong sheet, or has its header elsewhere. */
+  /** Explains why there are no rows. Most often this is the wrong sheet, or the header is elsewhere. */
   #describeNothing({ sheet, sheets }: SheetOfFile): string {
     const subject = sheet === '' ? 'The file' : `Sheet ${quote(sheet)}`;
     const { headerRow, range } = this.#options;
@@ -327,7 +327,7 @@ export class SheetRows {
     }
   }
 
-  /** A cell beneath merged cells has a value. Called only by sources that find these cells themselves. */
+  /** Counts a value beneath merged cells. Only sources that find these cells themselves call this. */
   coveredValue(column: number): void {
     if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
     this.#coveredValues++;
@@ -341,7 +341,7 @@ export class SheetRows {
     this.#sink.cell(sinkColumn, kind, bytes, start, end);
   }
 
-  /** White space alone makes neither a row nor a column. In a row that has a value it is a text like others. */
+  /** Takes a cell with only white space. Alone it makes neither a row nor a column. In a row that has a value it is a normal text. */
   #takeBlank(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (column < this.#firstColumn || column > this.#lastColumn) return;
     const place = column - this.#firstColumn;
@@ -401,7 +401,7 @@ export class SheetRows {
     this.#headerTexts[place] = text;
   }
 
-  /** A number that is no date can still be a name. Every other problem of a header is told, or the header is blank. */
+  /** Takes a header cell with a problem. A number that is not a date can still be a name. Every other problem is reported, or the header is blank. */
   #headerFault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     const value = shortText(bytes, start, end);
     const isNull = this.#cellErrorsAreNull && (fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE);
@@ -410,7 +410,7 @@ export class SheetRows {
     this.#headerFaults.push({ sheetColumn: column + 1, fault, value });
   }
 
-  /** The cell that came last is the result of a formula. Called only if the results may be missing. */
+  /** Notes that the last cell is the result of a formula. Called only if the results may be missing. */
   formula(column: number, isZero: boolean): void {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return;
     if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
@@ -438,7 +438,7 @@ export class SheetRows {
     }
   }
 
-  /** A row of spaces is no header yet, unless it is the one asked for. */
+  /** Ends the header row. A row with only white space is not the header, unless the caller chose it. */
   #endHeaderRow(): void {
     const hasText = this.#headerTexts.some((text) => text !== '');
     if (hasText || this.#options.headerRow !== undefined) {
@@ -449,14 +449,14 @@ export class SheetRows {
     }
   }
 
-  /** The end of the sheet: a header without any row under it still names its columns. */
+  /** Ends the sheet. A header without rows below it still names its columns. */
   finish(): void {
     if (this.#names === undefined && this.#options.headerRow !== undefined) {
       this.#closeHeader(this.#options.headerRow);
     }
   }
 
-  /** The place of a cell of the sink in the sheet of this name; `column` is -1 for a whole row. */
+  /** Returns the place of a cell of the sink in the sheet of this name. `column` is -1 for a whole row. */
   locate(sheet: string, row: number, column: number): CellLocation {
     return placeIn(sheet, row + this.headerRow, this.sheetColumns[column]);
   }
@@ -508,7 +508,7 @@ export class SheetRows {
     this.headerRow = row;
     const texts = Array.from(this.#headerTexts, (text) => text ?? '');
     const { columnNames, limits } = this.#options;
-    // Before they are named, which takes a while.
+    // The columns are counted before they are named, because naming takes long.
     const named = texts.filter((text) => namesColumn(text, columnNames)).length;
     if (named > limits.maxColumns) throw this.#tooManyColumns();
     this.#names = nameColumns(texts, columnNames, this.#firstColumn + 1);
@@ -556,7 +556,7 @@ export class SheetRows {
   }
 }
 
-/** The place of a cell, or of a whole row. @param sheet empty: the file has no sheets */
+/** Returns the place of a cell or of a whole row. @param sheet empty: the file has no sheets */
 function placeIn(sheet: string, row: number, column?: number): CellLocation {
   if (sheet === '')
     return { cell: column === undefined ? `${row}:${row}` : `${columnLetters(column)}${row}` };
@@ -565,7 +565,7 @@ function placeIn(sheet: string, row: number, column?: number): CellLocation {
 
 const maxNamesListed = 20;
 
-/** Programs that write workbooks without calculating them give every formula the result 0. */
+/** Warns of columns whose formulas all have the result 0. Programs that do not calculate a workbook write this result. */
 function uncalculatedFormulas(columns: string[]): SourceWarning {
   const names = columns.slice(0, maxNamesListed).map(quote).join(', ');
   const more = columns.length > maxNamesListed ? ` and ${columns.length - maxNamesListed} more` : '';
@@ -600,7 +600,7 @@ function repeatedRow(row: number): AppError {
   );
 }
 
-/** Whether a text has nothing but white space, the no-break and the ideographic space included. */
+/** Returns whether a text has only white space, including the no-break and the ideographic space. */
 function isBlank(bytes: Buffer, start: number, end: number): boolean {
   let at = start;
   while (at < end) {
@@ -623,10 +623,10 @@ function headerText(kind: number, bytes: Buffer, start: number, end: number): st
   return kind === NULL ? '' : shortText(bytes, start, end);
 }
 
-/** No name is so long; the header cells of a row are held all at once, and each may be as long as a cell. */
+/** The most characters kept of a header. No name is that long. All header cells are held at the same time, and each may be as long as a cell. */
 const maxHeaderLength = 256;
 
-/** The text, trimmed; of a long one its beginning. */
+/** Returns the trimmed text, or the beginning of a long one. */
 function shortText(bytes: Buffer, start: number, end: number): string {
   let from = start;
   while (from < end && bytes[from]! <= 0x20) from++;
@@ -636,7 +636,7 @@ function shortText(bytes: Buffer, start: number, end: number): string {
     .slice(0, maxHeaderLength);
 }
 
-/** A header that is a date or a time: as ISO 8601 writes it, a duration as hours, minutes and seconds. */
+/** Returns the text of a header that is a date or a time in ISO 8601. A duration is written in hours, minutes and seconds. */
 function momentHeader(kind: number, days: number, microseconds: number): string {
   if (kind !== INTERVAL) return momentText.toString('latin1', 0, formatMoment(kind, days, microseconds));
   const sign = days < 0 || microseconds < 0 ? '-' : '';

@@ -1,4 +1,4 @@
-/** One sheet of a file as rows: the passes over it and what is known after them, whatever the format of the file. */
+/** One sheet of a file as a source of rows: the passes over it and their results. It is the same for all formats. */
 
 import { AppError } from '../../errors.ts';
 import type { CellSink, LocateCell } from '../cell-sink.ts';
@@ -44,7 +44,7 @@ function sourceOf(file: OpenedFile, index: number, options: SheetRowsOptions): S
   return scan && new SheetSource(file, index, scan, options);
 }
 
-/** So many other sheets are probed for rows. */
+/** The most other sheets that are probed for rows. */
 const maxProbedSheets = 50;
 
 export class SheetSource implements RowSource {
@@ -62,7 +62,7 @@ export class SheetSource implements RowSource {
   readonly #scan: ScanSheet;
   readonly #options: SheetRowsOptions;
   #rows: SheetRows | undefined;
-  /** Undefined: not known before the end of the first pass, or the format leaves covered cells out itself. */
+  /** Undefined: not known before the end of the first pass, or the format itself leaves out covered cells. */
   #merged: MergedAreas | undefined;
 
   constructor(file: OpenedFile, index: number, scan: ScanSheet, options: SheetRowsOptions) {
@@ -81,7 +81,7 @@ export class SheetSource implements RowSource {
     this.#rows = rows;
     const { warnings = [], merged } = await this.#scan(rows, signal);
     if (merged !== undefined) this.#merged = merged;
-    // Reading every sheet twice, to know its merged areas before its cells, would take half as long again.
+    // Reading every sheet twice, to know its merged areas before its cells, would take 50 % longer.
     if (merged !== undefined && merged.count > 0) throw new ReadAgain();
     rows.finish();
     this.warnings = [...warnings, ...rows.warningsFor(this)];
@@ -92,7 +92,7 @@ export class SheetSource implements RowSource {
   locate: LocateCell = (row, column) => this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
 
   /**
-   * Answers another sheet of the file, without reading again what the sheets share.
+   * Returns another sheet of the file, without reading shared parts again.
    *
    * @returns undefined if the file must be opened anew for it
    * @throws AppError `invalid-parameter` if there is no such sheet, `invalid-file`
@@ -101,7 +101,7 @@ export class SheetSource implements RowSource {
     return sourceOf(this.#file, chooseSheet(this.sheets, name), this.#options);
   }
 
-  /** The names of the other visible sheets that have rows below a header. */
+  /** Returns the names of the other visible sheets that have rows below a header. */
   async otherSheetsWithRows(signal: AbortSignal): Promise<string[]> {
     const names: string[] = [];
     let probesLeft = maxProbedSheets;
@@ -113,7 +113,7 @@ export class SheetSource implements RowSource {
     return names;
   }
 
-  /** Whether there is a row below a header in the beginning of the sheet. A sheet that cannot be read has none. */
+  /** Returns whether the beginning of the sheet has a row below a header. A sheet that cannot be read has none. */
   async #probe(index: number, signal: AbortSignal): Promise<boolean> {
     const sink = new RowProbe();
     const rows = new SheetRows(sink, { ...this.#options, range: wholeSheet, headerRow: undefined });

@@ -1,18 +1,18 @@
 import type { NamedEncoding } from '../bytes/text-encoding.ts';
 
 export interface SpreadsheetOptions {
-  /** A sheet's name, or its number from 1 where no sheet has that name. Default: the first visible worksheet. */
+  /** A sheet's name, or its number from 1 if no sheet has that name. Default: the first visible worksheet. */
   sheet?: string;
   /** 1-based row of the sheet. Default: the first row of the range that has a value. */
   headerRow?: number;
   /** `B3:F200`, `B:F`, `B3:F`. Default: the whole sheet. */
   range?: string;
-  /** false: the first row has values already, and columns are named by their letters. Default: true. */
+  /** false: the first row has values, and columns are named by their letters. Default: true. */
   hasHeader?: boolean;
-  /** How a text file is read; what is undefined is found out. Refused for workbooks. */
+  /** How a text file is read. Undefined fields are detected. Refused for workbooks. */
   text?: TextDialect;
   columnNames: 'exact' | 'snake_case';
-  /** All sheets will be read: what is not read as a stream keeps them, as far as memory allows. */
+  /** All sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
   allSheets?: boolean;
   /** Error cells and formulas without a value: faults, or NULL. */
   cellErrors: 'problem' | 'null';
@@ -21,7 +21,7 @@ export interface SpreadsheetOptions {
 export interface TextDialect {
   /** An ASCII byte. */
   delimiter?: number;
-  /** An ASCII byte; 0: no sign quotes. */
+  /** An ASCII byte; 0: there are no quotes. */
   quote?: number;
   encoding?: NamedEncoding;
   /** A line that begins with this ASCII byte is left out. */

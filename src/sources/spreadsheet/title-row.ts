@@ -7,7 +7,7 @@
 
 import type { SourceWarning } from '../row-source.ts';
 
-/** The first rows with a value tell enough: no title stands so far above its header. */
+/** Only the first rows with a value are checked. No title is further above its header. */
 const watchedRows = 20;
 
 interface WatchedRow {
@@ -20,7 +20,7 @@ interface WatchedRow {
 }
 
 export class TitleWatch {
-  /** Rows are still looked at: `value` and `endRow` are called for them. */
+  /** Rows are still checked: `value` and `endRow` are called for them. */
   isOn: boolean;
   readonly #rows: WatchedRow[] = [];
   #cells = 0;
@@ -32,7 +32,7 @@ export class TitleWatch {
     this.isOn = isOn;
   }
 
-  /** Takes a cell of the data row at hand. @param text undefined: the cell has another value */
+  /** Takes a cell of the current data row. @param text undefined: the cell has another value */
   value(text: string | undefined): void {
     this.#cells++;
     if (text === undefined) return;

@@ -1,13 +1,13 @@
 /**
- * Records and fields of delimited text (RFC 4180) from UTF-8 bytes in slices that are cut anywhere.
+ * Scans the records and fields of delimited text (RFC 4180) from UTF-8 bytes in slices that are cut anywhere.
  *
- * Lenient where programs agree on what is meant: a record ends with CR, LF or CRLF, the last one with or without; quotes
- * within a field that does not begin with one are text (`6" pipe`); blanks between a closing quote and the delimiter are no
- * part of the value. Any other text behind a closing quote is a fault of the cell: most often a quote within
- * a quoted field was not doubled, and the commas that follow it have been taken for delimiters already. To
- * guess would put values into wrong columns in silence; the fault names the place, and the scan goes on.
+ * The scanner accepts variations that all programs read alike. A record ends with CR, LF or CRLF, and the last record may have no line
+ * end. Quotes within a field that does not begin with a quote are text (`6" pipe`). White space between a closing quote and the delimiter
+ * is not part of the value. Any other text after a closing quote is a problem of the cell. Most often a quote within a quoted field was not
+ * doubled, so the commas after it were already read as delimiters. Guessing could put values into wrong columns without a warning. So
+ * the problem names the place, and the scan continues.
  *
- * An empty field is no cell, quoted or not: what writes `""` for an empty text writes it for NULL just as well.
+ * An empty field is not a cell, with or without quotes, because programs write `""` both for an empty text and for NULL.
  */
 
 import { AppError } from '../../../errors.ts';
@@ -17,7 +17,7 @@ import { GrowableBytes } from '../../bytes/growable-bytes.ts';
 import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
 
-/** What takes the cells: `SheetRows`. Columns count from 0, records from 1. */
+/** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
 export interface RecordSink {
   beginRow(record: number): void;
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
@@ -25,36 +25,36 @@ export interface RecordSink {
   endRow(): void;
 }
 
-/** Between fields nothing is held; the others say what of a field stands in `#held`. */
+/** The states of the scan. Between fields `#held` is empty. In the other states it holds a part of the current field. */
 const RECORD_START = 0;
-/** As `RECORD_START`; a LF that comes now belongs to the CR before. */
+/** The same as `RECORD_START`, but a LF that follows belongs to the CR before it. */
 const AFTER_CR = 1;
 const FIELD_START = 2;
 const UNQUOTED = 3;
 const QUOTED = 4;
-/** A quote within a quoted field: it is doubled, or closes the field. */
+/** The scan has passed a quote within a quoted field. The quote is doubled or closes the field. */
 const QUOTE_SEEN = 5;
-/** Behind the closing quote. */
+/** The scan is after the closing quote. */
 const CLOSED = 6;
 const UNREADABLE = 7;
-/** Within a line that is a comment. */
+/** The scan is within a comment line. */
 const COMMENT = 8;
 
 export interface CsvDialect {
-  /** An ASCII byte, neither a quote nor a line end. */
+  /** An ASCII byte that is neither a quote nor a line end. */
   delimiter: number;
-  /** An ASCII byte; 0: no sign quotes. */
+  /** An ASCII byte; 0: there are no quotes. */
   quote: number;
   /** Lines that begin with this ASCII byte are left out, and count as records; 0: there are none. */
   comment: number;
 }
 
-/** Records with another number of fields than the header. */
+/** Counts records that have another number of fields than the header. */
 export class OddRecords {
   count = 0;
   first = 0;
   last = 0;
-  /** Fields of the first. */
+  /** The number of fields of the first such record. */
   fields = 0;
 
   add(record: number, fields: number): void {
@@ -75,24 +75,24 @@ export class CsvScanner {
   readonly #quoteBytes: Buffer;
   readonly #maxCellBytes: number;
   readonly #maxColumns: number;
-  /** By byte: 1 where an unquoted field ends with it. */
+  /** Indexed by the byte; 1: the byte ends an unquoted field. */
   readonly #ends = new Uint8Array(256);
 
   #state = RECORD_START;
   #record = 0;
   #column = 0;
   #recordBytes = 0;
-  /** Fields of the header: of the record that was said, or of the first that has a value. */
+  /** The number of fields of the header, which is the stated record or the first record with a value. */
   #headerFields = 0;
-  /** The same with those behind the last name. */
+  /** The number of fields of the header, including empty fields after the last name. */
   #allHeaderFields = 0;
   /** The last record that has a value. */
   #lastValued = 0;
   #lastValuedColumn = 0;
   readonly #headerRecord: number | undefined;
-  /** The parts of a field that did not lie whole in one slice, or that has text behind its closing quote. */
+  /** The parts of a field that is not completely in one slice, or that has text after its closing quote. */
   readonly #held: GrowableBytes;
-  /** Where the value ended in `#held` when its quote was closed. */
+  /** The end of the value in `#held` at the closing quote. */
   #closedEnd = 0;
 
   /**
@@ -107,7 +107,7 @@ export class CsvScanner {
     this.#headerRecord = headerRecord;
     this.#sink = sink;
     this.#delimiter = delimiter;
-    // No byte is -1.
+    // No byte equals -1, so nothing quotes.
     this.#quote = quote || -1;
     this.#comment = comment || -1;
     this.#quoteBytes = Buffer.of(quote);
@@ -119,38 +119,38 @@ export class CsvScanner {
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
 
-  /** Within `endRow`: the column of the record's last field. */
+  /** Returns the column of the record's last field. Only for use in `endRow`. */
   get column(): number {
     return this.#column;
   }
 
   /** Records below the header that have a value and fewer fields than the header. */
   readonly short = new OddRecords();
-  /** Records below the header that have a value behind the last field of the header. */
+  /** Records below the header that have a value after the last field of the header. */
   readonly long = new OddRecords();
 
-  /** Fields of the header without those behind its last name, to which `short` compares. */
+  /** Returns the number of header fields up to its last name. `short` compares with this. */
   get headerFields(): number {
     return this.#headerFields;
   }
 
-  /** All fields of the header, to which `long` compares. */
+  /** Returns the number of all header fields. `long` compares with this. */
   get allHeaderFields(): number {
     return this.#allHeaderFields;
   }
 
-  /** The number of records so far. */
+  /** Returns the number of records so far. */
   get records(): number {
     return this.#record;
   }
 
-  /** Some bytes of the record that is not yet at its end; grows by whole slices. */
+  /** Returns about how many bytes the unfinished record has. The number grows by whole slices. */
   get recordBytes(): number {
     return this.#recordBytes;
   }
 
   /**
-   * Takes a slice of the text: valid UTF-8 as a whole. Quotes are undoubled in place, so the slice is used up.
+   * Scans a slice of the text, which must be valid UTF-8 as a whole. Doubled quotes are removed in place, so the slice changes.
    *
    * @throws AppError `limit-exceeded`
    */
@@ -171,7 +171,7 @@ export class CsvScanner {
     this.#scan(bytes, at);
   }
 
-  /** @throws AppError `invalid-file` where a quote was never closed, `limit-exceeded` */
+  /** @throws AppError `invalid-file` if a quote was never closed, `limit-exceeded` */
   finish(): void {
     if (this.#state === QUOTED) {
       throw new AppError(
@@ -190,7 +190,7 @@ export class CsvScanner {
     const hasValue = this.#lastValued === this.#record;
     if (this.#headerFields === 0) {
       const isHeader = this.#headerRecord === undefined ? hasValue : this.#record === this.#headerRecord;
-      // A delimiter behind the last name is no further column.
+      // A delimiter after the last name does not add a column.
       if (isHeader) {
         this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
         this.#allHeaderFields = fields;
@@ -202,7 +202,7 @@ export class CsvScanner {
     }
   }
 
-  /** The hot loop: fields that lie whole in the slice, passed on where they stand. */
+  /** The hot loop. It passes fields that are completely in the slice to the sink without copying them. */
   #scan(bytes: Buffer, from: number): void {
     const ends = this.#ends;
     const end = bytes.length;
@@ -245,7 +245,7 @@ export class CsvScanner {
     }
   }
 
-  /** @returns where the next line begins; `bytes.length`: the comment may go on in the next slice */
+  /** @returns where the next line begins; `bytes.length`: the comment may continue in the next slice */
   #skipComment(bytes: Buffer, from: number): number {
     let at = from;
     while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at++;
@@ -264,7 +264,7 @@ export class CsvScanner {
     this.#sink.beginRow(++this.#record);
   }
 
-  /** @param at where the delimiter or the line end stands. @returns where the next field begins */
+  /** @param at the position of the delimiter or the line end. @returns where the next field begins */
   #endField(bytes: Buffer, at: number): number {
     const byte = bytes[at]!;
     if (byte === this.#delimiter) {
@@ -290,9 +290,9 @@ export class CsvScanner {
   }
 
   /**
-   * Goes on with a field, run by run, and holds what belongs to it.
+   * Continues a field run by run and keeps its bytes.
    *
-   * @returns where the byte that ends the field stands; `bytes.length`: the field may go on in the next slice
+   * @returns the position of the byte that ends the field; `bytes.length`: the field may continue in the next slice
    */
   #collect(bytes: Buffer, from: number): number {
     const end = bytes.length;
@@ -333,7 +333,7 @@ export class CsvScanner {
     return end;
   }
 
-  /** Passes the held field on; the next one may begin. */
+  /** Passes the held field to the sink. The next field may begin then. */
   #endHeld(): void {
     const held = this.#held;
     if (this.#state === UNREADABLE) {
@@ -360,9 +360,9 @@ export class CsvScanner {
 /**
  * Finds the quote that closes a quoted field.
  *
- * @param from behind the opening quote
- * @returns where it stands; its complement (`~`) where quotes before it are doubled; `bytes.length` or more where it
- *   cannot be told in this slice
+ * @param from the position after the opening quote
+ * @returns the position of the quote; its complement (`~`) if doubled quotes come before it; `bytes.length` or more if this slice does
+ *   not show where it is
  */
 function closingQuote(bytes: Buffer, from: number, quote: number): number {
   const end = bytes.length;

@@ -1,25 +1,26 @@
-/** Which byte parts the fields of a text, told from its first records. */
+/** Finds the byte that separates the fields of a text, from its first records. */
 
 import { LF, QUOTE } from '../../bytes/ascii.ts';
 import type { TextDialect } from '../spreadsheet-options.ts';
 import { type CsvDialect, CsvScanner } from './csv-scanner.ts';
 
 export interface DialectFound extends CsvDialect {
-  /** The length of a first line `sep=;`, which is no record; 0: there is none. */
+  /** The length of a first line `sep=;`, which is not a record; 0: there is none. */
   lineBytes: number;
 }
 
-/** In the order in which a tie is decided. */
+/** The possible delimiters. In a tie the first one wins. */
 const candidates = [',', ';', '\t', '|'].map((character) => character.charCodeAt(0));
 
 const lineEnd = Buffer.of(LF);
 
 /**
- * What the caller says decides, then Excel's own word for the delimiter, a first line `sep=;`. Else it is the candidate that gives the most records one and the
- * same number of fields, at least two of them; then the one with more fields; then the comma.
+ * Finds the delimiter. What the caller says decides. Otherwise Excel's own mark decides, a first line `sep=;`. Otherwise it is the
+ * candidate with which the most records have the same number of fields, at least two. In a tie it is the one with more fields, then the
+ * comma.
  *
  * @param head the text's first bytes, in UTF-8
- * @param isWhole these are all
+ * @param isWhole the head is the whole text
  * @param dialect what the caller says
  */
 export function findDialect(head: Buffer, isWhole: boolean, dialect: TextDialect = {}): DialectFound {
@@ -41,7 +42,7 @@ export function findDialect(head: Buffer, isWhole: boolean, dialect: TextDialect
   return { delimiter: best.delimiter, ...signs, lineBytes };
 }
 
-/** Per record that is not blank; 0 where the delimiter leaves text behind a closing quote. */
+/** Returns the number of fields of each record that is not blank; 0: with this delimiter a closing quote has text after it. */
 function fieldCounts(head: Buffer, dialect: CsvDialect, isWhole: boolean): number[] {
   const counts: number[] = [];
   let hasValue = false;
@@ -66,14 +67,14 @@ function fieldCounts(head: Buffer, dialect: CsvDialect, isWhole: boolean): numbe
     dialect,
     { maxCellBytes: Number.POSITIVE_INFINITY, maxColumns: Number.POSITIVE_INFINITY },
   );
-  // A copy: scanning uses the bytes up.
+  // The scanner gets a copy, because it changes the bytes.
   scanner.push(Buffer.from(head));
-  // A record that the end of the head cuts says nothing, unless there is no other.
+  // A record that the end of the head cuts is ignored, unless it is the only one.
   if (isWhole || counts.length === 0) scanner.push(lineEnd);
   return counts;
 }
 
-/** The most records with one number of fields, as a share of all. */
+/** Returns the most common number of fields, and the share of records that have it. */
 function agreeingRecords(counts: number[]): { agreement: number; fields: number } {
   const byFields = new Map<number, number>();
   for (const fields of counts) if (fields > 1) byFields.set(fields, (byFields.get(fields) ?? 0) + 1);

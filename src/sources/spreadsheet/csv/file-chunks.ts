@@ -1,15 +1,15 @@
 import { pauseForOthers } from '../../share-turns.ts';
 import type { RandomAccessFile } from '../random-access-file.ts';
 
-/** A read costs as much as some 50 KB of scanning, whatever its length. */
+/** A read of any length takes as long as scanning about 50 KB. */
 const readBytes = 256 * 1024;
 
-/** Some 0.2 ms of scanning; between two chunks the sink may stop us and the caller may give up. */
+/** Scanning a chunk takes about 0.2 ms. Between two chunks the sink may pause the scan, and the caller may cancel it. */
 const chunkBytes = 64 * 1024;
 
 /**
- * One pass over a file from `start` to its end, with a turn for others when it is due; ends with the signal's
- * reason. A chunk is valid only until the next is asked for, and may be written to.
+ * Yields the chunks of a file from `start` to its end, and gives other requests a turn when it is due. It ends with the signal's reason.
+ * A chunk is valid only until the next one is requested. The consumer may change its bytes.
  */
 export async function* fileChunks(
   file: RandomAccessFile,
@@ -19,7 +19,7 @@ export async function* fileChunks(
   let current = Buffer.allocUnsafe(readBytes);
   let ahead = Buffer.allocUnsafe(readBytes);
   let position = start;
-  // The disk works on the next chunk while the consumer is at the one before.
+  // The next chunk is read from the disk while the consumer works on the current one.
   let reading = file.read(ahead, position);
   try {
     for (;;) {
@@ -29,7 +29,7 @@ export async function* fileChunks(
       [current, ahead] = [ahead, current];
       position += length;
       reading = file.read(ahead, position);
-      // It is awaited only after the yield; a failure before that is not unhandled.
+      // The read is awaited only after the yield. This keeps a failure before that from being an unhandled rejection.
       reading.catch(() => {});
       for (let at = 0; at < length; at += chunkBytes) {
         signal.throwIfAborted();

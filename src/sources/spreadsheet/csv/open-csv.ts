@@ -1,4 +1,4 @@
-/** A text file of delimited fields (.csv, .tsv). */
+/** Opens a text file of delimited fields (.csv, .tsv). */
 
 import { AppError, wrongParameter } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
@@ -21,10 +21,10 @@ import { CsvScanner, type OddRecords } from './csv-scanner.ts';
 import { type DialectFound, findDialect } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
 
-/** A text is one sheet, which has no name. */
+/** A text file is one sheet without a name. */
 const theSheet = '';
 
-/** What delimiter and encoding are told from. */
+/** The number of first bytes from which delimiter and encoding are found. */
 const headBytes = 64 * 1024;
 
 export const openCsv: OpenFormat = async (content, options, rowsOptions) => {
@@ -62,7 +62,7 @@ function refuseOtherMark({ encoding, markBytes }: TextStart, stated: TextEncodin
   throw wrongParameter('encoding', detail, { value: stated });
 }
 
-/** A NUL that comes later is a problem of its cell, which has an address. */
+/** Refuses a NUL in the first bytes. A later NUL is a problem of its cell, which has an address. */
 function refuseNul(text: Buffer): void {
   if (!text.includes(0)) return;
   throw new AppError(
@@ -94,7 +94,7 @@ async function scan(
     const skip = Math.min(text.length, lineBytes - skipped);
     skipped += skip;
     scanner.push(text.subarray(skip));
-    // The names are held all at once, and each of them may be as long as a cell.
+    // All names are held at the same time, and each of them may be as long as a cell.
     if (hasHeader && rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
       throw limitExceeded('The record with the column names is too long', maxCellBytes, {
         setting: 'MAX_CELL_BYTES',
@@ -112,7 +112,7 @@ async function scan(
   return { warnings };
 }
 
-/** Warns of what the caller did not say and a reader would not expect. */
+/** Warns of a delimiter or an encoding that the caller did not state and may not expect. */
 function foundOut(
   stated: TextDialect = {},
   { delimiter }: DialectFound,
@@ -134,7 +134,7 @@ function foundOut(
   return warnings;
 }
 
-/** A record that lacks fields is read, its last columns empty: most often by intention, sometimes because the file was cut off. */
+/** Warns of records with too few fields. They are read with empty last columns. Most are intended, but sometimes the file was cut off. */
 function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: boolean): SourceWarning[] {
   if (short.count === 0) return [];
   const remedy =
@@ -144,7 +144,7 @@ function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: b
   return [{ code: 'short-rows', detail }];
 }
 
-/** A value behind the last column of the header gets a column without a name. */
+/** Warns of values after the last column of the header. Such a value gets a column without a name. */
 function longRecords({ long, allHeaderFields }: CsvScanner, hasHeader: boolean): SourceWarning[] {
   if (long.count === 0) return [];
   const quotes = 'If a value contains the delimiter, put the value in double quotes.';
@@ -167,7 +167,7 @@ function describeOdd(
 
 const endMarkBytes = 16;
 
-/** The file without Ctrl-Z at its end, the mark that programs of DOS put there, and line breaks around it. */
+/** Returns the file without Ctrl-Z at its end, which DOS programs write there, and without line breaks around it. */
 async function withoutEndMark(file: RandomAccessFile): Promise<RandomAccessFile> {
   const tail = await readRange(file, Math.max(0, file.size - endMarkBytes), endMarkBytes);
   let at = tail.length;
@@ -197,7 +197,7 @@ const encodingNames: Partial<Record<TextEncoding, string>> = {
   'utf-16be': 'UTF-16',
 };
 
-/** Looks at the whole file where its beginning does not tell: one byte decides between UTF-8 and Windows-1252. */
+/** Checks the whole file if its beginning does not show the encoding. One byte may decide between UTF-8 and Windows-1252. */
 async function findEncoding(
   file: RandomAccessFile,
   { encoding, markBytes }: TextStart,
@@ -221,7 +221,7 @@ async function findEncoding(
   );
 }
 
-/** Lines as editors count them. */
+/** Returns the number of the line as editors count lines. */
 async function lineOf(file: RandomAccessFile, position: number, signal: AbortSignal): Promise<number> {
   let line = 1;
   let left = position;
