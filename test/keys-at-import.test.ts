@@ -100,6 +100,13 @@ suite('primary_key', () => {
     }
   });
 
+  test('over a column that no key can have names the parameter', async () => {
+    const row = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`c${index}`, index]));
+    const answer = await uploadJson(nextTable(), { data: [row] }, `?primary_key=${Object.keys(row)}`);
+    const { errors } = assertProblem(answer, 422, 'invalid-parameter');
+    assert.equal(errors![0]!.parameter, 'primary_key');
+  });
+
   test('a name with a comma is written after a backslash', async () => {
     const answer = await uploadJson(nextTable(), { data: [{ 'a,b': 1 }] }, '?primary_key=a\\,b');
     assert.deepEqual(primaryKeyOf(answer), ['a,b']);

@@ -1,5 +1,5 @@
 /** Infers columns from all rows, for a new table without a definition or for columns that are added to a table. */
-import { wrongParameter } from '../errors.ts';
+import { AppError, wrongParameter } from '../errors.ts';
 import type { SourceWarning } from '../sources/row-source.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { didYouMean } from '../tables/identifiers.ts';
@@ -81,6 +81,15 @@ function keyOf(
     throw wrongParameter('primary_key', detail);
   });
   return { constraints: { primary_key: { name: '', columns: found } } };
+}
+
+/** Returns the error of a key that cannot be made as an error of the parameter, because the caller sent no definition. */
+export function asKeyProblem(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== 'invalid-definition') return error;
+  const problem = error.errors?.find(({ pointer }) => pointer?.startsWith('/table/constraints/primary_key'));
+  return problem === undefined
+    ? error
+    : wrongParameter('primary_key', `No primary key can have these columns: ${problem.detail}.`);
 }
 
 /** A definition that does not have the right shape is returned unchanged: the checks refuse it. */

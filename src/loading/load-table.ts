@@ -16,6 +16,7 @@ import { ColumnMatcher } from './column-matching.ts';
 import { conflictOption, sameNames } from './conflict-option.ts';
 import { openExistingTable } from './existing-table.ts';
 import {
+  asKeyProblem,
   columnsBeside,
   definitionToMake,
   inferredColumnWarnings,
@@ -134,7 +135,11 @@ async function openTarget(client: ClientBase, upload: Upload, problems: Problems
   const { schema, name, admitSchema, signal, ifExists } = request;
   const options = { schema, name, admitSchema, extraFunctions };
   const prepared = mayBeNew
-    ? await prepareTable(client, { ...options, table: definitionToMake(request, input, inferred) })
+    ? await prepareTable(client, { ...options, table: definitionToMake(request, input, inferred) }).catch(
+        (error: unknown) => {
+          throw request.primaryKey === undefined ? error : asKeyProblem(error);
+        },
+      )
     : undefined;
   // Another session may have created the table meanwhile: `append` and `truncate` then use it.
   if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
