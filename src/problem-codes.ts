@@ -18,7 +18,7 @@ export const problemCodes = {
     'name-taken': 'another relation of the schema has this name',
     'too-many-columns': 'more columns than PostgreSQL allows in a table or a key',
     'row-too-long': '`char(n)` and `bit(n)` would pad a row to more than 16 MiB',
-    'unknown-type': 'the database has no such type; the nearest names are told',
+    'unknown-type': 'the database has no such type; the nearest names are suggested',
     'unsupported-type': 'a pseudo-type, which no column can have',
     'invalid-type-modifier': 'the type does not take this length, precision or scale',
     'permission-denied': 'the role may not use the type',

@@ -54,7 +54,7 @@ const maxFrames = 10_000;
 const ratioFreeBytes = 8 * 1024 * 1024;
 
 export interface UnpackLimits {
-  /** Of the body, before it is unpacked and after. */
+  /** The limit for the body, before and after it is unpacked. */
   maxBodyBytes: number;
   maxUnpackRatio: number;
   /** The name of the setting that bounds the bytes. */

@@ -138,7 +138,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     );
   });
 
-  // The routes check queries and bodies themselves, with the schemas that are shown here: every fault in one answer.
+  // The routes check queries and bodies themselves, with the schemas that are shown here: one answer has every problem.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   // Bodies are read by the routes themselves, as a stream.

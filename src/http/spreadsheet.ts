@@ -45,7 +45,7 @@ export const spreadsheetParameters = {
   delimiter: Type.Optional(
     Type.String({
       description:
-        'Text files: what stands between fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: found out among `,`, `;`, `tab` and `|`; a first line `sep=;` says so itself.',
+        'Text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: found out among `,`, `;`, `tab` and `|`; a first line `sep=;` says so itself.',
     }),
   ),
   quote: Type.String({
@@ -94,7 +94,7 @@ export const spreadsheetErrors: ErrorCode[] = [
 
 export interface OpenedSpreadsheet {
   source: SheetSource;
-  /** The same file with another sheet chosen. */
+  /** Opens the same file with another sheet. */
   openSheet: (sheet: string) => Promise<SheetSource>;
   spool: Spool;
   /** The value of `table` in the part `body`; undefined: none. */

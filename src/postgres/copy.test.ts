@@ -26,7 +26,7 @@ async function rows(): Promise<unknown[]> {
   return (await client.query('SELECT * FROM t ORDER BY a')).rows;
 }
 
-test('bytes cut anywhere become rows, and the number of them is told', async () => {
+test('bytes cut anywhere become rows, and the number of rows is returned', async () => {
   const copy = copyFrom(client, 'COPY t FROM STDIN');
   for (const byte of Buffer.from('1\tone\n2\tzw\u00f6lf\n')) await copy.write(Buffer.of(byte));
   await copy.write(Buffer.alloc(0));
@@ -64,7 +64,7 @@ test('a buffer can be used again as soon as its write is over', async () => {
   assert.deepEqual(damaged.rows, []);
 });
 
-test('a COPY that cannot start is told by the first call', async () => {
+test('the first call rejects with the error of a COPY that cannot start', async () => {
   const missing = copyFrom(client, 'COPY missing FROM STDIN');
   await assert.rejects(async () => missing.write(Buffer.from('1\n')), { code: '42P01' });
   await assert.rejects(missing.end(), { code: '42P01' });
@@ -72,7 +72,7 @@ test('a COPY that cannot start is told by the first call', async () => {
   assert.deepEqual(await rows(), []);
 });
 
-test('an error in the middle is told while rows are still coming, and the connection goes on', async () => {
+test('an error in the middle is reported while rows are still arriving, and the connection goes on', async () => {
   const copy = copyFrom(client, 'COPY t FROM STDIN');
   await copy.write(Buffer.from('1\tone\nnot a number\ttwo\n'));
   const more = Buffer.from(`3\t${'x'.repeat(60_000)}\n`);
@@ -91,7 +91,7 @@ test('an error in the middle is told while rows are still coming, and the connec
   assert.deepEqual(await rows(), []);
 });
 
-test('an error of the last row is told by the end', async () => {
+test('an error of the last row is reported by the end', async () => {
   const copy = copyFrom(client, 'COPY t FROM STDIN');
   await copy.write(Buffer.from('1\tone\n1\ttwo\n'));
   await assert.rejects(copy.end(), { code: '23505' });

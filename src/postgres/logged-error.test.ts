@@ -39,7 +39,7 @@ test('a message that names objects only is kept, unless somebody’s function ra
   assert.equal(raised.message, undefined);
 });
 
-test('causes are told in the same way, and problems not at all', () => {
+test('causes are logged in the same way, and problems are not logged', () => {
   const cause = databaseError({ message: 'secret', code: '23505' });
   const errors = [{ code: 'not-unique' as const, detail: 'y', value: 'secret' }];
   const logged = loggedError(new AppError('storage-full', 'No room.', { cause, errors }));
@@ -49,6 +49,6 @@ test('causes are told in the same way, and problems not at all', () => {
   assert.doesNotMatch(JSON.stringify(logged), /secret/);
 });
 
-test('what is no error is told by its type', () => {
+test('a thrown value that is not an error is logged by its type', () => {
   assert.deepEqual(loggedError('secret'), { type: 'string' });
 });

@@ -74,7 +74,7 @@ async function copyErrorOf(table: string, lines: string): Promise<pg.DatabaseErr
 const failingFunction = (body: string) =>
   `CREATE FUNCTION f() RETURNS integer LANGUAGE plpgsql AS $$BEGIN ${body}; RETURN 1; END$$`;
 
-test('an error of RAISE is told from an error of PostgreSQL with the same SQLSTATE', async () => {
+test('an error of RAISE is distinguished from an error of PostgreSQL with the same SQLSTATE', async () => {
   const raised = await errorOf(
     failingFunction(`RAISE EXCEPTION USING errcode = 'unique_violation'`),
     'SELECT f()',
@@ -87,7 +87,7 @@ test('an error of RAISE is told from an error of PostgreSQL with the same SQLSTA
   assert.deepEqual([conditionOf(own), isRaised(own), isOfFunction(own)], ['unique_violation', false, false]);
 });
 
-test('an error within a function, in PL/pgSQL or SQL, is told from an error of the statement', async () => {
+test('an error within a function, in PL/pgSQL or SQL, is distinguished from an error of the statement', async () => {
   const within = await errorOf(failingFunction('PERFORM 1 FROM missing'), 'SELECT f()');
   assert.deepEqual([isRaised(within), isOfFunction(within)], [false, true]);
   const inSql = await errorOf(
@@ -98,7 +98,7 @@ test('an error within a function, in PL/pgSQL or SQL, is told from an error of t
   assert.equal(isOfFunction(await errorOf('SELECT FROM "PL/pgSQL function"')), false);
 });
 
-test('a row that a policy forbids is told from a missing privilege', async () => {
+test('a row that a policy forbids is distinguished from a missing privilege', async () => {
   const table = 'CREATE TABLE t (a integer)';
   const policy = [
     'ALTER TABLE t ENABLE ROW LEVEL SECURITY',
@@ -111,7 +111,7 @@ test('a row that a policy forbids is told from a missing privilege', async () =>
   assert.deepEqual([conditionOf(lacking), isPolicyViolation(lacking)], ['insufficient_privilege', false]);
 });
 
-test('the missing privilege TEMPORARY is told from other privileges', async () => {
+test('the missing privilege TEMPORARY is distinguished from other privileges', async () => {
   const { rows } = await client.query('SELECT current_database() AS name');
   const refused = await errorOf(
     `REVOKE TEMPORARY ON DATABASE ${rows[0].name} FROM PUBLIC, CURRENT_USER`,
@@ -140,7 +140,7 @@ test('a statement that uses an object which was just dropped gets an internal er
   assert.deepEqual([conditionOf(error), isChangeOfCatalogue(error)], ['internal_error', true], error.message);
 });
 
-test('a second update of the same row is told from a query that returns several rows', async () => {
+test('a second update of the same row is distinguished from a query that returns several rows', async () => {
   const second = await errorOf(
     'CREATE TABLE t (a integer PRIMARY KEY)',
     'INSERT INTO t VALUES (1), (1) ON CONFLICT (a) DO UPDATE SET a = EXCLUDED.a',

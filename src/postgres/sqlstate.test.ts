@@ -64,7 +64,7 @@ test('a SQLSTATE, else its class, has its place in the catalogue', () => {
     assert.equal(codeOf(postgresError(sqlstate)), code, sqlstate);
 });
 
-test('what a trigger raises is its table’s refusal of the data, whatever its code', () => {
+test('what a trigger raises is a refusal of the data by the table, with every SQLSTATE', () => {
   const raised = (code: string) => postgresError(code, { routine: 'exec_stmt_raise', where: 'PL/pgSQL …' });
   for (const code of ['P0001', 'U0001', '45000', '42P01', '22023', '23514', '0A000', '02000', '2F003']) {
     const { code: answered, detail } = toAppError(raised(code)) as AppError;
@@ -75,7 +75,7 @@ test('what a trigger raises is its table’s refusal of the data, whatever its c
   assert.equal(codeOf(raised('XX000')), undefined);
 });
 
-test('what a function of the table does wrong is told as such', () => {
+test('an error inside a function of the table is reported as one of that function', () => {
   const where = 'SQL statement "…"\nPL/pgSQL-Funktion f() Zeile 1 bei SQL-Anweisung';
   for (const code of ['42P01', '42703', '42601', '2BP01', '27000', '39004']) {
     const { code: answered, detail } = toAppError(postgresError(code, { where })) as AppError;

@@ -181,7 +181,7 @@ test('a statement that takes too long', async () => {
   await assert.rejects(slow, (error) => (toAppError(error) as AppError).code === 'database-busy');
 });
 
-test('a role is taken for the transaction alone, whatever its name', async () => {
+test('a role with any name applies to the transaction only', async () => {
   const role = `tw "test" ${process.pid}`;
   const quoted = `"tw ""test"" ${process.pid}"`;
   await pool.query(`CREATE ROLE ${quoted}`);
@@ -309,7 +309,7 @@ test('last statements end the transaction with them', async () => {
   assert.equal(await countRows(), 2);
 });
 
-test('a last statement that fails is told, keeps nothing, and leaves a connection that can COPY', async () => {
+test('a last statement that fails is reported, keeps nothing, and leaves a connection that can COPY', async () => {
   let pid = 0;
   const failing = inTransaction(pool, {}, async (client, { endWith }) => {
     pid = await backendPid(client);
