@@ -289,6 +289,25 @@ test('rows that bring values have as many defaults as they need', async () => {
   await database.pool.query('DROP TABLE defaults');
 });
 
+test('short records below a header of 1,600 fields are loaded in bounded memory', async (context) => {
+  service.resetPeakMemory();
+  const before = service.peakMemoryBytes() ?? 0;
+  const header = Array.from({ length: 1600 }, (_, index) => `c${index}`).join();
+  const rowCount = 50_000;
+  const columns = Array.from({ length: 1600 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
+  const made = await service.post('/table/short_records', { table: { columns } });
+  assert.equal(made.status, 201);
+  // The first record has all fields, so the rows of the others get NULL for each field that they lack.
+  const first = Array(1600).fill('1').join();
+  const file = Buffer.from(`${header}\n${first}\n${'1\n'.repeat(rowCount)}`);
+  const answer = await service.upload('/table/short_records/upload/excel?if_exists=append', file);
+  const grownMib = ((service.peakMemoryBytes() ?? 0) - before) / mib;
+  context.diagnostic(`service ${grownMib.toFixed(0)} MiB more`);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.ok(grownMib < 350, `the process held ${grownMib} MiB more`);
+  await database.pool.query('DROP TABLE short_records');
+});
+
 test('a row of 60 MiB is loaded', async () => {
   const answer = await sendStream('/long_row/upload/json', jsonRow(4, 15, true));
   assert.equal(answer.status, 201, JSON.stringify(answer.body));

@@ -153,6 +153,7 @@ function hashOfEscaped(bytes: Buffer, start: number, end: number): number {
   appendUnescaped(unescaped, bytes, start, end);
   let hash = seed;
   for (let at = 0; at < unescaped.position; at++) hash = Math.imul(hash ^ unescaped.bytes[at]!, 0x01000193);
+  unescaped.clear();
   return hash;
 }
 
@@ -166,5 +167,8 @@ function isSameKey(bytes: Buffer, other: number, start: number, end: number, has
   appendUnescaped(unescaped, bytes, start, end);
   appendUnescaped(otherUnescaped, bytes, otherStart, otherEnd);
   const { position } = unescaped;
-  return unescaped.bytes.compare(otherUnescaped.bytes, 0, otherUnescaped.position, 0, position) === 0;
+  const isSame = unescaped.bytes.compare(otherUnescaped.bytes, 0, otherUnescaped.position, 0, position) === 0;
+  unescaped.clear();
+  otherUnescaped.clear();
+  return isSame;
 }

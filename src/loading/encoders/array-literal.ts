@@ -56,6 +56,20 @@ export function encodeArrayLiteral(
   end: number,
   encode: EncodeElement,
 ): number {
+  const problem = readLiteral(out, encoder, bytes, start, end, encode);
+  // Not after each element: the room is made for the longest one that may come.
+  element.clear();
+  return problem;
+}
+
+function readLiteral(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  encode: EncodeElement,
+): number {
   at = start;
   stop = end;
   skipSpaces(bytes);

@@ -132,12 +132,17 @@ function encodeElement(
       return encode(out, element, ARRAY, bytes, start, end);
     case QUOTE:
       if (!hasEscape(bytes, start, end)) return encode(out, element, STRING, bytes, start + 1, end - 1);
-      unescaped.rewind();
       appendUnescaped(unescaped, bytes, start + 1, end - 1);
-      return encode(out, element, STRING, unescaped.bytes, 0, unescaped.position);
+      return endOfUnescaped(encode(out, element, STRING, unescaped.bytes, 0, unescaped.position));
     default:
       return encode(out, element, NUMBER, bytes, start, end);
   }
+}
+
+/** Keeps no memory of a long string. @returns `problem` */
+function endOfUnescaped(problem: number): number {
+  unescaped.clear();
+  return problem;
 }
 
 /** Returns whether the JSON text of a string has an escape. */

@@ -147,6 +147,12 @@ export class CopyBuffer {
     this.#moveTo(Buffer.allocUnsafeSlow(Math.max(needed, Math.min(Math.ceil(size), most))));
   }
 
+  /** Takes everything back and releases the memory of a large buffer. */
+  clear(): void {
+    this.position = 0;
+    this.shrink();
+  }
+
   /** Releases the memory of a large buffer if little of it is used. */
   shrink(): void {
     if (this.bytes.length <= KEPT_BYTES || this.position > KEPT_BYTES / 2) return;

@@ -136,9 +136,7 @@ function writeElement(
       return element.code === codes.STAGED ? NESTED_VALUE : writeQuoted(out, bytes, start, end);
     case QUOTE:
       if (!hasEscape(bytes, start, end)) return writeQuoted(out, bytes, start + 1, end - 1);
-      unescaped.rewind();
-      appendUnescaped(unescaped, bytes, start + 1, end - 1);
-      return writeQuoted(out, unescaped.bytes, 0, unescaped.position);
+      return writeUnescaped(out, bytes, start + 1, end - 1);
     default:
       // A number, true or false.
       out.ensure(end - start);
@@ -161,4 +159,11 @@ function writeQuoted(out: CopyBuffer, bytes: Buffer, start: number, end: number)
   target[position++] = QUOTE;
   out.position = position;
   return 0;
+}
+
+function writeUnescaped(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
+  appendUnescaped(unescaped, bytes, start, end);
+  const problem = writeQuoted(out, unescaped.bytes, 0, unescaped.position);
+  unescaped.clear();
+  return problem;
 }
