@@ -104,7 +104,7 @@ const TIME_FORM = 'expected HH:MM:SS';
 const TIMESTAMP_FORM = 'expected YYYY-MM-DD HH:MM:SS, or with T between; an offset as Z or +HH:MM';
 
 const problems = new Map<number, [code: ProblemCode, detail: string | ((type: ColumnType) => string)]>([
-  [REPEATED_KEY, ['repeated-key', 'this key stands in the row more than once']],
+  [REPEATED_KEY, ['repeated-key', 'this key occurs more than once in the row']],
   [ROW_NOT_AN_OBJECT, ['row-not-an-object', 'a row must be an object: {"column": value, …}']],
   [
     ERROR_CELL,
@@ -138,7 +138,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     TEXT_BEHIND_QUOTE,
     [
       'text-behind-quote',
-      'text stands behind the closing quote: a quote within a quoted field is written twice, as in "say ""five"""',
+      'text follows the closing quote: write a quote within a quoted field twice, as in "say ""five"""',
     ],
   ],
   [

@@ -74,7 +74,7 @@ export class ColumnMatcher {
   refuseStrangers(): void {
     if (this.#taken.size > 0 || this.ignored.length === 0) return;
     const detail = `None of the columns of the data (${showNames(this.ignored)}) is one of the table (${showNames(this.#byName.keys())})${
-      this.#isLoose ? '; where the names stand in another row, say so with `header_row`' : ''
+      this.#isLoose ? '; if the names are in another row, send `header_row`' : ''
     }.`;
     throw new AppError('invalid-data', detail, {
       errors: [{ column: shortenValue(this.ignored[0]!), code: 'no-column-in-common', detail }],

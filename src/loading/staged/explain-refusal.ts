@@ -1,5 +1,5 @@
 /**
- * Names all rows at fault after PostgreSQL refused one: PostgreSQL stops at the first.
+ * Names all rows with problems after PostgreSQL refused one, because PostgreSQL stops at the first.
  *
  * Rows are refused on their way into the table (`explainRefusal`), or a new table that holds them is refused its keys
  * (`explainRefusedKeys`).
@@ -23,7 +23,7 @@ import { findRefusedRow, findRowsWithNull, findRowWithout } from './try-rows.ts'
 import { violationPlace } from './violation-problems.ts';
 import { byRowNumber, findLargestKey, type LargestKey, type SentRows } from './violation-queries.ts';
 
-/** The table that refused the rows. Nothing of the upload is in it any more. */
+/** The table that refused the rows. It no longer has any rows of the upload. */
 export interface RefusingTable {
   /** Quoted. */
   relation: string;
@@ -41,7 +41,7 @@ export interface RefusedLoad {
 }
 
 /**
- * Adds every row at fault to the problems, or else the one that PostgreSQL refused.
+ * Adds every row with a problem to the problems. If none is found, adds the row that PostgreSQL refused.
  *
  * @throws AppError `invalid-data`; PostgreSQL's error, if it is about no row
  */
@@ -59,7 +59,7 @@ export async function explainRefusal(
 }
 
 /**
- * The same for a new table that holds the rows, after PostgreSQL refused its keys or references.
+ * Does the work of `explainRefusal` for a new table that holds the rows, after PostgreSQL refused its keys or references.
  *
  * @param sent the rows in the table
  */
@@ -124,12 +124,12 @@ async function findFaultyRows(
     problems.add(generated);
     return;
   }
-  // A trigger, an exclusion constraint: PostgreSQL's own words, for the first such row.
+  // For triggers and exclusion constraints the problem has PostgreSQL's own words, for the first such row.
   const row = await findRow();
   if (!problems.namesKeyOf(row)) problems.add(refusalProblem(refusal, places, row));
 }
 
-/** Adds the rows whose text is no valid input of the type of its column. */
+/** Adds the rows whose text is not valid input of the type of its column. */
 async function findInvalidInput(
   client: ClientBase,
   { columns, places }: StagedLoad,
@@ -177,12 +177,12 @@ async function problemOfDefault(
  */
 function isAbout(error: Error, unjudged: string[]): boolean {
   const { constraint } = error as { constraint?: string };
-  // NOT NULL is none of the rules that are searched for.
+  // The search does not include NOT NULL.
   if (conditionOf(error) === 'not_null_violation') return true;
   return unjudged.some((name) => name === '' || name === constraint);
 }
 
-/** The row of a new table with the largest key: an index takes no value of more than some 2,700 bytes. */
+/** Finds the row of a new table with the largest key, because an index cannot hold a value of more than about 2,700 bytes. */
 async function findLargest(
   client: ClientBase,
   error: Error,
@@ -198,7 +198,7 @@ async function findLargest(
   return largest && { ...largest, row: sent.numbering.rowOf(largest.number) };
 }
 
-/** Ends quietly where the time or the role's privileges do not suffice. The transaction has failed then. */
+/** Ends without an error if the time or the role's privileges are not sufficient. The transaction has failed then. */
 async function searchIfPossible(search: () => Promise<void>): Promise<void> {
   try {
     await search();

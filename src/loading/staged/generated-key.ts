@@ -47,7 +47,7 @@ export async function generatedKey(
   };
 }
 
-/** The key that the error is about, if it is checked row by row. A partition's index has a name of its own. */
+/** Returns the key that the error is about, if it is checked row by row. A partition's index has another name. */
 function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
   if (conditionOf(error) !== 'unique_violation') return undefined;
   const { constraint } = error as { constraint?: string };
@@ -57,7 +57,7 @@ function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
   return named ?? keys.find((key) => unquoted(key.columns.join(', ')) === unquoted(columns));
 }
 
-/** A trigger may write to another table, with a key of the same columns. */
+/** Returns whether the error is about this table. A trigger may write to another table with a key of the same columns. */
 async function isOfTable(client: ClientBase, error: Error, relation: string): Promise<boolean> {
   const { schema, table } = error as { schema?: string; table?: string };
   if (schema === undefined || table === undefined) return false;
@@ -73,14 +73,14 @@ function lackingColumns(key: string[], brought: readonly number[], { columns }: 
   return key.flatMap((name) => sourcesOf(name, columns)).filter((name) => !names.includes(name));
 }
 
-/** Whether PostgreSQL gives one of the columns a value in rows that do not bring it. */
+/** Returns whether PostgreSQL gives one of the columns a value in rows without it. */
 function mayFillIn(key: string[], { columns }: StagedLoad): boolean {
   return columns.some(
     (column) => key.includes(column.name) && (column.isGenerated || column.default !== 'none'),
   );
 }
 
-/** The column among them that a sequence of its own numbers. */
+/** Returns the column among them that has a sequence of its own. */
 async function numberedColumn(
   client: ClientBase,
   { relation, columns }: StagedLoad,

@@ -1,4 +1,4 @@
-/** The function that says whether staged text is valid input of its type. */
+/** Finds or makes the function that checks if staged text is valid input of its type. */
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';

@@ -11,11 +11,11 @@ import type { StagedLoad } from './staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable, unlike } from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';
 
-/** The data row that is being moved: a sequence is not rolled back, so the number can be read after a refusal. */
+/** Holds the number of the row that is being moved. A sequence is not rolled back, so the number can be read after PostgreSQL refused the row. */
 const progress = 'pg_temp."tablewright progress"';
 const updateCounter = 'pg_temp."tablewright updates"';
 
-/** Dropped with the staging table. */
+/** Creates the sequence, which is dropped with the staging table. */
 export const createProgress: Statement = {
   text: `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`,
 };
@@ -74,7 +74,7 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): St
     ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
     : '';
   const meetsOthers = conflict !== undefined && !load.isBare;
-  // Uploads that lock rows in the order of the key wait for each other, and never in a circle.
+  // If all uploads lock rows in the order of the key, they wait for each other but never in a circle.
   const keyValues =
     meetsOthers && !range ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one)) : [];
   const order = [...keyValues, `s.${rowNumber}`].join(', ');
@@ -97,7 +97,7 @@ function onConflict({ action, key }: ConflictRule, columns: LoadColumn[], all: L
   const others = columns.filter(({ name }) => !key.columns.includes(name));
   const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
   if (assigned.length === 0) {
-    // Even a row of nothing but a key is an update: it counts, and triggers run. Some column keeps its value.
+    // A row with only a key is an update, too: it counts, and triggers run. So one column is set to its own value.
     const kept = all.find(({ isGenerated, identity }) => !isGenerated && identity !== 'always');
     if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
   }
@@ -153,7 +153,7 @@ ${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS co
   };
 }
 
-/** Never true of NULL: PostgreSQL would have to compare each row with each. */
+/** Returns the condition that the keys are equal. It is never true for NULL, because PostgreSQL would then compare every row with every other. */
 function sameKey({ columns, equals }: ConflictKey): string {
   const names = columns.map(quoteIdentifier);
   return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');

@@ -34,7 +34,7 @@ import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplu
 /** If there are more shapes, an index finds the rows of each. With fewer, each statement reads the whole staging table. */
 const maxScans = 8;
 
-/** After so many deadlocks in a row the upload gives up. */
+/** After this many deadlocks in a row the upload gives up. */
 const maxDeadlocks = 20;
 
 export interface MovedRows {
@@ -42,7 +42,7 @@ export interface MovedRows {
   merged: number;
   /** Rows that were in the table before and were changed. */
   updated: number;
-  /** Rows that gave way to another one of the same upload. */
+  /** Rows that another row of the same upload with the same key replaces. */
   surplus: number;
   /**
    * Rows whose key the table had, or another row of the same upload. Counted only if a trigger or a rule may leave out rows,
@@ -206,7 +206,7 @@ export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
   return isOfData(error) || isPolicyViolation(error);
 }
 
-/** Also true of an error that a default may have raised: whether it did is found out afterwards. */
+/** Returns whether the error may be about a row. An error that a default may have raised counts, and a later search finds out if it did. */
 export function mayBeOfRow(error: unknown): boolean {
   return isFailureOfExpression(error) || isRefusalOfInput(error) || isPolicyViolation(error);
 }

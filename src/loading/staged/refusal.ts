@@ -17,7 +17,7 @@ export interface Refusal {
   error: Error;
   /** The data row that the error is about; undefined: PostgreSQL does not say. */
   row?: number | undefined;
-  /** The data rows, the first and the last, of which the error is about one: PostgreSQL stores some rows at a time. */
+  /** The first and the last of the data rows among which the refused row is. PostgreSQL stores several rows at a time. */
   amongRows?: [first: number, last: number] | undefined;
   /** The first data row of the statement that was refused, if PostgreSQL does not name the row. */
   firstRow?: number | undefined;
@@ -51,11 +51,11 @@ export function refusalOfCopy(
   const copied = copyLineOf(error);
   if (copied === undefined) return { error, brought, firstRow: rowOf(rowsBefore) };
   const { line, column } = copied;
-  // The end of the data counts as a line.
+  // PostgreSQL counts the end of the data as a line.
   const last = Math.min(rowsBefore + line, sentRows) - 1;
   const row = rowOf(last);
   if (!storesRowsTogether(error)) return { error, brought, column, row };
-  // The line is that of the last one of the rows that are stored together.
+  // The line is that of the last row among the rows that are stored together.
   const first = Math.max(rowsBefore, last - maxRowsStoredTogether);
   const firstRow = rowOf(first);
   if (first === last || firstRow === undefined) return { error, brought, column, row };
@@ -89,7 +89,7 @@ export function refusalProblem(
   };
 }
 
-/** Returns PostgreSQL's words, or ours where PostgreSQL's do not say what to do. */
+/** Returns PostgreSQL's message, or a message of the service if PostgreSQL's does not say what to do. */
 function messageOf(error: Error): string {
   if (isSecondUpdate(error)) return sameInTheTable;
   const sizes = rowSizes(error);
@@ -102,7 +102,7 @@ function oneOfRows([first, last]: [number, number], { locate }: CellPlaces): str
   return `one of the rows ${nameOf(first)} to ${nameOf(last)}`;
 }
 
-/** The problem of a NULL that PostgreSQL found: a trigger or a default might have given a value. */
+/** Returns the problem of a NULL that PostgreSQL found, after triggers and defaults could have set a value. */
 export function missingValue(column: string, row: number | undefined, places: CellPlaces): Problem {
   return {
     ...(row !== undefined && { ...places.locate(row, places.sourceColumn(column), column), row }),

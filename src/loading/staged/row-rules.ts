@@ -1,4 +1,4 @@
-/** The rules of a table for its rows, beyond types and NOT NULL, in a form in which violations can be searched for. */
+/** Reads the rules of a table for its rows, except types and NOT NULL, in a form that queries for violations can use. */
 import type { ClientBase } from 'pg';
 import { quoteQualified } from '../../postgres/sql.ts';
 import type { Equality } from './equality.ts';
@@ -12,7 +12,7 @@ export interface UniqueRule {
   isPrimary: boolean;
   nullsNotDistinct: boolean;
   isDeferrable: boolean;
-  /** Of a partial index: the rows that it covers, as an expression; null or left out: all rows. */
+  /** For a partial index: the expression that selects the rows that it covers; null or left out: all rows. */
   predicate?: string | null;
   /** The columns that the predicate reads. */
   predicateColumns?: string[];
@@ -26,7 +26,7 @@ export interface ForeignKeyRule {
   isSelf: boolean;
   /** MATCH FULL: either all columns are NULL or none. */
   isFull: boolean;
-  /** Row-level security hides rows of the table referred to from the role, and from no reference. */
+  /** Row-level security hides rows of the referenced table from the role. Foreign keys see these rows. */
   isHidden: boolean;
   referencedSchema: string;
   referencedTable: string;
@@ -46,7 +46,7 @@ export interface CheckRule {
   kind: 'check';
   name: string;
   columns: string[];
-  /** As PostgreSQL writes it where it searches `pg_catalog` alone. The check of a domain reads `VALUE`. */
+  /** The expression as PostgreSQL writes it if its search path is only `pg_catalog`. The check of a domain reads `VALUE`. */
   expression: string;
   /** The check of a domain: `VALUE` is the value of the column, or each element of its array. undefined: of the table. */
   domainOf?: 'column' | 'elements';
@@ -55,14 +55,14 @@ export interface CheckRule {
 /** The values of a column that is staged as text must be valid input of its type. */
 export interface InputRule {
   kind: 'input';
-  /** None. */
+  /** The rule has no name. */
   name: '';
   columns: string[];
   /** As `format_type` writes it. */
   type: string;
   /** The same for SQL, in any search path. */
   typeSql: string;
-  /** The function that tells (staging.ts). */
+  /** The function that checks the text (input-check.ts). */
   inputCheck: string;
 }
 

@@ -25,7 +25,7 @@ export class Shapes {
         'The rows have too many different sets of keys',
         this.#max,
         'sets',
-        'Give every row the same keys, with null where there is no value.',
+        'Give every row the same keys, with null for missing values.',
       );
     }
     this.#numbers.set(key, this.all.length);

@@ -1,4 +1,4 @@
-/** All rows of an input → the staging table. */
+/** Copies all rows of an input into the staging table. */
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';

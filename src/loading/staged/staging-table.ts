@@ -94,7 +94,7 @@ export function firstRowOf(shapes: number[]): Statement {
   return { text, values: [shapes] };
 }
 
-/** How many rows have none of the shapes or NULL in one of the columns, and the lowest of their data row numbers. */
+/** Counts the rows that have none of the shapes or have NULL in one of the columns, and finds the lowest of their data row numbers. */
 export function countRowsWithout(shapes: readonly number[], columns: string[]): Statement {
   const isWithout = [
     `NOT ${hasShape('s', shapes)}`,
@@ -107,7 +107,7 @@ export function countRowsWithout(shapes: readonly number[], columns: string[]): 
 
 /** Returns whether text is valid input of a type; came with PostgreSQL 16. */
 export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
-/** The same by trying, for PostgreSQL 15: many times slower. */
+/** Checks text by trying to convert it, for PostgreSQL 15. It is many times slower. */
 export const ownInputCheck = 'pg_temp."tablewright input is valid"';
 
 export const findBuiltInInputCheck: Statement = {

@@ -9,8 +9,8 @@ import { hasShape, rowNumber } from './staging-table.ts';
 const surplusTable = 'pg_temp."tablewright surplus rows"';
 
 /**
- * Of the rows with one key the first stays with `skip`, the last with `update`. Rows with NULL in the key never conflict,
- * unless NULLs are not distinct in it.
+ * Finds the surplus rows. Among rows with the same key, `skip` keeps the first and `update` keeps the last. Rows with NULL in the key never
+ * conflict, unless NULLs are not distinct in it.
  *
  * @param staged the staging table, or `typedStagingTable`: values are equal that are equal in the types of the columns
  */

@@ -1,4 +1,4 @@
-/** A row that breaks a rule of the table, as a problem of the upload. */
+/** Makes problems of the rows that break a rule of the table. */
 import type { Problem } from '../../errors.ts';
 import { shortenValue } from '../problems.ts';
 import type { RowRule } from './row-rules.ts';
@@ -67,7 +67,7 @@ function reasonOf(
       return {
         code: 'no-such-reference',
         detail: `has no match in ${rule.referencedSchema}.${rule.referencedTable} (${rule.referencedColumns.join(', ')})${
-          rule.isSelf && areRowsMissing ? ', where rows with problems of their own do not count' : ''
+          rule.isSelf && areRowsMissing ? '; rows that have problems themselves do not count' : ''
         }`,
       };
     case 'half reference':

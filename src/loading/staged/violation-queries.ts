@@ -73,7 +73,7 @@ export interface SentRows {
    * give one of the columns its value.
    */
   shapesWithout?: (columns: string[]) => number[];
-  /** Rows that gave way to others are left out: the surplus rows, and with `skip` those whose key the table has. */
+  /** Replaced rows are left out: the surplus rows and, with `skip`, rows whose key the table has. */
   conflict?: ConflictRule | undefined;
 }
 
@@ -265,7 +265,7 @@ WHERE NOT (${expression}) ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-/** The values that the check of a domain reads as VALUE: the column has that name. Of an array, the first that fails. */
+/** Returns the values that the check of a domain reads as VALUE, in a column of that name. For an array it is the first element that fails. */
 function checkedValues(sent: SentRows, { domainOf, columns, expression }: CheckRule): string {
   const rows = numbered(sent, columns);
   const column = `s.${quoteIdentifier(columns[0]!)}`;

@@ -159,7 +159,7 @@ class RuntimeDecoder implements ChunkDecoder {
     } catch (error) {
       throw new AppError(
         'invalid-file',
-        `The file is not in the encoding ${this.#encoding}: something behind byte ${this.#position} is no character of it.`,
+        `The file is not in the encoding ${this.#encoding}: bytes after byte ${this.#position} are not characters of it.`,
         { cause: error },
       );
     }
@@ -283,6 +283,6 @@ class Utf16Decoder implements ChunkDecoder {
 function notUtf16(position: number): AppError {
   return new AppError(
     'invalid-file',
-    `The file is in UTF-16 up to byte ${position}, and what stands there is no character of it.`,
+    `The file is in UTF-16 up to byte ${position}, and the bytes there are not a character of it.`,
   );
 }

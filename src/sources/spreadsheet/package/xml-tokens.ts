@@ -165,7 +165,7 @@ export class XmlTokens {
     if (this.end - this.position < cdataOpen.length) return NEED_MORE;
     const start = this.position + cdataOpen.length;
     if (this.bytes.compare(cdataOpen, 0, cdataOpen.length, this.position, start) !== 0) {
-      this.fail('a declaration where none can stand');
+      this.fail('a declaration in the wrong place');
     }
     const stop = this.bytes.indexOf(cdataClose, start, 'latin1');
     if (stop < 0 || stop + cdataClose.length > this.end) return this.#partialCdata(start);

@@ -217,12 +217,12 @@ const broken: [name: string, xml: string, detail: RegExp][] = [
   ['a column beyond XFD', sheet('<row r="1"><c r="XFE1"><v>1</v></c></row>'), /beyond the last column/],
   ['a row beyond the last', sheet('<row r="1048577"/>'), /outside of 1 to 1048576/],
   ['a row of zero', sheet('<row r="0"/>'), /outside of 1 to 1048576/],
-  ['a row that is no number', sheet('<row r="x"/>'), /is no number/],
-  ['a reference that is none', sheet('<row r="1"><c r="1A"/></row>'), /none in row 1/],
+  ['a row that is no number', sheet('<row r="x"/>'), /a row with an invalid number/],
+  ['a reference that is none', sheet('<row r="1"><c r="1A"/></row>'), /an invalid cell reference in row 1/],
   [
     'a cell in the wrong row',
     sheet('<row r="1"><c r="A2"><v>1</v></c></row>'),
-    /of row 2 that stands in row 1/,
+    /of row 2 in row 1/,
   ],
   [
     'a million columns',

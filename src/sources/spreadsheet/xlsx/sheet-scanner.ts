@@ -243,7 +243,7 @@ export class SheetScanner {
       this.#row++;
     } else {
       this.#row = wholeNumber(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
-      if (this.#row < 0) xml.fail('a row whose number is no number');
+      if (this.#row < 0) xml.fail('a row with an invalid number');
     }
     this.#beginRow();
   }
@@ -305,11 +305,11 @@ export class SheetScanner {
       return;
     }
     const row = wholeNumber(bytes, at, end);
-    if (column === 0 || row < 0) this.#xml.fail(`a cell reference that is none in row ${this.#row}`);
+    if (column === 0 || row < 0) this.#xml.fail(`an invalid cell reference in row ${this.#row}`);
     this.#column = column;
     if (row === this.#row) return;
     if (!this.#isRowGuessed || this.#isRowBegun) {
-      this.#xml.fail(`a cell of row ${row} that stands in row ${this.#row}`);
+      this.#xml.fail(`a cell of row ${row} in row ${this.#row}`);
     }
     this.#row = row;
     this.#isRowGuessed = false;
