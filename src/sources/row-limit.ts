@@ -6,7 +6,7 @@ import type { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 
 /**
- * @param row as the caller knows it: `Row 7`, `Row Orders!7:7`
+ * @param row the row in the caller's own terms: `Row 7`, `Row Orders!7:7`
  * @param more what makes it so long
  */
 export function rowTooLong(row: string, maxRowBytes: number, more = ''): AppError {

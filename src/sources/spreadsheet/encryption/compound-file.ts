@@ -37,7 +37,7 @@ interface Extent {
   length: number;
 }
 
-/** The file is not made as it should be. */
+/** The compound file is broken. */
 export class BrokenCompoundFile extends Error {}
 
 /**

@@ -44,7 +44,7 @@ const libraryFolder = dirname(fileURLToPath(import.meta.resolve('@e965/xlsx')));
 const projectFolder = join(import.meta.dirname, '..', '..', '..', '..');
 const modulesFolder = join(projectFolder, 'node_modules');
 
-/** To be stopped whatever happens; it ends with the service in any case, since its input does. */
+/** The caller must always stop it. It also ends with the service, because its input then ends. */
 export class ReaderRun {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #chunks: AsyncIterator<Buffer>;
@@ -58,7 +58,7 @@ export class ReaderRun {
   /** `STARTED` has come: what fails from here on is the file's fault. */
   #hasStarted = false;
   #errorText = '';
-  /** Why we ended it, or why it could not be started or fed. */
+  /** The reason why the service ended the process, or why the process could not be started or did not get its input. */
   #failure: unknown;
 
   /** @param maxFrameBytes what is larger is not taken */
@@ -183,7 +183,7 @@ export class ReaderRun {
     return limitExceeded(`Reading this workbook takes too long. ${remedy}`, maxWaitMs / 1000, 'seconds');
   }
 
-  /** It ended without a word. */
+  /** Returns the error for a process that ended without a message. */
   #crashError(): Error {
     if (/heap out of memory|allocation failed/i.test(this.#errorText))
       return tooLarge(this.#bounds.maxHeapMib);
@@ -228,7 +228,7 @@ function tooLarge(limitMib: number): AppError {
   return limitExceeded(`Reading this workbook takes too much memory. ${remedy}`, limitMib, 'MiB');
 }
 
-/** It may read the code that it runs, and nothing else of this machine; it may write nothing and start nothing. */
+/** Returns the flags that let the process read only the code that it runs. It may not write files or start processes. */
 function flags({ maxHeapMib }: ReaderBounds): string[] {
   return [
     `--max-old-space-size=${maxHeapMib}`,

@@ -1,4 +1,4 @@
-/** What stands in the parts of an OpenDocument spreadsheet beside cells: its sheets and its styles. */
+/** Reads the sheets and styles of an OpenDocument spreadsheet. */
 
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { maxSheets } from '../sheet-names.ts';
@@ -92,7 +92,7 @@ export class OdsOutline {
     }
   }
 
-  /** A row that stands for many counts as many. */
+  /** Counts a row as often as it is repeated. */
   #countRow(sheet: { rows: number }): void {
     const xml = this.#xml;
     if (xml.isNamed(rowName)) {

@@ -36,7 +36,7 @@ const names = Object.fromEntries(
   ].map((name) => [name, Buffer.from(name)]),
 ) as Record<string, Buffer>;
 
-/** Where in the document the elements stand that matter: their depth. */
+/** The depths of the elements that the scanner reads. */
 const SPREADSHEET = 3;
 const TABLE = 4;
 
@@ -80,7 +80,7 @@ const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
 const maxRepeatedCells = 20_000_000;
 
-/** What is repeated in one turn: some 2 ms of short cells, or less than 1 ms of copying long ones. */
+/** The most that is repeated in one turn. Short cells take about 2 ms, and copying long ones less than 1 ms. */
 const portionCells = 4096;
 const portionBytes = 256 * 1024;
 
@@ -88,7 +88,7 @@ const spaces = Buffer.alloc(256, ' ');
 const tab = Buffer.from('\t');
 const lineBreak = Buffer.from('\n');
 
-/** A cell that is repeated, or stands in a row that is. */
+/** A repeated cell, or a cell of a repeated row. */
 interface KeptCell {
   column: number;
   count: number;

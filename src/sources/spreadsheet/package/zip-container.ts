@@ -158,7 +158,7 @@ export class ZipContainer {
   }
 }
 
-/** Who looks into the file before us may go by the local headers: both must tell of the same bytes. */
+/** Returns whether a local header contradicts the directory. Other programs may use the local headers, so both must describe the same bytes. */
 function contradicts(local: LocalFileHeader, entry: Entry): boolean {
   if (local.compressionMethod !== entry.compressionMethod) return true;
   if ((local.generalPurposeBitFlag & dataDescriptorFlag) !== 0) return false;
@@ -364,7 +364,7 @@ class FileReader extends yauzl.RandomAccessReader {
   readonly #file: RandomAccessFile;
   #block: Buffer = Buffer.alloc(0);
   #blockStart = 0;
-  /** The file itself could not be read: ours, not the caller's fault. */
+  /** The error if the service could not read the file. This is not the caller's fault. */
   failure: unknown;
 
   constructor(file: RandomAccessFile) {

@@ -1,4 +1,4 @@
-/** The text of a cell and its style → its value: what the workbook's types and number formats mean. */
+/** Finds the value of a cell from its text and style, by the workbook's types and number formats. */
 
 import { MINUS } from '../../bytes/ascii.ts';
 import {
@@ -75,7 +75,7 @@ export class CellValues {
     this.#is1904 = is1904;
   }
 
-  /** The index that the text of a cell names; -1 where there is no such string. */
+  /** Returns the index that the text of a cell names; -1: there is no such string. */
   stringIndex(bytes: Buffer, start: number, end: number): number {
     if (end - start > 9) return -1;
     let index = 0;
@@ -193,7 +193,7 @@ export class CellValues {
     this.#target.cell(column, ROUNDED_NUMBER, scratch, 0, length);
   }
 
-  /** Only whole numbers are padded: what `00000` would show of 12.5 is not what the cell holds. */
+  /** Pads whole numbers only, because the text of 12.5 in the format `00000` is not the value of the cell. */
   #padded(
     column: number,
     check: number,
@@ -225,7 +225,7 @@ export class CellValues {
     let meaning = format;
     if (meaning === formats.DATE_OR_TIME) meaning = isFirstDay ? formats.TIME_ONLY : formats.DATE_ONLY;
     if (meaning === formats.TIME_ONLY && (isFirstDay || serial.days === 0)) {
-      // 23:59:59.9999999 shows as 0:00 and is no next day, for there is no day.
+      // 23:59:59.9999999 is rounded to 0:00. It has no date, so there is no next day.
       this.#target.moment(column, TIME, 0, serial.microseconds);
       return;
     }
@@ -240,7 +240,7 @@ export class CellValues {
     } else this.#target.moment(column, TIMESTAMP, days, serial.microseconds);
   }
 
-  /** A time before zero is no time of day: it is a duration, whatever the format. */
+  /** Passes a negative time on as a duration in any format, because a time of day is never negative. */
   #negativeTime(column: number, bytes: Buffer, start: number, end: number): void {
     const serial = this.#serial;
     if (!parseSerial(bytes, start + 1, end, serial) || serial.days > lastSerial) {

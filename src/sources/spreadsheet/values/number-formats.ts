@@ -1,11 +1,11 @@
 /**
- * Number formats → what a number in such a cell means (ECMA-376 part 1, 18.8.30 and 18.8.31).
+ * Finds what a number in a cell means from its number format (ECMA-376 part 1, 18.8.30 and 18.8.31).
  *
  * Only the meaning counts and not the look: percent, currency and colour change nothing, a date is a date in any
  * order of its fields.
  */
 
-/** The number counts as it is. */
+/** The number is used unchanged. */
 export const PLAIN = 0;
 /** Days. With a fraction it is a point in time all the same. */
 export const DATE_ONLY = 1;
@@ -268,7 +268,7 @@ function readCondition(bracket: string): Condition | undefined {
   return operator === undefined || !Number.isFinite(operand) ? undefined : { operator, operand };
 }
 
-/** One zero is how a whole number is shown; two say that somebody wants leading zeros. */
+/** Returns whether the mask pads. One zero shows a normal whole number, but two zeros mean that leading zeros are wanted. */
 function isPadding(mask: string): boolean {
   return countDigits(mask) >= 2;
 }

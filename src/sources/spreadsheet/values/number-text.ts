@@ -1,15 +1,14 @@
 /**
- * The text of numeric cells: kept as it is where it is a number in JSON's grammar, so that whole numbers keep every
- * digit. Fractions are brought to the 15 significant digits that Excel itself keeps and shows.
+ * Makes the text of numeric cells. A number in JSON's grammar is unchanged, so that whole numbers keep every digit. Fractions are rounded
+ * to the 15 significant digits that Excel keeps and shows.
  *
- * Writers put down the shortest text of a double, `0.30000000000000004` for 0.1 + 0.2; for the person who made the
- * sheet that cell is 0.3.
+ * Programs write the shortest text of a double, which is `0.30000000000000004` for 0.1 + 0.2. For the author of the sheet this cell is 0.3.
  */
 import { FIVE, isDigit, MINUS, NINE, POINT, ZERO } from '../../bytes/ascii.ts';
 
 const significantDigits = 15;
 
-/** As many tell any double from its neighbours. */
+/** This many digits distinguish any double from all others. */
 const doubleDigits = 17;
 
 /** What `checkNumber` found. */
@@ -20,7 +19,7 @@ export const TOO_PRECISE = 2;
 /** A number that is better written otherwise (`007`, `.5`, `1.2E7`, which Excel shows as 12000000): `normalizeNumber`. */
 export const UNUSUAL = 3;
 
-/** Looks at a number without taking it apart. White space around it must be gone. */
+/** Checks a number without parsing it. It must have no white space around it. */
 export function checkNumber(bytes: Buffer, start: number, end: number): number {
   let at = start;
   if (bytes[at] === MINUS) at++;
@@ -108,7 +107,7 @@ export function normalizeNumber(text: string): string {
   return `${minus}${whole}${point < all.length ? `.${all.slice(point)}` : ''}`;
 }
 
-/** The zeros of `1.2E30` are still fit to be seen. */
+/** Numbers with exponents up to this one are written with all of their zeros. */
 const maxExpandedExponent = 30;
 const maxExpandedMantissa = 24;
 

@@ -219,11 +219,7 @@ const broken: [name: string, xml: string, detail: RegExp][] = [
   ['a row of zero', sheet('<row r="0"/>'), /outside of 1 to 1048576/],
   ['a row that is no number', sheet('<row r="x"/>'), /a row with an invalid number/],
   ['a reference that is none', sheet('<row r="1"><c r="1A"/></row>'), /an invalid cell reference in row 1/],
-  [
-    'a cell in the wrong row',
-    sheet('<row r="1"><c r="A2"><v>1</v></c></row>'),
-    /of row 2 in row 1/,
-  ],
+  ['a cell in the wrong row', sheet('<row r="1"><c r="A2"><v>1</v></c></row>'), /of row 2 in row 1/],
   [
     'a million columns',
     sheet(`<row r="1">${'<c><v>1</v></c>'.repeat(20_000)}</row>`),

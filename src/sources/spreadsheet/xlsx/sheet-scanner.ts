@@ -95,7 +95,7 @@ const rowAttributes = 12;
 const inlineStart = Buffer.from('<is><t');
 const inlineEnd = Buffer.from('</t></is>');
 
-/** Where in the document the elements stand that matter: their depth. */
+/** The depths of the elements that the scanner reads. */
 const ROOT = 1;
 const DATA = 2;
 const ROW = 3;
@@ -290,7 +290,7 @@ export class SheetScanner {
     return start === end ? 0 : wholeNumber(this.#xml.bytes, start, end);
   }
 
-  /** `B7`; also `b7`, as some writers have it. Empty: the column after the last one. */
+  /** Takes a reference such as `B7`, or `b7` as some programs write it. An empty one means the column after the last one. */
   #takeReference(start: number, end: number): void {
     const { bytes } = this.#xml;
     let at = start;
@@ -656,7 +656,7 @@ function skipFormula(bytes: Buffer, at: number): number {
   return bytes[p + 1] === SLASH && bytes[p + 2] === LOWER_F && bytes[p + 3] === GT ? p + 4 : -1;
 }
 
-/** @returns -1 where it is none; no more than nine digits count */
+/** @returns -1 if the text is not a whole number; at most nine digits are allowed */
 function wholeNumber(bytes: Buffer, start: number, end: number): number {
   if (end - start > 9) return -1;
   let value = start === end ? -1 : 0;
