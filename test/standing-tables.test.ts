@@ -901,7 +901,7 @@ suite('columns of the data and of the table', () => {
     assert.equal(answer.body.table.columns.length, 1600);
     assert.deepEqual(await stored('count(*)::int AS n, count(c1599)::int AS last'), [{ n: 2, last: 1 }]);
     const over = await service.post('/table/over/upload/json', { data: [row(3), row(1601)] });
-    assert.match(assertProblem(over, 413, 'limit-exceeded').detail, /^Row 2: .*1600/);
+    assert.match(assertProblem(over, 413, 'limit-exceeded').detail, /^Row 2: .*1,600 columns/);
     const skipped = await append([row(1600)], '&on_conflict=skip');
     assertProblem(skipped, 422, 'invalid-parameter');
     await service.rows(
