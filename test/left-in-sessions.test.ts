@@ -82,6 +82,9 @@ const kinds: [string, (name: string) => string][] = [
   ['types', (name) => `CREATE TYPE pg_temp."${name}" AS (hostile int)`],
 ];
 
+// A pooler cleans its sessions itself, or does not (docs/postgresql.md).
+const skip = process.env.TEST_POOLER !== undefined && 'the pooler decides what a session keeps';
+
 test('temporary objects with the names that the service uses', async () => {
   await exercise();
   const answersBefore = await exercise();
@@ -95,7 +98,9 @@ test('temporary objects with the names that the service uses', async () => {
   assert.deepEqual(await exercise(), answersBefore);
 });
 
-test('prepared statements with the names that the service uses, and none where it has some', async () => {
+test('prepared statements with the names that the service uses, and none where it has some', {
+  skip,
+}, async () => {
   await exercise();
   const answersBefore = await exercise();
   assert.deepEqual(await leave('PREPARE "tablewright lock" AS SELECT 1'), [200, 200, 200]);
@@ -109,7 +114,7 @@ test('prepared statements with the names that the service uses, and none where i
   assert.deepEqual(await exercise(), answersBefore);
 });
 
-test('settings and locks', async () => {
+test('settings and locks', { skip }, async () => {
   await exercise();
   const answersBefore = await exercise();
   const statements = [

@@ -225,10 +225,7 @@ suite('with a definition', () => {
       422,
       'invalid-data',
     );
-    assert.match(
-      detail,
-      /^None .* \("Monthly report", "column_B"\) .* another row, say so with `header_row`\.$/,
-    );
+    assert.match(detail, /^None .* \("Monthly report", "column_B"\) .* another row, send `header_row`\.$/);
     const answer = await upload(name, csv, '?if_exists=append&extra_columns=ignore&header_row=3');
     assert.equal(answer.body.load.rows, 1);
   });
