@@ -4,6 +4,7 @@
  *
  * A column has one bit for each form that all of its values so far may have. Most columns of text lose all bits with their first value.
  */
+import { APOSTROPHE, COMMA, PLUS, POINT, SPACE } from '../../sources/bytes/ascii.ts';
 import { NUMBER } from '../../sources/cell-kind.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import {
@@ -13,14 +14,7 @@ import {
   readDate,
   YEAR_MONTH_DAY,
 } from '../text-reading/date-form.ts';
-import {
-  APOSTROPHE,
-  COMMA,
-  type NumberSigns,
-  POINT,
-  readNumber,
-  SPACE,
-} from '../text-reading/number-form.ts';
+import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
 import type { Sighting } from './odd-values.ts';
 import {
   DATE_CELL,
@@ -33,10 +27,6 @@ import {
   WHOLE,
 } from './seen.ts';
 import { classifyString } from './string-class.ts';
-
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const ZERO = 0x30;
 
 interface DateForm {
   bit: number;
@@ -132,12 +122,13 @@ export function parameterReading(
     .join(' or ');
 }
 
-/** Whether the points of a number may stand between its thousands: `1.234`, but neither `0.234` nor `1.5`. */
+const commaAndPoints: NumberSigns = { decimal: COMMA, thousands: POINT };
+/** What `isGroupedByPoint` reads goes nowhere. What does not fit is not written. */
+const unused = Buffer.alloc(64);
+
+/** Returns whether the points of a number with a point may separate its thousands: `1.234`, but neither `0.234` nor `1.5`. */
 export function isGroupedByPoint(bytes: Buffer, start: number, end: number): boolean {
-  const first = bytes[start] === MINUS ? start + 1 : start;
-  if (bytes[first] === ZERO) return false;
-  const out = Buffer.alloc(Math.max(64, end - start));
-  return readNumber(bytes, start, end, { decimal: COMMA, thousands: POINT }, out) > 0;
+  return readNumber(bytes, start, end, commaAndPoints, unused) > 0;
 }
 
 /** Keeps, for the columns of one source, the forms that their values may have. */
@@ -166,8 +157,7 @@ export class TextForms {
   /** Returns the forms that are still possible after a number with a point, `1.5`, in a file whose cells have no types. */
   withPoint(forms: number, bytes: Buffer, start: number, end: number): number {
     if ((forms & COMMA_FORMS) === 0 || !bytes.subarray(start, end).includes(POINT)) return forms;
-    const isGrouped = this.#reads(GROUPED_BY_POINT, bytes, start, end) && bytes[start] !== 0x30;
-    return forms & ~(isGrouped ? COMMA_FORMS & ~GROUPED_BY_POINT : COMMA_FORMS);
+    return forms & ~(isGroupedByPoint(bytes, start, end) ? COMMA_FORMS & ~GROUPED_BY_POINT : COMMA_FORMS);
   }
 
   /** Returns the forms that are still possible after a text that PostgreSQL itself reads only as text. */
@@ -183,8 +173,8 @@ export class TextForms {
       for (const { bit, order } of dateForms) {
         if ((forms & bit) !== 0 && this.#readsDate(order, bytes, start, end)) left |= bit;
       }
-      for (const { bit } of numberForms) {
-        if ((forms & bit) !== 0 && this.#reads(bit, bytes, start, end)) left |= bit;
+      for (const { bit, signs } of numberForms) {
+        if ((forms & bit) !== 0 && this.#readsNumber(signs, bytes, start, end)) left |= bit;
       }
     }
     if ((left & ~IS_NEEDED) === 0) return 0;
@@ -223,9 +213,8 @@ export class TextForms {
     return length > 0 && classifyString(this.#scratch, 0, length) !== OTHER;
   }
 
-  #reads(bit: number, bytes: Buffer, start: number, end: number): boolean {
-    const form = numberForms.find((candidate) => candidate.bit === bit)!;
-    const length = readNumber(bytes, start, end, form.signs, this.#scratch);
+  #readsNumber(signs: NumberSigns, bytes: Buffer, start: number, end: number): boolean {
+    const length = readNumber(bytes, start, end, signs, this.#scratch);
     return length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER;
   }
 }

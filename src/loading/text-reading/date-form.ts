@@ -6,6 +6,20 @@
  * and a space, or a `T`.
  */
 
+import {
+  COLON,
+  COMMA,
+  isDigit,
+  MINUS,
+  PLUS,
+  POINT,
+  SLASH,
+  SPACE,
+  UPPER_T,
+  UPPER_Z,
+  ZERO,
+} from '../../sources/bytes/ascii.ts';
+
 export const DAY_MONTH_YEAR = 1;
 export const MONTH_DAY_YEAR = 2;
 export const YEAR_MONTH_DAY = 3;
@@ -16,17 +30,7 @@ export const lastDate = { hasShortYear: false };
 /** `readDate` writes at most this many bytes. */
 export const maxDateBytes = 64;
 
-const COMMA = 0x2c;
-const PLUS = 0x2b;
-const HYPHEN = 0x2d;
-const POINT = 0x2e;
-const SLASH = 0x2f;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const SPACE = 0x20;
-const CAPITAL_T = 0x54;
-const CAPITAL_Z = 0x5a;
+/** The bit that makes a small letter of a capital. */
 const LOWER = 0x20;
 const SMALL_A = 0x61;
 const SMALL_M = 0x6d;
@@ -50,7 +54,7 @@ export function readDate(bytes: Buffer, start: number, end: number, order: numbe
   const first = readDigits(bytes, end);
   const firstDigits = at - start;
   const separator = at < end ? bytes[at]! : 0;
-  if (separator !== SLASH && separator !== POINT && separator !== HYPHEN) return -1;
+  if (separator !== SLASH && separator !== POINT && separator !== MINUS) return -1;
   skipSeparator(bytes, end, separator);
   const secondStart = at;
   const second = readDigits(bytes, end);
@@ -75,16 +79,16 @@ export function readDate(bytes: Buffer, start: number, end: number, order: numbe
 
   writeTwoDigits(out, 0, Math.trunc(year / 100));
   writeTwoDigits(out, 2, year % 100);
-  out[4] = HYPHEN;
+  out[4] = MINUS;
   writeTwoDigits(out, 5, month);
-  out[7] = HYPHEN;
+  out[7] = MINUS;
   writeTwoDigits(out, 8, day);
   return at === end ? 10 : readTimeBehind(bytes, end, out);
 }
 
 /** Reads the time after a date into `out`, from its 11th byte on. Returns the length written, or -1. */
 function readTimeBehind(bytes: Buffer, end: number, out: Buffer): number {
-  if (bytes[at] === CAPITAL_T) {
+  if (bytes[at] === UPPER_T) {
     at += 1;
   } else {
     if (bytes[at] === COMMA) at += 1;
@@ -115,7 +119,7 @@ function readTimeBehind(bytes: Buffer, end: number, out: Buffer): number {
     if (hours === 0 || hours > 12) return -1;
     hours = (hours % 12) + (half === SMALL_P ? 12 : 0);
   }
-  out[10] = CAPITAL_T;
+  out[10] = UPPER_T;
   writeTwoDigits(out, 11, hours);
   out[13] = COLON;
   writeTwoDigits(out, 14, minutes);
@@ -141,8 +145,8 @@ function readOffset(bytes: Buffer, end: number, out: Buffer, written: number): n
   const sign = bytes[at]!;
   out[length++] = sign;
   at += 1;
-  if (sign === CAPITAL_Z) return at === end ? length : -1;
-  if (sign !== PLUS && sign !== HYPHEN) return -1;
+  if (sign === UPPER_Z) return at === end ? length : -1;
+  if (sign !== PLUS && sign !== MINUS) return -1;
   const hours = readTwoDigits(bytes, end, true);
   if (hours < 0) return -1;
   let minutes = 0;
@@ -181,8 +185,4 @@ function readTwoDigits(bytes: Buffer, end: number, mustBeTwo: boolean): number {
 function writeTwoDigits(out: Buffer, position: number, value: number): void {
   out[position] = ZERO + Math.trunc(value / 10);
   out[position + 1] = ZERO + (value % 10);
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= ZERO && byte <= NINE;
 }

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { APOSTROPHE, COMMA, POINT, SPACE } from '../../sources/bytes/ascii.ts';
 import { DAY_MONTH_YEAR, lastDate, MONTH_DAY_YEAR, readDate, YEAR_MONTH_DAY } from './date-form.ts';
-import { APOSTROPHE, COMMA, POINT, readNumber, SPACE } from './number-form.ts';
+import { readNumber } from './number-form.ts';
 
 const out = Buffer.alloc(256);
 

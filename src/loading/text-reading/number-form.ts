@@ -6,22 +6,15 @@
  * write all of them between digits. An apostrophe may also be U+2019, and a minus sign U+2212.
  */
 
+import { APOSTROPHE, isDigit, LOWER_E, MINUS, PLUS, POINT, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
+
 /** The signs as code points; `thousands` 0: none. */
 export interface NumberSigns {
   decimal: number;
   thousands: number;
 }
 
-export const COMMA = 0x2c;
-export const POINT = 0x2e;
-export const SPACE = 0x20;
-export const APOSTROPHE = 0x27;
-
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const ZERO = 0x30;
-const NINE = 0x39;
-const CAPITAL_E = 0x45;
+/** The bit that makes a small letter of a capital. */
 const LOWER = 0x20;
 
 /**
@@ -54,7 +47,7 @@ export function readNumber(
   let groups = 0;
   while (at < end) {
     const byte = bytes[at]!;
-    if (byte >= ZERO && byte <= NINE) {
+    if (isDigit(byte)) {
       out[length++] = byte;
       at += 1;
       continue;
@@ -83,7 +76,7 @@ export function readNumber(
   if (at < end && bytes[at] === decimal) {
     at += 1;
     out[length++] = POINT;
-    while (at < end && bytes[at]! >= ZERO && bytes[at]! <= NINE) {
+    while (at < end && isDigit(bytes[at]!)) {
       out[length++] = bytes[at++]!;
       fractionDigits += 1;
     }
@@ -91,11 +84,11 @@ export function readNumber(
   }
   if (wholeDigits + fractionDigits === 0) return -1;
 
-  if (at < end && (bytes[at]! | LOWER) === (CAPITAL_E | LOWER)) {
+  if (at < end && (bytes[at]! | LOWER) === LOWER_E) {
     out[length++] = bytes[at++]!;
     if (at < end && (bytes[at] === PLUS || bytes[at] === MINUS)) out[length++] = bytes[at++]!;
     const exponent = at;
-    while (at < end && bytes[at]! >= ZERO && bytes[at]! <= NINE) out[length++] = bytes[at++]!;
+    while (at < end && isDigit(bytes[at]!)) out[length++] = bytes[at++]!;
     if (at === exponent) return -1;
   }
   return at === end ? length : -1;

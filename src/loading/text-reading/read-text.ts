@@ -1,8 +1,8 @@
 /**
  * Wraps an input so that its text is read as the request says.
  */
-import type { CellSink } from '../../sources/cell-sink.ts';
 import type { SourceWarning } from '../../sources/row-source.ts';
+import { wrapInput } from '../inputs/wrap-input.ts';
 import type { LoadInput } from '../load-input.ts';
 import { shortenValue } from '../problems.ts';
 import { type TextReading, TextReadingSink } from './text-reading.ts';
@@ -10,33 +10,18 @@ import { type TextReading, TextReadingSink } from './text-reading.ts';
 /** @param reading undefined: the request says nothing about text, and the input is returned unchanged */
 export function readText(input: LoadInput, reading: TextReading | undefined): LoadInput {
   if (reading === undefined) return input;
+  let pass: TextReadingSink;
   let ownWarnings: SourceWarning[] = [];
-  const through = async (sink: CellSink, read: (sink: CellSink) => Promise<void>): Promise<void> => {
-    const textSink = new TextReadingSink(sink, reading);
-    await read(textSink);
-    ownWarnings = shortYearWarnings(textSink, input);
-  };
-  return {
-    nameMatching: input.nameMatching,
-    locate: input.locate,
-    get warnings() {
-      return [...input.warnings, ...ownWarnings];
+  return wrapInput(input, {
+    through: (sink) => {
+      pass = new TextReadingSink(sink, reading);
+      return pass;
     },
-    get headerFaults() {
-      return input.headerFaults ?? [];
+    afterPass: () => {
+      ownWarnings = shortYearWarnings(pass, input);
     },
-    get reading() {
-      return input.reading ?? { format: 'json' };
-    },
-    get definition() {
-      return input.definition;
-    },
-    open: () => input.open(),
-    read: (sink, signal) => through(sink, (textSink) => input.read(textSink, signal)),
-    readAndKeep: (sink, signal) => through(sink, (textSink) => input.readAndKeep(textSink, signal)),
-    keep: (signal) => input.keep(signal),
-    close: () => input.close(),
-  };
+    warnings: () => ownWarnings,
+  });
 }
 
 /** Warns of years of two digits, because PostgreSQL's rule may give the wrong century. Example: dates of birth. */

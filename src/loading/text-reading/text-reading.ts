@@ -6,6 +6,7 @@
  * are inferred, if it looks like one; a text column keeps the text.
  */
 
+import { APOSTROPHE, COMMA, isDigit, MINUS, PLUS, POINT, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
 import { daysFromCivil } from '../../sources/calendar.ts';
 import {
   DATE,
@@ -24,10 +25,11 @@ import {
   READ_AS_MOMENT,
 } from '../../sources/cell-sink.ts';
 import { textKind } from '../../sources/text-kind.ts';
+import { ForwardingSink } from '../forwarding-sink.ts';
 import { DATE_STRING, OTHER } from '../infer/seen.ts';
 import { classifyString } from '../infer/string-class.ts';
 import { lastDate, maxDateBytes, readDate } from './date-form.ts';
-import { APOSTROPHE, COMMA, type NumberSigns, POINT, readNumber, SPACE } from './number-form.ts';
+import { type NumberSigns, readNumber } from './number-form.ts';
 import { trimmedEnd, trimmedStart } from './white-space.ts';
 
 export type DateOrder = 'iso' | 'dmy' | 'mdy' | 'ymd';
@@ -46,8 +48,7 @@ export interface TextReading {
 }
 
 /** The sink that reads text as `reading` says and passes the cells on to `inner`. */
-export class TextReadingSink implements CellSink {
-  readonly #inner: CellSink;
+export class TextReadingSink extends ForwardingSink {
   /** The texts that mean NULL, indexed by their length in bytes. */
   readonly #nullValues: readonly (readonly Buffer[] | undefined)[];
   readonly #dateOrder: number;
@@ -62,7 +63,7 @@ export class TextReadingSink implements CellSink {
   #scratch = Buffer.alloc(256);
 
   constructor(inner: CellSink, reading: TextReading) {
-    this.#inner = inner;
+    super(inner);
     this.#nullValues = byLength(reading.nullValues);
     this.#dateOrder = orders.indexOf(reading.dateOrder);
     this.#signs = signsOf(reading);
@@ -74,36 +75,20 @@ export class TextReadingSink implements CellSink {
     return this.#shortYears.filter((found) => found !== undefined);
   }
 
-  column(column: number, name: string, place?: number): void {
-    this.#inner.column(column, name, place);
+  override column(column: number, name: string, place?: number): void {
+    this.inner.column(column, name, place);
     this.#names[column] = name;
-    this.#wanted[column] = this.#inner.wants?.(column) ?? ANY_VALUE;
+    this.#wanted[column] = this.inner.wants?.(column) ?? ANY_VALUE;
   }
 
-  beginRow(row: number): void {
+  override beginRow(row: number): void {
     this.#row = row;
-    this.#inner.beginRow(row);
+    this.inner.beginRow(row);
   }
 
-  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+  override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (kind === STRING || kind === TEXT) this.#text(column, kind, bytes, start, end);
-    else this.#inner.cell(column, kind, bytes, start, end);
-  }
-
-  moment(column: number, kind: number, days: number, microseconds: number): void {
-    this.#inner.moment(column, kind, days, microseconds);
-  }
-
-  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
-    this.#inner.fault(column, fault, bytes, start, end);
-  }
-
-  endRow(): void {
-    this.#inner.endRow();
-  }
-
-  drain(): Promise<void> | undefined {
-    return this.#inner.drain();
+    else this.inner.cell(column, kind, bytes, start, end);
   }
 
   #text(column: number, kind: number, bytes: Buffer, from: number, to: number): void {
@@ -111,7 +96,7 @@ export class TextReadingSink implements CellSink {
     const end = this.#trim ? trimmedEnd(bytes, start, to) : to;
     // A text file cannot tell an empty text from no value.
     if ((kind === TEXT && start === end) || this.#isNull(bytes, start, end)) {
-      this.#inner.cell(column, NULL, bytes, start, start);
+      this.inner.cell(column, NULL, bytes, start, start);
       return;
     }
     switch (this.#wanted[column]) {
@@ -125,7 +110,7 @@ export class TextReadingSink implements CellSink {
         this.#date(column, kind, bytes, start, end);
         return;
       default:
-        this.#inner.cell(column, kind, bytes, start, end);
+        this.inner.cell(column, kind, bytes, start, end);
     }
   }
 
@@ -138,19 +123,19 @@ export class TextReadingSink implements CellSink {
       return;
     }
     if (this.#signs === undefined) {
-      this.#inner.cell(column, kind, bytes, start, end);
+      this.inner.cell(column, kind, bytes, start, end);
       return;
     }
     const length = this.#readNumber(this.#signs, bytes, start, end);
     // A plus sign is kept, as in `+49 30`.
     if (length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER) {
-      this.#inner.original?.(this.#scratch, bytes, start, end);
-      this.#inner.cell(column, NUMBER, this.#scratch, 0, length);
+      this.inner.original?.(this.#scratch, bytes, start, end);
+      this.inner.cell(column, NUMBER, this.#scratch, 0, length);
       return;
     }
     // A number with only the usual signs is text. Example: `1.5` if the decimal sign is a comma.
     const isOther = kind === TEXT && textKind(bytes, start, end) === NUMBER;
-    this.#inner.cell(column, isOther ? STRING : kind, bytes, start, end);
+    this.inner.cell(column, isOther ? STRING : kind, bytes, start, end);
   }
 
   /**
@@ -165,8 +150,8 @@ export class TextReadingSink implements CellSink {
     if (found === DATE_STRING) {
       this.#putDate(column, this.#scratch, 0, bytes, start, end);
     } else {
-      this.#inner.original?.(this.#scratch, bytes, start, end);
-      this.#inner.cell(column, STRING, this.#scratch, 0, length);
+      this.inner.original?.(this.#scratch, bytes, start, end);
+      this.inner.cell(column, STRING, this.#scratch, 0, length);
     }
     return true;
   }
@@ -175,38 +160,38 @@ export class TextReadingSink implements CellSink {
   #putDate(column: number, iso: Buffer, at: number, bytes: Buffer, start: number, end: number): void {
     const year = numberAt(iso, at, 4);
     const days = daysFromCivil(year, numberAt(iso, at + 5, 2), numberAt(iso, at + 8, 2));
-    this.#inner.original?.(READ_AS_MOMENT, bytes, start, end);
-    this.#inner.moment(column, DATE, days, 0);
+    this.inner.original?.(READ_AS_MOMENT, bytes, start, end);
+    this.inner.moment(column, DATE, days, 0);
   }
 
   #number(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     // A text without a digit is NaN, Infinity, or not a number.
     if (this.#signs === undefined || !hasDigit(bytes, start, end)) {
-      this.#inner.cell(column, kind, bytes, start, end);
+      this.inner.cell(column, kind, bytes, start, end);
       return;
     }
     const length = this.#readNumber(this.#signs, bytes, start, end);
     if (length < 0) {
-      this.#inner.fault(column, NOT_IN_NUMBER_FORM, bytes, start, end);
+      this.inner.fault(column, NOT_IN_NUMBER_FORM, bytes, start, end);
       return;
     }
-    this.#inner.original?.(this.#scratch, bytes, start, end);
-    this.#inner.cell(column, TEXT, this.#scratch, 0, length);
+    this.inner.original?.(this.#scratch, bytes, start, end);
+    this.inner.cell(column, TEXT, this.#scratch, 0, length);
   }
 
   #date(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const length = this.#readDate(bytes, start, end);
     if (length > 0) {
       if (lastDate.hasShortYear) this.#noteShortYear(column, bytes, start, end);
-      this.#inner.original?.(this.#scratch, bytes, start, end);
-      this.#inner.cell(column, kind, this.#scratch, 0, length);
+      this.inner.original?.(this.#scratch, bytes, start, end);
+      this.inner.cell(column, kind, this.#scratch, 0, length);
       return;
     }
-    if (this.#dateOrder > 0 && isDigit(bytes[start]) && !isIsoDate(bytes, start, end)) {
-      this.#inner.fault(column, NOT_IN_DATE_ORDER, bytes, start, end);
+    if (this.#dateOrder > 0 && start < end && isDigit(bytes[start]!) && !isIsoDate(bytes, start, end)) {
+      this.inner.fault(column, NOT_IN_DATE_ORDER, bytes, start, end);
       return;
     }
-    this.#inner.cell(column, kind, bytes, start, end);
+    this.inner.cell(column, kind, bytes, start, end);
   }
 
   /** Reads into `#scratch`. Answers the length, or -1. */
@@ -252,8 +237,6 @@ export interface ShortYear {
 }
 
 /** The orders of dates. The index of each is its number in date-form.ts. */
-const PLUS = 0x2b;
-
 const orders: readonly DateOrder[] = ['iso', 'dmy', 'mdy', 'ymd'];
 
 function byLength(texts: readonly string[]): (Buffer[] | undefined)[] {
@@ -281,22 +264,18 @@ function signsOf({ decimalSign, thousandsSign }: TextReading): NumberSigns | und
 
 /** Returns whether the text begins with four digits and a hyphen: `2026-11-21` means the same in every order. */
 function isIsoDate(bytes: Buffer, start: number, end: number): boolean {
-  if (end - start < 8 || bytes[start + 4] !== 0x2d) return false;
-  for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at])) return false;
+  if (end - start < 8 || bytes[start + 4] !== MINUS) return false;
+  for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at]!)) return false;
   return true;
 }
 
 function numberAt(bytes: Buffer, at: number, digits: number): number {
   let value = 0;
-  for (let place = at; place < at + digits; place += 1) value = value * 10 + (bytes[place]! - 0x30);
+  for (let place = at; place < at + digits; place += 1) value = value * 10 + (bytes[place]! - ZERO);
   return value;
 }
 
 function hasDigit(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (isDigit(bytes[at])) return true;
+  for (let at = start; at < end; at += 1) if (isDigit(bytes[at]!)) return true;
   return false;
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }

@@ -1,0 +1,44 @@
+/** Wraps an input whose cells pass through a sink of their own, or whose places or warnings are others. */
+import type { CellSink } from '../../sources/cell-sink.ts';
+import type { SourceWarning } from '../../sources/row-source.ts';
+import type { LoadInput } from '../load-input.ts';
+
+export interface InputWrapper {
+  /** Returns the sink that the input pushes its cells into. It passes them on to `sink`. */
+  through(sink: CellSink): CellSink;
+  /** Returns the warnings of the wrapper, in addition to those of the input. */
+  warnings(): SourceWarning[];
+  /** Called after a whole pass. */
+  afterPass?(): void;
+  locate?: LoadInput['locate'];
+}
+
+export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
+  return {
+    nameMatching: input.nameMatching,
+    locate: wrapper.locate ?? input.locate,
+    get warnings() {
+      return [...input.warnings, ...wrapper.warnings()];
+    },
+    get headerFaults() {
+      return input.headerFaults ?? [];
+    },
+    get reading() {
+      return input.reading ?? { format: 'json' };
+    },
+    get definition() {
+      return input.definition;
+    },
+    open: () => input.open(),
+    read: async (sink, signal) => {
+      await input.read(wrapper.through(sink), signal);
+      wrapper.afterPass?.();
+    },
+    readAndKeep: async (sink, signal) => {
+      await input.readAndKeep(wrapper.through(sink), signal);
+      wrapper.afterPass?.();
+    },
+    keep: (signal) => input.keep(signal),
+    close: () => input.close(),
+  };
+}
