@@ -29,7 +29,7 @@ const many = sized(200_000, 1_000_000);
 
 /** Unless the line says something else. The process takes about 120 MiB before the first attack. */
 const mostMemory = 350 * mebibyte;
-/** Of processor time; a slow machine may need several times what was measured. */
+/** Milliseconds of processor time. A slow machine may need several times what was measured. */
 const mostProbeMs = 300;
 
 interface Attack {

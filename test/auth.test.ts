@@ -40,7 +40,7 @@ function jwt(
   return `${text}.${createHmac(hash, key).update(text).digest('base64url')}`;
 }
 
-/** The same of claims that `JSON.stringify` does not write. */
+/** Returns a token whose claims are JSON that `JSON.stringify` does not write. */
 function handMade(claims: string): string {
   const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${Buffer.from(claims).toString('base64url')}`;
   return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;

@@ -40,7 +40,7 @@ async function uploadAll(rowsOf: (client: number) => Row[], action: string, coun
   );
 }
 
-/** The same order for the same seed. */
+/** Returns the rows in an order that depends only on the seed. */
 function shuffled(rows: Row[], seed: number): Row[] {
   const random = randomNumbers(seed);
   const mixed = [...rows];

@@ -160,7 +160,7 @@ async function waitsForLock(service: TestService): Promise<void> {
 }
 
 suite('a database that hangs', () => {
-  /** Passes everything on, until it is told to hang. */
+  /** Passes everything on until it is made to hang. */
   let proxy: Server;
   let isHanging = false;
   let service: TestService;

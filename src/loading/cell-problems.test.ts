@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ColumnType } from '../tables/load-column.ts';
 import * as problems from './cell-problems.ts';
 
-/** Those of cell-kind.ts, and those of this module. */
+/** The numbers of the problems in cell-kind.ts and in cell-problems.ts. */
 const numbers = [
   ...Array.from({ length: problems.NOT_NULL - 1 }, (_, index) => index + 1),
   ...Object.values(problems).filter((value) => typeof value === 'number'),

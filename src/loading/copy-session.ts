@@ -40,7 +40,7 @@ export class CopySession implements RowOutput {
   #columns: readonly number[] = [];
   #firstList: readonly number[] | undefined;
   #rowsOfWriter = 0;
-  /** Of the COPY under way: the rows that PostgreSQL has probably not written yet, and their bytes. */
+  /** The rows of the current COPY that PostgreSQL has probably not written yet, and their bytes. */
   #heldRows = 0;
   #heldBytes = 0;
 

@@ -103,7 +103,7 @@ const initialShapeBytes = 4096;
 
 const noBytes = Buffer.alloc(0);
 
-/** The column has no numbers, or one whose point stands before decimals. */
+/** The column is not a number column, or it had a number whose point is a decimal sign. */
 const NO_POINTS = 0;
 /** No number with a point came yet. */
 const MAY_BE_GROUPED = 1;
@@ -165,10 +165,10 @@ export class EncodingSink implements CellSink {
   #stamp = 0;
   #isInRow = false;
   #rowStart = 0;
-  /** Of the row at hand: the bytes of its fills, and how many of them are defaults and not NULL. */
+  /** The bytes of the fills of the current row, and how many of the fills are defaults and not NULL. */
   #filledBytes = 0;
   #filledDefaults = 0;
-  /** Of the row at hand: by how much its values grow when PostgreSQL pads them. */
+  /** By how many bytes the values of the current row grow when PostgreSQL pads them. */
   #paddedBytes = 0;
   #next = 0;
   #isOrdered = true;
@@ -677,10 +677,10 @@ class Shape {
   rowNumbers = new RowNumbers();
   /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
   readonly leftOutBytes: number;
-  /** Of the rows that wait: the bytes of fields that are filled in, and how many of them are defaults and not NULL. */
+  /** The bytes of the fields that are filled in in the waiting rows, and how many of the fields are defaults and not NULL. */
   filledBytes = 0;
   filledDefaults = 0;
-  /** Of the rows that wait: what PostgreSQL adds to pad their values. */
+  /** The bytes that PostgreSQL adds to pad the values of the waiting rows. */
   paddedBytes = 0;
 
   constructor(

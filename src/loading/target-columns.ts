@@ -9,7 +9,7 @@ import type { TargetColumn } from './encoding-sink.ts';
 
 /** PostgreSQL evaluates a longer default, because repeating it in every row would make a small upload large. */
 const maxFillBytes = 256;
-/** The same for all defaults of a row together: thousands of rows `{}` come in one slice of the input and are held at once. */
+/** PostgreSQL evaluates the defaults of a row beyond this sum, because thousands of rows `{}` come in one slice of the input and are held at once. */
 const maxFillBytesOfRow = 4096;
 
 const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);

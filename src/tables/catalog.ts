@@ -539,7 +539,7 @@ export interface TypeFacts {
   baseTypmod: number;
   notNull: boolean;
   element: number;
-  /** Of a composite type. */
+  /** The fields of a composite type; null: the type is not composite. */
   fields: { oid: number; typmod: number }[] | null;
   labels: string[] | null;
   category: string;

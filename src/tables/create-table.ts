@@ -31,7 +31,7 @@ export interface TableWarning {
 
 export interface CreateResult {
   table: TableDescription;
-  /** Where the existing table differs from the definition; undefined: the table was created. */
+  /** The differences between the existing table and the definition; undefined: the table was created. */
   differences: string[] | undefined;
   /** Empty if the table already existed. */
   warnings: TableWarning[];

@@ -135,7 +135,7 @@ async function prepareConflicts(
   if (conflict.action === 'update' && !isBare && conflict.shapes.length > 1) {
     await queryInCallersPath(client, lockExistingRows(relation, staged, conflict).text);
   }
-  // Rows that a trigger or a rule leaves out must be told from rows that are skipped.
+  // Rows that a trigger or a rule leaves out are counted apart from rows that are skipped.
   if (!changesRows && !hasRules) return undefined;
   return { count: await readCount(client, countExistingKeys(relation, staged, conflict)) };
 }
@@ -188,8 +188,8 @@ export async function shapeOf(client: ClientBase, row: number): Promise<number |
 }
 
 /**
- * Lets PostgreSQL check the constraints that are deferred to the end of the transaction: a commit that they fail could not be
- * told from a lost connection.
+ * Lets PostgreSQL check the constraints that are deferred to the end of the transaction, because a commit that they fail looks
+ * like a lost connection.
  *
  * @returns PostgreSQL's refusal; the transaction has failed then
  */

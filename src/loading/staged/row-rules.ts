@@ -60,7 +60,7 @@ export interface InputRule {
   columns: string[];
   /** As `format_type` writes it. */
   type: string;
-  /** The same for SQL, in any search path. */
+  /** The type as SQL that is valid in any search path. */
   typeSql: string;
   /** The function that checks the text (input-check.ts). */
   inputCheck: string;

@@ -61,7 +61,7 @@ export async function stageRows(
 
 /**
  * Which columns may be filled in before a row that does not bring them is staged. An update must not change what a row does not
- * bring, and a row that does not bring the key must be told from one that does.
+ * bring, and a row that does not bring the key must differ from one that does.
  */
 function mayFill(conflict: ConflictOption | undefined): (column: LoadColumn) => boolean {
   if (conflict?.action === 'update') return () => false;

@@ -27,7 +27,7 @@ export interface RecordSink {
 
 /** The states of the scan. Between fields `#held` is empty. In the other states it holds a part of the current field. */
 const RECORD_START = 0;
-/** The same as `RECORD_START`, but a LF that follows belongs to the CR before it. */
+/** A record begins, as in `RECORD_START`, but a LF that follows belongs to the CR before it. */
 const AFTER_CR = 1;
 const FIELD_START = 2;
 const UNQUOTED = 3;
