@@ -6,6 +6,7 @@
  */
 
 import type { ProblemCode } from './problem-codes.ts';
+import type { WarningCode } from './warning-codes.ts';
 
 export const errorCatalogue = {
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
@@ -82,7 +83,7 @@ export interface ProblemGroup {
 /** An entry of `warnings`: something about a request that is not a problem, but that a person should know. */
 export interface Warning {
   /** Stable, kebab-case. */
-  code: string;
+  code: WarningCode;
   detail: string;
   column?: string;
 }

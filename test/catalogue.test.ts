@@ -2,11 +2,12 @@
  * The error catalogue, docs/errors.md, the OpenAPI document and the running service say the same.
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type ErrorCode, errorCatalogue } from '../src/errors.ts';
 import { allProblemCodes, problemCodes } from '../src/problem-codes.ts';
+import { warningCodes } from '../src/warning-codes.ts';
 import { provocations, startServiceForErrors, unprovoked } from './support/provoke-errors.ts';
 import type { TestService } from './support/service.ts';
 
@@ -70,10 +71,22 @@ test('the codes within `errors` stand in docs/errors.md as they are declared, wi
   }
 });
 
+test('every code of a problem and of a warning is used in the source', () => {
+  const source = globSync('src/*/**/*.ts', { cwd: root })
+    .filter((file) => !file.endsWith('.test.ts'))
+    .map((file) => readFileSync(join(root, file), 'utf8'))
+    .join('\n');
+  const unused = [...allProblemCodes, ...Object.keys(warningCodes)].filter(
+    (code) => !source.includes(`'${code}'`),
+  );
+  assert.deepEqual(unused, []);
+});
+
 test('the OpenAPI document enumerates the codes and states each under its own status only', async () => {
   const { body: document } = await service.get('/openapi.json');
   assert.deepEqual(document.components.schemas.ProblemDocument.properties.code.enum, codes);
   assert.deepEqual(document.components.schemas.Problem.properties.code.examples, allProblemCodes);
+  assert.deepEqual(document.components.schemas.Warning.properties.code.examples, Object.keys(warningCodes));
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path as object));
   for (const { operationId, responses } of operations) {
     for (const [status, { description }] of Object.entries<{ description: string }>(responses)) {

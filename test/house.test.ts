@@ -19,8 +19,9 @@ const layersBelow: Record<string, string[]> = {
   sources: ['postgres'],
   postgres: ['limit-exceeded'],
   'limit-exceeded': ['errors', 'config'],
-  errors: ['problem-codes'],
+  errors: ['problem-codes', 'warning-codes'],
   'problem-codes': [],
+  'warning-codes': [],
   config: [],
 };
 

@@ -9,6 +9,7 @@ import { type LimitsConfig, limitSettings } from '../config.ts';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
 import { amountInWords } from '../limit-exceeded.ts';
 import { allProblemCodes } from '../problem-codes.ts';
+import { warningCodes } from '../warning-codes.ts';
 import { acceptedEncodings } from './content-encoding.ts';
 import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
@@ -218,11 +219,18 @@ export const LocatedProblem = Type.Object(
   },
 );
 
-const Warning = Type.Object({
-  code: Type.String({ description: 'Stable, kebab-case.', examples: ['ignored-column'] }),
-  detail: Type.String(),
-  column: Type.Optional(Type.String()),
-});
+const Warning = Type.Object(
+  {
+    // No enum, for the same reason as in `LocatedProblem`.
+    code: Type.String({ description: 'Kebab-case, stable.', examples: Object.keys(warningCodes) }),
+    detail: Type.String({ description: 'The warning in words.' }),
+    column: Type.Optional(Type.String({ description: 'Name of the column.' })),
+  },
+  {
+    title: 'Warning',
+    description: 'Something that is not a problem, but that a person should know.',
+  },
+);
 
 export const Warnings = Type.Array(Warning, {
   description:

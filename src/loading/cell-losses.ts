@@ -1,9 +1,10 @@
 /**
  * Counts, per column, the values of which a part was left out or rounded, and makes one warning for each kind of loss.
  */
+import type { Warning } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
+import type { WarningCode } from '../warning-codes.ts';
 import {
   DATE_LEFT_OUT,
   FRACTION_ROUNDED,
@@ -35,13 +36,9 @@ export class CellLosses {
   }
 
   /** @param sourceColumn returns the column of the data that goes into a column of the table */
-  warnings(
-    columns: LoadColumn[],
-    locate: LocateCell,
-    sourceColumn: (column: number) => number,
-  ): SourceWarning[] {
+  warnings(columns: LoadColumn[], locate: LocateCell, sourceColumn: (column: number) => number): Warning[] {
     return columns.flatMap((column, index) =>
-      descriptions.flatMap(({ bit, code, describe }): SourceWarning[] => {
+      descriptions.flatMap(({ bit, code, describe }): Warning[] => {
         const at = index * lossKinds + Math.log2(bit);
         const count = this.#counts[at]!;
         if (count === 0) return [];
@@ -57,7 +54,7 @@ export class CellLosses {
 
 interface LossDescription {
   bit: number;
-  code: string;
+  code: WarningCode;
   /** @param of says how many values of which column, such as `3 values of column "day"` */
   describe: (of: string, place: string, type: string) => string;
 }

@@ -1,7 +1,8 @@
 /** Encodes all rows of an input and sends them into one relation by COPY. */
+
 import type { ClientBase } from 'pg';
+import type { Warning } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
@@ -46,7 +47,7 @@ export interface CopiedRows {
   hasSeveralLists: boolean;
   places: CellPlaces;
   /** Parts of values that the types of the columns do not hold. */
-  warnings: SourceWarning[];
+  warnings: Warning[];
   /** PostgreSQL refused a row: the transaction has failed. */
   refusal: Refusal | undefined;
 }

@@ -1,6 +1,5 @@
 /** Infers columns from all rows, for a new table without a definition or for columns that are added to a table. */
-import { AppError, wrongParameter } from '../errors.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
+import { AppError, type Warning, wrongParameter } from '../errors.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { didYouMean } from '../tables/identifiers.ts';
 import { looseName } from './column-matching.ts';
@@ -115,7 +114,7 @@ export function inferredColumnWarnings(
   inferred: TypeInference | undefined,
   input: LoadInput,
   target: LoadTarget,
-): SourceWarning[] {
+): Warning[] {
   if (inferred === undefined) return [];
   const made = columnsMade(inferred, input, target);
   const isAdded = !target.isBare || input.definition !== undefined;

@@ -2,9 +2,8 @@
  * Reports on columns whose types were inferred: problems of names that no table can have, and warnings about odd values that made a
  * column text.
  */
-import type { Problem } from '../errors.ts';
+import type { Problem, Warning } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import { identifierProblem, isSystemColumn } from '../tables/identifiers.ts';
 import type { Oddity } from './infer/odd-values.ts';
 import { type FormHint, isNullWord } from './infer/text-forms.ts';
@@ -32,8 +31,8 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
 }
 
 /** Returns one warning for each column that is text because of a few odd values. */
-export function mixedColumns(columns: InferredColumn[], locate: LocateCell): SourceWarning[] {
-  return columns.flatMap(({ name, column, oddity, hint }): SourceWarning[] => {
+export function mixedColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
+  return columns.flatMap(({ name, column, oddity, hint }): Warning[] => {
     if (oddity === undefined || hint !== undefined) return [];
     const { row, value } = oddity.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
@@ -48,8 +47,8 @@ function nullHint(value: string): string {
 }
 
 /** Returns one warning for each text or number column that would have another type or other values with another parameter. */
-export function otherReadings(columns: InferredColumn[], locate: LocateCell): SourceWarning[] {
-  return columns.flatMap(({ name, column, hint, isGroupedByPoint }): SourceWarning[] => {
+export function otherReadings(columns: InferredColumn[], locate: LocateCell): Warning[] {
+  return columns.flatMap(({ name, column, hint, isGroupedByPoint }): Warning[] => {
     if (hint !== undefined) {
       return [{ code: 'other-notation', column: name, detail: explainHint(name, column, hint, locate) }];
     }
@@ -59,7 +58,7 @@ export function otherReadings(columns: InferredColumn[], locate: LocateCell): So
 }
 
 /** Warns of a number column whose points may separate thousands. */
-export function groupedByPoint(name: string): SourceWarning {
+export function groupedByPoint(name: string): Warning {
   const detail = `Every number with a point in column "${shortenValue(name)}" has three digits after each point, and the point was read as the decimal sign. If the points separate thousands, send decimal_sign=,&thousands_sign=. to read them.`;
   return { code: 'other-notation', column: name, detail };
 }

@@ -2,14 +2,13 @@
  * Inspects a JSON body before it is loaded. The result has the arrays of objects in the body. For the rows that would be loaded it has
  * the columns that would be inferred, the first rows as text, and the warnings.
  */
-import { AppError } from '../errors.ts';
+import { AppError, type Warning } from '../errors.ts';
 import type { CellSink } from '../sources/cell-sink.ts';
 import { ArrayFinder, type FoundArray } from '../sources/json/array-finder.ts';
 import type { JsonLimits } from '../sources/json/json-limits.ts';
 import { parsePointer } from '../sources/json/json-pointer.ts';
 import { type JsonForm, JsonUploadScanner } from '../sources/json/json-upload-scanner.ts';
 import { pushSlices, sliceBytes } from '../sources/json/push-slices.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import { pauseForOthers } from '../sources/share-turns.ts';
 import type { Spool } from '../sources/spool.ts';
 import { Preview, type PreviewedRows } from './preview.ts';
@@ -21,7 +20,7 @@ export interface JsonInspection {
   /** The places of the arrays of objects, the one with the most rows first. A body with a row on each line has none. */
   arrays: FoundArray[];
   /** The rows that would be loaded, or the proposed rows. */
-  data: { rowsAt?: string; rowCount: number; warnings: SourceWarning[] } & PreviewedRows;
+  data: { rowsAt?: string; rowCount: number; warnings: Warning[] } & PreviewedRows;
 }
 
 type RowForm = Exclude<JsonForm, 'definition'>;
@@ -119,9 +118,9 @@ function nameArrays(error: AppError, arrays: FoundArray[]): AppError {
   });
 }
 
-function proposal({ rowsAt }: FoundArray): SourceWarning {
+function proposal({ rowsAt }: FoundArray): Warning {
   const detail = `The document is neither {"data": […]} nor an array; the rows shown are its array of objects with the most elements. To load them, send rows_at=${rowsAt}.`;
   return { code: 'rows-elsewhere', detail };
 }
 
-const noRows: SourceWarning = { code: 'no-rows', detail: 'The body has no row.' };
+const noRows: Warning = { code: 'no-rows', detail: 'The body has no row.' };

@@ -3,8 +3,8 @@
  * definition that would be inferred, the first rows as text, and the warnings.
  */
 
-import { AppError, type ErrorCode } from '../errors.ts';
-import { type SourceWarning, withSecondReading } from '../sources/row-source.ts';
+import { AppError, type ErrorCode, type Warning } from '../errors.ts';
+import { withSecondReading } from '../sources/row-source.ts';
 import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
 import type { SheetSummary } from '../sources/spreadsheet/spreadsheet-options.ts';
@@ -16,7 +16,7 @@ import { type TextReading, TextReadingSink } from './text-reading/text-reading.t
 
 export interface Inspection {
   sheets: (SheetSummary & SheetSize)[];
-  sheet: { name: string; warnings: SourceWarning[] } & PreviewedRows;
+  sheet: { name: string; warnings: Warning[] } & PreviewedRows;
 }
 
 interface SheetSize extends PreviewSize {
@@ -38,7 +38,7 @@ export async function inspectSpreadsheet(
   signal: AbortSignal,
 ): Promise<Inspection> {
   let preview = new Preview(limits, chosen.locate);
-  let ofText: SourceWarning[] = [];
+  let ofText: Warning[] = [];
   const refused = await faultOf(async () => {
     preview = new Preview(limits, chosen.locate);
     const textSink = textReading && new TextReadingSink(preview, textReading);

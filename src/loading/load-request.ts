@@ -1,7 +1,8 @@
 /** The types of an upload: its request, the resources that it uses, and its result. */
+
 import type { Pool } from 'pg';
+import type { Warning } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { NeededRights } from '../tables/find-load-target.ts';
 import type { ExtraColumns } from './column-matching.ts';
@@ -48,7 +49,7 @@ export interface LoadResult {
   updated: number;
   /** See `LoadedRows.conflictKey`. */
   conflictKey?: string[];
-  warnings: SourceWarning[];
+  warnings: Warning[];
 }
 
 /** Returns whether rows are added to an existing table. The table is then the definition. */

@@ -6,10 +6,11 @@
  * does not accept COPY. If PostgreSQL refuses rows on the straight way, they are read again and staged, because every row with a
  * problem can be found in the staging table.
  */
+
 import type { ClientBase } from 'pg';
+import type { Warning } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import { ColumnMatcher } from './column-matching.ts';
 import { type CopiedRows, copyRows } from './copy-rows.ts';
 import { lackOnColumns } from './lack-on-columns.ts';
@@ -151,7 +152,7 @@ function stagedRows(
   staged: StagedLoad,
   copied: CopiedRows,
   moved: MovedRows,
-  keyless: SourceWarning[],
+  keyless: Warning[],
 ): LoadedRows {
   const { conflict } = staged;
   // If a trigger prevents the update of a row, `updated` counts the row and `merged` does not.

@@ -8,7 +8,7 @@ import { withSecondReading } from '../sources/row-source.ts';
 import { compareWithExisting } from '../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../tables/create-table.ts';
 import { describeTable, isTable } from '../tables/describe-table.ts';
-import { explainDottedName } from '../tables/dotted-name.ts';
+import { warnOfDottedName } from '../tables/dotted-name.ts';
 import { findLoadTarget } from '../tables/find-load-target.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
@@ -88,7 +88,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
   const brought = rows + skipped + updated + suppressed;
   if (brought === 0 && input.definition === undefined) throw nothingToLoad(input);
   if (brought > 0) matcher.refuseStrangers();
-  const dotted = target.isBare && (await explainDottedName(client, schema, name, request.admitSchema));
+  const dotted = target.isBare ? await warnOfDottedName(client, schema, name, request.admitSchema) : [];
   const ended = await target.end?.(edges.endAtOnce);
   return {
     isNew: target.isBare,
@@ -100,7 +100,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
     warnings: [
       ...input.warnings,
       ...(target.isBare && addsRows(request) ? [createdTable(schema, name)] : []),
-      ...(dotted ? [{ code: 'dotted-name', detail: dotted }] : []),
+      ...dotted,
       ...target.warnings,
       ...(brought === 0 ? noRows(input) : []),
       ...ignoredColumns(matcher),

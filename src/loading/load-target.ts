@@ -1,5 +1,5 @@
+import type { Warning } from '../errors.ts';
 import type { TransactionEdges } from '../postgres/transaction.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { LoadedRows } from './loaded-rows.ts';
@@ -28,7 +28,7 @@ export interface LoadTarget {
   /** The keys that can decide between rows: the primary key, then each unique constraint. */
   keys: ConflictKey[];
   /** Warnings about the table. */
-  warnings: SourceWarning[];
+  warnings: Warning[];
   /** Reads every rule that a row may break. */
   readRules: () => Promise<RowRule[]>;
   /**
@@ -47,5 +47,5 @@ export interface LoadTarget {
 
 export interface EndedLoad {
   table: TableDescription;
-  warnings: SourceWarning[];
+  warnings: Warning[];
 }

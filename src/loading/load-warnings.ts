@@ -1,23 +1,23 @@
 /** The warnings of a load that has succeeded. */
-import type { SourceWarning } from '../sources/row-source.ts';
+import type { Warning } from '../errors.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import type { InferredColumn } from './infer-types.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadTarget } from './load-target.ts';
 
 /** Warns that a table was created, because the name of an existing table may have been misspelled. */
-export function createdTable(schema: string, name: string): SourceWarning {
+export function createdTable(schema: string, name: string): Warning {
   const detail = `There was no table "${name}" in the schema "${schema}"; it was created.`;
   return { code: 'table-created', detail };
 }
 
 /** Warns that there were no rows. For a workbook the source itself gives a more exact warning. */
-export function noRows(input: LoadInput): SourceWarning[] {
+export function noRows(input: LoadInput): Warning[] {
   if (input.warnings.some(({ code }) => code === 'no-rows')) return [];
   return [{ code: 'no-rows', detail: 'The upload brought no row.' }];
 }
 
-export function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
+export function ignoredColumns(matcher: ColumnMatcher): Warning[] {
   return matcher.ignored.map((column) => ({
     code: 'ignored-column',
     column,
@@ -25,13 +25,13 @@ export function ignoredColumns(matcher: ColumnMatcher): SourceWarning[] {
   }));
 }
 
-export function addedColumn({ name, type }: InferredColumn): SourceWarning {
+export function addedColumn({ name, type }: InferredColumn): Warning {
   const detail = `The table had no column "${name}"; it was added, of type ${type}.`;
   return { code: 'added-column', column: name, detail };
 }
 
 /** Warns of rows that set their own ids. The sequence is not advanced here, because that could set it back for a concurrent transaction. */
-export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWarning[] {
+export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): Warning[] {
   if (target.isBare) return [];
   const numbered = target.columns.filter(
     ({ name, identity }) => identity !== 'none' && matcher.isTaken(name),
@@ -43,7 +43,7 @@ export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): SourceWa
   }));
 }
 
-export function suppressedRows(count: number): SourceWarning[] {
+export function suppressedRows(count: number): Warning[] {
   if (count === 0) return [];
   const rows = count === 1 ? 'one row' : `${count} rows`;
   return [{ code: 'suppressed-rows', detail: `A trigger or a rule of the table left out ${rows}.` }];

@@ -1,4 +1,4 @@
-import type { SourceWarning } from '../sources/row-source.ts';
+import type { Warning } from '../errors.ts';
 import type { CellPlaces } from './staged/staged-load.ts';
 import type { SentRows } from './staged/violation-queries.ts';
 
@@ -12,7 +12,7 @@ export interface LoadedRows {
   suppressed: number;
   /** The columns of the key by which rows were compared; empty: the data has no complete key; undefined: there is no `on_conflict`. */
   conflictKey?: string[];
-  warnings: SourceWarning[];
+  warnings: Warning[];
   places: CellPlaces;
   /** The rows in a new table, whose keys come next. */
   sent: SentRows;

@@ -3,11 +3,10 @@
  * existing table, the new table is created under another name and takes the place of the old one at the end.
  */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError, type Warning } from '../errors.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteQualified, randomName, type Statement } from '../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import { findRelation } from '../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../tables/create-table.ts';
 import { addConstraints, continueNumbering, createBareTable, type Naming } from '../tables/ddl.ts';
@@ -181,7 +180,7 @@ async function refuseTakenTableName(
 const maxLostObjects = 100;
 
 /** Warns of every object of the old table that the new one does not have. */
-function lostObjects(lost: string[]): SourceWarning[] {
+function lostObjects(lost: string[]): Warning[] {
   const told = lost.slice(0, maxLostObjects);
   const rest = lost.length - told.length;
   if (rest > 0) told.push(`${rest} more`);

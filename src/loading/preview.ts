@@ -2,11 +2,10 @@
  * Makes the preview of rows for an inspection: the columns that would be inferred from all rows, the first rows as text, and the
  * cells that a load would refuse.
  */
-import type { Problem } from '../errors.ts';
+import type { Problem, Warning } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../sources/moment-text.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
 import { TypeInference } from './infer-types.ts';
 import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
@@ -62,7 +61,7 @@ export class Preview implements CellSink {
     return { rows: this.#inference.rowCount, columns: this.#inference.columns().length };
   }
 
-  get warnings(): SourceWarning[] {
+  get warnings(): Warning[] {
     const columns = this.#inference.columns();
     return [...mixedColumns(columns, this.#locate), ...otherReadings(columns, this.#locate)];
   }

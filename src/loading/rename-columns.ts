@@ -1,9 +1,8 @@
 /**
  * Wraps an input so that its columns have other names than its header or keys.
  */
-import { type AppError, wrongParameter } from '../errors.ts';
+import { type AppError, type Warning, wrongParameter } from '../errors.ts';
 import type { CellSink } from '../sources/cell-sink.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
 import { looseName } from './column-matching.ts';
 import { ForwardingSink } from './forwarding-sink.ts';
 import { wrapInput } from './inputs/wrap-input.ts';
@@ -42,7 +41,7 @@ export function renameColumns(input: LoadInput, names: ReadonlyMap<string, strin
   });
 }
 
-function nothingRenamed(name: string): SourceWarning {
+function nothingRenamed(name: string): Warning {
   return {
     code: 'nothing-renamed',
     column: name,

@@ -1,3 +1,4 @@
+import type { Warning } from '../errors.ts';
 import type { CellLocation, CellSink, LocateCell } from './cell-sink.ts';
 
 /**
@@ -39,7 +40,7 @@ export interface RowSource {
   nameMatching: 'exact' | 'loose';
 
   /** Warnings about how the source was read. Complete after the first pass. */
-  warnings: SourceWarning[];
+  warnings: Warning[];
 
   /** Cells of the header that are problems. Complete after the first pass. */
   headerFaults?: HeaderFault[];
@@ -67,9 +68,5 @@ export interface SourceReading {
   range?: string;
 }
 
-export interface SourceWarning {
-  /** Stable, kebab-case. */
-  code: string;
-  detail: string;
-  column?: string;
-}
+/** An older name of `Warning`. */
+export type SourceWarning = Warning;

@@ -1,6 +1,6 @@
 /** Creates a table from a definition, or describes how the existing table differs from it. */
 import type { ClientBase, Pool } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError, type Warning } from '../errors.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import { isNameClash, isStatementError } from '../postgres/sqlstate.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
@@ -11,7 +11,7 @@ import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { describeFound, describeTable, isTable, readTable, toDescription } from './describe-table.ts';
-import { explainDottedName } from './dotted-name.ts';
+import { warnOfDottedName } from './dotted-name.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
@@ -23,18 +23,12 @@ export interface CreateOptions extends PrepareOptions {
   ifNotExists: boolean;
 }
 
-export interface TableWarning {
-  code: string;
-  detail: string;
-  column?: string;
-}
-
 export interface CreateResult {
   table: TableDescription;
   /** The differences between the existing table and the definition; undefined: the table was created. */
   differences: string[] | undefined;
   /** Empty if the table already existed. */
-  warnings: TableWarning[];
+  warnings: Warning[];
 }
 
 /**
@@ -127,9 +121,8 @@ async function warningsOf(
   client: ClientBase,
   table: PreparedTable,
   { schema, name, admitSchema = () => {} }: CreateOptions,
-): Promise<TableWarning[]> {
-  const detail = await explainDottedName(client, schema, name, admitSchema);
-  return [...(detail === undefined ? [] : [{ code: 'dotted-name', detail }]), ...table.warnings];
+): Promise<Warning[]> {
+  return [...(await warnOfDottedName(client, schema, name, admitSchema)), ...table.warnings];
 }
 
 /** The answer cannot hide that the name is used. Only roles with a privilege on the table may see its definition. */

@@ -1,26 +1,27 @@
 /** Explains names of tables that look like `schema.table`: the dot is a character of the name. */
 import type { ClientBase } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError, type Warning } from '../errors.ts';
 
 /**
- * Returns the warning for a new table whose name looks like `schema.table`, if there is such a schema. Takes one round trip for a
- * name with a dot, and none for other names.
+ * Warns of a new table whose name looks like `schema.table`, if there is such a schema. Takes one round trip for a name with a
+ * dot, and none for other names.
  *
  * @param admitSchema throws if the caller may not know of the schema
  */
-export async function explainDottedName(
+export async function warnOfDottedName(
   client: ClientBase,
   schema: string,
   name: string,
   admitSchema: (schema: string) => void,
-): Promise<string | undefined> {
+): Promise<Warning[]> {
   const parts = splitName(name);
-  if (parts === undefined || !isAdmitted(parts.schema, admitSchema)) return undefined;
+  if (parts === undefined || !isAdmitted(parts.schema, admitSchema)) return [];
   const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [
     parts.schema,
   ]);
-  if (rowCount === 0) return undefined;
-  return `The dot is part of the name of this table, "${schema}"."${name}". To make "${parts.table}" in the schema "${parts.schema}", ${remedy(parts)}.`;
+  if (rowCount === 0) return [];
+  const detail = `The dot is part of the name of this table, "${schema}"."${name}". To make "${parts.table}" in the schema "${parts.schema}", ${remedy(parts)}.`;
+  return [{ code: 'dotted-name', detail }];
 }
 
 /** Returns the last sentence of a "no such table" message; '' for a name without a dot. */

@@ -1,9 +1,10 @@
 /** A definition that was checked against the database, and that PostgreSQL will accept. */
+
 import type { ClientBase } from 'pg';
+import type { Warning } from '../errors.ts';
 import type { CatalogType } from './column-types.ts';
 import type { ForeignKeyDefinition, KeyDefinition } from './definition.ts';
 import type { ObjectNames } from './object-names.ts';
-import type { DefinitionWarning } from './text-defaults.ts';
 
 export interface PreparedTable {
   schema: string;
@@ -23,7 +24,7 @@ export interface PreparedTable {
   /** The table or other object that had the name in the schema when the name was locked. */
   existing: ExistingObject | undefined;
   /** The warnings for the answer, if the table is created. */
-  warnings: DefinitionWarning[];
+  warnings: Warning[];
 }
 
 export interface ExistingObject {

@@ -4,7 +4,7 @@
  */
 
 import type { ClientBase } from 'pg';
-import type { Problem } from '../errors.ts';
+import type { Problem, Warning } from '../errors.ts';
 import { AppError } from '../errors.ts';
 import { toQuery } from '../postgres/own-session.ts';
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
@@ -36,7 +36,7 @@ import { type PaddedColumn, paddingProblem } from './padded-width.ts';
 import { parseDefinition } from './parse-definition.ts';
 import type { ExistingObject, PreparedColumn, PreparedTable } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
-import { type DefinitionWarning, warnOfTextDefault } from './text-defaults.ts';
+import { warnOfTextDefault } from './text-defaults.ts';
 import type { ColumnTrial } from './try-columns.ts';
 import { explainUnknownTypes, remedyOfType } from './type-problems.ts';
 
@@ -322,7 +322,7 @@ async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
 class Resolver implements Names {
   readonly trials: ColumnTrial[] = [];
   readonly padded: PaddedColumn[] = [];
-  readonly warnings: DefinitionWarning[] = [];
+  readonly warnings: Warning[] = [];
   /** Problems of unknown types, to which the names of similar types are added later. */
   readonly unknownTypes: Problem[] = [];
   private readonly types: Map<string, CatalogType | null>;

@@ -2,15 +2,10 @@
  * Warns of a default that looks like SQL but became text (step 3 in defaults.ts): a misspelled function in a text column is
  * valid, and every later row would get its name.
  */
+import type { Warning } from '../errors.ts';
 import type { ParsedDefault } from './defaults.ts';
 import { valueKeywords } from './defaults.ts';
 import { editDistance, shorten } from './identifiers.ts';
-
-export interface DefinitionWarning {
-  code: string;
-  detail: string;
-  column: string;
-}
 
 /**
  * @param text the default as it was sent
@@ -21,7 +16,7 @@ export function warnOfTextDefault(
   text: string,
   parsed: ParsedDefault,
   category: string,
-): DefinitionWarning | undefined {
+): Warning | undefined {
   // The text of an SQL literal in quotes differs from the text that was sent.
   if (category !== 'S' || parsed.kind !== 'literal' || parsed.text !== text) return undefined;
   const trimmed = text.trim();

@@ -1,8 +1,8 @@
 /**
  * Makes an input of a received spreadsheet and the definition that was sent with it.
  */
+import type { Warning } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
-import type { SourceWarning } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
 import { orderWarnings, otherSheetsWarning } from '../../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSource } from '../../sources/spreadsheet/sheet-source.ts';
@@ -18,7 +18,7 @@ export function spreadsheetInput(
   definition: unknown,
   isSheetChosen: boolean,
 ): LoadInput {
-  let otherSheets: SourceWarning[] | undefined;
+  let otherSheets: Warning[] | undefined;
   const read = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
     await source.read(sink, signal);
     otherSheets ??= isSheetChosen ? [] : await findOtherSheets(source, signal);
@@ -44,7 +44,7 @@ export function spreadsheetInput(
   };
 }
 
-async function findOtherSheets(source: SheetSource, signal: AbortSignal): Promise<SourceWarning[]> {
+async function findOtherSheets(source: SheetSource, signal: AbortSignal): Promise<Warning[]> {
   const names = await source.otherSheetsWithRows(signal);
   return names.length === 0 ? [] : [otherSheetsWarning(source.sheet, names)];
 }

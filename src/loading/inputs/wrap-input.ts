@@ -1,13 +1,13 @@
 /** Wraps an input whose cells pass through a sink of their own, or whose places or warnings are others. */
+import type { Warning } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
-import type { SourceWarning } from '../../sources/row-source.ts';
 import type { LoadInput } from '../load-input.ts';
 
 export interface InputWrapper {
   /** Returns the sink that the input pushes its cells into. It passes them on to `sink`. */
   through(sink: CellSink): CellSink;
   /** Returns the warnings of the wrapper, in addition to those of the input. */
-  warnings(): SourceWarning[];
+  warnings(): Warning[];
   /** Called after a whole pass. */
   afterPass?(): void;
   locate?: LoadInput['locate'];

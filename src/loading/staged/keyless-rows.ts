@@ -1,13 +1,14 @@
 /** Rows that bring no value for a column of the key, to which `on_conflict` does not apply: the warning `key-not-brought`. */
+
 import type { ClientBase } from 'pg';
-import type { SourceWarning } from '../../sources/row-source.ts';
+import type { Warning } from '../../errors.ts';
 import { shortenValue } from '../problems.ts';
 import { type ConflictRule, sourcesOfKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { countRowsWithout } from './staging-table.ts';
 
 /** Reads the staged rows once more if some of them may have no key. */
-export async function warnOfKeylessRows(client: ClientBase, load: StagedLoad): Promise<SourceWarning[]> {
+export async function warnOfKeylessRows(client: ClientBase, load: StagedLoad): Promise<Warning[]> {
   if (load.conflict === undefined) return [];
   const found = await findKeylessRows(client, load, load.conflict);
   return found.count > 0 ? [keyNotBrought(load, load.conflict, found)] : [];
@@ -38,7 +39,7 @@ function keyNotBrought(
   { columns, places }: StagedLoad,
   { action, key }: ConflictRule,
   { count, row }: KeylessRows,
-): SourceWarning {
+): Warning {
   const list = (names: string[]) => names.map((name) => `"${shortenValue(name)}"`).join(', ');
   const needed = sourcesOfKey(key, columns);
   const place = places.locate(row, -1, '').cell ?? `row ${row}`;

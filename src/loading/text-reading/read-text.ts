@@ -1,7 +1,7 @@
 /**
  * Wraps an input so that its text is read as the request says.
  */
-import type { SourceWarning } from '../../sources/row-source.ts';
+import type { Warning } from '../../errors.ts';
 import { wrapInput } from '../inputs/wrap-input.ts';
 import type { LoadInput } from '../load-input.ts';
 import { shortenValue } from '../problems.ts';
@@ -11,7 +11,7 @@ import { type TextReading, TextReadingSink } from './text-reading.ts';
 export function readText(input: LoadInput, reading: TextReading | undefined): LoadInput {
   if (reading === undefined) return input;
   let pass: TextReadingSink;
-  let ownWarnings: SourceWarning[] = [];
+  let ownWarnings: Warning[] = [];
   return wrapInput(input, {
     through: (sink) => {
       pass = new TextReadingSink(sink, reading);
@@ -25,10 +25,7 @@ export function readText(input: LoadInput, reading: TextReading | undefined): Lo
 }
 
 /** Warns of years of two digits, because PostgreSQL's rule may give the wrong century. Example: dates of birth. */
-export function shortYearWarnings(
-  sink: TextReadingSink,
-  { locate }: Pick<LoadInput, 'locate'>,
-): SourceWarning[] {
+export function shortYearWarnings(sink: TextReadingSink, { locate }: Pick<LoadInput, 'locate'>): Warning[] {
   return sink.shortYears().map(({ column, name, row, text, readAs }) => {
     const place = locate(row, column, name).cell ?? `row ${row}`;
     return {

@@ -1,7 +1,6 @@
 /** Chooses the sheet of a workbook: the requested sheet, or the first visible one. */
 
-import { AppError, wrongParameter } from '../../errors.ts';
-import type { SourceWarning } from '../row-source.ts';
+import { AppError, type Warning, wrongParameter } from '../../errors.ts';
 import type { SheetSummary } from './spreadsheet-options.ts';
 
 /**
@@ -44,7 +43,7 @@ function findSheet(sheets: SheetSummary[], wanted: string): number {
  *
  * @param names the names of the other sheets that have rows; at least one
  */
-export function otherSheetsWarning(sheet: string, names: string[]): SourceWarning {
+export function otherSheetsWarning(sheet: string, names: string[]): Warning {
   const have = names.length === 1 ? 'Another sheet has' : 'Other sheets have';
   const others = listNames(names.map((name) => ({ name })));
   return {
@@ -54,8 +53,8 @@ export function otherSheetsWarning(sheet: string, names: string[]): SourceWarnin
 }
 
 /** Returns the warnings in order. Warnings that the wrong part of the file may have been read come first. */
-export function orderWarnings(warnings: SourceWarning[]): SourceWarning[] {
-  const rank = ({ code }: SourceWarning): number => {
+export function orderWarnings(warnings: Warning[]): Warning[] {
+  const rank = ({ code }: Warning): number => {
     if (code === 'header-row') return 0;
     return code === 'other-sheets' ? 1 : 2;
   };

@@ -1,13 +1,13 @@
 /** Makes unique column names from the cells of a header. */
 
-import type { SourceWarning } from '../row-source.ts';
+import type { Warning } from '../../errors.ts';
 import { columnLetters } from './cell-address.ts';
 
 export interface ColumnNames {
   /** The names by place in the header row; undefined: a blank header, which gets a name only if data is below it. */
   named: (string | undefined)[];
   /** In the order of the columns. */
-  warnings: SourceWarning[];
+  warnings: Warning[];
   /** The 1-based column of the sheet that each warning is about. */
   warnedColumns: number[];
   taken: Set<string>;
@@ -33,7 +33,7 @@ export function nameColumns(
   const taken = new Set(wanted.filter(fitsName));
   const seen = new Set<string>();
   const nextSuffix = new Map<string, number>();
-  const warnings: SourceWarning[] = [];
+  const warnings: Warning[] = [];
   const warnedColumns: number[] = [];
   const named = wanted.map((name, index) => {
     if (name === '') return undefined;
@@ -62,7 +62,7 @@ export function nameColumns(
   return { named, warnings, warnedColumns, taken };
 }
 
-function shortenedHeader(name: string, shortened: string, column: string): SourceWarning {
+function shortenedHeader(name: string, shortened: string, column: string): Warning {
   return {
     code: 'shortened-header',
     detail: `The header ${JSON.stringify(name)} of column ${column} is longer than ${maxNameBytes} bytes, the longest name in PostgreSQL; the column is named ${JSON.stringify(shortened)}.`,

@@ -3,7 +3,7 @@
  * that all formats share. open-spreadsheet.ts lists the formats.
  */
 
-import type { SourceWarning } from '../row-source.ts';
+import type { Warning } from '../../errors.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import type { ZipContainer } from './package/zip-container.ts';
 import type { RandomAccessFile } from './random-access-file.ts';
@@ -65,7 +65,7 @@ export type ScanSheet = (rows: SheetRows, signal: AbortSignal) => Promise<ScanRe
 /** What a pass has found in addition to cells. */
 export interface ScanResult {
   /** How the file was read. */
-  warnings?: SourceWarning[];
+  warnings?: Warning[];
   /**
    * The merged areas, if they follow the cells in the file and `rows.merged` was undefined. If there are any, the pass is repeated with
    * them.

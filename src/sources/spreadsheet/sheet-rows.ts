@@ -3,7 +3,7 @@
  * other cells to the sink.
  */
 
-import { AppError, wrongParameter } from '../../errors.ts';
+import { AppError, type Warning, wrongParameter } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 import {
   ERROR_CELL,
@@ -18,7 +18,7 @@ import {
 } from '../cell-kind.ts';
 import type { CellLocation, CellSink } from '../cell-sink.ts';
 import { formatMoment, momentText } from '../moment-text.ts';
-import type { HeaderFault, SourceReading, SourceWarning } from '../row-source.ts';
+import type { HeaderFault, SourceReading } from '../row-source.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
 import { textKind } from '../text-kind.ts';
 import {
@@ -176,7 +176,7 @@ export class SheetRows {
   }
 
   /** Returns the warnings of a finished pass over this sheet. */
-  warningsFor(source: SheetOfFile): SourceWarning[] {
+  warningsFor(source: SheetOfFile): Warning[] {
     const warnings = this.#options.hasHeader ? [...(this.#names?.warnings ?? [])] : [];
     const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
     if (title !== undefined) warnings.push(title);
@@ -189,7 +189,7 @@ export class SheetRows {
     return [...warnings, { code: 'no-rows', detail: this.#describeNothing(source) }];
   }
 
-  #blankRowsLeftOut(): SourceWarning {
+  #blankRowsLeftOut(): Warning {
     const detail =
       this.#blankRows === 1
         ? `Row ${this.#firstBlankRow} holds only white space and was left out.`
@@ -198,8 +198,8 @@ export class SheetRows {
   }
 
   /** Returns one warning for each column. */
-  #errorsAsNull(sheet: string): SourceWarning[] {
-    return [...this.#nulls.entries()].flatMap(([column, nulls]): SourceWarning[] => {
+  #errorsAsNull(sheet: string): Warning[] {
+    return [...this.#nulls.entries()].flatMap(([column, nulls]): Warning[] => {
       if (nulls === undefined) return [];
       const { count, firstRow } = nulls;
       const name = this.columnNames[column]!;
@@ -212,7 +212,7 @@ export class SheetRows {
     });
   }
 
-  #valuesBeneathMerged(sheet: string): SourceWarning {
+  #valuesBeneathMerged(sheet: string): Warning {
     const first = cellAddress(sheet, this.#firstCoveredRow, this.#firstCoveredColumn);
     const area = this.merged?.rangeAt(this.#firstCoveredRow, this.#firstCoveredColumn);
     const place = area === undefined ? first : `${first}, in the merged cells ${area}`;
@@ -566,7 +566,7 @@ function placeIn(sheet: string, row: number, column?: number): CellLocation {
 const maxNamesListed = 20;
 
 /** Warns of columns whose formulas all have the result 0. Programs that do not calculate a workbook write this result. */
-function uncalculatedFormulas(columns: string[]): SourceWarning {
+function uncalculatedFormulas(columns: string[]): Warning {
   const names = columns.slice(0, maxNamesListed).map(quote).join(', ');
   const more = columns.length > maxNamesListed ? ` and ${columns.length - maxNamesListed} more` : '';
   const subject =

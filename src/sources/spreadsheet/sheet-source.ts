@@ -1,14 +1,8 @@
 /** One sheet of a file as a source of rows: the passes over it and their results. It is the same for all formats. */
 
-import { AppError } from '../../errors.ts';
+import { AppError, type Warning } from '../../errors.ts';
 import type { CellSink, LocateCell } from '../cell-sink.ts';
-import {
-  type HeaderFault,
-  ReadAgain,
-  type RowSource,
-  type SourceReading,
-  type SourceWarning,
-} from '../row-source.ts';
+import { type HeaderFault, ReadAgain, type RowSource, type SourceReading } from '../row-source.ts';
 import { wholeSheet } from './cell-address.ts';
 import { chooseSheet } from './choose-sheet.ts';
 import type { MergedAreas } from './merged-areas.ts';
@@ -53,7 +47,7 @@ export class SheetSource implements RowSource {
   readonly sheets: SheetSummary[];
   /** The name of the sheet that is read; empty: the file has no sheets. */
   readonly sheet: string;
-  warnings: SourceWarning[] = [];
+  warnings: Warning[] = [];
   headerFaults: HeaderFault[] = [];
   reading: SourceReading;
 

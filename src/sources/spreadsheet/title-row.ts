@@ -4,8 +4,7 @@
  * A title has few cells and the rows below it have many. The real header has texts only, and no text twice. If the row below
  * it has texts only and more of them, the header has several rows, and none of them is suggested: a wrong hint is worse than none.
  */
-
-import type { SourceWarning } from '../row-source.ts';
+import type { Warning } from '../../errors.ts';
 
 /** Only the first rows with a value are checked. No title is further above its header. */
 const watchedRows = 20;
@@ -54,7 +53,7 @@ export class TitleWatch {
   }
 
   /** @param headerCells how many cells of the row that was taken for the header have a text */
-  warning(headerRow: number, headerCells: number): SourceWarning | undefined {
+  warning(headerRow: number, headerCells: number): Warning | undefined {
     const width = Math.max(0, ...this.#rows.map(({ cells }) => cells));
     if (headerCells * 2 > width) return undefined;
     const header = this.#rows.find(

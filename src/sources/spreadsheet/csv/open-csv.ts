@@ -1,6 +1,6 @@
 /** Opens a text file of delimited fields (.csv, .tsv). */
 
-import { AppError, wrongParameter } from '../../../errors.ts';
+import { AppError, type Warning, wrongParameter } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
 import { COMMA, CR, CTRL_Z, LF, SEMICOLON, SPACE, TAB } from '../../bytes/ascii.ts';
 import {
@@ -11,7 +11,6 @@ import {
   textDecoder,
 } from '../../bytes/text-encoding.ts';
 import { rowTooLong } from '../../row-limit.ts';
-import type { SourceWarning } from '../../row-source.ts';
 import { maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import type { OpenFormat } from '../sheet-format.ts';
@@ -84,7 +83,7 @@ async function scan(
   rows: SheetRows,
   { headerRow, hasHeader, range, limits: { maxCellBytes, maxRowBytes } }: SheetRowsOptions,
   signal: AbortSignal,
-): Promise<{ warnings: SourceWarning[] }> {
+): Promise<{ warnings: Warning[] }> {
   const { lineBytes } = dialect;
   const scanner = new CsvScanner(rows, dialect, { maxCellBytes, maxColumns: maxSheetColumn }, headerRow);
   const decoder = textDecoder(encoding, markBytes);
@@ -133,12 +132,8 @@ const minSliceBytes = 4 * 1024;
 const maxSliceBytes = 64 * 1024;
 
 /** Warns of a delimiter or an encoding that the caller did not state and may not expect. */
-function foundOut(
-  stated: TextDialect = {},
-  { delimiter }: DialectFound,
-  encoding: TextEncoding,
-): SourceWarning[] {
-  const warnings: SourceWarning[] = [];
+function foundOut(stated: TextDialect = {}, { delimiter }: DialectFound, encoding: TextEncoding): Warning[] {
+  const warnings: Warning[] = [];
   if (delimiter !== COMMA && stated.delimiter === undefined) {
     warnings.push({
       code: 'delimiter',
@@ -155,7 +150,7 @@ function foundOut(
 }
 
 /** Warns of records with too few fields. They are read with empty last columns. Most are intended, but sometimes the file was cut off. */
-function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: boolean): SourceWarning[] {
+function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: boolean): Warning[] {
   if (short.count === 0) return [];
   const remedy =
     'The missing fields are empty. If a value contains a line break, put the value in double quotes.';
@@ -165,7 +160,7 @@ function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: b
 }
 
 /** Warns of values after the last column of the header. Such a value gets a column without a name. */
-function longRecords({ long, allHeaderFields }: CsvScanner, hasHeader: boolean): SourceWarning[] {
+function longRecords({ long, allHeaderFields }: CsvScanner, hasHeader: boolean): Warning[] {
   if (long.count === 0) return [];
   const quotes = 'If a value contains the delimiter, put the value in double quotes.';
   const remedy = hasHeader ? `${quotes} If the header lacks a name, add it.` : quotes;
