@@ -1,4 +1,4 @@
-/** An Office Open XML workbook: the package of .xlsx and .xlsm, and of .xlsb, whose parts are binary. */
+/** Opens an Office Open XML workbook: a package of .xlsx and .xlsm, or of .xlsb, whose parts are binary. */
 
 import { AppError } from '../../../errors.ts';
 import { quote } from '../choose-sheet.ts';
@@ -12,10 +12,10 @@ import { SharedStrings } from '../values/shared-strings.ts';
 import type { Styles } from '../values/styles.ts';
 import { findWorkbookPart, readWorkbook, type Workbook, type WorkbookParts } from './workbook.ts';
 
-/** How the parts of a package are written: everything else is the same for .xlsx and .xlsb. */
+/** The functions that read the parts of one form. Everything else is the same for .xlsx and .xlsb. */
 export interface PackageFormat {
   name: 'xlsx' | 'xlsb';
-  /** Whether the package has its parts in this form, by its workbook part. */
+  /** Returns whether the package has parts of this form. The name of its workbook part shows it. */
   isFormOf: (workbook: ZipPart) => boolean;
   workbookParts: WorkbookParts;
   slices: typeof partSlices;
@@ -29,26 +29,34 @@ export interface SheetScannerOptions {
   styles: Styles;
   strings: SharedStrings;
   is1904: boolean;
-  /** Called after each cell of a formula that has a result. @param column from 0 */
+  /**
+   * Called after each cell of a formula that has a result.
+   *
+   * @param column counts from 0
+   */
   onFormula?: ((column: number, isZero: boolean) => void) | undefined;
   limits: SpreadsheetLimits;
-  /** What the shared strings may come to in all, each time that a cell names one. */
+  /** The most bytes of shared strings in all cells together. A string counts each time that a cell names it. */
   maxSharedBytes: number;
 }
 
 interface SheetScanner {
-  /** Takes the next bytes of the part, cut anywhere. What was fed before must have been scanned. */
+  /** Takes the next bytes of the part, which may be cut anywhere. The earlier bytes must have been scanned. */
   feed(chunk: Buffer): void;
   /**
-   * Scans what was fed, or only to the end of a row with which much text has been pushed, because a few bytes can name
-   * many large strings: then the target may be waited for.
+   * Scans the fed bytes. It stops at the end of a row after much text was pushed, because a few bytes can name many large
+   * strings. The caller may then wait for the target.
    *
-   * @returns false where all is scanned
+   * @returns false if all fed bytes are scanned
    */
   scan(): boolean;
-  /** What was fed and follows the cells; undefined: the cells have not ended. */
-  readonly behindCells: Buffer | undefined;
-  /** @throws AppError `invalid-file` where the part ends before the sheet does */
+  /** The fed bytes that follow the cells; undefined if the cells have not ended. */
+  readonly bytesAfterCells: Buffer | undefined;
+  /**
+   * Ends the part.
+   *
+   * @throws AppError `invalid-file` if the sheet is incomplete
+   */
   finish(): void;
 }
 
@@ -64,14 +72,16 @@ export interface MergesReader {
   areas: MergedAreas;
 }
 
-/** Cells that name one string in turn come to more than a file holds, honestly; this much is harmless. */
+/** Cells that repeat shared strings may honestly have more text than the file. Up to this size it is harmless. */
 const ratioFreeBytes = 64 * 1024 * 1024;
 
-/** Other sheets are looked into for rows only so far. */
+/** Only this much of the other sheets is searched for rows. */
 const maxProbedBytes = 1024 * 1024;
 
 /**
- * @returns undefined if the file is no such package
+ * Opens a package if it has the form of `format`.
+ *
+ * @returns undefined if the file has another form
  * @throws AppError as `OpenFormat`
  */
 export async function openPackage(
@@ -96,7 +106,7 @@ class OpenedPackage implements OpenedFile {
   readonly #container: ZipContainer;
   readonly #workbook: Workbook;
   readonly #limits: SpreadsheetLimits;
-  /** Undefined before a sheet has been read. */
+  /** Undefined until a sheet is read. */
   #strings: SharedStrings | undefined;
 
   constructor(form: PackageFormat, container: ZipContainer, workbook: Workbook, limits: SpreadsheetLimits) {
@@ -132,9 +142,9 @@ class OpenedPackage implements OpenedFile {
         const wait = rows.pause();
         if (wait !== undefined) await wait;
       }
-      if (merges === undefined && rows.merged === undefined && scanner.behindCells !== undefined) {
+      if (merges === undefined && rows.merged === undefined && scanner.bytesAfterCells !== undefined) {
         merges = this.#form.createMergesReader(part.name);
-        merges.push(scanner.behindCells);
+        merges.push(scanner.bytesAfterCells);
       }
     }
     scanner.finish();

@@ -1,19 +1,21 @@
-/** Relationships between the parts of a package (ECMA-376 part 2, 6.5): how parts are found, never by guessed names. */
+/**
+ * Reads the relationships between the parts of a package (ECMA-376 part 2, 6.5). Parts are found by them and never by guessed
+ * names.
+ */
 
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer } from '../package/zip-container.ts';
 
 export interface Relationship {
   id: string;
-  /** The last segment of the type, `worksheet`: equal in strict and transitional files. */
+  /** The last segment of the type, such as `worksheet`. It is the same in strict and transitional files. */
   type: string;
-  /** Name of the part that it leads to, without a leading slash. */
+  /** The name of the part that the relationship points to, without a leading slash. */
   target: string;
 }
 
 /**
- * The relationships of a part; none where it has no relationship part. Those that lead outside of the package are
- * left out: nothing outside is ever followed.
+ * Returns the relationships of a part, by their ids. Relationships to something outside of the package are ignored.
  *
  * @param sourceName the part's name; `''` for the package itself
  */
@@ -42,7 +44,10 @@ export async function readRelationships(
   return relationships;
 }
 
-/** A target is a URI relative to its source's folder; `..` never leads out of the package. */
+/**
+ * Returns the part name for a target. A target is a URI relative to the folder of its source. `..` never leads out of the
+ * package.
+ */
 function resolveTarget(folder: string, target: string): string {
   const name = decodeName(target.replace(/[#?].*$/s, '').replaceAll('\\', '/'));
   const segments: string[] = [];

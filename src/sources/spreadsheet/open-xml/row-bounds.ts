@@ -1,28 +1,30 @@
 /**
- * What the rows of a sheet come to, with the shared strings that their cells name: a few bytes of a file can name large
- * strings any number of times.
+ * Limits the bytes of a row and of a sheet, including the shared strings that cells name, because a few bytes of a file can
+ * name large strings any number of times.
  */
 
 import { limitExceeded } from '../../../limit-exceeded.ts';
 import { rowTooLong } from '../../row-limit.ts';
 import type { CellValues } from '../values/cell-values.ts';
 
-/** After so much text of shared strings the target may be waited for. */
+/** After this much text of shared strings the target may be waited for. */
 const pauseBytes = 256 * 1024;
 
 export class RowBounds {
-  /** So much text of shared strings was pushed since the last pause that the target may be waited for. */
+  /** More than `pauseBytes` of shared strings were pushed since the last pause, so the target may be waited for. */
   isPauseDue = false;
-  /** The bytes of the row at hand, as the part has them. */
+  /** The bytes of the current row in the part. */
   bytes = 0;
   readonly #values: CellValues;
   readonly #maxRowBytes: number;
   readonly #maxSharedBytes: number;
-  /** The text of shared strings in the rows before. */
+  /** The bytes of shared strings in the rows before the current one. */
   #sharedBytes = 0;
   #pauseAtBytes = pauseBytes;
 
-  /** @param maxSharedBytes of the text of shared strings in all, each time that a cell names one */
+  /**
+   * @param maxSharedBytes the limit for the text of shared strings in all rows; a string counts each time that a cell names it
+   */
   constructor(values: CellValues, maxRowBytes: number, maxSharedBytes: number) {
     this.#values = values;
     this.#maxRowBytes = maxRowBytes;
@@ -35,7 +37,7 @@ export class RowBounds {
   }
 
   /**
-   * The target holds a row until it is whole.
+   * Checks the size of the current row, because the target holds a row until it is complete.
    *
    * @throws AppError `limit-exceeded`
    */

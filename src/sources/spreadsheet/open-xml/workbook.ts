@@ -1,4 +1,4 @@
-/** The workbook itself: its sheets, its date system and where its other parts are. */
+/** Reads the workbook part: the sheets, the date system, and the names of the other parts. */
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
@@ -13,22 +13,22 @@ export interface WorkbookSheet {
   visibility: 'visible' | 'hidden' | 'veryHidden';
   /** Only a worksheet has cells. */
   kind: 'worksheet' | 'other';
-  /** Undefined: the workbook names a sheet that the file does not hold. */
+  /** Undefined: the file does not hold the sheet that the workbook names. */
   part: ZipPart | undefined;
 }
 
 export interface Workbook {
-  /** In the order of the tabs. */
+  /** The sheets in the order of their tabs. */
   sheets: WorkbookSheet[];
   /** Serials count from 1904-01-01 (old Macintosh workbooks). */
   is1904: boolean;
-  /** The workbook asks to be calculated when it is opened, so that the results in it may be no results. */
+  /** The workbook asks to be calculated when it is opened, so the stored results of its formulas may be wrong. */
   calculatesOnLoad: boolean;
   styles: Styles;
   sharedStrings: ZipPart | undefined;
 }
 
-/** How the parts are written that say what the sheets share: as XML, or in binary records (.xlsb). */
+/** The functions that read what all sheets share, from XML or from binary records (.xlsb). */
 export interface WorkbookParts {
   readOutline: (container: ZipContainer, part: ZipPart) => Promise<WorkbookOutline>;
   readStyles: (container: ZipContainer, part: ZipPart) => Promise<Styles>;
@@ -40,7 +40,11 @@ export interface WorkbookOutline {
   calculatesOnLoad: boolean;
 }
 
-/** @throws AppError `unsupported-file` where the part is something else, `invalid-file` */
+/**
+ * Reads the workbook part and the styles.
+ *
+ * @throws AppError `unsupported-file` if the part is something else, `invalid-file`
+ */
 export async function readWorkbook(
   container: ZipContainer,
   part: ZipPart,
@@ -69,7 +73,7 @@ export async function readWorkbook(
 }
 
 /**
- * The part that the package is about: a workbook, in XML or binary (.xlsb).
+ * Finds the main part of the package: a workbook, in XML or binary (.xlsb).
  *
  * @returns undefined if the package is not one of Office Open XML
  * @throws AppError `unsupported-file` if the package is no workbook, `invalid-file`
@@ -90,25 +94,25 @@ export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart
   return undefined;
 }
 
-/** Named by the part's extension and folder, which is enough to tell the person what the file is. */
+/** Recognizes other documents by the folder of their main part, for the message. */
 const foreignFormats: [pattern: RegExp, name: string][] = [
   [/^word\//i, 'a Word document'],
   [/^ppt\//i, 'a PowerPoint presentation'],
   [/^visio\//i, 'a Visio drawing'],
 ];
 
-/** Else thousands of sheets that are one and the same would cost a small file nothing and its reader much. */
+/** Refuses a part that several sheets use, because otherwise a small file could have thousands of large sheets. */
 function refuseRepeatedParts(sheets: WorkbookSheet[]): void {
   const seen = new Set<ZipPart>();
   for (const { part } of sheets) {
     if (part === undefined) continue;
     if (seen.has(part))
-      throw new AppError('invalid-file', `Two sheets of the workbook are one part, ${part.name}.`);
+      throw new AppError('invalid-file', `Two sheets of the workbook use the same part, ${part.name}.`);
     seen.add(part);
   }
 }
 
-/** Adds a sheet, within what a workbook may have. */
+/** Adds a sheet if the workbook may have one more. */
 export function addSheet(sheets: FoundSheet[], sheet: FoundSheet): void {
   if (sheets.length === maxSheets)
     throw limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');

@@ -1,13 +1,16 @@
-/** The bytes of a large part in slices that are short enough to stop between. */
+/** Divides the bytes of a large part into slices, so that other requests are answered between two slices. */
 
 import { pauseForOthers } from '../../share-turns.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
-/** Some 0.3 ms of scanning; between two slices the sink may stop us and the caller may give up. */
+/** A slice is scanned in about 0.3 ms. Between two slices the sink may ask the source to wait, and the caller may cancel. */
 const sliceBytes = 64 * 1024;
 
-/** A part of XML as UTF-8, with a turn for others between slices when it is due; ends with the signal's reason. */
+/**
+ * Returns the slices of an XML part as UTF-8. Other sources get a turn between slices. An aborted signal ends the slices with
+ * its reason.
+ */
 export function partSlices(
   container: ZipContainer,
   part: ZipPart,
@@ -16,7 +19,7 @@ export function partSlices(
   return slices(decodeXml(container.read(part), part.name), signal);
 }
 
-/** A binary part, in the same way. */
+/** Returns the slices of a binary part, like `partSlices`. */
 export function binaryPartSlices(
   container: ZipContainer,
   part: ZipPart,

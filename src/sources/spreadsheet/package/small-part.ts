@@ -1,8 +1,7 @@
 /**
- * The small parts of a workbook (relationships, workbook, styles) through a real XML parser, as events.
+ * Reads the small parts of a workbook (relationships, workbook, styles) with a general XML parser, as events.
  *
- * They are read whole in any case, so their size is bounded here; a document type declaration is refused, so that
- * no entity is ever expanded.
+ * The size of these parts is limited. A document type declaration is refused, so no entity is ever expanded.
  */
 
 import { SaxesParser, type SaxesTagNS } from 'saxes';
@@ -12,22 +11,33 @@ import { pauseForOthers } from '../../share-turns.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
-/** Styles of workbooks that were copied together for years reach some MiB. */
+/** The styles of workbooks that were combined from others over years reach some MiB. */
 export const maxSmallPartBytes = 32 * 1024 * 1024;
 
-/** The parser makes objects of these, in about 1 µs each; styles of 65,490 cell formats have 1.5 million at most. */
+/**
+ * The most elements and attributes. The parser makes an object of each, in about 1 µs. Styles of 65,490 cell formats have at
+ * most 1.5 million.
+ */
 const maxMarkup = 2_000_000;
 
-/** The parser looks for a namespace in every element around. */
+/** The most nested elements. For each element the parser searches all enclosing elements for namespaces. */
 const maxNesting = 256;
 
-/** As in the large parts; the parser puts long ones together from pieces, which takes ever longer. */
+/**
+ * The longest tag or text, as in the large parts. The parser joins a long one from pieces, and each piece takes longer than the
+ * one before.
+ */
 const maxTokenBytes = 1024 * 1024;
 
-/** What the parser takes 1 ms for, or 10 where it is all tags. */
+/** The parser takes 1 ms for a slice of this size, or 10 ms if the slice consists of tags. */
 const sliceBytes = 16 * 1024;
 
-/** @throws AppError `invalid-file` where the part is not well-formed, `limit-exceeded` */
+/**
+ * Calls `onOpen` for each element that is not deeper than `maxDepth`. `path` has the local names of the element and its
+ * ancestors, separated by slashes.
+ *
+ * @throws AppError `invalid-file` if the part is not well-formed, `limit-exceeded`
+ */
 export async function readSmallPart(
   container: ZipContainer,
   part: ZipPart,
@@ -46,7 +56,7 @@ export async function readSmallPart(
   parser.on('doctype', () => {
     throw new AppError(
       'invalid-file',
-      `Part ${part.name} holds a document type declaration, which a workbook never does. It is refused.`,
+      `Part ${part.name} holds a document type declaration. A workbook never has one, so the file is refused.`,
     );
   });
   parser.on('opentag', (tag) => {
@@ -55,10 +65,10 @@ export async function readSmallPart(
     if (path.push(tag.local) > maxNesting) {
       throw new AppError(
         'invalid-file',
-        `Part ${part.name} is nested too deep, over ${maxNesting} elements.`,
+        `Part ${part.name} is nested too deeply: it has more than ${maxNesting} elements inside one another.`,
       );
     }
-    // Deeper than any element that is asked for; the path itself must not cost more than the part.
+    // No caller reads deeper elements. Joining the paths of deep elements would take more time than parsing the part.
     if (path.length <= maxDepth) onOpen(tag, path.join('/'));
   });
   parser.on('closetag', () => {
@@ -97,7 +107,7 @@ function parse(part: ZipPart, step: () => void): void {
   }
 }
 
-/** The attribute by local name, whatever its prefix and namespace. */
+/** Returns an attribute by its local name, whatever its prefix and namespace. */
 export function attributeOf(tag: SaxesTagNS, local: string): string | undefined {
   for (const attribute of Object.values(tag.attributes))
     if (attribute.local === local) return attribute.value;

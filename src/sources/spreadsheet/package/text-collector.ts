@@ -3,7 +3,7 @@ import { isWhiteSpace } from '../../bytes/ascii.ts';
 import { GrowableBytes } from '../../bytes/growable-bytes.ts';
 import { decodeEscapes } from './xml-text.ts';
 
-/** Joins the pieces of one text: runs, and what comments or CDATA sections have torn apart. */
+/** Joins the pieces of one text: its runs, and the pieces between comments and CDATA sections. */
 export class TextCollector extends GrowableBytes {
   constructor(maxBytes: number) {
     super({
@@ -14,8 +14,8 @@ export class TextCollector extends GrowableBytes {
   }
 
   /**
-   * Ends a `t` that began at `mark`. Excel drops white space around a text that does not say
-   * `xml:space="preserve"`, so programs that mean it say so.
+   * Ends a `t` element whose text begins at `mark`. White space around the text is removed, as in Excel, unless the element has
+   * `xml:space="preserve"`.
    */
   endRun(mark: number, isPreserving: boolean): void {
     if (!isPreserving) this.#trim(mark);

@@ -1,7 +1,8 @@
 /**
- * The text of XML parts: their encoding, entities and line ends, and the escapes that spreadsheets add on top.
+ * Decodes the text of XML parts: the encoding, entities, line ends, and the escapes that spreadsheets use in addition.
  *
- * All decoding is in place: what stands for a character is never shorter than the character in UTF-8.
+ * All decoding is done in place. This is possible because a reference or an escape is never shorter than its character in
+ * UTF-8.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -9,17 +10,17 @@ import { AppError } from '../../../errors.ts';
 import { AMPERSAND, CR, HASH, hexValue, LF, LOWER_X, LT, SEMICOLON, UNDERSCORE } from '../../bytes/ascii.ts';
 import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from '../../bytes/utf8.ts';
 
-/** `&#x10FFFF;`, with some leading zeros. */
+/** The longest reference, such as `&#x10FFFF;`, with some leading zeros. */
 export const maxReferenceBytes = 32;
 
-/** `_xHHHH_` */
+/** The length of an escape: `_xHHHH_`. */
 const escapeBytes = 7;
 
 /**
- * The bytes of an XML part as UTF-8 without a byte order mark, whatever its encoding (XML 1.0, 4.3.3 and appendix F).
- * The chunks given out are valid UTF-8 as a whole; a character may be split between two of them.
+ * Returns the bytes of an XML part as UTF-8 without a byte order mark, whatever its encoding (XML 1.0, 4.3.3 and appendix F).
+ * The chunks together are valid UTF-8. A character may be split between two chunks.
  *
- * @throws AppError `invalid-file` where the bytes are not what the encoding says
+ * @throws AppError `invalid-file` if the bytes do not match the encoding
  */
 export async function* decodeXml(
   chunks: AsyncIterable<Buffer>,
@@ -41,7 +42,7 @@ export async function* decodeXml(
   else yield decode(Buffer.alloc(0), true);
 }
 
-/** An XML declaration that names an encoding fits into this, generously. */
+/** An XML declaration that names an encoding always fits into this size. */
 const declarationBytes = 256;
 
 function decoderFor(head: Buffer, partName: string): (chunk: Buffer, last: boolean) => Buffer {
@@ -62,7 +63,7 @@ function decoderFor(head: Buffer, partName: string): (chunk: Buffer, last: boole
   };
 }
 
-/** Checks all bytes at the speed of memory and copies none: one cell at a time would cost a call each. */
+/** Checks whole chunks with one call of `isUtf8` and copies nothing, because one call for each cell would take longer. */
 function utf8Decoder(head: Buffer, partName: string): (chunk: Buffer, last: boolean) => Buffer {
   let bomBytes = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let split: Buffer = Buffer.alloc(0);
@@ -85,14 +86,14 @@ function encodingOf(head: Buffer): string {
   const start = head.toString('latin1', 0, declarationBytes);
   const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']/.exec(start)?.[1];
   const label = declared?.toLowerCase() ?? 'utf-8';
-  // A declared UTF-16 that begins with plain `<?xml` is not UTF-16: the bytes are right and the label is not.
+  // A part that declares UTF-16 but begins with `<?xml` in single bytes is not UTF-16. Its bytes decide.
   return label === 'us-ascii' || label.startsWith('utf-16') || label === 'utf8' ? 'utf-8' : label;
 }
 
 /**
- * Resolves references and line ends (XML 1.0, 2.11 and 4.6) of `bytes` in place.
+ * Replaces references and line ends (XML 1.0, 2.11 and 4.6) of `bytes` in place.
  *
- * @returns the new end of the text; -1 where a reference is not one that XML knows
+ * @returns the new end of the text; -1 if XML does not define a reference
  */
 export function decodeReferences(bytes: Buffer, start: number, end: number): number {
   let from = start;
@@ -118,7 +119,7 @@ export function decodeReferences(bytes: Buffer, start: number, end: number): num
 }
 
 /**
- * Resolves line ends only, in place: what a CDATA section needs.
+ * Replaces only line ends, in place. A CDATA section has no references.
  *
  * @returns the new end of the text
  */
@@ -160,9 +161,9 @@ function codePointOf(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Finds the end of a text that means what it says: without references, escapes and line ends to be resolved.
+ * Finds the end of text that needs no decoding: it has no references, escapes or line ends to replace.
  *
- * @returns the first byte that is `<`, or begins one of those; the text must be followed by a zero
+ * @returns the position of the first `<`, reference, escape or line end; the text must be followed by a zero byte
  */
 export function endOfPlainText(bytes: Buffer, start: number): number {
   let at = start;
@@ -175,8 +176,9 @@ export function endOfPlainText(bytes: Buffer, start: number): number {
 }
 
 /**
- * Resolves `_x000D_` escapes in place (ST_Xstring, ECMA-376 part 1, 22.9.2.19): UTF-16 code units that XML cannot
- * hold. `_x005F_` protects a text that only looks like an escape. Half a surrogate pair stays as it is written.
+ * Replaces `_x000D_` escapes in place (ST_Xstring, ECMA-376 part 1, 22.9.2.19). They stand for UTF-16 code units that XML
+ * cannot hold. `_x005F_` is an escaped underscore before a text that only looks like an escape. Half a surrogate pair remains
+ * as written.
  *
  * @returns the new end of the text
  */

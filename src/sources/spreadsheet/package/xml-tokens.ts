@@ -1,9 +1,9 @@
 /**
- * Cuts the bytes of a large XML part into tokens, chunk borders anywhere: the sheets and the shared strings, which
- * a general parser would take ten times as long for. The small parts go through a real parser (small-part.ts).
+ * Cuts the bytes of a large XML part into tokens. Chunks may end anywhere. It is used for the sheets and the shared strings,
+ * because a general parser would take ten times as long. The small parts are read by a general parser (small-part.ts).
  *
- * What the tokenizer cannot see whole yet it keeps, up to a limit. Namespace prefixes are dropped: these parts
- * hold one vocabulary. Document type declarations are refused: no entity of a stranger is ever expanded.
+ * An incomplete token is kept until the next chunk, up to a limit. Namespace prefixes are ignored, because these parts have one
+ * vocabulary. Document type declarations are refused, so no entity of a file is ever expanded.
  */
 
 import { AppError } from '../../../errors.ts';
@@ -26,19 +26,19 @@ import {
 } from '../../bytes/ascii.ts';
 import { decodeLineEnds, decodeReferences, maxReferenceBytes } from './xml-text.ts';
 
-/** What `next` found. */
+/** The results of `next`. */
 export const NEED_MORE = 0;
 export const TEXT = 1;
 export const OPEN = 2;
 export const CLOSE = 3;
 
-/** Bytes kept zero behind the text, so that hot loops may run on without asking where it ends. */
+/** The number of zero bytes after the text. Because of them, hot loops need not check for the end of the text. */
 const sentinelBytes = 16;
 
 const maxTagBytes = 1024 * 1024;
 const nearBytes = 128;
 
-/** A text longer than this is given out in pieces, so that nothing but its reader bounds it. */
+/** Longer text is returned in pieces, so only its reader limits its length. */
 const partialTextBytes = 64 * 1024;
 const maxAttributes = 64;
 const cdataOpen = Buffer.from('<![CDATA[');
@@ -46,12 +46,12 @@ const cdataClose = ']]>';
 const commentOpen = '<!--';
 
 export class XmlTokens {
-  /** The text at hand, from `position` to `end`; behind it a zero. */
+  /** The current text is between `position` and `end`. A zero byte follows it. */
   bytes: Buffer = Buffer.alloc(64 * 1024);
   position = 0;
   end = 0;
 
-  /** The range of a `TEXT`, or of a piece of it. References and line ends are resolved. */
+  /** The range of a `TEXT` token, or of a piece of one. References and line ends are already replaced. */
   textStart = 0;
   textEnd = 0;
 
@@ -71,10 +71,10 @@ export class XmlTokens {
     this.#partName = partName;
   }
 
-  /** Adds a chunk; it is copied, since `next` decodes in place. */
+  /** Adds a chunk. The chunk is copied because `next` decodes in place. */
   feed(chunk: Buffer): void {
     const kept = this.end - this.position;
-    // All else is given out, or dropped, in pieces.
+    // Only a tag can be longer than this. Long texts and comments are returned or dropped in pieces.
     if (kept > maxTagBytes) {
       throw limitExceeded(`A tag is too long (part ${this.#partName})`, maxTagBytes, 'bytes');
     }
@@ -88,7 +88,10 @@ export class XmlTokens {
     this.bytes.fill(0, this.end, this.end + sentinelBytes);
   }
 
-  /** Moves on by one token; on `NEED_MORE` nothing has moved. Comments and processing instructions are left out. */
+  /**
+   * Reads the next token. If it returns `NEED_MORE`, the position is unchanged, except that comments and processing
+   * instructions may have been skipped.
+   */
   next(): number {
     const { bytes } = this;
     while (this.position < this.end) {
@@ -102,12 +105,12 @@ export class XmlTokens {
     return NEED_MORE;
   }
 
-  /** Whether the local name of the tag is this one. */
+  /** Returns whether the local name of the tag is `name`. */
   isNamed(name: Buffer): boolean {
     return equals(this.bytes, this.nameStart, this.nameEnd, name);
   }
 
-  /** The attribute's place in `attributes`, its first match by local name; -1: none. */
+  /** Returns the index in `attributes` of the first attribute with this local name, or -1. */
   attribute(name: Buffer): number {
     for (let i = 0; i < this.attributeCount; i++) {
       if (equals(this.bytes, this.attributes[4 * i]!, this.attributes[4 * i + 1]!, name)) return 4 * i;
@@ -115,7 +118,10 @@ export class XmlTokens {
     return -1;
   }
 
-  /** Whether the tag says `xml:space="preserve"`; what its parent says otherwise (XML 1.0, 2.10). */
+  /**
+   * Returns whether the element has `xml:space="preserve"`. Without the attribute it returns the parent's value (XML 1.0,
+   * 2.10).
+   */
   preservesSpace(inherited: boolean): boolean {
     if (this.attributeCount === 0) return inherited;
     const at = this.attribute(spaceName);
@@ -135,12 +141,14 @@ export class XmlTokens {
     }
     this.textStart = this.position;
     this.textEnd = decodeReferences(this.bytes, this.position, stop);
-    if (this.textEnd < 0) this.fail('a reference (&…;) that XML does not know');
+    if (this.textEnd < 0) this.fail('an unknown reference (&…;)');
     this.position = stop;
     return TEXT;
   }
 
-  /** The end of what is here of a long text, but for a line end or a reference that may go on. */
+  /**
+   * Returns where a long text can be cut. A line end or a reference at the end is kept, because the next chunk may continue it.
+   */
   #cutText(): number {
     const { bytes } = this;
     const stop = bytes[this.end - 1] === CR ? this.end - 1 : this.end;
@@ -151,7 +159,10 @@ export class XmlTokens {
     return stop;
   }
 
-  /** A call out of JavaScript costs more than most texts are long, and long ones much more without it. */
+  /**
+   * Searches near bytes in JavaScript, because a call of `indexOf` costs more than most texts are long. Far bytes are searched
+   * by `indexOf`, which is much faster for them.
+   */
   #find(byte: number, from: number): number {
     const { bytes, end } = this;
     const near = Math.min(end, from + nearBytes);
@@ -165,7 +176,7 @@ export class XmlTokens {
     if (this.end - this.position < cdataOpen.length) return NEED_MORE;
     const start = this.position + cdataOpen.length;
     if (this.bytes.compare(cdataOpen, 0, cdataOpen.length, this.position, start) !== 0) {
-      this.fail('a declaration in the wrong place');
+      this.fail('a declaration in an unexpected place');
     }
     const stop = this.bytes.indexOf(cdataClose, start, 'latin1');
     if (stop < 0 || stop + cdataClose.length > this.end) return this.#partialCdata(start);
@@ -175,16 +186,16 @@ export class XmlTokens {
     return TEXT;
   }
 
-  /** Gives out what is here of a long section, which then begins anew right behind it. */
+  /** Returns the present part of a long CDATA section as a token, and writes a new section start before the rest. */
   #partialCdata(start: number): number {
     const { bytes } = this;
-    // What is kept may be the beginning of `]]>`, or of a line end of two bytes.
+    // The last bytes may be the beginning of `]]>`, or of a line end of two bytes.
     const stop = this.end - cdataClose.length;
     if (stop - start < partialTextBytes) return NEED_MORE;
     bytes.copyWithin(this.position, start, stop);
     this.textStart = this.position;
     this.position = stop - cdataOpen.length;
-    // A line end that may go on stays where it is: it is the byte before `stop`, which the move leaves alone.
+    // A CR at the end stays in place, because LF may follow. It is the byte before `stop`, which `copyWithin` does not change.
     if (bytes[this.position - 1] === CR) this.position--;
     this.textEnd = decodeLineEnds(bytes, this.textStart, this.position);
     cdataOpen.copy(bytes, this.position);
@@ -200,7 +211,7 @@ export class XmlTokens {
     }
     throw new AppError(
       'invalid-file',
-      `Part ${this.#partName} holds a document type declaration, which a workbook never does. It is refused.`,
+      `Part ${this.#partName} holds a document type declaration. A workbook never has one, so the file is refused.`,
     );
   }
 
@@ -212,7 +223,7 @@ export class XmlTokens {
       this.position = stop + closing.length;
       return true;
     }
-    // The end is not here yet: keep only the bytes that may be the beginning of it.
+    // The end is not in the text yet. Keep only the bytes that may be its beginning.
     const kept = end - (closing.length - 1);
     if (kept > from) {
       this.position = kept - opening.length;
@@ -232,7 +243,7 @@ export class XmlTokens {
     this.nameEnd = p;
     while (isWhiteSpace(bytes[p]!)) p++;
     if (p >= end) return NEED_MORE;
-    if (bytes[p] !== GT || this.nameEnd === this.nameStart) this.fail('a closing tag that is broken');
+    if (bytes[p] !== GT || this.nameEnd === this.nameStart) this.fail('a broken closing tag');
     this.position = p + 1;
     return CLOSE;
   }
@@ -253,13 +264,17 @@ export class XmlTokens {
     this.isSelfClosing = bytes[p] === SLASH;
     if (this.isSelfClosing) p++;
     if (p >= end) return NEED_MORE;
-    if (bytes[p] !== GT || this.nameEnd === this.nameStart) this.fail('a tag that is broken');
+    if (bytes[p] !== GT || this.nameEnd === this.nameStart) this.fail('a broken tag');
     if (this.#hasReferences) this.#resolveAttributes();
     this.position = p + 1;
     return OPEN;
   }
 
-  /** @returns where the attributes end: at `>`, `/` or a byte that is out of place; `end` or more: not all here */
+  /**
+   * Reads the attributes of a tag.
+   *
+   * @returns the position after the attributes: at `>`, `/` or an unexpected byte; `end` or more if the tag is incomplete
+   */
   #attributesFrom(from: number): number {
     const { bytes, end, attributes } = this;
     let p = from;
@@ -298,22 +313,22 @@ export class XmlTokens {
   #resolveAttributes(): void {
     for (let at = 2; at < 4 * this.attributeCount; at += 4) {
       const end = decodeReferences(this.bytes, this.attributes[at]!, this.attributes[at + 1]!);
-      if (end < 0) this.fail('a reference (&…;) that XML does not know');
+      if (end < 0) this.fail('an unknown reference (&…;)');
       this.attributes[at + 1] = end;
     }
   }
 }
 
-/** As programs write it behind the name of a tag. */
+/** The attribute as programs write it after the name of a tag. */
 export const preserveSpace = Buffer.from(' xml:space="preserve"');
 
-/** Whether these bytes stand at `at`; there must be as many, of whatever kind. */
+/** Returns whether `expected` is at the position `at`. `bytes` must have as many bytes after it. */
 export function matches(bytes: Buffer, at: number, expected: Buffer): boolean {
   for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
   return true;
 }
 
-/** Whether bytes[start, end) are these. */
+/** Returns whether bytes[start, end) equal `expected`. */
 export function equals(bytes: Buffer, start: number, end: number, expected: Buffer): boolean {
   return end - start === expected.length && matches(bytes, start, expected);
 }
@@ -321,7 +336,9 @@ export function equals(bytes: Buffer, start: number, end: number, expected: Buff
 const spaceName = Buffer.from('space');
 const preserveValue = Buffer.from('preserve');
 
-/** Any byte that does not end a name: the names that matter are compared to the letter. */
+/**
+ * Returns whether the byte can be part of a name. Only names that are compared exactly matter, so all other bytes are allowed.
+ */
 function isNameByte(byte: number): boolean {
   return byte > SPACE && byte !== GT && byte !== SLASH && byte !== EQUALS && byte !== QUOTE && byte !== LT;
 }

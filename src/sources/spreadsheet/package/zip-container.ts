@@ -1,8 +1,9 @@
 /**
- * The zip container of an Office Open XML file (ECMA-376 part 2, OPC): its parts by name, unpacked as a stream.
+ * Reads the zip container of an Office Open XML file (ECMA-376 part 2, OPC): finds its parts by name and unpacks them as
+ * streams.
  *
- * Only the central directory says what there is. Everything that it states is checked against what is really
- * there: sizes, CRC, that no two parts share bytes. Memory goes by what is read, never by a size stated.
+ * Only the central directory lists the parts. Its statements are checked against the data: sizes, CRC, and that no two parts
+ * share bytes. Memory depends on the bytes read, never on a stated size.
  */
 
 import { Readable } from 'node:stream';
@@ -15,39 +16,42 @@ import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { encrypted } from '../refused-files.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
-/** Real workbooks have tens of parts, with pictures some thousands; each one costs two reads to list. */
+/** Real workbooks have tens of parts, or some thousands with pictures. Listing a part takes two reads. */
 const maxParts = 20_000;
 
-/** Small parts full of repetition reach deflate's own maximum (1:1032) honestly; they are harmless below this. */
+/**
+ * Small parts with much repetition may reach the maximum of deflate (1:1032) without being an attack. They are harmless below
+ * this size.
+ */
 const ratioFreeBytes = 8 * 1024 * 1024;
 
 /** Measured: with 256 KiB of output at a time zlib inflates 2.5 times as fast as with its default of 16 KiB. */
 const inflateChunkBytes = 256 * 1024;
-/** It goes on while the scanner is at what it has unpacked, up to so much. */
+/** While the scanner works, zlib unpacks at most this much in advance. */
 const inflateAheadBytes = 1024 * 1024;
 const readChunkBytes = 128 * 1024;
 
-/** A part of this size is unpacked in one go, in some 0.3 ms: a stream of its own costs more than that. */
+/** A part of this size is unpacked in one call, in about 0.3 ms, because creating a stream costs more than that. */
 const smallPartBytes = 128 * 1024;
 
-/** A directory is held whole, and what it states of each part takes some hundred bytes. */
+/** The whole directory is held in memory. Each part takes about a hundred bytes in it. */
 const maxDirectoryBytes = 8 * 1024 * 1024;
 
 const localHeaderBytes = 30;
 const directoryHeaderBytes = 46;
 
-/** General purpose bit 3: sizes and CRC stand behind the data (APPNOTE 4.4.4). */
+/** General purpose bit 3: the sizes and the CRC follow the data (APPNOTE 4.4.4). */
 const dataDescriptorFlag = 0x08;
-/** In place of a size that stands in a zip64 extra field. */
+/** This value replaces a size that is written in a zip64 extra field. */
 const inZip64 = 0xffffffff;
 
 export interface ZipPart {
-  /** As the container spells it, without a leading slash. */
+  /** The name as the container spells it, without a leading slash. */
   name: string;
   entry: Entry;
   /** Where the next part begins. */
   end: number;
-  /** The most that a pass over this part has unpacked so far. */
+  /** The most bytes of this part that a pass has unpacked so far. */
   unpackedBytes: number;
 }
 
@@ -73,7 +77,7 @@ export class ZipContainer {
     this.#limits = limits;
   }
 
-  /** Part names are equal without regard to ASCII case (ECMA-376 part 2, 6.2.2.3). */
+  /** Finds a part by its name. The case of ASCII letters does not matter (ECMA-376 part 2, 6.2.2.3). */
   find(name: string): ZipPart | undefined {
     return this.#parts.get(partKey(name));
   }
@@ -84,7 +88,7 @@ export class ZipContainer {
   }
 
   /**
-   * Unpacks a part. To leave the loop early ends the streams too; the CRC is then not checked.
+   * Unpacks a part. If the caller leaves the loop early, the streams are closed and the CRC is not checked.
    *
    * @throws AppError `invalid-file`, `unsupported-file`, `limit-exceeded`
    */
@@ -102,7 +106,7 @@ export class ZipContainer {
     if (unpackedBytes !== entry.uncompressedSize) throw wrongSize(part);
   }
 
-  /** The end of what comes is reached only where the CRC is right. */
+  /** Unpacks a part. It throws at the end if the CRC is wrong. */
   #unpack(part: ZipPart, start: number): AsyncGenerator<Buffer, void, undefined> {
     const packed = readChunks(this.#file, start, part.entry.compressedSize, part.name);
     if (part.entry.compressionMethod === 0) return checkCrc(packed, part);
@@ -112,7 +116,7 @@ export class ZipContainer {
     }
     throw new AppError(
       'unsupported-file',
-      `Part ${part.name} is compressed by a method (${part.entry.compressionMethod}) that spreadsheets do not use. Save the workbook again as .xlsx.`,
+      `Part ${part.name} is compressed by the unknown method ${part.entry.compressionMethod}. Save the workbook again as .xlsx.`,
     );
   }
 
@@ -131,7 +135,10 @@ export class ZipContainer {
     try {
       return await this.#zip.readLocalFileHeaderPromise(part.entry);
     } catch (error) {
-      throw this.#reader.failure ?? broken(`Part ${part.name} cannot be found in the file.`, error);
+      throw (
+        this.#reader.failure ??
+        broken(`Part ${part.name} cannot be read: its local header is not at the stated place.`, error)
+      );
     }
   }
 
@@ -171,9 +178,9 @@ function contradicts(local: LocalFileHeader, entry: Entry): boolean {
 }
 
 /**
- * Reads the central directory (PKWARE APPNOTE 4.3.12, zip64 included).
+ * Reads the central directory (PKWARE APPNOTE 4.3.12), including zip64.
  *
- * @throws AppError `invalid-file`, `unsupported-file` where a part is encrypted, `limit-exceeded`
+ * @throws AppError `invalid-file`, `unsupported-file` if a part is encrypted, `limit-exceeded`
  */
 export async function openZipContainer(
   file: RandomAccessFile,
@@ -196,30 +203,31 @@ export async function openZipContainer(
     if (reason === 'strong encryption is not supported') throw encrypted();
     if (/end of central directory|truncated/i.test(reason)) {
       const detail =
-        'The file begins like a workbook, but its end is missing. It was probably cut off on its way: send it again, or open it in a spreadsheet program and save it again.';
+        'The file begins like a workbook, but its end is missing. It was probably cut off during transfer: send it again, or open it in a spreadsheet program and save it again.';
       throw broken(detail, error);
     }
     throw broken(`The zip container cannot be read (${reason}). Is the file complete?`, error);
   }
 }
 
-/** Bytes that may stand behind the end of a zip: a line break, zeros of a last block. */
-const maxBytesBehindZip = 4096;
+/** The most bytes that may follow the end of a zip, such as a line break or the zeros of a last block. */
+const maxBytesAfterZip = 4096;
 const endRecordBytes = 22;
 const maxCommentBytes = 0xffff;
 const endRecordSignature = Buffer.from([0x50, 0x4b, 0x05, 0x06]);
 
 /**
- * Where the zip ends: most often with the file. Mail programs and downloads add a few bytes, which Excel ignores too. The
- * last end record (APPNOTE 4.3.16) counts, as for every other reader, so that nobody sees another zip in the file.
+ * Finds the end of the zip, which usually is the end of the file. Mail programs and downloads may add a few bytes, which Excel
+ * ignores too. The last end record (APPNOTE 4.3.16) counts, as in every other program, so that all programs see the same zip in
+ * the file.
  */
 async function findZipEnd(file: RandomAccessFile): Promise<number> {
-  const tailStart = Math.max(0, file.size - endRecordBytes - maxCommentBytes - maxBytesBehindZip);
+  const tailStart = Math.max(0, file.size - endRecordBytes - maxCommentBytes - maxBytesAfterZip);
   const tail = await readRange(file, tailStart, file.size - tailStart);
   const at = tail.lastIndexOf(endRecordSignature);
   if (at < 0 || at + endRecordBytes > tail.length) return file.size;
   const end = at + endRecordBytes + tail.readUInt16LE(at + 20);
-  return end <= tail.length && tail.length - end <= maxBytesBehindZip ? tailStart + end : file.size;
+  return end <= tail.length && tail.length - end <= maxBytesAfterZip ? tailStart + end : file.size;
 }
 
 async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, ZipPart>> {
@@ -248,7 +256,10 @@ async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, Z
   return parts;
 }
 
-/** Entries that share bytes are how a small zip unpacks to petabytes without any nesting. */
+/**
+ * Sets the end of each part. Entries that share bytes are refused, because they let a small zip unpack to petabytes without
+ * nesting.
+ */
 function setEnds(parts: ZipPart[], entries: Entry[]): void {
   const byOffset = entries.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader);
   const ends = new Map<Entry, number>();
@@ -287,7 +298,7 @@ async function* inflateWhole(
   const { uncompressedSize, compressedSize } = part.entry;
   let result: { buffer: Buffer; engine: { bytesWritten: number } };
   try {
-    // One byte of room more than stated, so that a part which is larger shows itself.
+    // One byte more than stated, so that a larger part is noticed.
     const maxOutputLength = uncompressedSize + 1;
     const options = { info: true, chunkSize: Math.max(maxOutputLength, 64), maxOutputLength };
     result = inflateRawSync(Buffer.concat(chunks), options) as unknown as typeof result;
@@ -313,8 +324,8 @@ async function* checkCrc(
 }
 
 /**
- * Unpacks the part as a gzip file (RFC 1952) made of it, so that zlib checks the CRC beside us, in its own thread. Should the
- * part hold gzip members of its own, then no more than an empty first one: the size stated is checked to be that of all.
+ * Unpacks a part through gzip (RFC 1952): a gzip header and trailer are added, so that zlib checks the CRC in its own thread.
+ * If the part itself contains gzip members, only an empty first one can be accepted, because the size of all data is checked.
  */
 async function* inflate(
   packed: AsyncGenerator<Buffer, void, undefined>,
@@ -326,7 +337,7 @@ async function* inflate(
   source.pipe(gunzip);
   try {
     for await (const chunk of gunzip) yield chunk as Buffer;
-    // `bytesWritten` counts what zlib consumed: bytes behind the deflate stream are not part of it.
+    // `bytesWritten` counts the bytes that zlib consumed. Bytes after the end of the deflate stream are not counted.
     const gzipBytes = gzipHeader.length + part.entry.compressedSize + gzipTrailerBytes;
     if (gunzip.bytesWritten !== gzipBytes) throw shorterThanStated(part);
   } catch (error) {
@@ -343,7 +354,7 @@ async function* inflate(
 
 const gunzipOptions = { chunkSize: inflateChunkBytes, highWaterMark: inflateAheadBytes };
 
-/** Deflate, without a name or a time. */
+/** The gzip header for deflate, without a name or a time. */
 const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 const gzipTrailerBytes = 8;
 
@@ -359,7 +370,10 @@ async function* asGzip(
   yield trailer;
 }
 
-/** yauzl's view of the file. It reads the directory in many small steps, which the last bytes kept here answer. */
+/**
+ * Reads the file for yauzl. yauzl reads the directory in many small steps, which are answered from a block that is kept in
+ * memory.
+ */
 class FileReader extends yauzl.RandomAccessReader {
   readonly #file: RandomAccessFile;
   #block: Buffer = Buffer.alloc(0);

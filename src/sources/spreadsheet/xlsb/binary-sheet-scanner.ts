@@ -89,7 +89,7 @@ export class BinarySheetScanner {
     return false;
   }
 
-  get behindCells(): Buffer | undefined {
+  get bytesAfterCells(): Buffer | undefined {
     return this.#isDone ? this.#records.rest : undefined;
   }
 

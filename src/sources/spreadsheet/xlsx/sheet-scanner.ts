@@ -186,7 +186,7 @@ export class SheetScanner {
   }
 
   /** What was fed and follows the cells; undefined: the cells have not ended. */
-  get behindCells(): Buffer | undefined {
+  get bytesAfterCells(): Buffer | undefined {
     const { bytes, position, end } = this.#xml;
     return this.#isDone ? bytes.subarray(position, end) : undefined;
   }
