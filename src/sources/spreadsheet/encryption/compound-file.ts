@@ -1,9 +1,9 @@
 /**
- * The streams of a compound file (MS-CFB), read where they are: a stream is a chain of sectors, and a small one a chain
+ * Opens the streams of a compound file (MS-CFB) without copying them. A stream is a chain of sectors. A small stream is a chain
  * of pieces of another stream.
  *
- * Every number of a sector is checked to be in the file, and no chain is followed for longer than its stream states.
- * A stream is never larger than the file.
+ * Every sector number is checked to be in the file, and no chain is followed for longer than the stated size of its stream. A
+ * stream is never larger than the file.
  */
 
 import { pauseForOthers } from '../../share-turns.ts';
@@ -13,13 +13,16 @@ const headerBytes = 512;
 const listedInHeader = 109;
 const entryBytes = 128;
 
-/** More streams than any workbook has. */
+/** Every workbook has fewer streams. */
 const maxEntries = 10_000;
 
-/** Files are written in order, but for a sector of the table after each 128; this much is for 1 GiB and more. */
+/**
+ * Files are usually written in order, except for one sector of the table after each 128 sectors. This is enough for more than 1
+ * GiB.
+ */
 const maxExtents = 100_000;
 
-/** Sectors whose numbers are above it mean something else, the end of a chain among them. */
+/** Larger numbers are no sectors: they mark the end of a chain, for example. */
 const maxSector = 0xffff_fffa;
 
 const stepsPerTurn = 2048;
@@ -31,7 +34,7 @@ interface Entry {
 
 /** A run of consecutive sectors. */
 interface Extent {
-  /** Where it is in its stream, and in what holds it. */
+  /** Where the run begins in its stream, and where it begins in the file or stream that holds it. */
   from: number;
   at: number;
   length: number;
@@ -41,9 +44,9 @@ interface Extent {
 export class BrokenCompoundFile extends Error {}
 
 /**
- * Opens the streams of these names, which are looked for in all storages.
+ * Opens the streams with these names, in whatever storage they are.
  *
- * @returns undefined where a name has no stream
+ * @returns undefined if one of the names has no stream
  * @throws BrokenCompoundFile
  */
 export async function openStreams(
@@ -64,10 +67,10 @@ export async function openStreams(
 interface Header {
   sectorBytes: number;
   directoryStart: number;
-  /** Streams below this size are in the stream of small streams. */
+  /** Streams below this size are kept in the stream of small streams. */
   smallBelow: number;
   smallTableStart: number;
-  /** The sectors of the table that says which sector follows which. */
+  /** The sectors of the table that has the next sector of each sector. */
   tableSectors: number[];
 }
 
@@ -138,7 +141,7 @@ class Container {
     const nameBytes = bytes.readUInt16LE(at + 64);
     const type = bytes[at + 66]!;
     if (nameBytes < 2 || nameBytes > 64) return;
-    // The upper half of a size counts in files with large sectors only; in others it may be anything.
+    // In files with small sectors the upper half of a size may be anything, so it is ignored.
     const highSize = this.#header.sectorBytes === 512 ? 0 : bytes.readUInt32LE(at + 124);
     const size = bytes.readUInt32LE(at + 120) + highSize * 2 ** 32;
     const entry = { start: bytes.readUInt32LE(at + 116), size };
@@ -191,7 +194,11 @@ class Container {
 const streamType = 2;
 const rootType = 5;
 
-/** @param offset of sector 0 in what holds the sectors, which has `holderBytes` */
+/**
+ * Returns the runs of sectors of a stream.
+ *
+ * @param offset the position of sector 0 in its holder, which has `holderBytes` bytes
+ */
 async function followChain(
   start: number,
   size: number,
@@ -246,7 +253,7 @@ class ChainFile implements RandomAccessFile {
     return filled;
   }
 
-  /** The last extent that begins at or before the position. */
+  /** Returns the index of the last extent that begins at or before the position. */
   #find(position: number): number {
     let low = 0;
     let high = this.#extents.length;

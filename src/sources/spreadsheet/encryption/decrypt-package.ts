@@ -1,8 +1,8 @@
 /**
- * A workbook that is encrypted as a whole (MS-OFFCRYPTO 2.3.4): .xlsx, .xlsm and .xlsb in a compound file. It is
- * decrypted only where it is read, so that neither memory nor a file holds the decrypted package.
+ * Opens a workbook that is encrypted as a whole (MS-OFFCRYPTO 2.3.4): .xlsx, .xlsm and .xlsb in a compound file. Only the parts
+ * that are read are decrypted, so neither memory nor a file holds the decrypted package.
  *
- * Only the default password is tried. The file's own verifier says whether it is the right one.
+ * Only the default password is tried. A verifier in the file shows whether it is right.
  */
 
 import { createDecipheriv, hash } from 'node:crypto';
@@ -15,16 +15,16 @@ import { encrypted } from '../refused-files.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { defaultPassword } from './default-password.ts';
 
-/** Excel writes 100,000; this many take some ten seconds. */
+/** Excel uses 100,000 rounds. This many take about ten seconds. */
 const maxSpinCount = 10_000_000;
 
-/** The description has one or two KiB. */
+/** The description usually has one or two KiB. */
 const maxInfoBytes = 64 * 1024;
 
-/** The size of the package takes so many bytes before the package itself. */
+/** The length of the field before the package that holds its size. */
 const sizeBytes = 8;
 
-/** How bytes of the package are decrypted; they begin and end at multiples of `unit`, except at the end of the package. */
+/** Decrypts bytes of the package. They begin and end at multiples of `unit`, except at the end of the package. */
 interface PackageCipher {
   unit: number;
   /** @param position in the package, a multiple of `unit` */
@@ -32,10 +32,10 @@ interface PackageCipher {
 }
 
 /**
- * The decrypted package, if the compound file holds an encrypted one.
+ * Returns the decrypted package if the compound file holds an encrypted one.
  *
- * @returns undefined where it holds something else, or cannot be understood as a compound file
- * @throws AppError `unsupported-file` where the default password is wrong or the scheme is not known, `limit-exceeded`
+ * @returns undefined if the file is no valid compound file or holds something else
+ * @throws AppError `unsupported-file` if the default password is wrong or the encryption is unknown, `limit-exceeded`
  */
 export async function openEncryptedPackage(
   file: RandomAccessFile,
@@ -61,7 +61,11 @@ async function findStreams(file: RandomAccessFile): Promise<RandomAccessFile[] |
   }
 }
 
-/** @returns undefined where the default password is wrong, or the scheme is not one of the two that are common */
+/**
+ * Reads how the package is encrypted.
+ *
+ * @returns undefined if the default password is wrong or the encryption is none of the two common kinds
+ */
 async function readCipher(info: Buffer, signal: AbortSignal): Promise<PackageCipher | undefined> {
   if (info.length < 8) return undefined;
   const [major, minor] = [info.readUInt16LE(0), info.readUInt16LE(2)];
@@ -87,7 +91,7 @@ const hashNames = new Map([
   ['SHA512', 'sha512'],
 ]);
 
-/** What the derived keys are for (2.3.4.11). */
+/** The purposes of the derived keys (2.3.4.11). */
 const verifierInputKey = Buffer.from('fea7d2763b4b9e79', 'hex');
 const verifierValueKey = Buffer.from('d7aa0f6d3061344e', 'hex');
 const packageKeyKey = Buffer.from('146e0be7abacd0d6', 'hex');
@@ -208,7 +212,7 @@ async function readStandard(info: Buffer, signal: AbortSignal): Promise<PackageC
   return { unit: cipherBlockBytes, decrypt: (bytes) => decryptEcb(key, bytes) };
 }
 
-/** 2.3.4.7 */
+/** Derives the key from the last hash (2.3.4.7). */
 function standardKey(final: Buffer, keyBytes: number): Buffer {
   const derive = (fill: number): Buffer => {
     const block = Buffer.alloc(64, fill);
@@ -218,17 +222,17 @@ function standardKey(final: Buffer, keyBytes: number): Buffer {
   return Buffer.concat([derive(0x36), derive(0x5c)]).subarray(0, keyBytes);
 }
 
-// What both have in common.
+// Helpers for both kinds of encryption.
 
 const cipherBlockBytes = 16;
 const keyLengths = [16, 24, 32];
 const hashesPerTurn = 256;
 
-/** The hash of salt and password, hashed again and again with a counter before it (2.3.4.11). */
+/** Hashes the salt and the password, and then hashes the result again and again with a counter before it (2.3.4.11). */
 async function spin(hashName: string, salt: Buffer, count: number, signal: AbortSignal): Promise<Buffer> {
   if (count > maxSpinCount) {
     throw limitExceeded(
-      'To derive the key of this encrypted workbook takes too long',
+      'The key of this encrypted workbook takes too long to derive',
       maxSpinCount,
       'rounds',
       'Remove the encryption and save the workbook again.',
@@ -248,7 +252,7 @@ async function spin(hashName: string, salt: Buffer, count: number, signal: Abort
   return result;
 }
 
-/** Cut, or filled up with 0x36 (2.3.4.11). */
+/** Cuts the bytes to the length, or fills them up with 0x36 (2.3.4.11). */
 function fit(bytes: Buffer, length: number): Buffer {
   const fitted = Buffer.alloc(length, 0x36);
   bytes.copy(fitted, 0, 0, length);
@@ -266,7 +270,7 @@ function decryptEcb(key: Buffer, bytes: Buffer): Buffer {
     .update(bytes);
 }
 
-/** So much is decrypted at once, in less than a millisecond. */
+/** The most bytes that are decrypted in one call, which takes less than a millisecond. */
 const readBytes = 128 * 1024;
 
 class DecryptedFile implements RandomAccessFile {

@@ -1,25 +1,28 @@
 /**
- * What the reader process sends back over its output: frames, and in them blocks of cells.
+ * Defines what the reader process writes to its output: frames, and blocks of cells inside frames.
  *
- * A frame is its kind (1 byte), the length of its content (4 bytes, little endian) and the content. A block is a
- * run of records: a row begins, then its cells. Numbers go as the shortest text of the double that the file has,
- * which is what the rules for cells ask for.
+ * A frame is its kind (1 byte), the length of its content (4 bytes, little endian) and the content. A block is a list of
+ * records: a record for the row, then one for each of its cells. Numbers are written as the shortest text of the stored double,
+ * as the code for cells expects.
  */
 
 import type { NumberFormat } from '../values/number-formats.ts';
 
-/** Frames, in this order: `STARTED`, `SHEETS`, then after the answer `FORMATS`, `CELLS` (any number), `END`. */
+/**
+ * The kinds of frames. They arrive in this order: `STARTED`, `SHEETS`, and after the sheet was chosen `FORMATS`, any number of
+ * `CELLS`, `END`.
+ */
 export const STARTED = 0;
 export const SHEETS = 1;
 export const FORMATS = 2;
 export const CELLS = 3;
 export const END = 4;
-/** Instead of any other: why the file cannot be read. The content is a `ReaderFault`. */
+/** Replaces any other frame if the file cannot be read. The content is a `ReaderFault`. */
 export const FAILED = 5;
 
 export const frameHeadBytes = 5;
 
-/** Records of a block. */
+/** The kinds of records in a block. */
 export const ROW = 0;
 export const NUMBER_CELL = 1;
 export const STRING_CELL = 2;
@@ -27,26 +30,26 @@ export const ERROR_TEXT_CELL = 3;
 export const TRUE_CELL = 4;
 export const FALSE_CELL = 5;
 export const NO_RESULT_CELL = 6;
-/** A value beneath merged cells, which is counted and not read. */
+/** A value covered by merged cells. It is counted and not read. */
 export const COVERED_CELL = 7;
 
-/** Content of `SHEETS`. */
+/** The content of `SHEETS`. */
 export interface ReportedSheet {
   name: string;
-  /** 0 visible, 1 hidden, 2 very hidden (MS-XLS 2.4.28 `hsState`). */
+  /** 0: visible, 1: hidden, 2: very hidden (MS-XLS 2.4.28 `hsState`). */
   hidden: number;
   hasCells: boolean;
-  /** Whether there is a row below a first one. */
+  /** The sheet has at least two rows with values. */
   hasRows: boolean;
 }
 
-/** Content of `FORMATS`: the number formats by the index that cells name. */
+/** The content of `FORMATS`: the number formats by the index that cells have. */
 export interface ReportedFormats {
   is1904: boolean;
   formats: NumberFormat[];
 }
 
-/** `broken`: anything that the library cannot make sense of. */
+/** Why a file cannot be read. `broken` is any error of the library. */
 export type ReaderFault =
   | 'encrypted'
   | 'word-document'
@@ -58,7 +61,7 @@ export type ReaderFault =
 /** More cells do not fit into the memory of the process, even if all of them are whole numbers. */
 export const maxCells = 1_750_000;
 
-/** A block is sent once it is this long. */
+/** A block of this size is sent. */
 const blockBytes = 64 * 1024;
 
 /** The longest text of a double, `-2.2250738585072014e-308`. */
@@ -72,14 +75,22 @@ export class BlockWriter {
     return this.#length >= blockBytes;
   }
 
-  /** @param row 1-based */
+  /**
+   * Begins a row.
+   *
+   * @param row 1-based
+   */
   row(row: number): void {
     this.#reserve(5);
     this.#byte(ROW);
     this.#length = this.#bytes.writeUInt32LE(row, this.#length);
   }
 
-  /** @param column from 0 */
+  /**
+   * Writes a record without content.
+   *
+   * @param column from 0
+   */
   flag(column: number, kind: number): void {
     this.#reserve(5);
     this.#byte(kind);
@@ -95,7 +106,11 @@ export class BlockWriter {
     this.#length += this.#bytes.write(text, this.#length, 'latin1');
   }
 
-  /** @param kind `STRING_CELL` or `ERROR_TEXT_CELL` */
+  /**
+   * Writes a record with a text.
+   *
+   * @param kind `STRING_CELL` or `ERROR_TEXT_CELL`
+   */
   text(column: number, kind: number, text: string): void {
     this.flag(column, kind);
     const length = Buffer.byteLength(text);
@@ -104,7 +119,7 @@ export class BlockWriter {
     this.#length += this.#bytes.write(text, this.#length, 'utf8');
   }
 
-  /** The block so far, valid until the next record. */
+  /** Returns the records since the last call, and begins a new block. */
   take(): Buffer {
     const block = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.allocUnsafe(2 * blockBytes);
@@ -124,15 +139,19 @@ export class BlockWriter {
   }
 }
 
-/** Takes the records of a block; the bytes are valid only during the call. */
+/** Receives the records of a block. The bytes are valid only during the call. */
 export interface BlockTarget {
   row(row: number): void;
   number(column: number, format: number, bytes: Buffer, start: number, end: number): void;
-  /** A `STRING_CELL` or `ERROR_TEXT_CELL` with its bytes, or a kind without any. */
+  /** Receives a `STRING_CELL` or `ERROR_TEXT_CELL` with its bytes, or a kind that has no bytes. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 }
 
-/** @returns false where the bytes are no block: what comes from the reader is not trusted */
+/**
+ * Passes the records of a block to `target`.
+ *
+ * @returns false if the bytes are no valid block, because the output of the reader process is not trusted
+ */
 export function readBlock(block: Buffer, target: BlockTarget): boolean {
   const { length } = block;
   let at = 0;

@@ -1,4 +1,7 @@
-/** How many cells with a value the records of an .xls file have (MS-XLS 2.3), which says what reading them takes. */
+/**
+ * Counts the cells with a value in the records of an .xls file (MS-XLS 2.3). The number shows how much memory reading them
+ * takes.
+ */
 
 const FORMULA = 0x06;
 const MULTIPLE_RK = 0xbd;
@@ -15,7 +18,7 @@ const cellTypes = new Set([
 ]);
 
 const recordHeadBytes = 4;
-/** Row, first and last column of a MulRk record; then six bytes for each cell. */
+/** A MulRk record has its row, first and last column, and six bytes for each cell. */
 const multipleHeadBytes = 6;
 const multipleCellBytes = 6;
 

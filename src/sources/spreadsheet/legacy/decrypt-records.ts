@@ -1,8 +1,8 @@
 /**
- * The encrypted records of an .xls file (MS-XLS 2.2.10), decrypted with the default password: the RC4 schemes of Excel 97
- * and of Excel 2002 and later (MS-OFFCRYPTO 2.3.5 and 2.3.6). The XOR obfuscation of older programs is not decrypted.
+ * Decrypts the records of an encrypted .xls file (MS-XLS 2.2.10) with the default password. It supports the RC4 encryption of
+ * Excel 97 and of Excel 2002 and later (MS-OFFCRYPTO 2.3.5 and 2.3.6). The XOR obfuscation of older programs is not supported.
  *
- * RC4 is written here because OpenSSL has it in its legacy provider only.
+ * RC4 is implemented here because OpenSSL has it only in its legacy provider.
  */
 
 import { hash } from 'node:crypto';
@@ -10,25 +10,25 @@ import { defaultPassword } from '../encryption/default-password.ts';
 
 const FILE_PASS = 0x2f;
 const BOUND_SHEET = 0x85;
-/** BOF, FilePass, UsrExcl, FileLock, InterfaceHdr, RRDInfo, RRDHead: their content is never encrypted. */
+/** The content of these records is never encrypted: BOF, FilePass, UsrExcl, FileLock, InterfaceHdr, RRDInfo, RRDHead. */
 const plainTypes = new Set([0x0809, FILE_PASS, 0x194, 0x195, 0xe1, 0x196, 0x138]);
-/** The place of the sheet's records, at the beginning of BOUND_SHEET, is not encrypted either. */
+/** BOUND_SHEET begins with the position of the sheet's records, which is not encrypted. */
 const boundSheetPlainBytes = 4;
 
-/** FilePass is one of the first records. */
+/** FilePass is one of the first records, so only this many are searched for it. */
 const recordsBefore = 8;
 const recordHeadBytes = 4;
 
-/** The key changes after so many bytes of the stream. */
+/** The key changes after this many bytes of the stream. */
 const blockBytes = 1024;
 
-/** @returns the RC4 key of a block */
+/** Returns the RC4 key of a block. */
 type BlockKey = (block: number) => Buffer;
 
 /**
- * Decrypts the records of a workbook stream in place; a stream that is not encrypted is left as it is.
+ * Decrypts the records of a workbook stream in place. A stream that is not encrypted remains unchanged.
  *
- * @returns false where it is encrypted by another password or in a way that is not known
+ * @returns false if the stream is encrypted with another password or with an unknown method
  */
 export function decryptRecords(stream: Buffer): boolean {
   const filePass = findFilePass(stream);
@@ -42,14 +42,14 @@ export function decryptRecords(stream: Buffer): boolean {
     const end = Math.min(stream.length, start + stream.readUInt16LE(at + 2));
     if (!plainTypes.has(type))
       cipher.apply(stream, start + (type === BOUND_SHEET ? boundSheetPlainBytes : 0), end);
-    // The library would take the records for encrypted still.
+    // Without this change the library would try to decrypt the records again.
     if (type === FILE_PASS) stream.writeUInt16LE(ignoredType, at);
     at = end;
   }
   return true;
 }
 
-/** `InterfaceEnd` has no meaning for cells. */
+/** The type `InterfaceEnd`, which the library ignores. */
 const ignoredType = 0xe2;
 
 function findFilePass(stream: Buffer): Buffer | undefined {
@@ -61,7 +61,11 @@ function findFilePass(stream: Buffer): Buffer | undefined {
   return undefined;
 }
 
-/** @returns undefined where the password is wrong or the scheme is not known */
+/**
+ * Returns a function for the RC4 keys.
+ *
+ * @returns undefined if the password is wrong or the method is unknown
+ */
 function readBlockKey(filePass: Buffer): BlockKey | undefined {
   if (filePass.length < 6 || filePass.readUInt16LE(0) !== 1) return undefined;
   const [major, minor] = [filePass.readUInt16LE(2), filePass.readUInt16LE(4)];
@@ -70,7 +74,7 @@ function readBlockKey(filePass: Buffer): BlockKey | undefined {
   return major >= 2 && major <= 4 && minor === 2 ? readRc4CryptoApi(info) : undefined;
 }
 
-/** 2.3.6.1 and 2.3.6.2 */
+/** Derives the keys of Excel 97 (2.3.6.1 and 2.3.6.2). */
 function readRc4(info: Buffer): BlockKey | undefined {
   if (info.length < 48) return undefined;
   const salted = Buffer.concat([hash('md5', defaultPassword, 'buffer').subarray(0, 5), info.subarray(0, 16)]);
@@ -81,7 +85,7 @@ function readRc4(info: Buffer): BlockKey | undefined {
 
 const rc4Id = 0x6801;
 
-/** 2.3.5.1 and 2.3.5.2 */
+/** Derives the keys of Excel 2002 and later (2.3.5.1 and 2.3.5.2). */
 function readRc4CryptoApi(info: Buffer): BlockKey | undefined {
   const headerStart = 8;
   const verifierStart = headerStart + (info.length >= headerStart ? info.readUInt32LE(4) : info.length);
@@ -93,7 +97,7 @@ function readRc4CryptoApi(info: Buffer): BlockKey | undefined {
   const base = hash('sha1', Buffer.concat([salt, defaultPassword]), 'buffer');
   const blockKey: BlockKey = (block) => {
     const key = hash('sha1', Buffer.concat([base, littleEndian(block)]), 'buffer').subarray(0, keyBits / 8);
-    // A key of 40 bits is filled up with zeros.
+    // A key of 40 bits is followed by zeros.
     return keyBits === 40 ? Buffer.concat([key, Buffer.alloc(11)]) : key;
   };
   const verifier = info.subarray(verifierStart + 20, verifierStart + 36);
@@ -101,7 +105,10 @@ function readRc4CryptoApi(info: Buffer): BlockKey | undefined {
   return isRight(blockKey, 'sha1', verifier, value) ? blockKey : undefined;
 }
 
-/** Verifier and its hash are encrypted one after the other with the key of block 0. */
+/**
+ * Returns whether the password is right. The key of block 0 encrypts the verifier and, directly after it, the hash of the
+ * verifier.
+ */
 function isRight(blockKey: BlockKey, hashName: string, verifier: Buffer, value: Buffer): boolean {
   const bytes = Buffer.concat([verifier, value]);
   new Rc4(blockKey(0)).apply(bytes, 0, bytes.length);
@@ -114,7 +121,7 @@ function littleEndian(value: number): Buffer {
   return bytes;
 }
 
-/** Decrypts ranges of the stream, one behind the other; the bytes between them use up the key stream all the same. */
+/** Decrypts ranges of the stream in ascending order. Bytes between the ranges use up bytes of the key stream too. */
 class StreamCipher {
   readonly #blockKey: BlockKey;
   #block = -1;

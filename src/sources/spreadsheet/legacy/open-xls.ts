@@ -1,4 +1,4 @@
-/** An .xls workbook: read by a library in a process of its own, and from there on by the same rules as .xlsx. */
+/** Opens an .xls workbook. A library reads it in a separate process. The cells are then handled like those of .xlsx. */
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
@@ -18,11 +18,11 @@ import * as blocks from './cell-blocks.ts';
 import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
 
 interface LegacyBounds extends ReaderBounds {
-  /** The cells that are kept for the passes, so that the file is read only once. */
+  /** The most bytes of cells that are kept in memory, so that the file need not be read again for another pass. */
   maxKeptBytes: number;
 }
 
-/** An .xls of 30 MB with 1,300,000 cells, which the reader takes 5 s and 900 MB for, has 32 MiB of cells. */
+/** Measured: an .xls of 30 MB with 1,300,000 cells has 32 MiB of cells. The reader takes 5 s and 900 MB for it. */
 const defaultBounds: LegacyBounds = {
   maxHeapMib: 768,
   maxResidentMib: 1280,
@@ -30,12 +30,12 @@ const defaultBounds: LegacyBounds = {
   maxKeptBytes: 32 * 1024 * 1024,
 };
 
-/** Behind the largest cell: the rest of a block, and the lists of sheets and formats. */
+/** The space for the rest of a block after the largest cell, and for the lists of sheets and formats. */
 const frameBytes = 8 * 1024 * 1024;
 
 export const openXls: OpenFormat = openXlsWithin({});
 
-/** Opens a workbook of records, .xls, with other bounds than the default ones. */
+/** Opens an .xls workbook with other limits than the default ones. */
 export function openXlsWithin(bounds: Partial<LegacyBounds>): OpenFormat {
   return async ({ file, kind }, options, { limits }, signal) => {
     if (kind !== 'compound-file' && kind !== 'biff') return undefined;
@@ -48,9 +48,10 @@ export function openXlsWithin(bounds: Partial<LegacyBounds>): OpenFormat {
 function checkSize(file: RandomAccessFile, limits: SpreadsheetLimits): void {
   if (file.size <= limits.maxLegacyFileBytes) return;
   throw limitExceeded(
-    'An .xls workbook of this size is not read. Save it as .xlsx, which is read as a stream',
+    'The .xls workbook is too large',
     limits.maxLegacyFileBytes,
     { setting: 'MAX_LEGACY_FILE_BYTES' },
+    'Save it as .xlsx, which is read as a stream.',
   );
 }
 
@@ -92,7 +93,7 @@ async function openLegacy(
   }
 }
 
-/** Starts the process as soon as there is a slot for it; `end` must be called. */
+/** Starts the process when there is a free slot. The caller must call `end`. */
 type StartRun = (signal: AbortSignal) => Promise<{ run: ReaderRun; end: () => Promise<void> }>;
 
 interface SheetFormats extends Styles {
@@ -124,7 +125,7 @@ async function readJson<T>(run: ReaderRun, kind: number): Promise<T> {
 
 interface ReadSheet {
   formats: SheetFormats;
-  /** All cells; undefined where they are too many to be kept. The run is of no use then. */
+  /** All cells; undefined if they are too many to keep. In that case the run cannot be used for another sheet. */
   kept: Buffer[] | undefined;
   keptBytes: number;
 }
@@ -143,7 +144,10 @@ async function readSheet(run: ReaderRun, index: number, maxBytes: number): Promi
   }
 }
 
-/** Adds to `read` what the same run can give; the sheets that it cannot are opened anew, and tell then what is wrong. */
+/**
+ * Reads the other sheets with the same run and adds them to `read`. Sheets that cannot be read this way are opened again later,
+ * and that attempt reports the problem.
+ */
 async function readOtherSheets(
   run: ReaderRun,
   sheets: SheetSummary[],
@@ -170,7 +174,7 @@ class OpenedXls implements OpenedFile {
   readonly format = 'xls';
   readonly sheets: SheetSummary[];
   readonly #startRun: StartRun;
-  /** What has been read, by index of the sheet. */
+  /** The sheets that have been read, by index. */
   readonly #read: Map<number, ReadSheet>;
   readonly #limits: SpreadsheetLimits;
 
@@ -219,7 +223,7 @@ class OpenedXls implements OpenedFile {
   }
 }
 
-/** The records of the blocks → rows and cells. */
+/** Passes the records of blocks to `SheetRows` as rows and cells. */
 class BlockCells implements blocks.BlockTarget {
   readonly #rows: SheetRows;
   readonly #values: CellValues;
@@ -272,7 +276,7 @@ class BlockCells implements blocks.BlockTarget {
     }
   }
 
-  /** Ends the row at hand. */
+  /** Ends the current row. */
   finish(): void {
     if (this.#isInRow) this.#rows.endRow();
     this.#isInRow = false;

@@ -1,10 +1,10 @@
 /**
- * The process that reads one workbook of the older format .xls and ends: `reader-process.ts <bytes>`.
+ * The process that reads one .xls workbook and then ends: `reader-process.ts <bytes>`.
  *
- * The library holds the whole workbook in memory and may loop or grow at a crafted file, so it never runs inside of
- * the service; run-reader.ts sets this process its bounds. Standard input has the file, `<bytes>` long, and then
- * the indices of the sheets to read, each once (4 bytes, little endian), until the service ends this process; standard
- * output takes the frames of cell-blocks.ts.
+ * The library holds the whole workbook in memory, and a crafted file may let it loop forever or use up memory. Therefore it
+ * never runs inside the service. run-reader.ts limits this process. Standard input has the file, `<bytes>` long, followed by
+ * the indices of the sheets to read (4 bytes each, little endian, no index twice). The process writes the frames of
+ * cell-blocks.ts to standard output until the service ends it.
  */
 
 import process from 'node:process';
@@ -27,14 +27,17 @@ import * as blocks from './cell-blocks.ts';
 import { countCells } from './count-cells.ts';
 import { decryptRecords } from './decrypt-records.ts';
 
-/** Exported, but missing in the library's types. */
+/** The library exports this function, but its types do not. */
 const { parse_xlscfb } = library as unknown as {
   parse_xlscfb(container: unknown, options: ParsingOptions): WorkBook;
 };
 
 const OLE = 0xd0;
 
-/** Numbers as the file has them, with the codes of their formats; nothing that only shows how a cell looks. */
+/**
+ * Numbers are read as the file has them, with the codes of their formats. Everything that only changes the look of a cell is
+ * left out.
+ */
 const parsing: ParsingOptions = {
   type: 'buffer',
   dense: true,
@@ -63,11 +66,11 @@ async function run(): Promise<void> {
     process.stderr.write(String(error));
     await send(blocks.FAILED, error instanceof Fault ? error.message : 'broken');
   }
-  // Standard input is still open, and nothing that the library left behind shall keep the process.
+  // Exit explicitly, because standard input is still open and the library may have left timers or handles.
   process.exit(0);
 }
 
-/** The message is a `ReaderFault`. */
+/** The file cannot be read. The message is a `ReaderFault`. */
 class Fault extends Error {
   declare readonly message: blocks.ReaderFault;
 
@@ -133,7 +136,7 @@ function readCompoundFile(file: Buffer): WorkBook {
   return parse_xlscfb(container, parsing);
 }
 
-/** Decrypts the records in place where the default password is the right one. */
+/** Decrypts the records in place if they are encrypted with the default password. */
 function decryptStream(entry: { content: Buffer } | null): void {
   if (entry !== null && !decryptRecords(entry.content)) throw new Fault('encrypted');
 }
@@ -152,7 +155,10 @@ function withPasswordFault<T>(readIt: () => T): T {
 
 const builtInMark = 'built-in format ';
 
-/** Formats of East Asian locales have an id alone, which the library drops: their code becomes the id. */
+/**
+ * The library drops formats of East Asian locales, which have an id but no code. This function gives each of these ids a code
+ * that contains it.
+ */
 function markBuiltInFormats(): void {
   const codes = SSF.get_table() as Record<number, string>;
   for (let id = 0; id < 100; id++) codes[id] ??= `${builtInMark}${id}`;
@@ -164,11 +170,14 @@ function numberFormat(code: string): NumberFormat {
     : parseFormatCode(code);
 }
 
-/** The library leaves a sheet out whose part it cannot read, which must not look like an empty one. */
+/**
+ * Sends the cells of a sheet. If the library could not read a sheet, the sheet is missing, and the file is refused, because
+ * otherwise the sheet would look empty.
+ */
 async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
   const rows = sheet?.['!data'];
   if (rows === undefined) throw new Fault('broken');
-  // Keys and not indices: rows that are not there cost nothing, whatever number a row claims to have.
+  // Keys are used instead of indices, so that missing rows cost nothing, whatever row number a file claims.
   const rowIndices = Object.keys(rows).map(Number);
   markCovered(rows, rowIndices, sheet?.['!merges'] ?? []);
   const formatIndices = await sendFormats(rows, rowIndices, is1904);
@@ -182,17 +191,17 @@ async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
       if (cell === coveredCell) writer.flag(column, blocks.COVERED_CELL);
       else writeCell(writer, cell, column, formatIndices);
     });
-    // Nobody asks for it again, and there is none too much memory.
+    // The row is not needed again. Its memory is released.
     rows[rowIndex] = [];
     if (writer.isFull) await send(blocks.CELLS, writer.take());
   }
   await send(blocks.CELLS, writer.take());
 }
 
-/** Takes the place of a cell that has a value beneath merged cells. */
+/** Replaces a cell that is covered by merged cells and has a value. */
 const coveredCell: CellObject = { t: 'z' };
 
-/** Only the top-left cell of a merged area has a value. */
+/** Removes or marks the covered cells, because only the top-left cell of a merged area has a value. */
 function markCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]): void {
   if (merges.length === 0) return;
   const areas = new MergedAreas();
@@ -234,7 +243,7 @@ async function sendFormats(
   return indices;
 }
 
-/** Excel's own limit is 65,490 styles; an index has 16 bits. */
+/** Excel allows 65,490 styles. The index of a format has 16 bits. */
 const maxFormats = 65_000;
 
 function hasValue(cell: CellObject | undefined): cell is CellObject {
@@ -255,7 +264,7 @@ function writeCell(
   if (type === 'n' && typeof value === 'number') {
     writer.number(column, formatIndices.get((cell.z ?? 'General') as string) ?? 0, value);
   } else if (type === 's' && value !== undefined) {
-    // No program writes one: the library has taken other bytes for a text.
+    // No program writes NUL: the library has read other bytes as text.
     if (String(value).includes('\0')) throw new Fault('broken');
     writer.text(column, blocks.STRING_CELL, String(value));
   } else if (type === 'b') {
@@ -276,14 +285,18 @@ async function send(kind: number, content: Buffer | string): Promise<void> {
   await write(bytes);
 }
 
-/** Waits until the service has taken the bytes: what it does not want yet is not made. */
+/** Waits until the service has read the bytes, so that no more output is created than the service wants. */
 function write(bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()));
   });
 }
 
-/** The next `length` bytes of the input. @param rest what of it has been read already */
+/**
+ * Returns the next `length` bytes of the input.
+ *
+ * @param rest the bytes that were read already
+ */
 async function readBytes(
   input: AsyncIterator<Buffer>,
   length: number,
@@ -297,7 +310,7 @@ async function readBytes(
     filled += taken;
     if (filled === length) return { bytes, rest: chunk.subarray(taken) };
     const next = await input.next();
-    // The service has gone.
+    // The service has ended.
     if (next.done) process.exit(1);
     chunk = next.value;
   }

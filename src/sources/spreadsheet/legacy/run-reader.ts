@@ -1,8 +1,8 @@
 /**
- * One run of the reader process, within bounds: memory of V8's heap and beyond it, time, and what it may touch.
+ * Runs the reader process once, with limits on its memory (V8's heap and the whole process), its time and its access to files.
  *
- * Its own process and not a worker, because a worker's limits do not hold for buffers, and because an endless loop
- * or an exhausted heap must end nothing else.
+ * It is a process and not a worker, because a worker's limits do not include buffers, and because an endless loop or an
+ * exhausted heap must not end anything else.
  */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
@@ -16,18 +16,21 @@ import { limitExceeded } from '../../../limit-exceeded.ts';
 import { encrypted, notAWorkbook } from '../refused-files.ts';
 import { FAILED, frameHeadBytes, maxCells, type ReaderFault } from './cell-blocks.ts';
 
-/** A file as the process takes it: once, from its start. */
+/** A file that the process reads once, from the beginning. */
 export interface ReaderInput {
   size: number;
   chunks: () => AsyncIterable<Buffer>;
 }
 
 export interface ReaderBounds {
-  /** Size of V8's old generation. */
+  /** The size of V8's old generation. */
   maxHeapMib: number;
-  /** All memory of the process. It is measured from time to time, on systems that tell it, so the process may have more for a moment. */
+  /**
+   * The memory of the whole process. It is measured every `watchIntervalMs` on Linux only, so the process may use more for a
+   * moment.
+   */
   maxResidentMib: number;
-  /** Spent waiting for the process: not the time that it waits for us. */
+  /** The time that the service waits for the process. The time that the process waits for the service does not count. */
   maxWaitMs: number;
 }
 
@@ -44,7 +47,10 @@ const libraryFolder = dirname(fileURLToPath(import.meta.resolve('@e965/xlsx')));
 const projectFolder = join(import.meta.dirname, '..', '..', '..', '..');
 const modulesFolder = join(projectFolder, 'node_modules');
 
-/** The caller must always stop it. It also ends with the service, because its input then ends. */
+/**
+ * A run of the reader process. The caller must always call `stop`. The process also ends when the service ends, because its
+ * input then ends.
+ */
 export class ReaderRun {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #chunks: AsyncIterator<Buffer>;
@@ -55,42 +61,42 @@ export class ReaderRun {
   readonly #ended: Promise<void>;
   #rest: Buffer = Buffer.alloc(0);
   #waitedMs = 0;
-  /** `STARTED` has come: what fails from here on is the file's fault. */
+  /** `STARTED` has arrived. Every failure after it is caused by the file. */
   #hasStarted = false;
   #errorText = '';
-  /** The reason why the service ended the process, or why the process could not be started or did not get its input. */
+  /** Why the service ended the process, or why the process could not be started or did not get its input. */
   #failure: unknown;
 
-  /** @param maxFrameBytes what is larger is not taken */
+  /** @param maxFrameBytes larger frames are refused */
   constructor(file: ReaderInput, maxFrameBytes: number, bounds: ReaderBounds, signal: AbortSignal) {
     this.#bounds = bounds;
     this.#maxFrameBytes = maxFrameBytes;
     this.#signal = signal;
     this.#child = spawn(process.execPath, [...flags(bounds), entry, String(file.size)], {
       stdio: ['pipe', 'pipe', 'pipe'],
-      // It gets no secret of the service's environment.
+      // An empty environment, so that the process gets no secrets of the service.
       env: {},
     });
     this.#child.on('error', (error) => this.#end(error));
     const { stdin, stdout, stderr } = this.#child;
-    // Without file descriptors for its pipes no process begins. The event comes too late to say so here.
+    // Without file descriptors for its pipes the process does not start. The `error` event comes too late to be used here.
     if (stdin === undefined) throw outOfFiles();
     this.#chunks = stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     this.#ended = new Promise((resolve) => this.#child.once('close', () => resolve()));
-    // It may end before it has read all; why is told by its output.
+    // The process may end before it has read all input. Its output then has the reason.
     stdin.on('error', () => {});
     stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errorText = (this.#errorText + text).slice(-maxErrorTextLength);
     });
     this.#watch = setInterval(() => this.#checkMemory(), watchIntervalMs);
     signal.addEventListener('abort', this.#onAbort, { once: true });
-    // Its input stays open behind the file, for the answer.
+    // The input stays open after the file, because the indices of the sheets follow.
     Readable.from(file.chunks())
       .on('error', (error) => this.#end(error))
       .pipe(stdin, { end: false });
   }
 
-  /** Tells the process which sheet to read. */
+  /** Sends the index of the sheet that the process must read. */
   chooseSheet(index: number): void {
     const answer = Buffer.alloc(4);
     answer.writeUInt32LE(index);
@@ -98,10 +104,10 @@ export class ReaderRun {
   }
 
   /**
-   * The next frame. Its content stays as it is.
+   * Returns the next frame. Its content remains valid.
    *
-   * @throws AppError `invalid-file`, `unsupported-file`, `limit-exceeded`; the signal's reason; Error where the process
-   *   could not be started
+   * @throws AppError `invalid-file`, `unsupported-file`, `limit-exceeded`; the signal's reason; Error if the process could not
+   * be started
    */
   async nextFrame(): Promise<Frame> {
     if (!this.#hasStarted) {
@@ -118,10 +124,10 @@ export class ReaderRun {
     return frame;
   }
 
-  /** Ends the process where it has not ended by itself, and waits for that. */
+  /** Ends the process if it still runs, and waits for its end. */
   async stop(): Promise<void> {
     this.#end(new Error('The reader was stopped'));
-    // What it has sent and nobody has read would keep its end from being told.
+    // Output that nobody reads would delay the `close` event.
     this.#child.stdout.destroy();
     await this.#ended;
     clearInterval(this.#watch);
@@ -169,7 +175,7 @@ export class ReaderRun {
   async #checkMemory(): Promise<void> {
     const { pid } = this.#child;
     try {
-      // Where there is no such file (not Linux), V8's own limit must do.
+      // Only Linux has this file. On other systems only V8's own limit applies.
       const status = await readFile(`/proc/${pid}/status`, 'latin1');
       const residentMib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
       if (residentMib > this.#bounds.maxResidentMib) this.#end(tooLarge(this.#bounds.maxResidentMib));
@@ -180,7 +186,7 @@ export class ReaderRun {
 
   #tooSlow(): AppError {
     const { maxWaitMs } = this.#bounds;
-    return limitExceeded(`Reading this workbook takes too long. ${remedy}`, maxWaitMs / 1000, 'seconds');
+    return limitExceeded('Reading this workbook takes too long', maxWaitMs / 1000, 'seconds', remedy);
   }
 
   /** Returns the error for a process that ended without a message. */
@@ -203,7 +209,7 @@ export class ReaderRun {
       case 'no-workbook':
         return notAWorkbook('an Office file of another kind');
       case 'too-many-cells':
-        return limitExceeded(`The workbook has too many cells. ${remedy}`, maxCells, 'cells');
+        return limitExceeded('The workbook has too many cells', maxCells, 'cells', remedy);
       default:
         return this.#brokenError(new Error(this.#errorText));
     }
@@ -212,20 +218,20 @@ export class ReaderRun {
   #brokenError(cause: Error): AppError {
     return new AppError(
       'invalid-file',
-      'The workbook is broken or holds what cannot be read. Open it in a spreadsheet program and save it as .xlsx.',
+      'The workbook is broken or has parts that cannot be read. Open it in a spreadsheet program and save it as .xlsx.',
       { cause },
     );
   }
 }
 
-const remedy = 'Save it as .xlsx and send that: it is read as a stream';
+const remedy = 'Save it as .xlsx, which is read as a stream.';
 
 function outOfFiles(): Error {
   return Object.assign(new Error('no file descriptor left for the pipes of the reader'), { code: 'EMFILE' });
 }
 
 function tooLarge(limitMib: number): AppError {
-  return limitExceeded(`Reading this workbook takes too much memory. ${remedy}`, limitMib, 'MiB');
+  return limitExceeded('Reading this workbook takes too much memory', limitMib, 'MiB', remedy);
 }
 
 /** Returns the flags that let the process read only the code that it runs. It may not write files or start processes. */
@@ -237,7 +243,7 @@ function flags({ maxHeapMib }: ReaderBounds): string[] {
     `--allow-fs-read=${join(projectFolder, 'src', 'sources', '*')}`,
     `--allow-fs-read=${join(projectFolder, 'package.json')}`,
     `--allow-fs-read=${join(libraryFolder, '*')}`,
-    // Where this folder or one in it is a link, the library is not found without them.
+    // These two are needed if this folder or a folder in it is a link. Without them the library is not found.
     `--allow-fs-read=${modulesFolder}`,
     `--allow-fs-read=${join(modulesFolder, '*')}`,
   ];

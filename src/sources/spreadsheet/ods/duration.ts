@@ -1,4 +1,4 @@
-/** Times of OpenDocument: durations as XML Schema part 2 (3.2.6) writes them, `PT36H15M00.5S`. */
+/** Parses the times of OpenDocument: durations of XML Schema part 2 (3.2.6), such as `PT36H15M00.5S`. */
 
 import { dayMicroseconds } from '../../calendar.ts';
 
@@ -11,7 +11,11 @@ export interface Duration {
   microseconds: number;
 }
 
-/** @returns undefined if the text is no duration or counts months, whose length is not known */
+/**
+ * Parses a duration.
+ *
+ * @returns undefined if the text is no duration or counts months, whose length is not known
+ */
 export function parseDuration(text: string): Duration | undefined {
   const found = text.length > 64 ? null : pattern.exec(text);
   if (found === null || text.endsWith('P') || text.endsWith('T')) return undefined;
@@ -21,7 +25,7 @@ export function parseDuration(text: string): Duration | undefined {
   const moreDays = Math.floor(microseconds / dayMicroseconds);
   const allDays = Number(days) + moreDays;
   const rest = microseconds - moreDays * dayMicroseconds;
-  // 0 - 0 is 0, and -0 would be a value of its own.
+  // `0 - 0` is 0, but `-0` would be negative zero, which differs from 0 in some comparisons.
   return minus === undefined
     ? { days: allDays, microseconds: rest }
     : { days: 0 - allDays, microseconds: 0 - rest };

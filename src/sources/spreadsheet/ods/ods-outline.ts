@@ -17,14 +17,14 @@ const valueTypeName = Buffer.from('value-type');
 const dateValueName = Buffer.from('date-value');
 
 export class OdsOutline {
-  /** Numbers that are dates count from 1904-01-01. */
+  /** Dates that are stored as numbers count from 1904-01-01. */
   is1904 = false;
 
   readonly #xml: XmlTokens;
   readonly #styles: OdsStylesReader;
-  /** `rows` counts those that have a value, up to 2: a header and one below it. */
+  /** `rows` counts the rows that have a value, up to 2: a header and one row below it. */
   readonly #sheets: { name: string; style: string; rows: number }[] = [];
-  /** The row at hand has a value. */
+  /** The current row has a value. */
   #hasValue = false;
   #isRepeated = false;
   #depth = 0;
@@ -59,7 +59,11 @@ export class OdsOutline {
     }
   }
 
-  /** @throws AppError `invalid-file` where the part ends before its end */
+  /**
+   * Ends the part and returns its sheets.
+   *
+   * @throws AppError `invalid-file` if the part is incomplete
+   */
   finish(): SheetSummary[] {
     if (this.#depth !== 0 || !this.#sawRoot) this.#xml.fail('it ends too early');
     return this.#sheets.map(({ name, style, rows }) => ({
@@ -92,7 +96,7 @@ export class OdsOutline {
     }
   }
 
-  /** Counts a row as often as it is repeated. */
+  /** Counts the current row. A row that is repeated counts as two. */
   #countRow(sheet: { rows: number }): void {
     const xml = this.#xml;
     if (xml.isNamed(rowName)) {

@@ -1,9 +1,9 @@
 /**
- * The scanner of `content.xml` (OpenDocument 1.3 part 3): the list of its sheets, or the cells of one of them.
+ * Scans the cells of one sheet in `content.xml` (OpenDocument 1.3 part 3).
  *
- * The values are in attributes, typed, and not in what a cell shows; only texts are read from its paragraphs. Rows
- * and cells that repeat are written once with a count, so a few bytes may stand for billions of cells: values are
- * repeated in portions, and not without end.
+ * The typed values are in attributes. Only texts are read from the paragraphs that a cell shows. Repeated rows and cells are
+ * written once with a count, so a few bytes can mean billions of cells. Therefore repeated values are pushed in portions, and
+ * their number is limited.
  */
 
 import { AppError } from '../../../errors.ts';
@@ -40,7 +40,7 @@ const names = Object.fromEntries(
 const SPREADSHEET = 3;
 const TABLE = 4;
 
-/** What a cell is. */
+/** The types of cells. */
 const EMPTY = 0;
 const NUMBER = 1;
 const STRING = 2;
@@ -49,7 +49,7 @@ const DATE = 4;
 const TIME = 5;
 const ERROR = 6;
 const NO_RESULT = 7;
-/** A number, boolean, date or time that the cell shows and the file does not hold. */
+/** A number, boolean, date or time that the cell shows but no attribute holds. */
 const NO_VALUE = 8;
 
 const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
@@ -70,8 +70,8 @@ const errorType = Buffer.from('error');
 const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!|SPILL!|CALC!|ERROR!)|Err:\d{3})$/;
 
 /**
- * What a number, date or boolean shows if it is an error, in any language: `#DIV/0!`, `#BEZUG!`, `#NV`, `#¡VALOR!`. A
- * number shown as `#5` or `###` is no error.
+ * Matches the text of a number, date or boolean cell that shows an error, in any language: `#DIV/0!`, `#BEZUG!`, `#NV`,
+ * `#¡VALOR!`. Numbers shown as `#5` or `###` are no errors.
  */
 const shownErrorText = /^(#[\p{L}¡][^\d#]*(\/0[!?])?|Err:\d{3})$/u;
 const maxErrorBytes = 40;
@@ -80,7 +80,7 @@ const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
 const maxRepeatedCells = 20_000_000;
 
-/** The most that is repeated in one turn. Short cells take about 2 ms, and copying long ones less than 1 ms. */
+/** The most cells that are repeated in one turn. Short cells take about 2 ms, and copying long ones less than 1 ms. */
 const portionCells = 4096;
 const portionBytes = 256 * 1024;
 
@@ -100,12 +100,12 @@ interface KeptCell {
 export interface OdsScannerOptions {
   partName: string;
   styles: OdsStyles;
-  /** Numbers that are dates count from 1904-01-01. */
+  /** Dates that are stored as numbers count from 1904-01-01. */
   is1904: boolean;
-  /** Index of the sheet. */
+  /** The index of the sheet. */
   sheet: number;
   limits: SpreadsheetLimits;
-  /** What the values of repeated cells may come to in all, each time that they are repeated. */
+  /** The most bytes of the values of repeated cells. A value counts each time that it is repeated. */
   maxRepeatedBytes: number;
 }
 
@@ -119,36 +119,36 @@ export class OdsScanner {
   readonly #maxRepeatedBytes: number;
 
   #depth = 0;
-  /** The depth of an element whose content does not matter; 0: none is open. */
+  /** The depth of an element whose content is skipped; 0 if none is open. */
   #skippedDepth = 0;
   #isInSpreadsheet = false;
   #tables = 0;
   #isInTable = false;
   #isDone = false;
 
-  /** 1-based; the row at hand, how often it stands there, and its style. */
+  /** The current row (1-based), how often it is repeated, and its style. */
   #row = 0;
   #rowCount = 1;
   #rowDepth = 0;
   #rowStyle = 0;
   #isRowBegun = false;
-  /** What the row at hand has come to so far: its bytes of XML, and its values as often as they are repeated in it. */
+  /** The bytes of the current row so far: its XML, and its values as often as they are repeated in it. */
   #rowBytes = 0;
-  /** What is to be repeated: a cell of the row at hand, or all cells of the row before, `#repeatsLeft` times. */
+  /** The cells to repeat `#repeatsLeft` times: one cell of the current row, or all cells of the row before. */
   #kept: KeptCell[] = [];
   #repeatsLeft = 0;
   #isRowRepeated = false;
-  /** The next of the kept cells, and how often it was repeated already. */
+  /** The index of the next kept cell, and how often it was repeated already. */
   #nextKept = 0;
   #timesPut = 0;
   #repeatedCells = 0;
   #repeatedBytes = 0;
 
-  /** Default style by column, from 0, and how many columns have been told of. */
+  /** The default style of each column, from 0, and the number of columns that `table-column` elements have described. */
   #columnStyles = new Uint32Array(maxSheetColumn);
   #columns = 0;
 
-  /** The current cell: its column, from 0. */
+  /** The column of the current cell, from 0. */
   #column = 0;
   #cellDepth = 0;
   #count = 1;
@@ -161,9 +161,9 @@ export class OdsScanner {
   #paragraphs = 0;
   #isInParagraph = false;
   #isAfterSpace = false;
-  /** The paragraph only shows the value, which an attribute has. */
+  /** The paragraph only shows the value, which is in an attribute. */
   #isShown = false;
-  /** The beginning of what the cell shows. */
+  /** The beginning of the text that the cell shows. */
   readonly #shown: Buffer = Buffer.alloc(maxErrorBytes);
   #shownBytes = 0;
 
@@ -182,13 +182,17 @@ export class OdsScanner {
     return this.#isDone;
   }
 
-  /** Takes the next bytes of the part; `run` then reads them. */
+  /** Takes the next bytes of the part, which `run` then scans. */
   feed(chunk: Buffer): void {
     this.#xml.feed(chunk);
     if (this.#rowDepth !== 0) this.#countRowBytes(chunk.length);
   }
 
-  /** @returns false where there is more to do before the next bytes: repeated cells, in portions */
+  /**
+   * Scans the fed bytes.
+   *
+   * @returns false if `run` must be called again before the next bytes, because repeated cells are pushed in portions
+   */
   run(): boolean {
     const xml = this.#xml;
     while (!this.#isDone) {
@@ -214,7 +218,11 @@ export class OdsScanner {
     return true;
   }
 
-  /** @throws AppError `invalid-file` where the document ends before its end */
+  /**
+   * Ends the part.
+   *
+   * @throws AppError `invalid-file` if the document is incomplete
+   */
   finish(): void {
     if (!this.#isDone) this.#xml.fail('it ends too early');
   }
@@ -244,7 +252,7 @@ export class OdsScanner {
     } else if (depth === TABLE && this.#isInTable) {
       this.#isDone = true;
     } else if (depth === 1) {
-      this.#xml.fail('it does not hold the sheet');
+      this.#xml.fail('the sheet is missing');
     }
   }
 
@@ -287,7 +295,7 @@ export class OdsScanner {
     this.#isFormula = xml.attribute(names.formula!) >= 0;
     this.#hasValue = false;
     this.#takeType();
-    // LibreOffice types what it took over from Excel as TRUE by this formula, with the number 1.
+    // LibreOffice stores TRUE of an Excel file as this formula, with the number 1.
     if (this.#isFormula && this.#type === NUMBER && booleanFormula.test(attributeText(xml, names.formula!))) {
       this.#type = BOOLEAN;
     }
@@ -297,7 +305,10 @@ export class OdsScanner {
     else this.#style = this.#columnStyles[this.#column] ?? 0;
   }
 
-  /** The first `value-type` is the standard's; LibreOffice adds one of its own that tells errors. */
+  /**
+   * Reads the type of the cell. The first `value-type` is the one of the standard. LibreOffice adds a second one, which marks
+   * errors.
+   */
   #takeType(): void {
     const { attributes, attributeCount, bytes } = this.#xml;
     for (let at = 0; at < 4 * attributeCount; at += 4) {
@@ -324,11 +335,11 @@ export class OdsScanner {
     this.#text.append(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
   }
 
-  /** Paragraphs have the value of texts and errors. Of all other cells they tell only whether an error is shown. */
+  /** Paragraphs hold the values of texts and errors. In other cells they only show whether the value is an error. */
   #openInCell(): void {
     if (this.#xml.isNamed(names.table!)) this.#failTableInCell();
     if (!this.#xml.isNamed(names.p!)) {
-      // Shapes and notes are attached to the cell and not shown in it.
+      // Shapes and notes are attached to the cell and are not part of its text.
       this.#skip();
       return;
     }
@@ -341,16 +352,18 @@ export class OdsScanner {
     this.#isAfterSpace = true;
   }
 
-  /** OpenDocument has tables within cells, which spreadsheet programs do not write (9.1.2, `is-sub-table`). */
+  /**
+   * Refuses a table within a cell. OpenDocument allows it (9.1.2, `is-sub-table`), but spreadsheet programs do not write it.
+   */
   #failTableInCell(): never {
     const cell = `${columnLetters(this.#column + 1)}${this.#row}`;
     throw new AppError(
       'unsupported-file',
-      `The cell ${cell} holds a table of its own, which cannot be loaded. Move its rows into the sheet and save the file again.`,
+      `The cell ${cell} contains another table, which cannot be loaded. Move its rows into the sheet and save the file again.`,
     );
   }
 
-  /** Keeps the shown text if it may be an error, which is short, or if the cell has no value besides. */
+  /** Keeps the shown text if it may be an error, which is short, or if the cell has no other value. */
   #takeShown(): void {
     const { bytes, textStart, textEnd } = this.#xml;
     let start = textStart;
@@ -389,7 +402,10 @@ export class OdsScanner {
     }
   }
 
-  /** White space counts as one space, and at the start of a paragraph as none (6.1.2); more are written as `s`. */
+  /**
+   * Appends text. White space counts as one space, and as none at the start of a paragraph (6.1.2). Further spaces are written
+   * as `s` elements.
+   */
   #appendText(): void {
     const { bytes, textStart, textEnd } = this.#xml;
     let runStart = textStart;
@@ -433,7 +449,7 @@ export class OdsScanner {
     if (this.#rowCount === 1) this.#repeatKept(1, false);
   }
 
-  /** The sink holds a row until it is whole. */
+  /** Limits the size of a row, because the sink holds a row until it is complete. */
   #countRowBytes(bytes: number): void {
     this.#rowBytes += bytes;
     if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
@@ -462,14 +478,20 @@ export class OdsScanner {
     return isError ? ERROR : STRING;
   }
 
-  /** Whether the cell shows a value of its type that no attribute has. The text becomes what it shows, if that is short. */
+  /**
+   * Returns whether the cell shows a value of its type that no attribute has. If so, the text becomes what the cell shows, if
+   * that is short.
+   */
   #isValueMissing(): boolean {
     if (this.#type === EMPTY || this.#type === STRING || this.#shownBytes === 0) return false;
     if (this.#shownBytes <= maxErrorBytes) this.#text.append(this.#shown, 0, this.#shownBytes);
     return true;
   }
 
-  /** A text is what its attribute says, unless that is empty and the formula came to an error. Empty: no error. */
+  /**
+   * Returns the error that the cell shows, or `''`. The value of a text is in its attribute, so a text cell shows an error only
+   * if the attribute is empty and the cell has a formula.
+   */
   #shownError(): string {
     if (this.#shownBytes === 0 || this.#shownBytes > maxErrorBytes) return '';
     if (this.#type === STRING && (!this.#isFormula || this.#text.length > 0)) return '';
@@ -492,7 +514,11 @@ export class OdsScanner {
     this.#timesPut = 0;
   }
 
-  /** Repeats a portion of what was kept. @returns false where something is left for the next turn */
+  /**
+   * Repeats a portion of the kept cells.
+   *
+   * @returns false if cells are left for the next turn
+   */
   #repeat(): boolean {
     let cells = 0;
     let bytes = 0;
@@ -581,7 +607,10 @@ export class OdsScanner {
     }
   }
 
-  /** Programs leave a time of 0:00 out, or write it where only the day is meant: the format says which it is. */
+  /**
+   * Pushes a date. Some programs omit a time of 0:00, and others write it though only the day is meant, so the format decides
+   * whether the value has a time.
+   */
   #putDate(column: number, style: number, bytes: Buffer, length: number): void {
     const moment = parseIsoMoment(bytes.toString('latin1', 0, Math.min(length, 64)));
     if (moment === undefined || moment.kind === kinds.TIME) {
@@ -608,11 +637,12 @@ export class OdsScanner {
     const at = this.#xml.attribute(name);
     if (at < 0) return 1;
     const text = attributeText(this.#xml, name);
-    if (!/^\d{1,10}$/.test(text)) this.#xml.fail(`a repetition that is no number in row ${this.#row}`);
+    if (!/^\d{1,10}$/.test(text))
+      this.#xml.fail(`a repetition count that is not a number in row ${this.#row}`);
     return Math.max(1, Number(text));
   }
 
-  /** The index of the style that the attribute names; -1: none is named. */
+  /** Returns the index of the style that the attribute names, or -1 if the attribute is missing. */
   #styleOf(name: Buffer): number {
     if (this.#xml.attribute(name) < 0) return -1;
     return this.#styles.indices.get(attributeText(this.#xml, name)) ?? 0;

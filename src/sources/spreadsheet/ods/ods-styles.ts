@@ -1,6 +1,6 @@
 /**
- * The styles of an OpenDocument spreadsheet (OpenDocument 1.3 part 3, chapter 16) as far as they say what a value
- * means: numbers padded with zeros, dates with a time of day, durations, hidden sheets.
+ * Reads the styles of an OpenDocument spreadsheet (OpenDocument 1.3 part 3, chapter 16) that change the meaning of values:
+ * numbers padded with zeros, dates with a time of day, durations, and hidden sheets.
  */
 
 import type { XmlTokens } from '../package/xml-tokens.ts';
@@ -8,8 +8,8 @@ import * as formats from '../values/number-formats.ts';
 import { type Styles, stylesOf } from '../values/styles.ts';
 
 /**
- * What the styles of cells say, by the index of the style; 0 is a style that says nothing. What numbers mean, `Styles` says: dates
- * are typed as such by most programs, but not by all.
+ * The meaning of cell styles, by the index of the style. Style 0 has no meaning of its own. `Styles` has the meaning of
+ * numbers, because some programs store dates as numbers.
  */
 export interface OdsStyles extends Styles {
   indices: Map<string, number>;
@@ -22,13 +22,16 @@ export interface OdsStyles extends Styles {
 interface DataStyle {
   isDate: boolean;
   isTime: boolean;
-  /** As a number format of a spreadsheet; empty: none that could pad with zeros. */
+  /** The number format that a spreadsheet would have; empty if the style cannot pad with zeros. */
   code: string;
-  /** Percentages and currencies are their number, whatever else is in the style. */
+  /** Percentages and currencies are plain numbers, whatever else is in the style. */
   isFixed: boolean;
   hasTime: boolean;
   isElapsed: boolean;
-  /** The sections before this one, which is the last: a value goes by the first whose condition it meets (16.3). */
+  /**
+   * The sections that are checked before this style. A value uses the first section whose condition it meets, or else this
+   * style (16.3).
+   */
   maps: { condition: string; style: string }[];
 }
 
@@ -63,10 +66,10 @@ const dataStyles = [
   ...fixedStyles,
 ];
 
-/** A format of a spreadsheet has at most four sections. */
+/** The most sections that are read. A format of a spreadsheet has at most four. */
 const maxMaps = 8;
 
-/** Takes the tokens of both parts that have styles, whatever else stands in them. */
+/** Reads the styles from the tokens of both parts that have styles. Other elements are ignored. */
 export class OdsStylesReader {
   readonly hiddenTables = new Set<string>();
   readonly #cellStyles = new Map<string, { dataStyle: string; parent: string }>();
@@ -74,7 +77,7 @@ export class OdsStylesReader {
   #tableStyle = '';
   #data: DataStyle | undefined;
   #dataName = '';
-  /** Whether the text at hand is a literal of a number format, and where in the digits it goes: -1 at the end. */
+  /** The current text is a literal of a number format. `#position` is its place among the digits, or -1 at the end. */
   #isInText = false;
   #position = -1;
   #text = '';
@@ -179,7 +182,7 @@ export class OdsStylesReader {
     this.#text = '';
   }
 
-  /** `position` counts the digits to the right of the literal. */
+  /** Adds a literal to the format. `position` counts the digits to the right of the literal. */
   #addLiteral(data: DataStyle): void {
     const literal = `"${this.#text.replaceAll('"', '')}"`;
     let at = data.code.length;
@@ -187,7 +190,7 @@ export class OdsStylesReader {
     data.code = data.code.slice(0, at) + literal + data.code.slice(at);
   }
 
-  /** The sections of the style in their order; the style itself is the last. */
+  /** Returns the sections of the style in their order. The style itself is the last one. */
   #sectionsOf(data: DataStyle): [DataSection, ...DataSection[]] {
     const before = data.maps.flatMap(({ condition, style }): DataSection[] => {
       const section = this.#dataStyles.get(style);
@@ -199,7 +202,7 @@ export class OdsStylesReader {
     return first === undefined ? [last] : [first, ...others, last];
   }
 
-  /** A style without a format of its own has its parent's. */
+  /** Returns the format of a style. A style without a format has the format of its parent. */
   #dataStyleOf(name: string): DataStyle {
     let at: string | undefined = name;
     for (let depth = 0; at !== undefined && depth < maxParents; depth++) {
@@ -217,7 +220,7 @@ interface DataSection {
   style: DataStyle;
 }
 
-/** Reads the sections as the number format of a spreadsheet that they are: the rules for sections are in one place. */
+/** Writes the sections as a number format and parses it, so that the rules for sections are in one place. */
 function formatOf(sections: [DataSection, ...DataSection[]]): formats.NumberFormat {
   const conditions = sections.map(({ condition }) => condition).join(' ');
   const isPlain = impliedConditions.includes(conditions);
@@ -227,26 +230,29 @@ function formatOf(sections: [DataSection, ...DataSection[]]): formats.NumberForm
   return formats.parseFormatCode(codes.join(';'));
 }
 
-/** Any code that means the same. */
+/** Returns a format code with the same meaning. */
 function codeOf({ isDate, isTime, hasTime, isElapsed, code }: DataStyle): string {
   if (isDate) return hasTime ? 'yyyy-mm-dd hh:mm' : 'yyyy-mm-dd';
   if (isTime) return isElapsed ? '[h]:mm' : 'h:mm';
   return code;
 }
 
-/** What `positive;negative` and `positive;negative;zero;text` mean without any condition written. */
+/** The conditions that `positive;negative` and `positive;negative;zero;text` imply. */
 const impliedConditions = ['', '>=0 ', '>0 <0 ', '>0 <0 =0 '];
 
-/** `value()>=0` is `>=0` in a number format, `value()!=5` is `<>5`; empty: no condition of a number. */
+/**
+ * Returns a condition as number formats write it: `value()>=0` is `>=0`, and `value()!=5` is `<>5`. It is empty if the text is
+ * no condition for numbers.
+ */
 function conditionCode(text: string): string {
   const found = /^\s*value\(\)\s*(<=|>=|!=|=|<|>)\s*(-?\d+(?:\.\d*)?)\s*$/.exec(text);
   return found === null ? '' : `${found[1] === '!=' ? '<>' : found[1]}${found[2]}`;
 }
 
-/** Parents may be named in a circle. */
+/** The most parents that are followed, because parents may form a circle. */
 const maxParents = 16;
 
-/** `0000` where the number is padded to four digits and has no other side to it. */
+/** Returns the format of the digits: `0000` for a whole number that is padded to four digits. */
 function digitsCode(xml: XmlTokens): string {
   const count = (name: string): number => Number(attributeText(xml, names[name]!) || 0);
   const isOther = attributeText(xml, names.grouping!) === 'true' || count('min-decimal-places') > 0;
@@ -255,7 +261,7 @@ function digitsCode(xml: XmlTokens): string {
   return digits > 0 && digits <= maxDigits ? '0'.repeat(digits) : '#';
 }
 
-/** The attribute's value by its local name; empty where it is not there. */
+/** Returns the value of the attribute with this local name, or `''`. */
 export function attributeText(xml: XmlTokens, name: Buffer): string {
   const at = xml.attribute(name);
   return at < 0 ? '' : xml.bytes.toString('utf8', xml.attributes[at + 2]!, xml.attributes[at + 3]!);

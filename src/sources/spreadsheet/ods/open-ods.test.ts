@@ -616,7 +616,7 @@ test('what is no spreadsheet, locked or broken', async () => {
         ),
       },
       'unsupported-file',
-      /^The cell B2 holds a table of its own/,
+      /^The cell B2 contains another table/,
     ],
     [
       { body: table(row(text('a', 'table:number-columns-repeated="16385"'))) },

@@ -1,4 +1,4 @@
-/** An OpenDocument spreadsheet (.ods). */
+/** Opens an OpenDocument spreadsheet (.ods). */
 
 import { AppError } from '../../../errors.ts';
 import { partSlices } from '../package/part-slices.ts';
@@ -15,7 +15,7 @@ import { OdsStylesReader } from './ods-styles.ts';
 const spreadsheetType = /^application\/vnd\.oasis\.opendocument\.spreadsheet/;
 const contentName = 'content.xml';
 
-/** Repeated cells come to more than a file holds, honestly; this much is harmless. */
+/** Repeated cells may honestly have more bytes than the file. Up to this size they are harmless. */
 const ratioFreeBytes = 64 * 1024 * 1024;
 
 export const openOds: OpenFormat = async ({ container }, _options, { limits }, signal) => {
@@ -56,19 +56,19 @@ async function scan(
       if (wait !== undefined) await wait;
       signal.throwIfAborted();
     }
-    // What follows are the other sheets.
+    // Only the other sheets follow.
     if (scanner.isDone) break;
   }
   scanner.finish();
   return {};
 }
 
-/** Whether the package is of OpenDocument, of whatever kind (OpenDocument part 2, 3.2). */
+/** Returns whether the package is an OpenDocument file of any kind (OpenDocument part 2, 3.2). */
 function isOpenDocument(container: ZipContainer): boolean {
   return container.find('META-INF/manifest.xml') !== undefined;
 }
 
-/** The manifest names the document's type, and which of its parts are encrypted (OpenDocument part 2, 4). */
+/** Checks the manifest, which names the document's type and its encrypted parts (OpenDocument part 2, 4). */
 async function checkManifest(container: ZipContainer): Promise<void> {
   let type = '';
   await readSmallPart(container, container.find('META-INF/manifest.xml')!, (tag, path) => {
