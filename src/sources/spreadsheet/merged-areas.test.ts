@@ -155,9 +155,9 @@ test('cells that follow the cells of an .xlsx and merged areas without a range a
   const merge = '<mergeCells><mergeCell ref="A8:B9"/></mergeCells>';
   const second = '<sheetData><row r="3"><c r="A3"><v>2</v></c></row></sheetData>';
   const refused: [xml: string, detail: RegExp][] = [
-    [`<sheetData>${first}</sheetData>${second}`, /second element sheetData/],
-    [`<sheetData>${first}</sheetData>${merge}${second}`, /second element sheetData/],
-    [`<sheetData/>${second}`, /second element sheetData/],
+    [`<sheetData>${first}</sheetData>${second}`, /second sheetData element/],
+    [`<sheetData>${first}</sheetData>${merge}${second}`, /second sheetData element/],
+    [`<sheetData/>${second}`, /second sheetData element/],
     [`<sheetData>${first}</sheetData><mergeCells><mergeCell/></mergeCells>`, /merged cells without a range/],
     [`<sheetData>${first}</sheetData><mergeCells><mergeCell ref="A-B"/></mergeCells>`, /range is no range/],
   ];

@@ -1,4 +1,4 @@
-/** Finds the value of a cell from its text and style, by the workbook's types and number formats. */
+/** Finds the value of a cell from its text, its type and the number format of its style. */
 
 import { MINUS } from '../../bytes/ascii.ts';
 import {
@@ -17,7 +17,6 @@ import {
 import { parseIsoMoment } from './iso-moment.ts';
 import * as formats from './number-formats.ts';
 import {
-  AS_IT_IS,
   checkNumber,
   endOfWhole,
   NOT_A_NUMBER,
@@ -25,6 +24,7 @@ import {
   padNumber,
   roundNumber,
   TOO_PRECISE,
+  UNCHANGED,
   UNUSUAL,
 } from './number-text.ts';
 import { lastSerial, parseSerial, serialToDays } from './serial-date.ts';
@@ -33,11 +33,11 @@ import type { Styles } from './styles.ts';
 
 /** Takes the cells of a sheet. Rows are 1-based as the sheet numbers them, columns count from 0 (`A`). */
 export interface SheetTarget {
-  /** Called for rows that have a value or a fault only. */
+  /** Called only for rows that have a value or a problem. */
   beginRow(row: number): void;
   /** As `CellSink.cell`. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
-  /** A cell beneath merged cells has a value. Only for sources that find these cells themselves. */
+  /** Reports a value in a cell that is covered by merged cells. Only sources that find these cells themselves call it. */
   coveredValue?(column: number): void;
   /** As `CellSink.moment`. */
   moment(column: number, kind: number, days: number, microseconds: number): void;
@@ -46,15 +46,15 @@ export interface SheetTarget {
   endRow(): void;
 }
 
-/** As Excel shows them. */
+/** The texts that Excel shows. */
 const trueText = Buffer.from('TRUE');
 const falseText = Buffer.from('FALSE');
 
-/** 1899-12-30, -31 and 1904-01-01 since 2000-01-01: the days that programs write a time of day at. */
+/** The days to which programs attach a time of day: 1899-12-30, 1899-12-31 and 1904-01-01, as days since 2000-01-01. */
 const timeOnlyDays = [-36_526, -36_525, -35_064];
 
 export class CellValues {
-  /** Bytes of the shared strings told, each time that a cell names one; for the caller to set back. */
+  /** The bytes of shared strings that were pushed. A string counts each time that a cell names it. The caller resets it. */
   sharedBytes = 0;
 
   readonly #target: SheetTarget;
@@ -87,12 +87,12 @@ export class CellValues {
     return this.existingString(index);
   }
 
-  /** The index itself; -1 if the workbook has no such string. */
+  /** Returns the index, or -1 if the workbook has no such string. */
   existingString(index: number): number {
     return index < this.#strings.count ? index : -1;
   }
 
-  /** Finds the string, for `sharedString`; false where it is there and empty. */
+  /** Finds the string for `sharedString`. Returns false if it is empty. */
   hasText(index: number): boolean {
     if (index < 0) return true;
     const strings = this.#strings;
@@ -100,7 +100,11 @@ export class CellValues {
     return strings.end > strings.start;
   }
 
-  /** @param index as `stringIndex` said, found by `hasText`; the bytes are what it was read from */
+  /**
+   * Pushes the string that `hasText` found.
+   *
+   * @param index the result of `stringIndex`; `bytes` has the text from which it was read
+   */
   sharedString(column: number, index: number, bytes: Buffer, start: number, end: number): void {
     if (index < 0) {
       this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
@@ -125,7 +129,7 @@ export class CellValues {
     else this.#target.fault(column, UNREADABLE_CELL, bytes, start, end);
   }
 
-  /** A number whose style the workbook does not have is a fault, because it may be a date. */
+  /** Pushes a number. A number whose style does not exist is a problem, because it may be a date. */
   number(column: number, style: number, bytes: Buffer, start: number, end: number): void {
     const check = checkNumber(bytes, start, end);
     if (check === NOT_A_NUMBER) {
@@ -138,7 +142,11 @@ export class CellValues {
     }
   }
 
-  /** @param check `AS_IT_IS` or `TOO_PRECISE`, as `checkNumber` said */
+  /**
+   * Pushes a number that was already checked.
+   *
+   * @param check `UNCHANGED` or `TOO_PRECISE`, the result of `checkNumber`
+   */
   checkedNumber(
     column: number,
     style: number,
@@ -202,7 +210,7 @@ export class CellValues {
     start: number,
     end: number,
   ): void {
-    if (mask === undefined || check !== AS_IT_IS || !isWhole(bytes, start, end)) {
+    if (mask === undefined || check !== UNCHANGED || !isWhole(bytes, start, end)) {
       this.#plainNumber(column, check, bytes, start, end);
       return;
     }
@@ -247,7 +255,7 @@ export class CellValues {
       this.#target.fault(column, SERIAL_OUT_OF_RANGE, bytes, start, end);
       return;
     }
-    // 0 - 0 is 0, and -0 would be a value of its own.
+    // `0 - 0` is 0, but `-0` would be negative zero.
     this.#target.moment(column, INTERVAL, 0 - serial.days, 0 - serial.microseconds);
   }
 

@@ -16,5 +16,5 @@ export const errorTexts: Record<number, string> = {
   50: '#CALC!',
 };
 
-/** The text of an error value that has none of these numbers. */
+/** The text of an error value with an unknown number. */
 export const unknownErrorText = '#ERROR';

@@ -1,8 +1,9 @@
 /**
- * Cells of type `d`: ISO 8601 text instead of a serial (ECMA-376 part 1, 18.18.11), as strict workbooks have them.
+ * Parses cells of type `d`, which have ISO 8601 text instead of a serial (ECMA-376 part 1, 18.18.11). Strict workbooks have
+ * them.
  *
- * `2021-01-01`, `2021-01-01T10:10:10.250`, `10:10:10`, each with or without a final `Z`, which means nothing here:
- * a cell has no time zone. An offset would mean something, so such a text is not read.
+ * Examples: `2021-01-01`, `2021-01-01T10:10:10.250`, `10:10:10`. A final `Z` is allowed and has no meaning, because a cell has
+ * no time zone. A text with an offset is not accepted, because the offset would change the time.
  */
 
 import { daysFromCivil, daysOfMonth } from '../../calendar.ts';
@@ -11,7 +12,7 @@ import { DATE, TIME, TIMESTAMP } from '../../cell-kind.ts';
 export interface IsoMoment {
   /** `DATE`, `TIMESTAMP` or `TIME`. */
   kind: number;
-  /** Days since 2000-01-01; 0 for a `TIME`. */
+  /** The days since 2000-01-01; 0 for a `TIME`. */
   days: number;
   microseconds: number;
 }
@@ -20,10 +21,14 @@ const date = String.raw`(\d{4})-(\d\d)-(\d\d)`;
 const time = String.raw`(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?`;
 const pattern = new RegExp(`^(?:${date})?(?:(?:^T?|T| )${time})?Z?$`);
 
-/** Longer than any moment with nanoseconds. */
+/** Every moment with nanoseconds is shorter than this. */
 const maxLength = 40;
 
-/** @returns undefined where the text is no moment that exists */
+/**
+ * Parses the text of a cell.
+ *
+ * @returns undefined if the text is no existing moment
+ */
 export function parseIsoMoment(text: string): IsoMoment | undefined {
   const found = text.length > maxLength ? null : pattern.exec(text);
   if (found === null) return undefined;
@@ -42,7 +47,7 @@ function timeOfDay(hour: string, minute: string, second = '0', fraction = ''): n
   const seconds = (Number(hour) * 60 + Number(minute)) * 60 + Number(second);
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   const microseconds = Math.round(Number(fraction.padEnd(9, '0')) / 1000);
-  // The last half microsecond of a day has no next day to go to in a time of day.
+  // A time of day that would round up to 24:00 becomes the last microsecond of the day, because it has no next day.
   return Math.min(seconds * 1_000_000 + microseconds, 86_399_999_999);
 }
 

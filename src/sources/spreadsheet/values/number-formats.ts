@@ -1,30 +1,33 @@
 /**
  * Finds what a number in a cell means from its number format (ECMA-376 part 1, 18.8.30 and 18.8.31).
  *
- * Only the meaning counts and not the look: percent, currency and colour change nothing, a date is a date in any
- * order of its fields.
+ * Only the meaning counts, not the look: percent, currency and colour change nothing, and the order of the fields of a date
+ * does not matter.
  */
 
 /** The number is used unchanged. */
 export const PLAIN = 0;
-/** Days. With a fraction it is a point in time all the same. */
+/** A date. A number with a fraction is a point in time even in this format. */
 export const DATE_ONLY = 1;
 export const DATE_AND_TIME = 2;
 export const TIME_ONLY = 3;
-/** `[h]:mm`: hours that may exceed a day. */
+/** A duration in hours that may exceed a day, such as `[h]:mm`. */
 export const ELAPSED_TIME = 4;
-/** Built-in formats that are a date in one East Asian locale and a time in another: the value decides. */
+/** A built-in format that is a date in one East Asian locale and a time in another. The value decides. */
 export const DATE_OR_TIME = 5;
-/** `00000`: text with leading zeros, see `NumberFormat.mask`. */
+/** Text with leading zeros, such as `00000`. See `NumberFormat.mask`. */
 export const ZERO_PADDED = 6;
-/** `[>100]yyyy;0`: the number decides which section it goes by, see `NumberFormat.sections`. */
+/** The number decides which section of the format applies, as in `[>100]yyyy;0`. See `NumberFormat.sections`. */
 export const BY_VALUE = 7;
 
 export interface NumberFormat {
   meaning: number;
-  /** If the meaning is `ZERO_PADDED`, the format with what separates its digits. Each `0` is a digit: `00000-0000`. */
+  /** If the meaning is `ZERO_PADDED`, the digits and their separators. Each `0` is a digit: `00000-0000`. */
   mask: string;
-  /** If the meaning is `BY_VALUE`, the first section whose condition a number meets says what the number means. It is `PLAIN` if it meets none. Otherwise empty. */
+  /**
+   * If the meaning is `BY_VALUE`, the sections with their conditions. The first section whose condition a number meets applies
+   * to it. A number that meets none is `PLAIN`. For other meanings the list is empty.
+   */
   sections: FormatSection[];
 }
 
@@ -32,12 +35,12 @@ export interface FormatSection {
   /** `<`, `<=`, `>`, `>=`, `=` or `<>`; empty: every number meets the condition. */
   operator: string;
   operand: number;
-  /** Not `BY_VALUE`. */
+  /** Any meaning except `BY_VALUE`. */
   meaning: number;
   mask: string;
 }
 
-/** @returns whether a number goes by the section */
+/** Returns whether a number meets the condition. */
 export function meetsCondition({ operator, operand }: Condition, value: number): boolean {
   switch (operator) {
     case '<':
@@ -61,16 +64,16 @@ type Condition = Pick<FormatSection, 'operator' | 'operand'>;
 
 const plain: NumberFormat = { meaning: PLAIN, mask: '', sections: [] };
 
-/** Excel's own limit is 255 characters; whatever is longer is no format that it wrote. */
+/** Longer codes are ignored. Excel's own limit is 255 characters. */
 const maxCodeLength = 1024;
 
-/** The meaning of a built-in format id, which files use without a code. */
+/** Returns the format of a built-in id, which files use without a code. */
 export function builtInFormat(id: number): NumberFormat {
   for (const [from, to, meaning] of builtInRanges) if (id >= from && id <= to) return { ...plain, meaning };
   return plain;
 }
 
-/** 18.8.30, with the ids of the East Asian and Thai locales. */
+/** The ranges of 18.8.30, with the ids of the East Asian and Thai locales. */
 const builtInRanges: [from: number, to: number, meaning: number][] = [
   [14, 17, DATE_ONLY],
   [18, 21, TIME_ONLY],
@@ -94,7 +97,7 @@ const builtInRanges: [from: number, to: number, meaning: number][] = [
   [81, 81, DATE_ONLY],
 ];
 
-/** The meaning of a format code: of the section that positive numbers go by, or of all sections if one has a condition. */
+/** Parses a format code. Without conditions the section for positive numbers decides, otherwise all sections. */
 export function parseFormatCode(code: string): NumberFormat {
   if (code.length > maxCodeLength) return plain;
   const sections = readSections(code);
@@ -109,7 +112,7 @@ function formatOf(section: Section): NumberFormat {
   return isPadding(mask) ? { ...plain, meaning: ZERO_PADDED, mask } : plain;
 }
 
-/** The fourth section is for texts. */
+/** A fourth section is for texts. */
 const maxNumberSections = 3;
 
 function formatByValue(allSections: [Section, ...Section[]]): NumberFormat {
@@ -127,7 +130,7 @@ function formatByValue(allSections: [Section, ...Section[]]): NumberFormat {
   };
 }
 
-/** What a section without a condition of its own is for, where another one has a condition. */
+/** Returns the condition of a section. If another section has a condition, a section without one has an implied condition. */
 function conditionOf(sections: Section[], index: number): Condition {
   const { condition } = sections[index]!;
   if (condition !== undefined) return condition;
@@ -136,9 +139,9 @@ function conditionOf(sections: Section[], index: number): Condition {
 }
 
 /**
- * Answers the mask of a format whose sections pad with zeros in the same way. In `[<=9999999]###-####;(000) 000-0000` no section
- * pads: if small numbers have no leading zeros, large ones lose none. In `[>=0]0000;-00` both sections pad in the same way,
- * because the second one only shows the sign.
+ * Gives sections of numbers the same mask if they pad with zeros in the same way. In `[<=9999999]###-####;(000) 000-0000` no
+ * section pads: if small numbers have no leading zeros, large ones lose none. In `[>=0]0000;-00` both sections pad in the same
+ * way, because the second one only shows the sign.
  */
 function paddedAlike(sections: Section[], formats: NumberFormat[]): NumberFormat[] {
   const small = formats[smallSection(sections)] ?? plain;
@@ -151,7 +154,7 @@ function paddedAlike(sections: Section[], formats: NumberFormat[]): NumberFormat
   });
 }
 
-/** The index of the section that small positive numbers go by, or all numbers but one. */
+/** Returns the index of the section for small positive numbers. */
 function smallSection([first]: Section[]): number {
   const { operator, operand } = first!.condition ?? { operator: '>', operand: 0 };
   if (operator === '=') return 1;
@@ -160,20 +163,20 @@ function smallSection([first]: Section[]): number {
 }
 
 interface Section {
-  /** Runs of one letter, lower case: `yyyy`, `mm`; `[h]` for elapsed time, `am/pm`. */
+  /** Runs of the same letter in lower case, such as `yyyy` or `mm`; also `[h]` for elapsed time and `am/pm`. */
   fields: string[];
-  /** Digit placeholders, which no date has: a `0` is one too, unless it is a fraction of a second. */
+  /** The section has digit placeholders, which a date never has. A `0` is one, unless it is a fraction of a second. */
   hasDigits: boolean;
-  /** Digits that are shown only where the number has them stand before the zeros. */
+  /** Digits that are shown only if the number has them come before the zeros. */
   hasOptionalDigits: boolean;
-  /** The section's zeros and what separates them. */
+  /** The zeros of the section and their separators. */
   mask: string;
-  /** Nothing but digits with leading zeros, separators and words is in it. */
+  /** The section has only digits, separators and words. */
   canPad: boolean;
-  /** Words are no part of the mask: of `"KD-"0000" x"` there is one before the digits, and one behind them. */
+  /** The section has a word before the digits, or after them, such as `"KD-"0000" x"`. Words are not part of the mask. */
   hasWordBefore: boolean;
-  hasWordBehind: boolean;
-  /** `[<=99999]` */
+  hasWordAfter: boolean;
+  /** The condition in brackets, such as `[<=99999]`. */
   condition: Condition | undefined;
 }
 
@@ -185,21 +188,24 @@ function emptySection(): Section {
     mask: '',
     canPad: true,
     hasWordBefore: false,
-    hasWordBehind: false,
+    hasWordAfter: false,
     condition: undefined,
   };
 }
 
-/** Quoted, escaped, filler, bracket, half of the day, word that is no field, run of a letter, fraction, the rest. */
+/**
+ * Matches the parts of a format code: quoted text, escaped character, filler, bracket, half of the day, word that is no field,
+ * run of a letter, fraction, and any other character.
+ */
 const token =
   /"([^"]*)"?|\\(.?)|[_*].?|\[([^\]]*)\]|(AM\/PM|A\/P|上午\/下午|午前\/午後|오전\/오후)|(E[+-]|General|Standard)|(([a-z])\7*)|(\.0+)|./gis;
 
 const elapsedUnit = /^(h+|m+|s+)$/i;
 const fieldLetter = /^[ymdhsegab]/;
-/** Literals that separate digits, as in `00000-0000`; all others are words. */
+/** Literals that separate digits, as in `00000-0000`. All other literals are words. */
 const separators = /^[-/ ().]*$/;
 const conditionText = /^(<=|>=|<>|[<>=]) *(-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)$/i;
-/** `"0"` before digits is one that is always there. */
+/** A quoted `"0"` before digits is a digit that is always shown. */
 const zeros = /^0+$/;
 
 function readSections(code: string): [Section, ...Section[]] {
@@ -212,11 +218,11 @@ function readSections(code: string): [Section, ...Section[]] {
     } else if (quoted !== undefined || escaped !== undefined) {
       const literal = quoted ?? escaped ?? '';
       if (separators.test(literal) || zeros.test(literal)) section.mask += literal;
-      else if (section.mask.includes('0')) section.hasWordBehind = true;
+      else if (section.mask.includes('0')) section.hasWordAfter = true;
       else section.hasWordBefore = true;
     } else if (bracket !== undefined) {
       if (elapsedUnit.test(bracket)) section.fields.push(`[${bracket[0]!.toLowerCase()}]`);
-      // `[$€-407]` shows a currency, `[$-409]` only says the language.
+      // `[$€-407]` shows a currency. `[$-409]` only names the language.
       if (/^\$[^-]/.test(bracket)) section.canPad = false;
       section.condition = readCondition(bracket) ?? section.condition;
     } else if (halfDay !== undefined) {
@@ -232,16 +238,16 @@ function readSections(code: string): [Section, ...Section[]] {
       if (!/^\[?s/.test(section.fields.at(-1) ?? '')) section.hasDigits = true;
       section.canPad = false;
     } else if (text === '0' || (text === '#' && section.mask.includes('0'))) {
-      // Behind a zero every digit is shown.
+      // After a zero every digit is shown.
       section.hasDigits = true;
-      section.hasWordBehind = false;
+      section.hasWordAfter = false;
       section.mask += '0';
     } else if (separators.test(text)) {
-      // The format `#-00` shows the separator without a digit before it.
+      // The format `#-00` shows the separator even without a digit before it.
       if (section.hasOptionalDigits && !section.mask.includes('0')) section.canPad = false;
       section.mask += text;
     } else if (text === '#' && section.mask === '') {
-      // `#000` pads as `000` does.
+      // `#000` pads in the same way as `000`.
       section.hasDigits = true;
       section.hasOptionalDigits = true;
     } else if (text[0] !== '_' && text[0] !== '*') {
@@ -253,15 +259,16 @@ function readSections(code: string): [Section, ...Section[]] {
 }
 
 /**
- * Answers the zeros of `"KD-"0000`. A word before the digits, with what is between them, is only shown and is no part of the
- * value. If there is a word after the digits and none before them, the word is a unit: the number is a quantity and is not padded.
+ * Returns the mask of a section, such as `0000` for `"KD-"0000`. A word before the digits, with the separators next to it, is
+ * only shown and is not part of the value. If there is a word after the digits and none before them, the word is a unit: the
+ * number is a quantity and is not padded.
  */
-function maskOf({ mask, canPad, hasWordBefore, hasWordBehind }: Section): string {
-  if (!canPad || (hasWordBehind && !hasWordBefore)) return '';
+function maskOf({ mask, canPad, hasWordBefore, hasWordAfter }: Section): string {
+  if (!canPad || (hasWordAfter && !hasWordBefore)) return '';
   return hasWordBefore ? mask.replace(/^[^0]+|[^0]+$/g, '') : mask;
 }
 
-/** `<=99999`; undefined: the bracket holds something else. */
+/** Returns a condition such as `<=99999`, or undefined if the bracket has something else. */
 function readCondition(bracket: string): Condition | undefined {
   const [, operator, number] = conditionText.exec(bracket) ?? [];
   const operand = Number(number);
@@ -291,7 +298,7 @@ function dateMeaning(fields: string[]): number {
   return hasElapsed ? ELAPSED_TIME : TIME_ONLY;
 }
 
-/** `m` is a minute right after hours or right before seconds (18.8.31). */
+/** Returns whether an `m` means minutes: directly after hours or directly before seconds (18.8.31). */
 function isMinute(fields: string[], index: number): boolean {
   const before = fields[index - 1] ?? '';
   const after = fields[index + 1] ?? '';

@@ -11,12 +11,12 @@ const significantDigits = 15;
 /** This many digits distinguish any double from all others. */
 const doubleDigits = 17;
 
-/** What `checkNumber` found. */
+/** The results of `checkNumber`. */
 export const NOT_A_NUMBER = 0;
-export const AS_IT_IS = 1;
-/** A fraction with more than 15 significant digits: `roundNumber`. */
+export const UNCHANGED = 1;
+/** A fraction with more than 15 significant digits. Use `roundNumber`. */
 export const TOO_PRECISE = 2;
-/** A number that is better written otherwise (`007`, `.5`, `1.2E7`, which Excel shows as 12000000): `normalizeNumber`. */
+/** A number in another form, such as `007`, `.5`, or `1.2E7`, which Excel shows as 12000000. Use `normalizeNumber`. */
 export const UNUSUAL = 3;
 
 /** Checks a number without parsing it. It must have no white space around it. */
@@ -26,7 +26,7 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
   const whole = at;
   while (at < end && isDigit(bytes[at]!)) at++;
   const wholeDigits = at - whole;
-  if (at === end && wholeDigits > 0 && (bytes[whole] !== ZERO || wholeDigits === 1)) return AS_IT_IS;
+  if (at === end && wholeDigits > 0 && (bytes[whole] !== ZERO || wholeDigits === 1)) return UNCHANGED;
   if (wholeDigits === 0 || (bytes[whole] === ZERO && wholeDigits > 1)) return checkUnusual(bytes, start, end);
   let fractionDigits = 0;
   if (bytes[at] === POINT && at < end) {
@@ -46,18 +46,19 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
     const magnitude = Number(bytes.toString('latin1', exponent, end));
     if (magnitude <= maxExpandedExponent && mantissaEnd - start <= maxExpandedMantissa) return UNUSUAL;
   }
-  if (wholeDigits + fractionDigits <= significantDigits) return AS_IT_IS;
+  if (wholeDigits + fractionDigits <= significantDigits) return UNCHANGED;
   if (mantissaEnd === end) return TOO_PRECISE;
-  // With an exponent that reaches behind the last digit it is a whole number and keeps every digit.
+  // If the exponent moves the point behind the last digit, the number is a whole number and keeps every digit.
   const exponent = Number(bytes.toString('latin1', mantissaEnd + 1, end));
-  return exponent >= fractionDigits ? AS_IT_IS : TOO_PRECISE;
+  return exponent >= fractionDigits ? UNCHANGED : TOO_PRECISE;
 }
 
 /**
- * Finds the end of a number, and what `checkNumber` would say of it, in one go: where it is digits and at most a point
- * among them, as nearly all are. Behind the text stands a byte that is no digit.
+ * Finds the end of a number and checks it in one step, if it has only digits and at most one point, as nearly all numbers have.
+ * A byte that is no digit must follow the number.
  *
- * @returns where it ends if it is `AS_IT_IS`, that negated if it is `TOO_PRECISE`; 0: another form, or no number
+ * @returns the end of the number if it is `UNCHANGED`; the negated end if it is `TOO_PRECISE`; 0 if it has another form or is
+ * no number
  */
 export function endOfDecimal(bytes: Buffer, start: number): number {
   let at = start;
@@ -76,7 +77,7 @@ export function endOfDecimal(bytes: Buffer, start: number): number {
   return wholeDigits + at - fraction <= significantDigits ? at : -at;
 }
 
-/** No two ways to match the same digits: a text of a megabyte must not take a megabyte squared. */
+/** Each text can be matched in only one way, so a text of a megabyte is matched in linear time. */
 const unusual = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 function checkUnusual(bytes: Buffer, start: number, end: number): number {
@@ -84,15 +85,15 @@ function checkUnusual(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * An `UNUSUAL` number in JSON's grammar, every digit kept; without its exponent, unless that is large. Java's
- * programs write every number from ten million on with one, `1.2345678E7`.
+ * Returns an `UNUSUAL` number in JSON's grammar with every digit. The exponent is expanded unless it is large. Java programs
+ * write every number from ten million on with an exponent: `1.2345678E7`.
  */
 export function normalizeNumber(text: string): string {
   const [, sign, digits = '', fraction = '', power] = /^([+-]?)0*(\d*)\.?(\d*)(?:[eE](.*))?$/.exec(text)!;
   const minus = sign === '-' ? '-' : '';
   const exponent = Number(power ?? 0);
   const mantissa = `${minus}${digits || '0'}${fraction === '' ? '' : `.${fraction}`}`;
-  // The bounds are those of `checkNumber`: what is kept here must not be unusual to it once more.
+  // These are the limits of `checkNumber`, so that it does not find the result unusual again.
   if (mantissa.length > maxExpandedMantissa || Math.abs(exponent) > maxExpandedExponent) {
     return power === undefined ? mantissa : `${mantissa}e${power.replace(/^([+-]?)0+(?=\d)/, '$1')}`;
   }
@@ -111,7 +112,7 @@ export function normalizeNumber(text: string): string {
 const maxExpandedExponent = 30;
 const maxExpandedMantissa = 24;
 
-/** Where `72.0`, as some programs write the whole number 72, ends without its fraction. */
+/** Returns the end of a whole number without a fraction of zeros. Some programs write the number 72 as `72.0`. */
 export function endOfWhole(bytes: Buffer, start: number, end: number): number {
   let at = end - 1;
   while (at > start && bytes[at] === ZERO) at--;
@@ -119,11 +120,11 @@ export function endOfWhole(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Rounds a `TOO_PRECISE` number to 15 significant digits, half away from zero, without trailing zeros. Digits before
- * the decimal point are kept in any case.
+ * Rounds a `TOO_PRECISE` number to 15 significant digits, half away from zero, without trailing zeros. Digits before the
+ * decimal point are always kept.
  *
  * @param target takes the text; it must hold one byte more than the number has
- * @returns the length written
+ * @returns the length of the result
  */
 export function roundNumber(bytes: Buffer, start: number, end: number, target: Buffer): number {
   let to = 0;
@@ -131,7 +132,7 @@ export function roundNumber(bytes: Buffer, start: number, end: number, target: B
   const first = to;
   let at = start + first;
   let byte = bytes[at]!;
-  // Digits before the decimal point are kept; they count from the first that is not zero.
+  // Digits before the decimal point are kept. The significant digits begin at the first digit that is not zero.
   const wholeStart = at;
   while (byte >= ZERO && byte <= NINE) {
     target[to++] = byte;
@@ -160,13 +161,17 @@ export function roundNumber(bytes: Buffer, start: number, end: number, target: B
   return at < end ? to + bytes.copy(target, to, at, end) : to;
 }
 
-/** @param at the first digit that is dropped; before it stand `significant` digits that count */
+/**
+ * Returns whether the number is rounded up.
+ *
+ * @param at the first digit that is dropped, after `significant` significant digits
+ */
 function roundsUp(bytes: Buffer, start: number, at: number, end: number, significant: number): boolean {
   if (bytes[at] !== FIVE) return bytes[at]! > FIVE;
   let rest = at + 1;
   while (rest < end && bytes[rest] === ZERO) rest++;
   if (rest < end && isDigit(bytes[rest]!)) return true;
-  // Just a 5 is the shortest text of a double that lies a little above or below; which one, only the double says.
+  // A single 5 may be the shortest text of a double that is a little smaller or larger, so the double decides.
   if (significant > doubleDigits) return true;
   const nearest = Number(bytes.toString('latin1', start, end)).toPrecision(significant);
   const exponent = nearest.indexOf('e');
@@ -174,7 +179,11 @@ function roundsUp(bytes: Buffer, start: number, at: number, end: number, signifi
   return lastDigit !== bytes[bytes[at - 1] === POINT ? at - 2 : at - 1];
 }
 
-/** @returns where the number ends: one further on where 9.99… takes a digit more */
+/**
+ * Adds one to the last digit.
+ *
+ * @returns the end of the number, one byte further if it got a digit more (9.99… becomes 10)
+ */
 function increment(target: Buffer, first: number, end: number): number {
   let at = end - 1;
   for (;;) {
@@ -192,10 +201,10 @@ function increment(target: Buffer, first: number, end: number): number {
 }
 
 /**
- * Lays the digits of a whole number into a mask of zeros and literals, from the right: 501 into `00000` is `00501`.
+ * Writes the digits of a whole number into a mask of zeros and literals, from the right: 501 in `00000` is `00501`.
  *
- * @param target takes the text; it must hold mask and digits
- * @returns the length written
+ * @param target takes the text; it must hold the mask and the digits
+ * @returns the length of the result
  */
 export function padNumber(bytes: Buffer, start: number, end: number, mask: Buffer, target: Buffer): number {
   let to = 0;
@@ -213,7 +222,7 @@ export function padNumber(bytes: Buffer, start: number, end: number, mask: Buffe
       target[to++] = mask[i]!;
       continue;
     }
-    // More digits than places: all of the surplus stands at the first place.
+    // If there are more digits than places, all surplus digits are written at the first place.
     for (; isFirst && missing < 0; missing++) target[to++] = bytes[digits++]!;
     isFirst = false;
     if (missing > 0) {

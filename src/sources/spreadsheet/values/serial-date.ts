@@ -1,47 +1,47 @@
 /**
- * Excel's date serials (ECMA-376 part 1, 18.17.4) → days and microseconds, without any time zone.
+ * Converts Excel's date serials (ECMA-376 part 1, 18.17.4) to days and microseconds, without any time zone.
  *
- * A serial is a count of days, its fraction the time of day. The 1900 system has a day that never was: 60 is
- * 1900-02-29, kept for the sake of Lotus 1-2-3, so that days before it are one off.
+ * A serial is a count of days. Its fraction is the time of day. In the 1900 system the serial 60 is 1900-02-29, a day that did
+ * not exist. Excel has it for compatibility with Lotus 1-2-3. Therefore serials before it are one day off.
  */
 
 import { isDigit } from '../../bytes/ascii.ts';
 import { dayMicroseconds } from '../../calendar.ts';
 
-/** 2000-01-01 as a serial of the 1900 and of the 1904 system. */
+/** 2000-01-01 as a serial of the 1900 system and of the 1904 system. */
 const epoch1900 = 36_526;
 const epoch1904 = 35_064;
 
-/** 9999-12-31, the last day that Excel knows, as a serial of the 1900 system. */
+/** 9999-12-31, the last day that Excel supports, as a serial of the 1900 system. */
 export const lastSerial = 2_958_465;
 const lastDay = lastSerial - epoch1900;
 
 const phantomDay = 60;
 
-/** Significant digits that any program writes at least where a number needs them. */
+/** Every program writes at least this many significant digits if a number needs them. */
 const writtenDigits = 15;
 const maxFractionDigits = 15;
 
 const powers = Array.from({ length: maxFractionDigits + 1 }, (_, n) => 10 ** n);
 
-/** A serial read from its text. */
+/** The parts of a serial. */
 export interface Serial {
-  /** Whole days of the serial. */
+  /** The whole days of the serial. */
   days: number;
   /** 0 to 86,399,999,999. */
   microseconds: number;
 }
 
 /**
- * Reads a number in JSON's grammar as whole days and the rest of a day.
+ * Reads a number in JSON's grammar as whole days and microseconds of a day.
  *
- * The rest is rounded to the millisecond, Excel's own resolution, where the number cannot say it more exactly: a
- * double of today's date is fine to 0.6 µs and sums of such doubles to some of these, and programs that write
- * 15 digits only, to 4.3 µs. What is farther from a millisecond than that was meant so and is rounded to the
- * microsecond. The digits are read as whole numbers, since a double made of them would add noise of its own.
+ * The time is rounded to the millisecond, which is Excel's own resolution, if the difference may be an error of the text. A
+ * double of a current date has an error of up to 0.6 µs, a sum of such doubles a multiple of that, and a text of 15 digits 4.3
+ * µs. A larger difference is intended, so such a time is rounded to the microsecond. The digits are read as whole numbers,
+ * because converting them to a double would add an error.
  *
- * @param result takes the answer, so that no object is made per cell
- * @returns false where the number is negative or too large to be a date in any case
+ * @param result takes the answer, so that no object is allocated for a cell
+ * @returns false if the number is negative or too large to be a date
  */
 export function parseSerial(bytes: Buffer, start: number, end: number, result: Serial): boolean {
   let at = start;
@@ -67,7 +67,7 @@ export function parseSerial(bytes: Buffer, start: number, end: number, result: S
   return true;
 }
 
-/** `4.4197E4`: rare enough to go through a double. */
+/** Reads a serial with an exponent, such as `4.4197E4`. These are rare, so converting them to a double is fast enough. */
 function parseExponentSerial(bytes: Buffer, start: number, end: number, result: Serial): boolean {
   const value = Number(bytes.toString('latin1', start, end));
   if (!(value >= 0 && value < 1e9)) return false;
@@ -76,7 +76,7 @@ function parseExponentSerial(bytes: Buffer, start: number, end: number, result: 
   return true;
 }
 
-/** How far the text of a serial may be from what was meant, in microseconds. */
+/** Returns by how much the text of a serial may differ from the intended time, in microseconds. */
 function noiseOf(days: number, wholeDigits: number, significantDigits: number): number {
   const ofDouble = 4 * days * Number.EPSILON * dayMicroseconds;
   if (significantDigits > writtenDigits) return ofDouble;
@@ -94,7 +94,7 @@ function setMicroseconds(result: Serial, dayFraction: number, noiseMicroseconds:
   }
 }
 
-/** The serial's day since 2000-01-01, PostgreSQL's epoch; NaN where Excel knows no such day. */
+/** Returns the days of a serial since 2000-01-01, PostgreSQL's epoch, or NaN if Excel has no such day. */
 export function serialToDays(serialDays: number, is1904: boolean): number {
   if (is1904) {
     const days = serialDays - epoch1904;

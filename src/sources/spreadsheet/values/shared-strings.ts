@@ -1,6 +1,6 @@
 /**
- * The shared strings of a workbook (ECMA-376 part 1, 18.4.8) as one arena of bytes: millions of them without a
- * JavaScript string each. The counts that the part states are not read at all.
+ * Keeps the shared strings of a workbook (ECMA-376 part 1, 18.4.8) as bytes in a few large buffers (slabs), so that millions of
+ * them need no JavaScript strings. The counts in the part are not used.
  */
 
 import { limitExceeded } from '../../../limit-exceeded.ts';
@@ -8,19 +8,19 @@ import { limitExceeded } from '../../../limit-exceeded.ts';
 const firstSlabBytes = 16 * 1024;
 const maxSlabBytes = 4 * 1024 * 1024;
 
-/** Entries lie in pages, so that more of them never have to be copied: 2^16 of them. */
+/** Entries are kept in pages of 2^16 entries, so that entries are never copied when more are added. */
 const pageShift = 16;
 const pageEntries = 1 << pageShift;
 const pageMask = pageEntries - 1;
 
 const firstPageEntries = 256;
 
-/** What one string costs beside its text: slab, start and length. */
+/** The memory of a string besides its text: slab, start and length. */
 const entryWords = 3;
 const entryBytes = 4 * entryWords;
 
 export class SharedStrings {
-  /** The slab, and the range in it, of each string: grown by what is really there. */
+  /** The buffers with the texts. They grow with the strings that are really there. */
   slabs: Buffer[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
   count = 0;
 
@@ -29,7 +29,7 @@ export class SharedStrings {
   start = 0;
   end = 0;
 
-  /** Slab, start and length of each string, one after the other; the first page is short. */
+  /** The slab, start and length of each string. The first page is short at the beginning. */
   #pages: Uint32Array<ArrayBuffer>[] = [new Uint32Array(entryWords * firstPageEntries)];
 
   #slab: Buffer = this.slabs[0]!;
@@ -37,7 +37,7 @@ export class SharedStrings {
   #totalBytes = 0;
   readonly #maxBytes: number;
 
-  /** @param maxBytes of memory for all strings */
+  /** @param maxBytes the limit for the memory of all strings */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -89,7 +89,7 @@ export class SharedStrings {
   }
 }
 
-/** A call out of JavaScript costs more than most strings are long. */
+/** Shorter strings are copied in JavaScript, because a call of `copy` costs more. */
 const nearBytes = 48;
 
 function copyBytes(bytes: Buffer, start: number, end: number, target: Buffer, at: number): void {

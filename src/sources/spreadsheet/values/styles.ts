@@ -1,17 +1,17 @@
-/** What the styles of cells say numbers mean: style index of a cell → number format. */
+/** Maps the style index of a cell to the meaning of its number format. */
 
 import { builtInFormat, type NumberFormat, PLAIN } from './number-formats.ts';
 
 export interface Styles {
-  /** The meaning (number-formats.ts) by style index; a damaged file may name an index that is not there. */
+  /** The meaning (number-formats.ts) by style index. A damaged file may name an index that does not exist. */
   meanings: Uint8Array;
-  /** By style index, where the format pads with zeros. */
+  /** The masks by style index, for formats that pad with zeros. */
   masks: (Buffer | undefined)[];
-  /** By style index, where the number decides. */
+  /** The sections by style index, for formats whose meaning depends on the number. */
   sections: (ValueSection[] | undefined)[];
 }
 
-/** As `FormatSection`. */
+/** A `FormatSection` with its mask as bytes. */
 export interface ValueSection {
   operator: string;
   operand: number;
@@ -19,19 +19,28 @@ export interface ValueSection {
   mask: Buffer | undefined;
 }
 
-/** Excel has no more than 65,490 cell formats. */
+/** The most styles that are read. Excel allows 65,490 cell formats. */
 export const maxStyles = 100_000;
 
-/** Cells name the style 0 if they name none, so that it is there in any workbook. */
+/** The styles of a workbook without any. A cell that names no style has the style 0, so it always exists. */
 export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [], sections: [] };
 
-/** @param formatIds of the cell formats, in the order that cells count them; `custom`: the formats of the workbook itself */
+/**
+ * Returns the styles for a list of format ids.
+ *
+ * @param formatIds the formats in the order of the style indexes
+ * @param custom the formats that the workbook itself defines
+ */
 export function toStyles(formatIds: number[], custom: Map<number, NumberFormat>): Styles {
   if (formatIds.length === 0) return withoutStyles;
   return stylesOf(formatIds.map((id) => custom.get(id) ?? builtInFormat(id)));
 }
 
-/** @param formats in the order that cells count them */
+/**
+ * Returns the styles for a list of formats.
+ *
+ * @param formats the formats in the order of the style indexes
+ */
 export function stylesOf(formats: NumberFormat[]): Styles {
   const masks = new Map<string, Buffer | undefined>([['', undefined]]);
   for (const { mask } of formats) if (!masks.has(mask)) masks.set(mask, Buffer.from(mask));

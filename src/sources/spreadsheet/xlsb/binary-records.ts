@@ -1,8 +1,8 @@
 /**
- * The records of a binary part of an .xlsb workbook (MS-XLSB 2.1.4), from chunks that may be cut anywhere.
+ * Reads the records of a binary part of an .xlsb workbook (MS-XLSB 2.1.4) from chunks that may be cut anywhere.
  *
- * A record is its type (1 or 2 bytes), the size of its content (1 to 4 bytes) and the content. Records of types that the
- * caller does not want are skipped and never held, whatever size they state.
+ * A record has its type (1 or 2 bytes), the size of its content (1 to 4 bytes) and the content. Records of types that the
+ * caller does not want are skipped and never kept, whatever size they state.
  */
 
 import { AppError } from '../../../errors.ts';
@@ -10,13 +10,16 @@ import { limitExceeded } from '../../../limit-exceeded.ts';
 import { codePointOfPair, writeCodePoint } from '../../bytes/utf8.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
-/** `next` has no whole record: `feed` it. No record has this type. */
+/** `next` has no complete record. Call `feed`. No record has this type. */
 export const NEED_MORE = -1;
 
-/** A type has 14 bits. */
+/** The number of types, because a type has 14 bits. */
 const typeCount = 1 << 14;
 
-/** Beside the text of a cell or string, which has at most two bytes for each byte of UTF-8: formula, runs, phonetic hints. */
+/**
+ * The space for formulas, runs and phonetic hints, in addition to the text of a cell or string. A text has at most two bytes
+ * for each byte of UTF-8.
+ */
 const besideTextBytes = 1024 * 1024;
 
 export class BinaryRecords {
@@ -29,14 +32,14 @@ export class BinaryRecords {
   readonly #wanted = new Uint8Array(typeCount);
   readonly #maxCellBytes: number;
   readonly #maxRecordBytes: number;
-  /** What was fed and not read yet is `bytes` from `#position` to `#length`. */
+  /** The fed bytes from `#position` to `#length` of `bytes` are not read yet. */
   #position = 0;
   #length = 0;
-  /** Bytes of an unwanted record that are still to come. */
+  /** The bytes of an unwanted record that are still to come. */
   #skipped = 0;
-  /** Joins a record that is cut. */
+  /** A buffer for a record that is split among chunks. */
   #joined: Buffer = Buffer.alloc(0);
-  /** Where text goes as UTF-8. */
+  /** Takes texts as UTF-8. */
   text: Buffer = Buffer.alloc(1024);
 
   /** @param wanted the types that `next` returns */
@@ -63,7 +66,7 @@ export class BinaryRecords {
     }
   }
 
-  /** What was fed and not read yet. */
+  /** The fed bytes that are not read yet. */
   get rest(): Buffer {
     return this.bytes.subarray(this.#position, this.#length);
   }
@@ -72,7 +75,7 @@ export class BinaryRecords {
    * Moves to the next wanted record.
    *
    * @returns its type, or `NEED_MORE`
-   * @throws AppError `limit-exceeded` where it is larger than a cell may be
+   * @throws AppError `limit-exceeded` if it is larger than a cell may be
    */
   next(): number {
     const { bytes } = this;
@@ -107,7 +110,7 @@ export class BinaryRecords {
     }
   }
 
-  /** The whole number of 32 bits without a sign at this offset of the content. */
+  /** Returns the unsigned 32-bit number at this offset of the content. */
   uint32(offset: number): number {
     const at = this.start + offset;
     if (at + 4 > this.end) this.fail('a record that is too short');
@@ -137,7 +140,7 @@ export class BinaryRecords {
    * Reads the text at this offset (`XLWideString`, 2.5.168) into `text`, as UTF-8.
    *
    * @returns its length in bytes
-   * @throws AppError `limit-exceeded` where it is longer than a cell may be
+   * @throws AppError `limit-exceeded` if it is longer than a cell may be
    */
   readText(offset: number): number {
     const units = this.uint32(offset);
@@ -150,7 +153,7 @@ export class BinaryRecords {
     return length;
   }
 
-  /** Reads a short text, or `''` where it is null (`XLNullableWideString`, 2.5.166), and where it ends. */
+  /** Returns a short text and its end. The text is `''` if it is null (`XLNullableWideString`, 2.5.166). */
   readString(offset: number): { value: string; end: number } {
     if (this.uint32(offset) === 0xffff_ffff) return { value: '', end: offset + 4 };
     const length = this.readText(offset);
@@ -175,7 +178,7 @@ export class BinaryRecords {
       this.#length += chunk.length;
       return;
     }
-    // Twice as much as is needed, so that a record of many chunks is not moved with each of them.
+    // Allocate twice the needed size, so that a record of many chunks is not copied for each chunk.
     const target = needed <= this.#joined.length ? this.#joined : Buffer.alloc(2 * needed);
     this.bytes.copy(target, 0, this.#position, this.#length);
     chunk.copy(target, rest);
@@ -191,10 +194,10 @@ export class BinaryRecords {
 }
 
 /**
- * UTF-16LE → UTF-8. A surrogate without its partner becomes U+FFFD.
+ * Converts UTF-16LE to UTF-8. A surrogate without its partner becomes U+FFFD.
  *
  * @param target must hold three bytes for each code unit
- * @returns the bytes written
+ * @returns the number of bytes written
  */
 function copyAsUtf8(bytes: Buffer, start: number, end: number, target: Buffer): number {
   let to = 0;

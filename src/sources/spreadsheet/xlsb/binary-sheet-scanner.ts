@@ -1,4 +1,4 @@
-/** The scanner of a binary worksheet part (MS-XLSB 2.1.7.62): records in, cells out, as byte ranges. */
+/** Scans a binary worksheet part (MS-XLSB 2.1.7.62) and pushes its cells as byte ranges. */
 
 import * as kinds from '../../cell-kind.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
@@ -37,7 +37,7 @@ const wantedTypes = [
   types.END_SHEET_DATA,
 ];
 
-/** Column, style and flags stand before the value of a cell; before that of a short one style and flags. */
+/** Column, style and flags come before the value of a cell. A short record has only style and flags before the value. */
 const cellHeadBytes = 8;
 const shortHeadBytes = 4;
 
@@ -58,9 +58,9 @@ export class BinarySheetScanner {
   #sawSheet = false;
   #inData = false;
   #isDone = false;
-  /** 1-based; 0: no row yet. */
+  /** The current row, 1-based; 0 before the first row. */
   #row = 0;
-  /** From 0: the last cell of the row. */
+  /** The column of the last cell of the row, from 0. */
   #column = -1;
   #isRowBegun = false;
 
@@ -71,7 +71,7 @@ export class BinarySheetScanner {
     this.#bounds = new RowBounds(this.#values, options.limits.maxRowBytes, options.maxSharedBytes);
   }
 
-  /** As the scanner of .xlsx. */
+  /** Works as in the scanner of .xlsx. */
   feed(chunk: Buffer): void {
     if (!this.#isDone) this.#records.feed(chunk);
   }
@@ -93,7 +93,11 @@ export class BinarySheetScanner {
     return this.#isDone ? this.#records.rest : undefined;
   }
 
-  /** @throws AppError `invalid-file` where the part ends before the sheet does */
+  /**
+   * Ends the part.
+   *
+   * @throws AppError `invalid-file` if the sheet is incomplete
+   */
   finish(): void {
     if (!this.#isDone) this.#records.fail('no end of the sheet');
   }
@@ -114,7 +118,7 @@ export class BinarySheetScanner {
         this.#inData = true;
         break;
       default:
-        // The end of the data, or of a sheet that has none.
+        // The data has ended, or the sheet has none.
         if (!this.#sawSheet) this.#records.fail('no worksheet');
         this.#endRow();
         this.#isDone = true;
@@ -194,7 +198,7 @@ export class BinarySheetScanner {
     this.#values.number(column, style, this.#number, 0, writeDouble(value, this.#number));
   }
 
-  /** A cell that shows nothing does not make a row, as in .xlsx. */
+  /** Pushes a shared string. As in .xlsx, a cell without text does not make a row. */
   #sharedString(column: number, named: number): void {
     const index = this.#values.existingString(named);
     if (!this.#values.hasText(index)) return;
@@ -222,7 +226,10 @@ export class BinarySheetScanner {
   }
 }
 
-/** The upper 30 bits are a whole number, or those of a double; two flags say so, and that it counts hundredths (2.5.122). */
+/**
+ * Decodes an RK number (2.5.122). The upper 30 bits are a whole number or the upper bits of a double. Two flags say which, and
+ * whether the value is in hundredths.
+ */
 function rkNumber(word: number): number {
   const value = (word & 2) === 0 ? doubleOfHighBits(word & ~3) : (word | 0) >> 2;
   return (word & 1) === 0 ? value : value / 100;

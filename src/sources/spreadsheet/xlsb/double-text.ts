@@ -1,19 +1,19 @@
-/** The shortest decimal text of a double, the text that an .xlsx file of the same workbook has. */
+/** Writes the shortest decimal text of a double. An .xlsx file of the same workbook has the same text. */
 import { MINUS, POINT, ZERO } from '../../bytes/ascii.ts';
 
-/** The longest text is `-2.2250738585072014e-308`. */
+/** The length of the longest text, such as `-2.2250738585072014e-308`, with some reserve. */
 export const maxDoubleBytes = 32;
 
 const maxInteger = 2 ** 53;
 
-/** Decimals with at most 15 significant digits are below it. */
+/** Decimals with at most 15 significant digits are smaller than this. */
 const maxShort = 1e15;
 
 /**
- * Writes the text as `String(value)` has it, without making that string for whole numbers and short decimals.
+ * Writes the text of `String(value)`, without creating that string for whole numbers and short decimals.
  *
  * @param target must hold `maxDoubleBytes`
- * @returns the bytes written
+ * @returns the number of bytes written
  */
 export function writeDouble(value: number, target: Buffer): number {
   if (Number.isInteger(value) && value < maxInteger && value > -maxInteger) {
@@ -31,7 +31,7 @@ function isShort(whole: number): boolean {
   return whole < maxShort && whole > -maxShort;
 }
 
-/** Writes `whole` / 10^`decimals` without zeros at the end of its fraction. */
+/** Writes `whole` / 10^`decimals` without trailing zeros in the fraction. */
 function writeDecimal(whole: number, decimals: number, target: Buffer): number {
   let rest = whole;
   let start = 0;

@@ -1,4 +1,7 @@
-/** The binary parts of an .xlsb workbook (MS-XLSB): the same package as .xlsx, with records in place of XML. */
+/**
+ * Reads the binary parts of an .xlsb workbook (MS-XLSB). The package is the same as that of .xlsx, but its parts have records
+ * instead of XML.
+ */
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
@@ -33,7 +36,7 @@ const binaryFormat: PackageFormat = {
 export const openXlsb: OpenFormat = (content, _options, { limits }) =>
   openPackage(binaryFormat, content, limits);
 
-/** `hsState` of a sheet (2.5.142). */
+/** The values of `hsState` of a sheet (2.5.142). */
 const states = ['visible', 'hidden', 'veryHidden'];
 
 async function readOutline(container: ZipContainer, part: ZipPart): Promise<WorkbookOutline> {
@@ -54,11 +57,11 @@ async function readOutline(container: ZipContainer, part: ZipPart): Promise<Work
     }
   });
   if (!isWorkbook) throw notAWorkbook('an Office file of another kind');
-  // No program is known that writes formulas into an .xlsb without their results.
+  // No known program writes formulas into an .xlsb without their results.
   return { sheets, is1904, calculatesOnLoad: false };
 }
 
-/** As `readStyles` of .xlsx: the formats for cells, and not those that named styles have. */
+/** Reads the formats of cells, like `readStyles` of .xlsx. Formats of named styles are left out. */
 async function readStyles(container: ZipContainer, part: ZipPart): Promise<Styles> {
   const custom = new Map<number, NumberFormat>();
   const formatIds: number[] = [];
@@ -78,7 +81,7 @@ async function readStyles(container: ZipContainer, part: ZipPart): Promise<Style
   return toStyles(formatIds, custom);
 }
 
-/** The longest text that these parts have is the code of a number format. */
+/** The code of a number format is the longest text of these parts. */
 const maxSmallTextBytes = 64 * 1024;
 
 async function readSmallRecords(
@@ -107,7 +110,7 @@ async function readSmallRecords(
 const neverAborted = new AbortController().signal;
 const recordsPerTurn = 64;
 
-/** Reads the part of the shared strings, chunk by chunk; the counts that it states are not read at all. */
+/** Reads the part of the shared strings in chunks. The counts in the part are not used. */
 class BinaryStringsReader {
   readonly #strings: SharedStrings;
   readonly #records: BinaryRecords;
@@ -127,7 +130,7 @@ class BinaryStringsReader {
       const type = records.next();
       if (type === NEED_MORE) return;
       if (type === types.SHARED_STRING) {
-        // Flags, the text, and then runs and phonetic hints, which are no part of it (2.5.121).
+        // The record has flags, the text, and then runs and phonetic hints, which are not part of the text (2.5.121).
         const length = records.readText(1);
         this.#strings.add(records.text, 0, length);
       } else {
@@ -163,7 +166,7 @@ class BinaryMergesReader implements MergesReader {
         this.#isDone = true;
         return;
       }
-      // First and last row, then first and last column, all from 0.
+      // The record has the first and last row, then the first and last column, all from 0.
       const [firstRow, lastRow] = [records.uint32(0) + 1, records.uint32(4) + 1];
       const [firstColumn, lastColumn] = [records.uint32(8) + 1, records.uint32(12) + 1];
       if (!this.areas.add(firstRow, firstColumn, lastRow, lastColumn)) throw tooManyMergedAreas();

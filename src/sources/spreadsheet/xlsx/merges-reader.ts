@@ -29,7 +29,7 @@ export class XmlMergesReader {
       if (token === NEED_MORE) return;
       if (token !== OPEN) continue;
       if (xml.isNamed(mergeCell)) this.#add(xml);
-      else if (xml.isNamed(sheetData)) xml.fail('a second element sheetData, which has the cells');
+      else if (xml.isNamed(sheetData)) xml.fail('a second sheetData element');
     }
   }
 
@@ -37,7 +37,7 @@ export class XmlMergesReader {
     const at = xml.attribute(ref);
     if (at < 0) xml.fail('merged cells without a range');
     const range = parseArea(xml.bytes.toString('latin1', xml.attributes[at + 2], xml.attributes[at + 3]));
-    if (range === undefined) xml.fail('merged cells whose range is no range');
+    if (range === undefined) xml.fail('merged cells with an invalid range');
     const { firstRow, firstColumn, lastRow, lastColumn } = range;
     if (!this.areas.add(firstRow, firstColumn, lastRow, lastColumn)) throw tooManyMergedAreas();
   }

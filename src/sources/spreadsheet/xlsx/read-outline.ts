@@ -1,4 +1,4 @@
-/** The part of the workbook of an .xlsx file, as far as it lists the sheets (ECMA-376 part 1, 18.2). */
+/** Reads the list of sheets from the workbook part of an .xlsx file (ECMA-376 part 1, 18.2). */
 
 import { addSheet, type FoundSheet, type WorkbookOutline } from '../open-xml/workbook.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';

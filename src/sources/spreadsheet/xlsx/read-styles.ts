@@ -1,4 +1,4 @@
-/** The styles part of an .xlsx workbook, as far as it says what numbers mean. */
+/** Reads what numbers mean from the styles part of an .xlsx workbook. */
 
 import { limitExceeded } from '../../../limit-exceeded.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
@@ -6,7 +6,9 @@ import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import { maxStyles, type Styles, toStyles } from '../values/styles.ts';
 
-/** Reads `numFmts` and `cellXfs` (ECMA-376 part 1, 18.8); the styles of `cellStyleXfs` do not apply to cells. */
+/**
+ * Reads `numFmts` and `cellXfs` (ECMA-376 part 1, 18.8). `cellStyleXfs` is not read, because its styles do not apply to cells.
+ */
 export async function readStyles(container: ZipContainer, part: ZipPart): Promise<Styles> {
   const custom = new Map<number, NumberFormat>();
   const formatIds: number[] = [];

@@ -1,4 +1,4 @@
-/** The part of the shared strings of an .xlsx workbook (ECMA-376 part 1, 18.4.8). */
+/** Reads the shared strings of an .xlsx workbook (ECMA-376 part 1, 18.4.8). */
 
 import { GT, isWhiteSpace } from '../../bytes/ascii.ts';
 import { TextCollector } from '../package/text-collector.ts';
@@ -11,13 +11,13 @@ const siName = Buffer.from('si');
 const tName = Buffer.from('t');
 const phoneticName = Buffer.from('rPh');
 
-/** Around most strings, as the fast way compares it. */
+/** The beginning and the end of most strings, which `#fastString` expects. */
 const stringStart = Buffer.from('<si><t');
 const stringEnd = Buffer.from('</t></si>');
 
 /**
- * Reads the part of the shared strings, chunk by chunk. A rich string is the text of its runs; phonetic hints
- * (`rPh`, how a Japanese text is pronounced) are not part of it.
+ * Reads the part of the shared strings in chunks. The text of a rich string is the text of its runs. Phonetic hints (`rPh`, how
+ * a Japanese text is pronounced) are left out.
  */
 export class SharedStringsReader {
   readonly strings: SharedStrings;
@@ -25,7 +25,7 @@ export class SharedStringsReader {
   readonly #text: TextCollector;
   readonly #maxCellBytes: number;
   #depth = 0;
-  /** The depth at which a `si` or `rPh` is open; 0: none. */
+  /** The depth at which a `si` or `rPh` element is open; 0 if none is. */
   #stringDepth = 0;
   #phoneticDepth = 0;
   #textDepth = 0;
@@ -68,10 +68,10 @@ export class SharedStringsReader {
   }
 
   /**
-   * Reads `<si><t>text</t></si>` at once. The zeros behind the text end its loop; a match of the last byte says that all
-   * of it is here.
+   * Reads a string of the form `<si><t>text</t></si>` in one step. The loop ends at the zero bytes after the text. If the last
+   * byte matches, the string is complete.
    *
-   * @returns false, with nothing moved, where it is not all here or not of this form
+   * @returns false, with an unchanged position, if the string is incomplete or has another form
    */
   #fastString(): boolean {
     const { bytes, position } = this.#xml;

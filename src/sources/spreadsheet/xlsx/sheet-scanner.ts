@@ -1,10 +1,10 @@
 /**
- * The scanner of a worksheet part (ECMA-376 part 1, 18.3): XML bytes in, cells out, as byte ranges.
+ * Scans a worksheet part (ECMA-376 part 1, 18.3) and pushes its cells as byte ranges.
  *
- * There are two ways through a cell. The general one goes token by token and takes everything that XML and the
- * schema allow. The fast one (`#fastCell`) knows the few forms that all common writers put cells in, reads a whole
- * cell at once and gives up without a trace at anything else; a property test holds the two equal. After
- * `</sheetData>` nothing is of interest any more.
+ * There are two ways to read a cell. The general way reads token by token and accepts everything that XML and the schema allow.
+ * The fast way (`#fastCell`) knows only the forms that common programs write. It reads a whole cell in one step and, if the
+ * cell has another form, returns without any change. A property test ensures that both give the same result. Everything after
+ * `</sheetData>` is ignored here.
  */
 
 import {
@@ -44,9 +44,9 @@ import {
   XmlTokens,
 } from '../package/xml-tokens.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
-import { AS_IT_IS, endOfDecimal, TOO_PRECISE } from '../values/number-text.ts';
+import { endOfDecimal, TOO_PRECISE, UNCHANGED } from '../values/number-text.ts';
 
-/** Cell types (18.18.11), the attribute `t`. */
+/** The types of cells (18.18.11), which are in the attribute `t`. */
 const NUMBER = 0;
 const SHARED = 1;
 const TEXT_RESULT = 2;
@@ -84,14 +84,14 @@ const names = {
   rPh: Buffer.from('rPh'),
 };
 
-/** Around the cells of a row, as the fast way compares it. */
+/** The texts around the cells of a row that the fast way expects. */
 const rowStart = Buffer.from('<row r="');
 const rowEnd = Buffer.from('</row>');
 
-/** As many further attributes of a row as LibreOffice writes, and some. */
+/** The most further attributes of a row. LibreOffice writes fewer. */
 const rowAttributes = 12;
 
-/** Around inline text, as the fast way compares it. */
+/** The texts around an inline text that the fast way expects. */
 const inlineStart = Buffer.from('<is><t');
 const inlineEnd = Buffer.from('</t></is>');
 
@@ -110,20 +110,20 @@ export class SheetScanner {
   readonly #maxCellBytes: number;
   readonly #bounds: RowBounds;
 
-  /** Depth of the element at hand, and whether it stands in `sheetData`, in a `row` there, in a `c` there. */
+  /** The depth of the current element, and whether it is in `sheetData`, in a `row`, and in a `c` element. */
   #depth = 0;
   #inData = false;
   #inRow = false;
   #inCell = false;
   #isDone = false;
 
-  /** 1-based; the last row begun and the last cell in it. */
+  /** The current row (1-based) and the last cell in it. */
   #row = 0;
   #column = 0;
   #isRowGuessed = false;
   #isRowBegun = false;
 
-  /** The current cell, on the general way. */
+  /** The current cell if it is read in the general way. */
   #type = NUMBER;
   #style = 0;
   #hasValue = false;
@@ -148,7 +148,7 @@ export class SheetScanner {
     this.#bounds = new RowBounds(this.#values, options.limits.maxRowBytes, options.maxSharedBytes);
   }
 
-  /** Takes the next bytes of the part: UTF-8, cut anywhere. What was fed before must have been scanned. */
+  /** Takes the next bytes of the part: UTF-8 that may be cut anywhere. The earlier bytes must have been scanned. */
   feed(chunk: Buffer): void {
     if (this.#isDone) return;
     this.#xml.feed(chunk);
@@ -157,10 +157,10 @@ export class SheetScanner {
   }
 
   /**
-   * Scans what was fed, or only to the end of a row with which much text has been told, for a few bytes can name many
-   * large strings: then the target may be waited for.
+   * Scans the fed bytes. It stops at the end of a row after much text was pushed, because a few bytes can name many large
+   * strings. The caller may then wait for the target.
    *
-   * @returns false where all is scanned
+   * @returns false if all fed bytes are scanned
    */
   scan(): boolean {
     const xml = this.#xml;
@@ -185,13 +185,17 @@ export class SheetScanner {
     return false;
   }
 
-  /** What was fed and follows the cells; undefined: the cells have not ended. */
+  /** The fed bytes that follow the cells; undefined if the cells have not ended. */
   get bytesAfterCells(): Buffer | undefined {
     const { bytes, position, end } = this.#xml;
     return this.#isDone ? bytes.subarray(position, end) : undefined;
   }
 
-  /** @throws AppError `invalid-file` where the sheet ends before its end */
+  /**
+   * Ends the part.
+   *
+   * @throws AppError `invalid-file` if the sheet is incomplete
+   */
   finish(): void {
     if (!this.#isDone) this.#xml.fail('it ends too early');
   }
@@ -226,13 +230,14 @@ export class SheetScanner {
         this.#isDone = true;
       }
     } else if (depth === ROOT) {
-      // A worksheet without `sheetData` breaks the schema and holds nothing all the same.
+      // A worksheet without `sheetData` violates the schema, but it only means that there are no cells.
       this.#isDone = true;
     }
   }
 
   #expectName(name: Buffer): void {
-    if (!this.#xml.isNamed(name)) this.#xml.fail(`tags that do not match (${name}, row ${this.#row})`);
+    if (!this.#xml.isNamed(name))
+      this.#xml.fail(`start and end tags that do not match (${name}, row ${this.#row})`);
   }
 
   #openRow(): void {
@@ -285,12 +290,12 @@ export class SheetScanner {
     this.#type = type < 0 ? NUMBER : this.#cellType(xml.attributes[type + 2]!, xml.attributes[type + 3]!);
   }
 
-  /** An empty attribute is as none; -1: the text is no number. */
+  /** Returns the index of a style. An empty attribute means style 0. An invalid one gives -1. */
   #styleIndex(start: number, end: number): number {
     return start === end ? 0 : wholeNumber(this.#xml.bytes, start, end);
   }
 
-  /** Takes a reference such as `B7`, or `b7` as some programs write it. An empty one means the column after the last one. */
+  /** Reads a reference such as `B7`. Some programs write `b7`. An empty reference means the column after the last one. */
   #takeReference(start: number, end: number): void {
     const { bytes } = this.#xml;
     let at = start;
@@ -406,7 +411,7 @@ export class SheetScanner {
     let index = -1;
     if (type === SHARED) {
       index = values.stringIndex(bytes, start, end);
-      // A shared string may be empty, and a cell that shows nothing does not make a row.
+      // A shared string may be empty. A cell without text does not make a row.
       if (!values.hasText(index)) return;
     }
     this.#begin();
@@ -436,13 +441,16 @@ export class SheetScanner {
     }
   }
 
-  /** One step of the fast way, if there is one from here. */
+  /** Reads a row start, a cell or a row end in the fast way. Returns false if that is not possible. */
   #fast(): boolean {
     if (this.#depth === ROW) return this.#inRow && (this.#fastCell() || this.#fastRowEnd());
     return this.#depth === DATA && this.#fastRow();
   }
 
-  /** Reads `<row r="7" spans="1:10">` at once, its further attributes unseen, and moves nothing where it is no such tag. */
+  /**
+   * Reads `<row r="7" spans="1:10">` in one step and ignores the further attributes. If it is no such tag, the position is
+   * unchanged.
+   */
   #fastRow(): boolean {
     const { bytes, position } = this.#xml;
     if (!matches(bytes, position, rowStart)) return false;
@@ -486,10 +494,10 @@ export class SheetScanner {
   }
 
   /**
-   * Reads `<c r="B7" s="3" t="s"><v>42</v></c>` and its like at once. The zeros behind the text end every loop, so
-   * no loop asks for the end of the buffer; a match of the last byte says that all of the cell is here.
+   * Reads a cell such as `<c r="B7" s="3" t="s"><v>42</v></c>` in one step. Every loop ends at the zero bytes after the text,
+   * so no loop checks for the end of the buffer. If the last byte matches, the cell is complete.
    *
-   * @returns false, with nothing moved, where the cell is not all here or not of these forms
+   * @returns false, with an unchanged position, if the cell is incomplete or has another form
    */
   #fastCell(): boolean {
     const { bytes, position } = this.#xml;
@@ -577,7 +585,7 @@ export class SheetScanner {
       const stop = endOfDecimal(bytes, start);
       if (stop !== 0) {
         p = stop > 0 ? stop : -stop;
-        check = stop > 0 ? AS_IT_IS : TOO_PRECISE;
+        check = stop > 0 ? UNCHANGED : TOO_PRECISE;
       }
     }
     let byte = bytes[p]!;
@@ -588,7 +596,7 @@ export class SheetScanner {
       check = UNCHECKED;
       while (byte > SPACE && byte !== LT && byte !== AMPERSAND) byte = bytes[++p]!;
     }
-    // No value at all may be a formula's, and one too long has its error: the general way knows.
+    // The general way handles an empty value, which may be the result of a formula, and a value that is too long.
     if (
       p === start ||
       p - start > this.#maxCellBytes ||
@@ -636,17 +644,17 @@ function isZero(type: number, bytes: Buffer, start: number, end: number): boolea
   return type === NUMBER && end - start === 1 && bytes[start] === 0x30;
 }
 
-/** `</c>` */
+/** Returns whether `</c>` is at the position. */
 function endsCell(bytes: Buffer, at: number): boolean {
   return bytes[at] === LT && bytes[at + 1] === SLASH && bytes[at + 2] === LOWER_C && bytes[at + 3] === GT;
 }
 
-/** Whether the byte may be part of a name like `x14ac:dyDescent`. */
+/** Returns whether the byte may be part of a name such as `x14ac:dyDescent`. */
 function isNameLetter(byte: number): boolean {
   return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x30 && byte <= COLON);
 }
 
-/** @returns where the element `f` that begins at `at` ends; -1: not all here, or something else */
+/** Returns the end of the element `f` that begins at `at`, or -1 if it is incomplete or something else. */
 function skipFormula(bytes: Buffer, at: number): number {
   let p = at + 2;
   if (bytes[p] !== GT && bytes[p] !== SPACE) return -1;
@@ -656,7 +664,7 @@ function skipFormula(bytes: Buffer, at: number): number {
   return bytes[p + 1] === SLASH && bytes[p + 2] === LOWER_F && bytes[p + 3] === GT ? p + 4 : -1;
 }
 
-/** @returns -1 if the text is not a whole number; at most nine digits are allowed */
+/** Returns the whole number, or -1 if the text is not one. At most nine digits are allowed. */
 function wholeNumber(bytes: Buffer, start: number, end: number): number {
   if (end - start > 9) return -1;
   let value = start === end ? -1 : 0;
