@@ -84,7 +84,7 @@ export const problemCodes = {
     'unreadable-cell':
       'a cell that is not what its type says, or a number whose number format is missing in the file',
     'text-behind-quote':
-      'text behind the closing quote of a field of a text file; a quote within a quoted field is written twice',
+      'text after the closing quote of a field in a text file; write a quote within a quoted field twice',
     'not-in-date-order':
       'a text that is not written as `date_order`, or `decimal_sign` and `thousands_sign`, say',
     'not-in-number-form':

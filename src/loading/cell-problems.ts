@@ -7,7 +7,7 @@ import {
   REPEATED_KEY,
   ROW_NOT_AN_OBJECT,
   SERIAL_OUT_OF_RANGE,
-  TEXT_BEHIND_QUOTE,
+  TEXT_AFTER_QUOTE,
   UNREADABLE_CELL,
 } from '../sources/cell-kind.ts';
 import type { ColumnType } from '../tables/load-column.ts';
@@ -135,7 +135,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     ],
   ],
   [
-    TEXT_BEHIND_QUOTE,
+    TEXT_AFTER_QUOTE,
     [
       'text-behind-quote',
       'text follows the closing quote: write a quote within a quoted field twice, as in "say ""five"""',

@@ -53,7 +53,7 @@ export const SERIAL_OUT_OF_RANGE = 5;
 /** A cell that the source cannot read as what it claims to be, or a number whose style is missing; the bytes are its text. */
 export const UNREADABLE_CELL = 6;
 /** A field of a text file that has text after its closing quote; the bytes are its text. */
-export const TEXT_BEHIND_QUOTE = 7;
+export const TEXT_AFTER_QUOTE = 7;
 /** A text of a number column that is not written with the signs that the request names; the bytes are the text. */
 export const NOT_IN_NUMBER_FORM = 8;
 /** A text of a date column that is not written in the order that the request names; the bytes are the text. */

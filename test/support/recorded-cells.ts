@@ -61,7 +61,7 @@ const faultNames = [
   'FORMULA_WITHOUT_VALUE',
   'SERIAL_OUT_OF_RANGE',
   'UNREADABLE_CELL',
-  'TEXT_BEHIND_QUOTE',
+  'TEXT_AFTER_QUOTE',
 ];
 
 export function cellText(kind: number, bytes: Buffer, start: number, end: number): string {

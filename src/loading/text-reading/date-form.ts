@@ -83,11 +83,11 @@ export function readDate(bytes: Buffer, start: number, end: number, order: numbe
   writeTwoDigits(out, 5, month);
   out[7] = MINUS;
   writeTwoDigits(out, 8, day);
-  return at === end ? 10 : readTimeBehind(bytes, end, out);
+  return at === end ? 10 : readTimeAfter(bytes, end, out);
 }
 
 /** Reads the time after a date into `out`, from its 11th byte on. Returns the length written, or -1. */
-function readTimeBehind(bytes: Buffer, end: number, out: Buffer): number {
+function readTimeAfter(bytes: Buffer, end: number, out: Buffer): number {
   if (bytes[at] === UPPER_T) {
     at += 1;
   } else {

@@ -15,7 +15,7 @@ const PYTHON = 'in Python, write it with json.dumps';
 /**
  * Says what to do about the byte at the fault.
  *
- * @returns undefined if nothing special is known, or the chunk cuts what would tell it
+ * @returns undefined if nothing special is known, or the chunk ends too early to know it
  */
 export function explainAlmostJson({ position, message }: JsonFault, chunk: Buffer): string | undefined {
   if (position < 0) return undefined;

@@ -68,7 +68,7 @@ export class ColumnNames {
     this.#reserve(length + 1);
     this.#starts[column] = this.#namesEnd;
     this.#lengths[column] = length;
-    this.#matchLengths[column] = standsAsItIs(bytes, start, end) ? length + 1 : NEVER;
+    this.#matchLengths[column] = needsNoEscapes(bytes, start, end) ? length + 1 : NEVER;
     this.#namesEnd += bytes.copy(this.#names, this.#namesEnd, start, end);
     this.#names[this.#namesEnd++] = QUOTE;
     this.count = column + 1;
@@ -128,7 +128,7 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
 }
 
 /** Returns whether the name needs no escapes in a document. The raw bytes of other names would match invalid JSON: `a"b` in `"a"b"`. */
-function standsAsItIs(bytes: Buffer, start: number, end: number): boolean {
+function needsNoEscapes(bytes: Buffer, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;
     if (byte === QUOTE || byte === 0x5c || byte < 0x20) return false;

@@ -101,7 +101,7 @@ export class JsonRowScanner {
     if (this.#token === ROW_TOKEN && this.#value.isComplete()) {
       this.#token = NO_TOKEN;
       this.#state = LINE_END;
-      this.#tellRow(this.#held.bytes, 0, this.#held.length, sink);
+      this.#pushFaultyRow(this.#held.bytes, 0, this.#held.length, sink);
     }
     return this.#token === NO_TOKEN && (this.#state === LINE || this.#state === LINE_END);
   }
@@ -355,7 +355,7 @@ export class JsonRowScanner {
       this.#token = STRING_TOKEN;
       return end;
     }
-    this.#tellCell(STRING, this.#held.bytes, 0, this.#held.length, sink);
+    this.#pushCell(STRING, this.#held.bytes, 0, this.#held.length, sink);
     return after;
   }
 
@@ -370,8 +370,8 @@ export class JsonRowScanner {
       this.#token = isRow ? ROW_TOKEN : VALUE_TOKEN;
       return end;
     }
-    if (isRow) this.#tellRow(chunk, start, after, sink);
-    else this.#tellCell(kindOf(this.#firstByte), chunk, start, after, sink);
+    if (isRow) this.#pushFaultyRow(chunk, start, after, sink);
+    else this.#pushCell(kindOf(this.#firstByte), chunk, start, after, sink);
     return after;
   }
 
@@ -389,8 +389,8 @@ export class JsonRowScanner {
     this.#token = NO_TOKEN;
     this.#state = token === KEY_TOKEN ? COLON : token === ROW_TOKEN ? this.#afterRow : AFTER_VALUE;
     if (token === KEY_TOKEN) this.#enterColumn(held.bytes, 0, held.length, sink);
-    else if (token === ROW_TOKEN) this.#tellRow(held.bytes, 0, held.length, sink);
-    else this.#tellCell(kindOf(this.#firstByte), held.bytes, 0, held.length, sink);
+    else if (token === ROW_TOKEN) this.#pushFaultyRow(held.bytes, 0, held.length, sink);
+    else this.#pushCell(kindOf(this.#firstByte), held.bytes, 0, held.length, sink);
     return after;
   }
 
@@ -410,13 +410,13 @@ export class JsonRowScanner {
     names.lastRow[column] = this.row;
   }
 
-  #tellCell(kind: number, bytes: Buffer, start: number, end: number, sink: CellSink): void {
+  #pushCell(kind: number, bytes: Buffer, start: number, end: number, sink: CellSink): void {
     if (end - start > this.#cellLimit.maxBytes) throw this.#cellLimit.exceeded();
     if (this.#isRepeated) sink.fault(this.#column, REPEATED_KEY, bytes, start, end);
     else sink.cell(this.#column, kind, bytes, start, end);
   }
 
-  #tellRow(bytes: Buffer, start: number, end: number, sink: CellSink): void {
+  #pushFaultyRow(bytes: Buffer, start: number, end: number, sink: CellSink): void {
     if (end - start > this.#cellLimit.maxBytes) throw this.#cellLimit.exceeded();
     sink.fault(-1, ROW_NOT_AN_OBJECT, bytes, start, end);
     sink.endRow();

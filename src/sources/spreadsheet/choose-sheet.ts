@@ -24,7 +24,7 @@ export function chooseSheet(sheets: SheetSummary[], wanted: string | undefined):
   }
   if (!sheet.hasCells) {
     const worksheets = sheets.filter(({ hasCells }) => hasCells);
-    const detail = `Sheet ${quote(sheet.name)} has no cells. Those that have: ${listNames(worksheets)}.`;
+    const detail = `Sheet ${quote(sheet.name)} has no cells. These sheets have cells: ${listNames(worksheets)}.`;
     throw wrongParameter('sheet', detail, { value: wanted });
   }
   return chosen;

@@ -1,5 +1,5 @@
 /**
- * Opens a spreadsheet file as a source of rows. The content of the file shows its format. One sheet is read in passes.
+ * Opens a spreadsheet file as a source of rows. The content of the file shows its format. The source reads one sheet, in one or more passes.
  *
  * A format is one folder and one line in `formats`. If a file has a format that is not supported, the refusal names the format.
  */

@@ -1,7 +1,7 @@
 /** An uploaded file whose bytes can be read in any order. */
 export interface RandomAccessFile {
   readonly size: number;
-  /** Reads into `target` from `position`; resolves to the bytes read, fewer than asked only at the end of the file. */
+  /** Reads bytes from `position` into `target`. Resolves to the number of bytes. It is smaller than `target` only at the end of the file. */
   read(target: Buffer, position: number): Promise<number>;
 }
 

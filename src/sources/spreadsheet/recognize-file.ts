@@ -32,7 +32,7 @@ export const recognizedBytes = 4096;
 
 const signatures: [bytes: number[], format: FileKind][] = [
   [[0x50, 0x4b, 0x03, 0x04], 'zip'],
-  // A zip without any entry, and one that is cut into volumes.
+  // A zip without any entry, and one that is divided into volumes.
   [[0x50, 0x4b, 0x05, 0x06], 'zip'],
   [[0x50, 0x4b, 0x07, 0x08], 'zip'],
   [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], 'compound-file'],
@@ -52,7 +52,7 @@ const signatures: [bytes: number[], format: FileKind][] = [
     '\xfd7zXZ',
     '\x28\xb5\x2f\xfd',
   ),
-  // BOF of Lotus 1-2-3 (.wk1, .wks; .wk3, .wk4, .123) and of Quattro Pro, which took its format over.
+  // BOF of Lotus 1-2-3 (.wk1, .wks; .wk3, .wk4, .123) and of Quattro Pro, which uses the same format.
   ...signature('lotus', '\0\0\x02\0\x04\x04', '\0\0\x02\0\x05\x04', '\0\0\x02\0\x06\x04'),
   ...signature('lotus', '\0\0\x1a\0\0\x10', '\0\0\x1a\0\x02\x10', '\0\0\x1a\0\x03\x10', '\0\0\x1a\0\x05\x10'),
   ...signature(
@@ -101,7 +101,7 @@ const sylkCell = /^(C;(Y\d+;)?X\d+;|C;X\d+;Y\d+;|B;Y\d+;X\d+)/;
 const sylkRecord = /^(ID;P|[BCFOPUWE](;|$)|N[NEUL];)/;
 
 /**
- * A header `ID;Price` begins as SYLK does, so the first line alone does not tell: every line must be a record, and one of
+ * A header `ID;Price` begins like SYLK. So the first line alone does not decide: every line must be a record, and one of
  * them a cell or the bounds of the sheet.
  */
 function isSylk(start: string): boolean {

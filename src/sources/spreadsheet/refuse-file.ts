@@ -5,7 +5,7 @@ import type { ZipContainer } from './package/zip-container.ts';
 import type { FileKind } from './recognize-file.ts';
 import { notAWorkbook } from './refused-files.ts';
 
-const asWorkbook = 'Open it in a spreadsheet program, save it as .xlsx or .csv, and send that.';
+const asWorkbook = 'Open it in a spreadsheet program, save it as .xlsx or .csv, and send the new file.';
 
 const known: Partial<Record<FileKind, [what: string, remedy?: string]>> = {
   'excel-xml': ['an XML file'],
@@ -24,10 +24,10 @@ const known: Partial<Record<FileKind, [what: string, remedy?: string]>> = {
   pdf: ['a PDF document'],
   rtf: ['a text document (RTF)'],
   image: ['an image'],
-  archive: ['a compressed file or an archive', 'Unpack it and send the workbook that is in it.'],
+  archive: ['a compressed file or an archive', 'Unpack it and send the workbook inside it.'],
   parquet: ['a Parquet file'],
   sqlite: ['an SQLite database'],
-  empty: ['empty', 'Send one that holds at least a row with the names of the columns.'],
+  empty: ['empty', 'Send a file with at least a row of column names.'],
 };
 
 const unknown = [
@@ -52,7 +52,7 @@ function refusedZip(container: ZipContainer): AppError {
   if (isNumbers(container)) return notAWorkbook('a Numbers document (.numbers)');
   return new AppError(
     'unsupported-file',
-    'The file is a zip file of another kind, not an Excel workbook. Where a workbook is in it, unpack it and send that.',
+    'The file is a zip file of another kind, not an Excel workbook. If it contains a workbook, unpack it and send the workbook.',
   );
 }
 

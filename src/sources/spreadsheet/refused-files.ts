@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts';
 export function notAWorkbook(what: string): AppError {
   return new AppError(
     'unsupported-file',
-    `The file is ${what}, not an Excel workbook. Save it as .xlsx and send that.`,
+    `The file is ${what}, not an Excel workbook. Save it as .xlsx and send the new file.`,
   );
 }
 

@@ -36,7 +36,7 @@ export type OpenFormat = (
 ) => Promise<OpenedFile | undefined>;
 
 export interface OpenedFile {
-  /** The name of the format in answers: `xlsx`. */
+  /** The name of the format in answers, such as `xlsx`. */
   format: string;
   /** The sheets in the order of their tabs. A format without sheets has one, whose name is empty. */
   sheets: SheetSummary[];

@@ -43,7 +43,7 @@ export interface SheetRowsOptions {
   range: CellRange;
   /** 1-based row of the sheet; undefined: the first row of the range that has a value. */
   headerRow: number | undefined;
-  /** false: the first row of the range has values already. */
+  /** false: the first row of the range is a data row. */
   hasHeader: boolean;
   columnNames: 'exact' | 'snake_case';
   cellErrors: 'problem' | 'null';
@@ -465,7 +465,7 @@ export class SheetRows {
     return this.#role === HEADER && column >= this.#firstColumn && column <= this.#lastColumn;
   }
 
-  /** @returns the sink's column of a data cell, its row begun; -1: the cell is not data */
+  /** Returns the sink's column of a data cell and begins its row. Returns -1 if the cell is not data. */
   #take(column: number): number {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return -1;
     const place = column - this.#firstColumn;

@@ -5,7 +5,7 @@ export interface SpreadsheetOptions {
   sheet?: string;
   /** 1-based row of the sheet. Default: the first row of the range that has a value. */
   headerRow?: number;
-  /** `B3:F200`, `B:F`, `B3:F`. Default: the whole sheet. */
+  /** The cells to read: `B3:F200`, `B:F` or `B3:F`. Default: the whole sheet. */
   range?: string;
   /** false: the first row has values, and columns are named by their letters. Default: true. */
   hasHeader?: boolean;
@@ -14,7 +14,7 @@ export interface SpreadsheetOptions {
   columnNames: 'exact' | 'snake_case';
   /** All sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
   allSheets?: boolean;
-  /** Error cells and formulas without a value: faults, or NULL. */
+  /** Whether error cells and formulas without a value are problems or NULL. */
   cellErrors: 'problem' | 'null';
 }
 
@@ -33,6 +33,6 @@ export interface SheetSummary {
   visibility: 'visible' | 'hidden' | 'veryHidden';
   /** A chart or dialog sheet has no cells. */
   hasCells: boolean;
-  /** Whether there is a row with a value below a first one; undefined: not known without reading the sheet. */
+  /** The sheet has at least two rows with a value. Undefined: not known without reading the sheet. */
   hasRows?: boolean;
 }

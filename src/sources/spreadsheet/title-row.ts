@@ -14,7 +14,7 @@ interface WatchedRow {
   cells: number;
   /** Every cell is a text. */
   isText: boolean;
-  /** How many texts the row has that differ from each other. */
+  /** The number of different texts in the row. */
   texts: number;
 }
 
@@ -52,7 +52,7 @@ export class TitleWatch {
     if (this.#rows.length === watchedRows) this.isOn = false;
   }
 
-  /** @param headerCells how many cells of the row that was taken for the header have a text */
+  /** @param headerCells the number of texts in the row that was read as the header */
   warning(headerRow: number, headerCells: number): Warning | undefined {
     const width = Math.max(0, ...this.#rows.map(({ cells }) => cells));
     if (headerCells * 2 > width) return undefined;

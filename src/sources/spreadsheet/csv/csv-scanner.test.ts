@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from '../../../errors.ts';
-import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
+import { TEXT, TEXT_AFTER_QUOTE } from '../../cell-kind.ts';
 import { CsvScanner } from './csv-scanner.ts';
 
 /** `record:column` and the text; a text with a problem behind `!`. */
@@ -36,7 +36,7 @@ function scan(
         cells.push(`${record}:${column} ${bytes.toString('utf8', start, end)}`);
       },
       fault(column, fault, bytes, start, end) {
-        assert.ok(isOpen && fault === TEXT_BEHIND_QUOTE);
+        assert.ok(isOpen && fault === TEXT_AFTER_QUOTE);
         cells.push(`${record}:${column} !${bytes.toString('utf8', start, end)}`);
       },
       endRow() {

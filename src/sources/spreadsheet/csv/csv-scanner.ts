@@ -14,7 +14,7 @@ import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
 import { CR, LF, SPACE, TAB } from '../../bytes/ascii.ts';
 import { GrowableBytes } from '../../bytes/growable-bytes.ts';
-import { TEXT, TEXT_BEHIND_QUOTE } from '../../cell-kind.ts';
+import { TEXT, TEXT_AFTER_QUOTE } from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
 
 /** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
@@ -107,7 +107,7 @@ export class CsvScanner {
     this.#headerRecord = headerRecord;
     this.#sink = sink;
     this.#delimiter = delimiter;
-    // No byte equals -1, so nothing quotes.
+    // No byte equals -1, so no byte is a quote.
     this.#quote = quote || -1;
     this.#comment = comment || -1;
     this.#quoteBytes = Buffer.of(quote);
@@ -337,7 +337,7 @@ export class CsvScanner {
   #endHeld(): void {
     const held = this.#held;
     if (this.#state === UNREADABLE) {
-      this.#sink.fault(this.#column, TEXT_BEHIND_QUOTE, held.bytes, 0, held.length);
+      this.#sink.fault(this.#column, TEXT_AFTER_QUOTE, held.bytes, 0, held.length);
     } else {
       const end = this.#state === CLOSED ? this.#closedEnd : this.#held.length;
       if (end > 0) this.#cell(held.bytes, 0, end);

@@ -175,7 +175,7 @@ test('the delimiter is told where it is no comma', async () => {
 
 test('text behind a closing quote is a fault of its cell', async () => {
   assert.deepEqual(plainRows(await read('a,b\n"say "hi"",1\n')), [
-    [1, { a: 'fault TEXT_BEHIND_QUOTE say "hi""', b: 'number 1' }],
+    [1, { a: 'fault TEXT_AFTER_QUOTE say "hi""', b: 'number 1' }],
   ]);
 });
 

@@ -49,7 +49,10 @@ export const openCsv: OpenFormat = async (content, options, rowsOptions) => {
     scanOf: () => async (rows, signal) => {
       found ??= await findEncoding(file, { encoding, markBytes }, signal);
       const result = await scan({ file, markBytes, encoding: found, dialect }, rows, rowsOptions, signal);
-      return { ...result, warnings: [...foundOut(options.text, dialect, found), ...result.warnings] };
+      return {
+        ...result,
+        warnings: [...detectionWarnings(options.text, dialect, found), ...result.warnings],
+      };
     },
   };
 };
@@ -132,7 +135,11 @@ const minSliceBytes = 4 * 1024;
 const maxSliceBytes = 64 * 1024;
 
 /** Warns of a delimiter or an encoding that the caller did not state and may not expect. */
-function foundOut(stated: TextDialect = {}, { delimiter }: DialectFound, encoding: TextEncoding): Warning[] {
+function detectionWarnings(
+  stated: TextDialect = {},
+  { delimiter }: DialectFound,
+  encoding: TextEncoding,
+): Warning[] {
   const warnings: Warning[] = [];
   if (delimiter !== COMMA && stated.delimiter === undefined) {
     warnings.push({

@@ -95,8 +95,12 @@ const lies: [
   ['another CRC', () => ({ crc: 1 }), /CRC-32/],
   ['fewer packed bytes', (_, packedSize) => ({ packedSize: packedSize - 9 }), /damaged/],
   ['more packed bytes', (_, packedSize) => ({ packedSize: packedSize + 9 }), /shorter than|CRC-32/],
-  ['an offset elsewhere', () => ({ offset: 7 }), /cannot be found/],
-  ['an offset behind the file', () => ({ offset: 10_000_000 }), /cannot be found/],
+  ['an offset elsewhere', () => ({ offset: 7 }), /local header is not at the stated place/],
+  [
+    'an offset beyond the end of the file',
+    () => ({ offset: 10_000_000 }),
+    /local header is not at the stated place/,
+  ],
 ];
 
 for (const [name, stated, detail] of lies) {
