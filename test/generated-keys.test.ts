@@ -23,9 +23,9 @@ const oneAndTwo = [
   { id: '2', v: 'two' },
 ];
 const behind =
-  'must be unique: PostgreSQL generated a value for "id" that another row already has. The sequence of "id" is behind: advance it with setval(), or send "id"';
+  'must be unique: PostgreSQL generated a value for "id" that another row already has. The sequence of "id" gives values that exist already: advance it with setval(), or send "id"';
 const onlyWholeKeys = (action: string) =>
-  `. on_conflict=${action} applies only to rows that bring every column of the key`;
+  `. on_conflict=${action} applies only to rows that have every column of the key`;
 
 for (const action of ['update', 'skip']) {
   test(`with on_conflict=${action} a generated key that a row of the table has is a problem of the row`, async () => {
@@ -89,7 +89,7 @@ for (const action of ['update', 'skip']) {
           'id',
           '5',
           'not-unique',
-          `must be unique: the row does not bring "id", and what PostgreSQL fills in gives a key that another row already has. Send "id"${onlyWholeKeys(action)}`,
+          `must be unique: the row has no value for "id", and the value that PostgreSQL fills in gives a key that another row already has. Send "id"${onlyWholeKeys(action)}`,
         ],
       ],
     );
@@ -202,7 +202,7 @@ test('a sent key that equals a number generated in the same upload is a problem 
   assert.equal(errors.length, 1);
   const { column, value, code, detail } = errors[0]!;
   assert.deepEqual([column, value, code], ['id', '3', 'not-unique']);
-  assert.match(detail!, /sequence of "id" is behind: advance it with setval\(\)/);
+  assert.match(detail!, /sequence of "id" gives values that exist already: advance it with setval\(\)/);
 });
 
 test('a key that a trigger repeats in another table is not told as one of the table', async () => {

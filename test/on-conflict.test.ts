@@ -410,7 +410,7 @@ test('rows that bring no key are inserted with a warning, and the answer says wh
     {
       code: 'key-not-brought',
       detail:
-        '2 rows bring no complete key ("id"), so on_conflict=update does not apply, and PostgreSQL inserts such rows each time that they are sent. The first is row 1. Send a value for "id" in every row, or add a unique constraint to columns that every row brings.',
+        '2 rows have no complete key ("id"), so on_conflict=update does not apply, and PostgreSQL inserts such rows each time that they are sent. The first is row 1. Send a value for "id" in every row, or add a unique constraint to columns that every row has.',
     },
   ]);
   const byEmail = await service.post(`${path}&on_conflict=skip`, {
@@ -421,7 +421,7 @@ test('rows that bring no key are inserted with a warning, and the answer says wh
   assert.deepEqual(byEmail.body.load.conflict_key, ['email']);
   assert.match(
     keyWarnings(byEmail)[0]!.detail,
-    /^2 rows bring no complete key \("email"\).* The first is row 2\./,
+    /^2 rows have no complete key \("email"\).* The first is row 2\./,
   );
   const complete = await service.post(`${path}&on_conflict=update`, {
     data: [{ id: 100, email: 'ann@example.org' }],
@@ -443,7 +443,7 @@ test('a row of a sheet without a value in the key is named by its row of the she
   assert.deepEqual(answer.body.load.conflict_key, ['a', 'b']);
   assert.equal(
     keyWarnings(answer)[0]!.detail,
-    'One row brings no complete key ("a", "b"), so on_conflict=update does not apply, and PostgreSQL inserts such rows each time that they are sent. It is Data!4:4. Send values for all of "a", "b" in every row, or add a unique constraint to columns that every row brings.',
+    'One row has no complete key ("a", "b"), so on_conflict=update does not apply, and PostgreSQL inserts such rows each time that they are sent. It is Data!4:4. Send values for all of "a", "b" in every row, or add a unique constraint to columns that every row has.',
   );
 });
 

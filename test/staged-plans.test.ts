@@ -96,7 +96,7 @@ test('no statement over staged rows joins two tables row by row', async () => {
     action: 'update',
     key: { columns: ['a'], nullsNotDistinct: false },
     shapes: [0, 1],
-    isKeyBrought: true,
+    isKeySent: true,
   };
   const shapes = new Shapes(2);
   for (const set of [[0, 1], [0]]) shapes.numberOf(set);

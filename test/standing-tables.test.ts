@@ -154,7 +154,7 @@ test('rows that meet at a key by a default of it are refused', async () => {
     errors.map(({ row, code }) => [row, code]),
     [[2, 'not-unique']],
   );
-  assert.match(errors[0]!.detail, /does not bring "b".*every column of the key/);
+  assert.match(errors[0]!.detail, /has no value for "b".*every column of the key/);
   assertProblem(await append(data, '&on_conflict=skip'), 422, 'invalid-data');
 });
 
@@ -168,7 +168,7 @@ test('a table that was not there, and an upload without a row, are told of', asy
     code: 'table-created',
     detail: 'There was no table "t" in the schema "public"; it was created.',
   };
-  const noRows = { code: 'no-rows', detail: 'The upload brought no row.' };
+  const noRows = { code: 'no-rows', detail: 'The upload has no rows.' };
   const table = { columns: [{ name: 'a', type: 'integer' }] };
   assert.deepEqual(await told('if_exists=append&dry_run=true', a(1)), [created]);
   assert.deepEqual(await told('if_exists=truncate', [], { table }), [created, noRows]);

@@ -71,7 +71,7 @@ export class ColumnMatcher {
    *
    * @throws AppError `invalid-data`
    */
-  refuseStrangers(): void {
+  refuseExtraColumns(): void {
     if (this.#taken.size > 0 || this.ignored.length === 0) return;
     const detail = `None of the columns of the data (${showNames(this.ignored)}) is one of the table (${showNames(this.#byName.keys())})${
       this.#isLoose ? '; if the names are in another row, send `header_row`' : ''

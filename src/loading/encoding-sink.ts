@@ -129,7 +129,7 @@ export class EncodingSink implements CellSink {
   readonly #points: Uint8Array;
   readonly #required: number[] = [];
   /** For each required column that no row has had so far: the rows that have arrived. */
-  readonly #unbrought = new Map<number, { count: number; firstRows: number[] }>();
+  readonly #missingColumns = new Map<number, { count: number; firstRows: number[] }>();
   readonly #mustLeaveOut: boolean[];
   /** Whether the column has no fill. A row without it takes the slow path, where it is put into another shape or refused. */
   readonly #cannotFill: boolean[];
@@ -214,7 +214,7 @@ export class EncodingSink implements CellSink {
     this.#targetOf[column] = match.target;
     if (match.target >= 0) {
       this.#sourceOf[match.target] = column;
-      this.#addUnbroughtSoFar(match.target);
+      this.#addRowsBefore(match.target);
     }
     if (match.problem) {
       // A header names its columns before any row.
@@ -330,11 +330,11 @@ export class EncodingSink implements CellSink {
 
   /** Adds one problem for each required column that no row has. Call it after the last row. */
   endOfRows(): void {
-    for (const [target, { count, firstRows }] of this.#unbrought) {
+    for (const [target, { count, firstRows }] of this.#missingColumns) {
       const more = count === 1 ? '' : `, and the column is missing in all ${count} rows`;
       this.#addMissing(target, firstRows[0]!, more);
     }
-    this.#unbrought.clear();
+    this.#missingColumns.clear();
   }
 
   /** Notes a number of a text file: whether each number with a point may have its points between thousands. */
@@ -505,27 +505,27 @@ export class EncodingSink implements CellSink {
     for (const target of this.#required) {
       if (this.#seenIn[target] === this.#stamp) continue;
       this.#isRefused = true;
-      if (this.#sourceOf[target]! < 0) this.#noteUnbrought(target);
+      if (this.#sourceOf[target]! < 0) this.#noteMissingColumn(target);
       else this.#addMissing(target, this.#row);
     }
   }
 
   /** Counts a row without a required column. If no row has the column, this is one problem and not one for each row, so it is added later. */
-  #noteUnbrought(target: number): void {
-    const unbrought = this.#unbrought.get(target) ?? { count: 0, firstRows: [] };
-    this.#unbrought.set(target, unbrought);
-    unbrought.count += 1;
-    if (unbrought.firstRows.length < maxListedProblems) unbrought.firstRows.push(this.#row);
+  #noteMissingColumn(target: number): void {
+    const missing = this.#missingColumns.get(target) ?? { count: 0, firstRows: [] };
+    this.#missingColumns.set(target, missing);
+    missing.count += 1;
+    if (missing.firstRows.length < maxListedProblems) missing.firstRows.push(this.#row);
   }
 
   /** Adds the problems of the earlier rows without the column when a later row has it. */
-  #addUnbroughtSoFar(target: number): void {
-    const unbrought = this.#unbrought.get(target);
-    if (unbrought === undefined) return;
-    this.#unbrought.delete(target);
-    for (const row of unbrought.firstRows) this.#addMissing(target, row);
+  #addRowsBefore(target: number): void {
+    const missing = this.#missingColumns.get(target);
+    if (missing === undefined) return;
+    this.#missingColumns.delete(target);
+    for (const row of missing.firstRows) this.#addMissing(target, row);
     const { name } = this.#options.targets[target]!.column;
-    this.#problems.addUnlisted(unbrought.count - unbrought.firstRows.length, name, cellProblemCode(NOT_NULL));
+    this.#problems.addUnlisted(missing.count - missing.firstRows.length, name, cellProblemCode(NOT_NULL));
   }
 
   #addMissing(target: number, row: number, more = ''): void {

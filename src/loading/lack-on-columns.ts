@@ -16,11 +16,11 @@ export async function lackOnColumns(
   { matcher, conflict }: { matcher: ColumnMatcher; conflict: ConflictOption | undefined },
   cause: Error,
 ): Promise<AppError | undefined> {
-  const brought = columns.map(({ name }) => name).filter((name) => matcher.isTaken(name));
+  const sent = columns.map(({ name }) => name).filter((name) => matcher.isTaken(name));
   const privileges = conflict?.action === 'update' ? ['INSERT', 'UPDATE'] : ['INSERT'];
   // An update does not set the columns of a key.
   const keyColumns = conflict?.keys.flatMap((key) => key.columns) ?? [];
-  const { rows } = await client.query<LackedPrivilege>(findLack, [relation, brought, privileges, keyColumns]);
+  const { rows } = await client.query<LackedPrivilege>(findLack, [relation, sent, privileges, keyColumns]);
   const [lack] = rows;
   if (lack === undefined) return undefined;
   const named = lack.columns.slice(0, 20).map(shortenValue).join(', ');

@@ -162,7 +162,7 @@ function stagedRows(
   const surplus = conflict?.action === 'update' ? moved.surplus : 0;
   const updated = Math.min(moved.updated, moved.merged) + surplus;
   return {
-    ...(conflict && { conflictKey: conflict.isKeyBrought ? conflict.key.columns : [] }),
+    ...(conflict && { conflictKey: conflict.isKeySent ? conflict.key.columns : [] }),
     inserted,
     updated,
     skipped,

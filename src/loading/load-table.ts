@@ -85,9 +85,9 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
   if (!target.isBare) await refuseDisagreement(client, upload);
 
   const { inserted: rows, skipped, updated, suppressed, conflictKey } = loaded;
-  const brought = rows + skipped + updated + suppressed;
-  if (brought === 0 && input.definition === undefined) throw nothingToLoad(input);
-  if (brought > 0) matcher.refuseStrangers();
+  const received = rows + skipped + updated + suppressed;
+  if (received === 0 && input.definition === undefined) throw nothingToLoad(input);
+  if (received > 0) matcher.refuseExtraColumns();
   const dotted = target.isBare ? await warnOfDottedName(client, schema, name, request.admitSchema) : [];
   const ended = await target.end?.(edges.endAtOnce);
   return {
@@ -102,7 +102,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
       ...(target.isBare && addsRows(request) ? [createdTable(schema, name)] : []),
       ...dotted,
       ...target.warnings,
-      ...(brought === 0 ? noRows(input) : []),
+      ...(received === 0 ? noRows(input) : []),
       ...ignoredColumns(matcher),
       ...inferredColumnWarnings(upload.inferred, input, target),
       ...suppressedRows(suppressed),

@@ -14,7 +14,7 @@ export function createdTable(schema: string, name: string): Warning {
 /** Warns that there were no rows. For a workbook the source itself gives a more exact warning. */
 export function noRows(input: LoadInput): Warning[] {
   if (input.warnings.some(({ code }) => code === 'no-rows')) return [];
-  return [{ code: 'no-rows', detail: 'The upload brought no row.' }];
+  return [{ code: 'no-rows', detail: 'The upload has no rows.' }];
 }
 
 export function ignoredColumns(matcher: ColumnMatcher): Warning[] {

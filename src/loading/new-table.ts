@@ -94,8 +94,8 @@ async function continueAllNumbering(
   { places }: LoadedRows,
 ): Promise<void> {
   for (const { name, identity } of table.columns) {
-    const isBrought = places.sourceColumn(name) >= 0;
-    if (identity !== 'none' && isBrought) await client.query(continueNumbering(relation, name));
+    const isSent = places.sourceColumn(name) >= 0;
+    if (identity !== 'none' && isSent) await client.query(continueNumbering(relation, name));
   }
 }
 

@@ -1,9 +1,11 @@
-/** `on_conflict` applied to one upload: the key by which rows are compared, and the rows that take part. */
+/**
+ * Applies `on_conflict` to one upload: chooses the key by which rows are compared, and the rows to which `on_conflict` applies.
+ */
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Equality } from './equality.ts';
 import { type Shapes, sourcesOf } from './shapes.ts';
 
-/** `on_conflict`, and the keys that rows may be compared by, the preferred one first. */
+/** The value of `on_conflict`, and the keys by which rows may be compared. The preferred key comes first. */
 export interface ConflictOption {
   action: 'skip' | 'update';
   keys: ConflictKey[];
@@ -17,18 +19,18 @@ export interface ConflictKey {
   nullsNotDistinct: boolean;
 }
 
-/** What happens to a row whose key another row already has. */
+/** What happens to a row if another row already has its key. */
 export interface ConflictRule {
   action: ConflictOption['action'];
-  /** The first key of the table of which the data brings every column. */
+  /** The first key of the table whose columns are all in the data. */
   key: ConflictKey;
   /**
-   * The shapes whose rows bring every column of the key. Only these rows take part: a key that PostgreSQL generates does not
-   * say which row is meant.
+   * The shapes whose rows have every column of the key. `on_conflict` applies only to these rows, because a key that PostgreSQL
+   * generates does not say which row is meant.
    */
   shapes: readonly number[];
-  /** The data brings every column of the key. Otherwise no row takes part. */
-  isKeyBrought: boolean;
+  /** The data has every column of the key. Otherwise `on_conflict` applies to no row. */
+  isKeySent: boolean;
 }
 
 /**
@@ -42,16 +44,16 @@ export function conflictRule(
   shapes: Shapes,
   isInData: (name: string) => boolean,
 ): ConflictRule {
-  const isBrought = (key: ConflictKey) => sourcesOfKey(key, columns).every(isInData);
-  const found = keys.find(isBrought);
+  const isSent = (key: ConflictKey) => sourcesOfKey(key, columns).every(isInData);
+  const found = keys.find(isSent);
   const { columns: names, equals, nullsNotDistinct } = found ?? keys[0]!;
-  // The staged rows have no value in a generated column: NULL there means nothing.
+  // The staged rows have no value in a generated column, so NULL in it does not mean that the key is NULL.
   const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
   const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
-  return { action, key, shapes: shapesWithKey(key, columns, shapes), isKeyBrought: found !== undefined };
+  return { action, key, shapes: shapesWithKey(key, columns, shapes), isKeySent: found !== undefined };
 }
 
-/** Returns the columns that a row must bring to have a key of its own. */
+/** Returns the columns that a row must have so that its key is complete. */
 export function sourcesOfKey(key: ConflictKey, columns: LoadColumn[]): string[] {
   return [...new Set(key.columns.flatMap((name) => sourcesOf(name, columns)))];
 }

@@ -1,20 +1,17 @@
-/** How two values of a key or of a reference are compared: as the table's own index or constraint compares them. */
+/** Compares two values of a key or of a reference in the same way as the table's own index or constraint. */
 
 export interface Equality {
-  /** Qualified. */
+  /** The operator, with its schema. */
   operator: string;
-  /**
-   * The type that the type of each side is over, if that is a domain. A value of a domain over an enum and one of the enum
-   * itself are no operands of the same operator.
-   */
+  /** The base type of each side, if its type is a domain. A domain over an enum and the enum itself have no common operator. */
   leftBase?: string | null;
   rightBase?: string | null;
 }
 
 /**
- * Returns the condition that two columns are equal. PostgreSQL serves it from an index over a domain, too.
+ * Returns the condition that two columns are equal. PostgreSQL can use an index for it even if the type is a domain.
  *
- * @param equals how the key's columns are compared; left out: by the operators of `pg_catalog`
+ * @param equals the comparisons of the key's columns; undefined: the operators of `pg_catalog`
  */
 export function equal(left: string, right: string, equals: Equality[] | undefined, index: number): string {
   const { operator, leftBase, rightBase } = equals?.[index] ?? { operator: 'OPERATOR(pg_catalog.=)' };

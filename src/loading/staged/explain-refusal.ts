@@ -1,8 +1,8 @@
 /**
- * Names all rows with problems after PostgreSQL refused one, because PostgreSQL stops at the first.
+ * Names all rows with problems after PostgreSQL refused one, because PostgreSQL reports only the first.
  *
- * Rows are refused on their way into the table (`explainRefusal`), or a new table that holds them is refused its keys
- * (`explainRefusedKeys`).
+ * There are two cases. PostgreSQL refuses rows while they are moved into the table (`explainRefusal`), or it refuses to create
+ * the keys of a new table that has the rows already (`explainRefusedKeys`).
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
@@ -14,7 +14,7 @@ import { findInStaged } from './find-in-staged.ts';
 import { findViolations } from './find-violations.ts';
 import { generatedKey } from './generated-key.ts';
 import { inputRules, makeInputCheck } from './input-check.ts';
-import { isRefusal, setSurplusApart } from './move-rows.ts';
+import { findSurplus, isRefusal } from './move-rows.ts';
 import { type Refusal, refusalProblem } from './refusal.ts';
 import type { RowRule } from './row-rules.ts';
 import type { CellPlaces, StagedLoad } from './staged-load.ts';
@@ -25,10 +25,10 @@ import { byRowNumber, findLargestKey, type LargestKey, type SentRows } from './v
 
 /** The table that refused the rows. It no longer has any rows of the upload. */
 export interface RefusingTable {
-  /** Quoted. */
+  /** The name of the table, quoted. */
   relation: string;
   columns: LoadColumn[];
-  /** The table is new, and its keys come after the rows. */
+  /** The table is new, and its keys are created after the rows are copied. */
   isBare: boolean;
   readRules: () => Promise<RowRule[]>;
 }
@@ -43,7 +43,7 @@ export interface RefusedLoad {
 /**
  * Adds every row with a problem to the problems. If none is found, adds the row that PostgreSQL refused.
  *
- * @throws AppError `invalid-data`; PostgreSQL's error, if it is about no row
+ * @throws AppError `invalid-data`; PostgreSQL's error if it is not about a row
  */
 export async function explainRefusal(
   client: ClientBase,
@@ -59,7 +59,8 @@ export async function explainRefusal(
 }
 
 /**
- * Does the work of `explainRefusal` for a new table that holds the rows, after PostgreSQL refused its keys or references.
+ * Explains why PostgreSQL refused to create the keys or references of a new table that has the rows already. It works like
+ * `explainRefusal`.
  *
  * @param sent the rows in the table
  */
@@ -73,8 +74,8 @@ export async function explainRefusedKeys(
 ): Promise<never> {
   const before = problems.count;
   await searchIfPossible(async () => {
-    const unjudged = await findViolations(client, sent, rules, places, problems);
-    if (problems.count > before && !isAbout(error, unjudged)) return;
+    const unchecked = await findViolations(client, sent, rules, places, problems);
+    if (problems.count > before && !isAbout(error, unchecked)) return;
     const largest = await findLargest(client, error, sent, rules);
     const place = largest && violationPlace(largest.rule, largest, places);
     problems.add({ ...place, ...refusalProblem({ error }, places, undefined) });
@@ -102,7 +103,7 @@ async function findFaultyRows(
   }
   const findRow = async () => refusal.row ?? (staged && (await findRefusedRow(client, staged, refusal)));
   if (!isRefusal(error, columns)) {
-    // An expression of the table may raise it: a CHECK, a policy, an index.
+    // An expression of the table may cause it: a CHECK, a policy or an index.
     const row = await findRow();
     if (row === undefined) throw error;
     problems.add(refusalProblem(refusal, places, row));
@@ -112,24 +113,24 @@ async function findFaultyRows(
   const before = problems.count;
   const rules = await target.readRules();
   await findInvalidInput(client, staged, inputCheck, problems);
-  const unjudged = await findInStaged(client, staged, sent, rules, problems);
-  if (problems.count > before && !isAbout(error, unjudged)) return;
+  const unchecked = await findInStaged(client, staged, sent, rules, problems);
+  if (problems.count > before && !isAbout(error, unchecked)) return;
   if (conditionOf(error) === 'not_null_violation') {
     const nulls = await findRowsWithNull(client, staged, maxListedProblems);
     for (const { row, error } of nulls) problems.add(refusalProblem({ error }, places, row));
     if (nulls.length > 0) return;
   }
-  const generated = await generatedKey(client, refusal, staged, rules, unjudged);
+  const generated = await generatedKey(client, refusal, staged, rules, unchecked);
   if (generated) {
     problems.add(generated);
     return;
   }
-  // For triggers and exclusion constraints the problem has PostgreSQL's own words, for the first such row.
+  // For triggers and exclusion constraints the problem contains PostgreSQL's own message, for the first refused row.
   const row = await findRow();
   if (!problems.namesKeyOf(row)) problems.add(refusalProblem(refusal, places, row));
 }
 
-/** Adds the rows whose text is not valid input of the type of its column. */
+/** Adds the rows with text that is not valid input for the type of its column. */
 async function findInvalidInput(
   client: ClientBase,
   { columns, places }: StagedLoad,
@@ -141,45 +142,45 @@ async function findInvalidInput(
   await findViolations(client, sent, rules, places, problems);
 }
 
-/** Sets the surplus rows apart again, because they were undone with the move. */
+/** Finds the surplus rows again, because the rollback of the move removed that result. */
 async function prepareSearch(
   client: ClientBase,
   { relation, columns, conflict, isBare }: StagedLoad,
   inputCheck: string,
 ): Promise<SentRows> {
   const staged = typedStagingTable(columns, inputCheck);
-  if (conflict) await setSurplusApart(client, staged, conflict);
+  if (conflict) await findSurplus(client, staged, conflict);
   const existing = isBare ? undefined : relation;
   return { relation: staged, numbering: byRowNumber, existing, conflict };
 }
 
-/** Returns undefined if no default raises the error. */
+/** Returns undefined if no default causes the error. */
 async function problemOfDefault(
   client: ClientBase,
-  { error, row, firstRow, brought, moved, isDeferred }: Refusal,
+  { error, row, firstRow, sentColumns, moved, isDeferred }: Refusal,
   { target, places, staged }: RefusedLoad,
 ): Promise<Problem | undefined> {
   if (isDeferred) return undefined;
   const { relation, columns } = target;
-  const alwaysBrought = brought ?? staged?.shapes.common() ?? [];
-  const column = await findFailingDefault(client, relation, columns, alwaysBrought, error);
+  const alwaysSent = sentColumns ?? staged?.shapes.common() ?? [];
+  const column = await findFailingDefault(client, relation, columns, alwaysSent, error);
   if (column === undefined) return undefined;
-  const movedRow = moved && !moved.brought.includes(column) ? moved.row : undefined;
+  const movedRow = moved && !moved.sentColumns.includes(column) ? moved.row : undefined;
   const rowAtFault =
     row ?? firstRow ?? movedRow ?? (staged && (await findRowWithout(client, staged, column)));
   return failingDefault(columns[column]!, error, rowAtFault, places);
 }
 
 /**
- * Returns whether PostgreSQL refused a row by a rule that could not be judged.
+ * Returns whether PostgreSQL's error may be about a rule that could not be checked.
  *
- * @param unjudged as `findViolations` returns it; '' among them may be any rule
+ * @param unchecked the result of `findViolations`; '' in it may be any rule
  */
-function isAbout(error: Error, unjudged: string[]): boolean {
+function isAbout(error: Error, unchecked: string[]): boolean {
   const { constraint } = error as { constraint?: string };
   // The search does not include NOT NULL.
   if (conditionOf(error) === 'not_null_violation') return true;
-  return unjudged.some((name) => name === '' || name === constraint);
+  return unchecked.some((name) => name === '' || name === constraint);
 }
 
 /** Finds the row of a new table with the largest key, because an index cannot hold a value of more than about 2,700 bytes. */
@@ -198,7 +199,10 @@ async function findLargest(
   return largest && { ...largest, row: sent.numbering.rowOf(largest.number) };
 }
 
-/** Ends without an error if the time or the role's privileges are not sufficient. The transaction has failed then. */
+/**
+ * Runs the search. It ends without an error if the time or the role's privileges are not sufficient. The transaction has failed
+ * then.
+ */
 async function searchIfPossible(search: () => Promise<void>): Promise<void> {
   try {
     await search();

@@ -1,5 +1,5 @@
 /**
- * The error of a column's default, as a problem that names the column. PostgreSQL's error names the row at best.
+ * Finds the column whose default caused an error, and makes a problem that names it. PostgreSQL's error names at most the row.
  */
 import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
@@ -8,34 +8,40 @@ import type { LoadColumn } from '../../tables/load-column.ts';
 import type { CellPlaces } from './staged-load.ts';
 
 /**
- * Finds the column whose default raises the error, by evaluating the defaults one at a time. The transaction must not have
- * failed, and has not failed afterwards. Numbers taken from sequences meanwhile are not given back.
+ * Finds the column whose default causes the error, by evaluating the defaults one at a time. The transaction must not have
+ * failed, and has not failed afterwards. The numbers that these evaluations take from sequences are lost.
  *
  * @param relation quoted
- * @param brought the columns that the refused row brought, as indexes
- * @returns the index of the column; undefined: no default raises the error on its own
+ * @param sentColumns the columns of the refused row, as indexes
+ * @returns the index of the column; undefined: no default alone causes the error
  */
 export async function findFailingDefault(
   client: ClientBase,
   relation: string,
   columns: LoadColumn[],
-  brought: readonly number[],
+  sentColumns: readonly number[],
   error: Error,
 ): Promise<number | undefined> {
   if (!(error instanceof DatabaseError)) return undefined;
-  const candidates = columns.filter((column, index) => column.default !== 'none' && !brought.includes(index));
+  const candidates = columns.filter(
+    (column, index) => column.default !== 'none' && !sentColumns.includes(index),
+  );
   if (candidates.length === 0) return undefined;
   const ids = candidates.map(({ id }) => id);
   const { rows } = await client.query<{ id: number; query: string }>(defaultQueries, [relation, ids]);
   for (const { id, query } of rows) {
-    // The condition is evaluated first: functions in the default then run in the path that they expect.
+    // The condition is evaluated first, so that functions in the default run with the search path that they expect.
     const inPath = `${query} WHERE (SELECT ${enterCallersPath}) IS NOT NULL`;
     if ((await sqlstateOf(client, inPath)) === error.code) return columns.findIndex((one) => one.id === id);
   }
   return undefined;
 }
 
-/** @param row the data row that needed the default */
+/**
+ * Returns the problem of a failing default.
+ *
+ * @param row the data row that needed the default
+ */
 export function failingDefault(
   { name }: LoadColumn,
   error: Error,

@@ -1,6 +1,6 @@
 /**
- * Finds the staged rows that break a rule of the table that they are for, as far as the rows themselves decide it: defaults,
- * generated columns and triggers come only on the way into the table.
+ * Finds the staged rows that violate a rule of the target table, if the staged values are enough to decide that. Defaults,
+ * generated columns and triggers change rows only later, when the rows are moved into the table.
  */
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
@@ -16,10 +16,10 @@ import type { Violation } from './violation-problems.ts';
 import type { SentRows } from './violation-queries.ts';
 
 /**
- * Adds these rows to the problems.
+ * Adds the rows that violate a rule to the problems.
  *
  * @param sent the staged rows
- * @returns as `findViolations`
+ * @returns the result of `findViolations`, with the rules that cannot be checked here
  */
 export async function findInStaged(
   client: ClientBase,
@@ -28,8 +28,8 @@ export async function findInStaged(
   rules: RowRule[],
   problems: Problems,
 ): Promise<string[]> {
-  const judged = rules.filter((rule) => isDecidedByRows(rule, load));
-  const read = judged.flatMap((rule) => [...columnsRead(rule), ...ownReferencedColumns(rule)]);
+  const checked = rules.filter((rule) => isDecidedByRows(rule, load));
+  const read = checked.flatMap((rule) => [...columnsRead(rule), ...ownReferencedColumns(rule)]);
   await client.query(analyzeStagingTable(stagedNames(read, load)));
   const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load) };
   const isReal = load.changesRows
@@ -39,16 +39,16 @@ export async function findInStaged(
     await queryInCallersPath(client, indexByRow.text);
     if (load.conflict) await queryInCallersPath(client, indexSurplusTable.text);
   }
-  const unjudged = await findViolations(client, staged, judged, load.places, problems, isReal);
-  return [...unjudged, ...rules.filter((rule) => !judged.includes(rule)).map((rule) => rule.name)];
+  const unchecked = await findViolations(client, staged, checked, load.places, problems, isReal);
+  return [...unchecked, ...rules.filter((rule) => !checked.includes(rule)).map((rule) => rule.name)];
 }
 
-/** Returns those of the names that the staging table has: a rule may read columns that no row brings. */
+/** Returns the names that are columns of the staging table. A rule may read columns that no row has. */
 function stagedNames(names: readonly string[], { columns }: StagedLoad): string[] {
   return names.filter((name) => columns.some((column) => column.name === name));
 }
 
-/** Returns whether PostgreSQL refuses the row, which a trigger may have fixed. */
+/** Returns whether PostgreSQL refuses the row. A trigger may have corrected it. */
 async function isRefused(
   client: ClientBase,
   rule: RowRule,
@@ -61,7 +61,7 @@ async function isRefused(
   return error !== undefined && conditionOf(error) === refusals[rule.kind];
 }
 
-/** How PostgreSQL refuses a row that breaks such a rule. */
+/** The errors with which PostgreSQL refuses a row that violates such a rule. */
 const refusals: Partial<Record<RowRule['kind'], Condition>> = {
   unique: 'unique_violation',
   'foreign key': 'foreign_key_violation',
@@ -71,7 +71,7 @@ const refusals: Partial<Record<RowRule['kind'], Condition>> = {
 
 /** Returns whether the staged rows have every value that the rule reads. */
 function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
-  // Rows may refer to numbers that PostgreSQL will generate.
+  // A row may refer to a number that PostgreSQL will generate.
   const referenced = ownReferencedColumns(rule);
   if (shapesWithout(referenced, load).length > 0) return false;
   return [...columnsRead(rule), ...referenced].every((name) => {
@@ -86,7 +86,7 @@ function ownReferencedColumns(rule: RowRule): string[] {
   return rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
 }
 
-/** Returns the shapes whose rows get a value of one of the columns, if it is not NULL, from PostgreSQL. */
+/** Returns the shapes whose rows get a value of one of these columns from PostgreSQL, if the value is not NULL. */
 function shapesWithout(names: string[], { columns, conflict, shapes }: StagedLoad): number[] {
   return [...shapes.all.keys()].filter((shape) => {
     const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(shape);

@@ -1,5 +1,5 @@
 /**
- * Finds every row that breaks a rule of the table, with one query for each rule. PostgreSQL itself stops at the first.
+ * Finds every row that violates a rule of the table, with one query for each rule. PostgreSQL itself reports only the first.
  */
 
 import type { ClientBase, QueryResult } from 'pg';
@@ -18,12 +18,12 @@ import {
 } from './violation-queries.ts';
 
 /**
- * Adds every row that breaks a rule to the problems.
+ * Adds every row that violates a rule to the problems.
  *
  * @param isReal returns whether PostgreSQL refuses the row that was found; undefined: it refuses every such row
- * @returns the names of the rules that were not judged, or not for all rows: the role may not read the tables that they read,
- *   or PostgreSQL will give the rows a value that they read. The name is '' for a rule that fails over some row: a CHECK that
- *   divides by zero, or raises
+ * @returns the names of the rules that were not checked for all rows, because the role may not read the tables that they need,
+ * or because PostgreSQL will set a value that they need. The name is '' for a rule that fails for some row, for example a CHECK
+ * that divides by zero
  */
 export async function findViolations(
   client: ClientBase,
@@ -34,7 +34,7 @@ export async function findViolations(
   isReal?: (rule: RowRule, violation: Violation) => Promise<boolean>,
 ): Promise<string[]> {
   const isHidden = (rule: RowRule) => rule.kind === 'foreign key' && rule.isHidden;
-  const unjudged = rules.filter(isHidden).map((rule) => rule.name);
+  const unchecked = rules.filter(isHidden).map((rule) => rule.name);
   const areRowsMissing = problems.count > 0;
   for (const query of violationQueries(
     sent,
@@ -43,10 +43,10 @@ export async function findViolations(
   )) {
     const { rule } = query;
     const found = await readViolations(client, runQuery(query, sent));
-    if (found === 'failed') unjudged.push('');
-    if (found === 'unreadable') unjudged.push(rule.name);
+    if (found === 'failed') unchecked.push('');
+    if (found === 'unreadable') unchecked.push(rule.name);
     if (typeof found === 'string') continue;
-    if (found.length === 0 && sent.shapesWithout?.(columnsRead(rule)).length) unjudged.push(rule.name);
+    if (found.length === 0 && sent.shapesWithout?.(columnsRead(rule)).length) unchecked.push(rule.name);
     let real = 0;
     let last: Problem | undefined;
     for (const one of found) {
@@ -56,15 +56,18 @@ export async function findViolations(
       problems.add(last);
       real += 1;
     }
-    // If PostgreSQL takes some of the listed rows, nobody knows whether it refuses those that are not listed.
+    // If PostgreSQL accepts some of the listed rows, it may also accept some of the rows that are not listed. So these are
+    // counted only if it refuses all listed rows.
     if (found[0] && last && real === found.length) {
       problems.addUnlisted(found[0].total - found.length, last.column ?? '', last.code);
     }
   }
-  return unjudged;
+  return unchecked;
 }
 
-/** Returns `unreadable` if the role lacks a privilege, `failed` if the rule itself fails over a row. */
+/**
+ * Returns the violations. Returns `unreadable` if the role lacks a privilege, and `failed` if the rule itself fails for a row.
+ */
 async function readViolations(
   client: ClientBase,
   statements: string[],
@@ -80,7 +83,10 @@ async function readViolations(
   }
 }
 
-/** Rows that went through another COPY may be numbered before those that they follow: the later data row is at fault. */
+/**
+ * Orders the two rows of a violation by their data row numbers, because rows of a later COPY may come earlier in the data. The
+ * problem belongs to the later data row.
+ */
 function inOrder({ number, other, value }: FoundViolation, { rowOf }: Numbering): Violation {
   const row = rowOf(number);
   if (other === null) return { row, otherRow: null, value };

@@ -1,6 +1,6 @@
 /**
- * A key that another row already has although no two rows brought it: PostgreSQL filled in one of its columns. The problem names
- * the row, what fills in the column, and the remedy.
+ * Explains a repeated key that has a value from PostgreSQL: the row did not send all columns of the key. The problem names the
+ * row, the column that PostgreSQL filled in, and what to do.
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
@@ -15,23 +15,23 @@ import { sourcesOf } from './shapes.ts';
 import type { StagedLoad } from './staged-load.ts';
 
 /**
- * Returns the problem of a row whose key PostgreSQL refused; undefined: the error is about something else, or a value that the
- * row brought is at fault.
+ * Returns the problem of a row whose key PostgreSQL refused. Returns undefined if the error is about something else, or if a
+ * value that the row sent caused it.
  *
- * @param unjudged the rules that could not be judged by the rows sent (`findViolations`)
+ * @param unchecked the rules that could not be checked with the sent rows (`findViolations`)
  */
 export async function generatedKey(
   client: ClientBase,
-  { error, moved, row = moved?.row, brought = moved?.brought }: Refusal,
+  { error, moved, row = moved?.row, sentColumns = moved?.sentColumns }: Refusal,
   load: StagedLoad,
   rules: RowRule[],
-  unjudged: string[],
+  unchecked: string[],
 ): Promise<Problem | undefined> {
   const rule = repeatedKey(error, rules);
-  if (!rule || !brought || !(await isOfTable(client, error, load.relation))) return undefined;
-  const lacking = lackingColumns(columnsRead(rule), brought, load);
+  if (!rule || !sentColumns || !(await isOfTable(client, error, load.relation))) return undefined;
+  const lacking = lackingColumns(columnsRead(rule), sentColumns, load);
   const isOfAnother = lacking.length === 0;
-  if (isOfAnother && (load.changesRows || !unjudged.includes(rule.name) || !mayFillIn(rule.columns, load)))
+  if (isOfAnother && (load.changesRows || !unchecked.includes(rule.name) || !mayFillIn(rule.columns, load)))
     return undefined;
   const candidates = isOfAnother ? rule.columns : lacking;
   const numbered = await numberedColumn(client, load, candidates);
@@ -47,7 +47,10 @@ export async function generatedKey(
   };
 }
 
-/** Returns the key that the error is about, if it is checked row by row. A partition's index has another name. */
+/**
+ * Returns the key that the error is about. Keys that are checked at the end of the transaction are left out. The index of a
+ * partition has another name than the key, so the columns are compared too.
+ */
 function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
   if (conditionOf(error) !== 'unique_violation') return undefined;
   const { constraint } = error as { constraint?: string };
@@ -68,8 +71,8 @@ function unquoted(names: string | undefined): string | undefined {
   return names?.replaceAll('"', '');
 }
 
-function lackingColumns(key: string[], brought: readonly number[], { columns }: StagedLoad): string[] {
-  const names = brought.map((position) => columns[position]!.name);
+function lackingColumns(key: string[], sentColumns: readonly number[], { columns }: StagedLoad): string[] {
+  const names = sentColumns.map((position) => columns[position]!.name);
   return key.flatMap((name) => sourcesOf(name, columns)).filter((name) => !names.includes(name));
 }
 
@@ -80,7 +83,7 @@ function mayFillIn(key: string[], { columns }: StagedLoad): boolean {
   );
 }
 
-/** Returns the column among them that has a sequence of its own. */
+/** Returns the first of the columns that has its own sequence. */
 async function numberedColumn(
   client: ClientBase,
   { relation, columns }: StagedLoad,
@@ -97,20 +100,20 @@ async function numberedColumn(
 
 function reasonOf(lacking: string[], numbered: string | undefined): string {
   if (numbered !== undefined) {
-    return `PostgreSQL generated a value for "${numbered}" that another row already has. The sequence of "${numbered}" is behind: advance it with setval(), or send "${numbered}"`;
+    return `PostgreSQL generated a value for "${numbered}" that another row already has. The sequence of "${numbered}" gives values that exist already: advance it with setval(), or send "${numbered}"`;
   }
   const names = lacking.map((name) => `"${name}"`).join(', ');
-  return `the row does not bring ${names}, and what PostgreSQL fills in gives a key that another row already has. Send ${names}`;
+  return `the row has no value for ${names}, and the value that PostgreSQL fills in gives a key that another row already has. Send ${names}`;
 }
 
 function reasonOfOther(rule: UniqueRule, { columns }: StagedLoad, numbered: string | undefined): string {
   const computed = columns.find(({ name, isGenerated }) => isGenerated && rule.columns.includes(name));
   if (computed) return `PostgreSQL computes a value of "${computed.name}" that another row already has`;
   if (numbered === undefined) return 'PostgreSQL filled in the same key for another row of the upload';
-  return `PostgreSQL generated the same value of "${numbered}" for another row of the upload. The sequence of "${numbered}" is behind: advance it with setval(), or send "${numbered}" in every row`;
+  return `PostgreSQL generated the same value of "${numbered}" for another row of the upload. The sequence of "${numbered}" gives values that exist already: advance it with setval(), or send "${numbered}" in every row`;
 }
 
 function ofConflict(rule: UniqueRule, lacking: string[], { conflict }: StagedLoad): string {
   if (lacking.length === 0 || rule.columns.join() !== conflict?.key.columns.join()) return '';
-  return `. on_conflict=${conflict.action} applies only to rows that bring every column of the key`;
+  return `. on_conflict=${conflict.action} applies only to rows that have every column of the key`;
 }

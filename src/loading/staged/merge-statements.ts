@@ -1,7 +1,8 @@
 /**
- * The statements that move rows from the staging table into the table that they are for.
+ * The SQL statements that move rows from the staging table into the target table.
  *
- * They work on tables of callers, so they run in the callers' search path and qualify all names in them (search-path.ts).
+ * The target tables belong to callers, so the statements run in the callers' search path and qualify all names
+ * (search-path.ts).
  */
 import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
@@ -15,19 +16,19 @@ import { isSurplus } from './surplus-rows.ts';
 const progress = 'pg_temp."tablewright progress"';
 const updateCounter = 'pg_temp."tablewright updates"';
 
-/** Creates the sequence, which is dropped with the staging table. */
+/** Creates this sequence, which is dropped with the staging table. */
 export const createProgress: Statement = {
   text: `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`,
 };
 
-/** One row `row`: the data row that was being moved when PostgreSQL refused it; null: none was. */
+/** Returns one row `row`: the data row that was being moved when PostgreSQL refused it, or null. */
 export const readProgress: Statement = {
   text: `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`,
 };
 
 /**
- * Counts the rows that `mergeRows` updates. No column tells an inserted row from an updated one in all supported versions of
- * PostgreSQL and on partitioned tables. The counter is dropped with the staging table.
+ * Counts the rows that `mergeRows` updates. A sequence is used because no column distinguishes an inserted row from an updated
+ * one in all supported versions of PostgreSQL and on partitioned tables. It is dropped with the staging table.
  */
 export const createUpdateCounter: Statement = {
   text: `CREATE TEMPORARY SEQUENCE ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`,
@@ -35,14 +36,14 @@ export const createUpdateCounter: Statement = {
 
 export const resetUpdateCounter: Statement = { text: `ALTER SEQUENCE ${updateCounter} RESTART` };
 
-/** One row `count`. */
+/** Returns one row `count`. */
 export const countUpdatedRows: Statement = {
   text: `SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`,
 };
 
 /**
- * Waits until no other upload that met a deadlock moves rows into the table. The lock lasts until the transaction ends or goes
- * back.
+ * Waits until no other upload that had a deadlock moves rows into the table. The lock is held until the transaction ends or is
+ * rolled back to an earlier savepoint.
  *
  * @param relation quoted
  */
@@ -53,16 +54,16 @@ export function takeTurn(relation: string): Statement {
   };
 }
 
-/** Data row numbers from `from` (included) to `to` (excluded). */
+/** A range of data row numbers, from `from` (included) to `to` (excluded). */
 export interface RowRange {
   from: number;
   to: number;
 }
 
 /**
- * Moves the rows of one shape; the rows affected are those inserted or updated.
+ * Moves the rows of one shape. The affected rows are those inserted or updated.
  *
- * @param range only these rows, in the order of their numbers
+ * @param range moves only these rows, in the order of their numbers
  */
 export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Statement {
   const columns = load.shapes.all[shape]!.map((position) => load.columns[position]!);
@@ -74,11 +75,11 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): St
     ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
     : '';
   const meetsOthers = conflict !== undefined && !load.isBare;
-  // If all uploads lock rows in the order of the key, they wait for each other but never in a circle.
+  // If all uploads lock rows in the order of the key, they may wait for each other but cannot cause a deadlock.
   const keyValues =
     meetsOthers && !range ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one)) : [];
   const order = [...keyValues, `s.${rowNumber}`].join(', ');
-  // OFFSET keeps PostgreSQL from merging the two queries: the condition must see the rows one by one, in their order.
+  // OFFSET prevents PostgreSQL from merging the two queries, because the condition must be evaluated for each row in order.
   return {
     text: `INSERT INTO ${load.relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE
 SELECT ${values.join(', ')} FROM (
@@ -87,7 +88,7 @@ WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 
   };
 }
 
-/** Returns the key's columns that are staged, in the key's order: the same order for every upload. */
+/** Returns the key's columns that are staged. They are in the key's order, which is the same for every upload. */
 function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadColumn[] {
   return key.flatMap((name) => columns.filter((column) => column.name === name));
 }
@@ -97,7 +98,7 @@ function onConflict({ action, key }: ConflictRule, columns: LoadColumn[], all: L
   const others = columns.filter(({ name }) => !key.columns.includes(name));
   const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
   if (assigned.length === 0) {
-    // A row with only a key is an update, too: it counts, and triggers run. So one column is set to its own value.
+    // A row with only a key is an update, too: it is counted, and triggers run. So one column is set to its own value.
     const kept = all.find(({ isGenerated, identity }) => !isGenerated && identity !== 'always');
     if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
   }
@@ -106,13 +107,13 @@ function onConflict({ action, key }: ConflictRule, columns: LoadColumn[], all: L
 }
 
 /**
- * Runs several of `mergeRows` as one statement. PostgreSQL checks references only at its end, so rows of one shape may refer
- * to those of another. One row `count`: the rows inserted or updated.
+ * Runs several statements of `mergeRows` as one statement. PostgreSQL checks references only at the end of a statement, so rows
+ * of one shape may refer to rows of another. It returns one row `count`: the number of rows inserted or updated.
  */
 export function mergeTogether(merges: Statement[]): Statement {
   const names = merges.map((_, index) => `merge_${index}`);
   const parts = merges.map(({ text }, index) => `${names[index]} AS (${text} RETURNING 1)`);
-  // The time that PostgreSQL takes to plan a sum of thousands of counts grows with the square of their number.
+  // PostgreSQL's planning time for a sum of counts grows with the square of their number, so there is only one count.
   const all = names.map((name) => `SELECT FROM ${name}`).join(' UNION ALL ');
   return {
     text: `WITH ${parts.join(',\n')} SELECT pg_catalog.count(*)::int AS count FROM (${all}) merged`,
@@ -120,8 +121,8 @@ export function mergeTogether(merges: Statement[]): Statement {
 }
 
 /**
- * Locks the rows that the staged rows will update, in the order of the key. Without it two uploads that each move several
- * shapes could hold a row that the other one needs next. Rows with NULL in the key are left out.
+ * Locks the rows that the staged rows will update, in the order of the key. Otherwise two uploads that each move several shapes
+ * could deadlock. Rows with NULL in the key are left out.
  *
  * @param relation quoted
  * @param staged the staging table, or `typedStagingTable`
@@ -134,7 +135,7 @@ ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', '
   };
 }
 
-/** Counts the staged rows whose key the table has, without the surplus rows. One row `count`. */
+/** Counts the staged rows whose key exists in the table. Surplus rows are not counted. It returns one row `count`. */
 export function countExistingKeys(
   relation: string,
   staged: string,
@@ -153,30 +154,34 @@ ${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS co
   };
 }
 
-/** Returns the condition that the keys are equal. It is never true for NULL, because PostgreSQL would then compare every row with every other. */
+/**
+ * Returns the condition that the keys are equal. It is never true for NULL, because with a condition that is, PostgreSQL would
+ * compare every row with every other.
+ */
 function sameKey({ columns, equals }: ConflictKey): string {
   const names = columns.map(quoteIdentifier);
   return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
 }
 
 /**
- * Returns a relation: the rows as they were moved into an empty table, with what PostgreSQL filled in and with the numbers of
- * the staging table. Rows are paired by the values that all of them brought, because INSERT puts a row that does not fit into
- * the last page where there is room. Only among equal rows does the order in the table count.
+ * Returns a relation with the rows as they are after the move into an empty table, including the values that PostgreSQL filled
+ * in, and with the numbers of the staging table. A staged row is paired with a table row by the values that all rows have,
+ * because the order in the table is not reliable: INSERT puts a row that does not fit into the last page into another page with
+ * free space. Only among equal rows does the order decide.
  *
  * @param order the shapes in the order in which they were moved
  */
 export function movedRows({ relation, columns, shapes, conflict }: StagedLoad, order: number[]): string {
   const place = quoteIdentifier(`tablewright moved ${unlike}`);
   const content = quoteIdentifier(`tablewright content ${unlike}`);
-  const brought = shapes.common().map((position) => columns[position]!);
-  const stored = contentOf(brought.map(({ name }) => `t.${quoteIdentifier(name)}`));
+  const sentColumns = shapes.common().map((position) => columns[position]!);
+  const stored = contentOf(sentColumns.map(({ name }) => `t.${quoteIdentifier(name)}`));
   const isMoved = conflict ? `NOT ${isSurplus('s')}` : 'true';
   return `(SELECT s.${rowNumber}, s.${shapeNumber}, t.* FROM (
 SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
   ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
 FROM (SELECT s.${rowNumber}, s.${shapeNumber}, ${isMoved} AS is_moved,
-  ${contentOf(brought.map((column) => stagedValue('s', column)))} AS content FROM ${stagingTable} s) s) s
+  ${contentOf(sentColumns.map((column) => stagedValue('s', column)))} AS content FROM ${stagingTable} s) s) s
 LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${stored} ORDER BY t.ctid) AS ${place},
   ${stored} AS ${content}, t.* FROM ${relation} t) t ON s.is_moved AND t.${place} = s.place AND t.${content} = s.content)`;
 }

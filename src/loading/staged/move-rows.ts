@@ -1,6 +1,4 @@
-/**
- * Moves the staged rows into the table that they are for: one statement for all rows of one shape.
- */
+/** Moves the staged rows into the target table, with one statement for each shape. */
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
@@ -31,35 +29,38 @@ import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
 
-/** If there are more shapes, an index finds the rows of each. With fewer, each statement reads the whole staging table. */
+/**
+ * If there are more shapes, an index is created to find the rows of each. With fewer, each statement reads the whole staging
+ * table.
+ */
 const maxScans = 8;
 
-/** After this many deadlocks in a row the upload gives up. */
+/** After this many deadlocks the upload fails. */
 const maxDeadlocks = 20;
 
 export interface MovedRows {
-  /** Rows inserted or updated. */
+  /** The number of rows inserted or updated. */
   merged: number;
-  /** Rows that were in the table before and were changed. */
+  /** The number of existing rows that were changed. */
   updated: number;
-  /** Rows that another row of the same upload with the same key replaces. */
+  /** The number of rows that another row of the same upload with the same key replaces. */
   surplus: number;
   /**
-   * Rows whose key the table had, or another row of the same upload. Counted only if a trigger or a rule may leave out rows,
-   * too; otherwise undefined.
+   * The number of rows whose key exists in the table or in another row of the same upload. It is counted only if a trigger or a
+   * rule may leave out rows, too. Otherwise undefined.
    */
   skipped: number | undefined;
 }
 
 /**
- * Moves all staged rows: one shape after the other. If PostgreSQL then refuses a reference, it moves them all in one
- * statement, because a row may refer to a row of another shape.
+ * Moves all staged rows, one shape after the other. If PostgreSQL then refuses a reference, it moves all rows in one statement,
+ * because a row may refer to a row of another shape.
  *
- * A deadlock ends one of the transactions in it, which then finds the rows of the other one committed, and tries again. Those
- * that were ended wait for each other's turn. Only uploads that have not met a deadlock yet can still cross the one whose turn
+ * In a deadlock, PostgreSQL ends one of the transactions. That upload then tries again, after the rows of the other one were
+ * committed. Uploads that had a deadlock take turns, so only an upload that had none yet can conflict with the one whose turn
  * it is.
  *
- * @returns the rows that were moved, or PostgreSQL's refusal; the table is then as it was before
+ * @returns the number of moved rows, or PostgreSQL's refusal; after a refusal the table is unchanged
  */
 export async function moveRows(
   client: ClientBase,
@@ -97,7 +98,7 @@ interface MoveAttempt {
   refusal?: Refusal | undefined;
 }
 
-/** Tries again after a deadlock. */
+/** Moves the rows, and tries again after a deadlock. */
 async function tryToMove(
   client: ClientBase,
   load: StagedLoad,
@@ -121,9 +122,9 @@ async function tryToMove(
 }
 
 /**
- * Sets the surplus rows apart, and locks rows that will be updated if several statements update them.
+ * Finds the surplus rows, and locks the rows that will be updated if several statements update them.
  *
- * @returns how many rows have a key that the table has, if that must be counted
+ * @returns the number of rows whose key exists in the table, if it must be counted
  */
 async function prepareConflicts(
   client: ClientBase,
@@ -131,26 +132,30 @@ async function prepareConflicts(
   conflict: ConflictRule,
 ): Promise<{ count: number } | undefined> {
   const staged = typedStagingTable(columns, await findInputCheck(client, columns));
-  await setSurplusApart(client, staged, conflict);
+  await findSurplus(client, staged, conflict);
   if (conflict.action === 'update' && !isBare && conflict.shapes.length > 1) {
     await queryInCallersPath(client, lockExistingRows(relation, staged, conflict).text);
   }
-  // Rows that a trigger or a rule leaves out are counted apart from rows that are skipped.
+  // Rows that a trigger or a rule leaves out are counted separately from rows that are skipped.
   if (!changesRows && !hasRules) return undefined;
   return { count: await readCount(client, countExistingKeys(relation, staged, conflict)) };
 }
 
-/** @param staged the staging table, or `typedStagingTable` */
-export async function setSurplusApart(
-  client: ClientBase,
-  staged: string,
-  conflict: ConflictRule,
-): Promise<void> {
+/**
+ * Finds the surplus rows and writes their numbers into a temporary table.
+ *
+ * @param staged the staging table, or `typedStagingTable`
+ */
+export async function findSurplus(client: ClientBase, staged: string, conflict: ConflictRule): Promise<void> {
   await queryInCallersPath(client, findSurplusRows(staged, conflict).text);
   await client.query(analyzeSurplusTable);
 }
 
-/** @returns the rows inserted or updated */
+/**
+ * Moves the shapes one after the other.
+ *
+ * @returns the number of rows inserted or updated
+ */
 async function moveInTurn(client: ClientBase, load: StagedLoad): Promise<number> {
   let merged = 0;
   for (const shape of inMovingOrder(load)) {
@@ -164,21 +169,21 @@ function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
 }
 
 /**
- * Returns the shapes in the order in which they are moved. Those that bring the key of `on_conflict` come first. If a row whose
- * key PostgreSQL generates came before them, one of their rows with the same key would update it or yield to it; now
- * PostgreSQL refuses it.
+ * Returns the shapes in the order in which they are moved. Shapes with the key of `on_conflict` come first. Therefore a row
+ * whose generated key equals the key of such a row is refused. In the other order, the row with the key would silently update
+ * or skip the row with the generated key.
  */
 export function inMovingOrder({ conflict, shapes }: Pick<StagedLoad, 'conflict' | 'shapes'>): number[] {
   const first = conflict?.shapes ?? [];
   return [...first, ...[...shapes.all.keys()].filter((shape) => !first.includes(shape))];
 }
 
-/** Reads which row was moved last: a refusal does not undo this. */
+/** Returns the row that was moved last. The number remains known after a refusal. */
 export async function readMovedRow(client: ClientBase, { shapes }: StagedLoad): Promise<Refusal['moved']> {
   const { rows } = await client.query<{ row: number | null }>(readProgress);
   const row = rows[0]!.row;
   const shape = row === null ? undefined : await shapeOf(client, row);
-  return row === null || shape === undefined ? undefined : { row, brought: shapes.all[shape]! };
+  return row === null || shape === undefined ? undefined : { row, sentColumns: shapes.all[shape]! };
 }
 
 /** Returns the shape of a data row; undefined: the row is not in the staging table. */
@@ -188,8 +193,7 @@ export async function shapeOf(client: ClientBase, row: number): Promise<number |
 }
 
 /**
- * Lets PostgreSQL check the constraints that are deferred to the end of the transaction, because a commit that they fail looks
- * like a lost connection.
+ * Lets PostgreSQL check the deferred constraints before the commit, because a commit that fails looks like a lost connection.
  *
  * @returns PostgreSQL's refusal; the transaction has failed then
  */
@@ -206,7 +210,10 @@ export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
   return isOfData(error) || isPolicyViolation(error);
 }
 
-/** Returns whether the error may be about a row. An error that a default may have raised counts, and a later search finds out if it did. */
+/**
+ * Returns whether the error may be about a row. An error that a default may have caused is included. A later search finds the
+ * cause.
+ */
 export function mayBeOfRow(error: unknown): boolean {
   return isFailureOfExpression(error) || isRefusalOfInput(error) || isPolicyViolation(error);
 }

@@ -1,4 +1,7 @@
-/** PostgreSQL's refusal of a row, and the problem in its own words, for rules that no query knows (triggers, exclusion, partitions, sizes). */
+/**
+ * Describes PostgreSQL's refusal of a row, and makes a problem with PostgreSQL's own message, for rules that no query here can
+ * check (triggers, exclusion constraints, partitions, sizes).
+ */
 import type { Problem } from '../../errors.ts';
 import {
   copyLineOf,
@@ -17,56 +20,62 @@ export interface Refusal {
   error: Error;
   /** The data row that the error is about; undefined: PostgreSQL does not say. */
   row?: number | undefined;
-  /** The first and the last of the data rows among which the refused row is. PostgreSQL stores several rows at a time. */
+  /**
+   * The first and the last of the data rows among which the refused row is, because PostgreSQL stores several rows at a time.
+   */
   amongRows?: [first: number, last: number] | undefined;
   /** The first data row of the statement that was refused, if PostgreSQL does not name the row. */
   firstRow?: number | undefined;
-  /** The column that the error is about, if the error itself has no such field. */
+  /** The column that the error is about, if it is known only from the COPY. */
   column?: string | undefined;
-  /** The columns that the refused COPY names, as indexes: its rows bring these and no others. */
-  brought?: readonly number[] | undefined;
+  /** The columns of the refused COPY, as indexes. All its rows have exactly these columns. */
+  sentColumns?: readonly number[] | undefined;
   /**
-   * The data row that was moved last from the staging table, and the columns that it brought. The error is about this row
-   * unless PostgreSQL checks the rule before it moves a row (a constant default) or later (references, AFTER triggers).
+   * The last data row that was moved from the staging table, and the columns that it has. The error is about this row unless
+   * PostgreSQL checks the rule before it moves a row (a constant default) or later (references, AFTER triggers).
    */
-  moved?: { row: number; brought: readonly number[] } | undefined;
-  /** The error came when constraints were checked that are deferred to the end of the transaction. */
+  moved?: { row: number; sentColumns: readonly number[] } | undefined;
+  /** The error occurred when PostgreSQL checked deferred constraints. */
   isDeferred?: boolean;
 }
 
 /**
  * Reads PostgreSQL's refusal of a row in a COPY.
  *
- * @param rowsBefore how many rows were sent in earlier COPYs
- * @param sentRows how many rows were sent in all
+ * @param rowsBefore the number of rows that were sent in earlier COPYs
+ * @param sentRows the number of all rows that were sent
  * @param rowOf returns the data row of the n-th row that was sent, from 0
  */
 export function refusalOfCopy(
   error: Error,
-  brought: readonly number[],
+  sentColumns: readonly number[],
   rowsBefore: number,
   sentRows: number,
   rowOf: (ordinal: number) => number | undefined,
 ): Refusal {
   const copied = copyLineOf(error);
-  if (copied === undefined) return { error, brought, firstRow: rowOf(rowsBefore) };
+  if (copied === undefined) return { error, sentColumns, firstRow: rowOf(rowsBefore) };
   const { line, column } = copied;
   // PostgreSQL counts the end of the data as a line.
   const last = Math.min(rowsBefore + line, sentRows) - 1;
   const row = rowOf(last);
-  if (!storesRowsTogether(error)) return { error, brought, column, row };
-  // The line is that of the last row among the rows that are stored together.
+  if (!storesRowsTogether(error)) return { error, sentColumns, column, row };
+  // The line is the one of the last row among the rows that are stored together.
   const first = Math.max(rowsBefore, last - maxRowsStoredTogether);
   const firstRow = rowOf(first);
-  if (first === last || firstRow === undefined) return { error, brought, column, row };
-  return { error, brought, column, amongRows: [firstRow, row!] };
+  if (first === last || firstRow === undefined) return { error, sentColumns, column, row };
+  return { error, sentColumns, column, amongRows: [firstRow, row!] };
 }
 
-/** One statement would change a row twice, although the keys of the rows that were sent looked different. */
+/** Replaces PostgreSQL's message for a statement that would change a row twice, although the sent keys were different. */
 const sameInTheTable =
-  'two rows have the same key in the table: by the default of a column that they do not bring, or by a trigger; send every column of the key, as the table holds it';
+  'two rows get the same key in the table, from the default of a column that they do not have or from a trigger; send every column of the key, with the values that the table stores';
 
-/** @param row the data row that was refused */
+/**
+ * Makes a problem of a refusal.
+ *
+ * @param row the refused data row
+ */
 export function refusalProblem(
   { error, column: copyColumn, amongRows }: Refusal,
   places: CellPlaces,
@@ -94,7 +103,7 @@ function messageOf(error: Error): string {
   if (isSecondUpdate(error)) return sameInTheTable;
   const sizes = rowSizes(error);
   if (sizes === undefined) return error.message;
-  return `the row has too many values: they take ${sizes.size} bytes, and PostgreSQL stores a row in at most ${sizes.max} (long texts apart); load fewer columns, or split them over several tables`;
+  return `the row has too many values: they take ${sizes.size} bytes, and PostgreSQL stores at most ${sizes.max} bytes in a row (long texts are stored separately); load fewer columns, or split them over several tables`;
 }
 
 function oneOfRows([first, last]: [number, number], { locate }: CellPlaces): string {
@@ -102,7 +111,7 @@ function oneOfRows([first, last]: [number, number], { locate }: CellPlaces): str
   return `one of the rows ${nameOf(first)} to ${nameOf(last)}`;
 }
 
-/** Returns the problem of a NULL that PostgreSQL found, after triggers and defaults could have set a value. */
+/** Returns the problem of a NULL that PostgreSQL refused after triggers and defaults could have set a value. */
 export function missingValue(column: string, row: number | undefined, places: CellPlaces): Problem {
   return {
     ...(row !== undefined && { ...places.locate(row, places.sourceColumn(column), column), row }),

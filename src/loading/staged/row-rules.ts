@@ -1,4 +1,6 @@
-/** Reads the rules of a table for its rows, except types and NOT NULL, in a form that queries for violations can use. */
+/**
+ * Reads the rules that the rows of a table must meet, except types and NOT NULL, in a form that queries for violations can use.
+ */
 import type { ClientBase } from 'pg';
 import { quoteQualified } from '../../postgres/sql.ts';
 import type { Equality } from './equality.ts';
@@ -12,7 +14,7 @@ export interface UniqueRule {
   isPrimary: boolean;
   nullsNotDistinct: boolean;
   isDeferrable: boolean;
-  /** For a partial index: the expression that selects the rows that it covers; null or left out: all rows. */
+  /** The expression of a partial index that selects the rows in the index; null or undefined: all rows. */
   predicate?: string | null;
   /** The columns that the predicate reads. */
   predicateColumns?: string[];
@@ -22,20 +24,20 @@ export interface ForeignKeyRule {
   kind: 'foreign key';
   name: string;
   columns: string[];
-  /** It refers to the table itself. */
+  /** The foreign key refers to its own table. */
   isSelf: boolean;
-  /** MATCH FULL: either all columns are NULL or none. */
+  /** MATCH FULL: either all columns are NULL or none is. */
   isFull: boolean;
   /** Row-level security hides rows of the referenced table from the role. Foreign keys see these rows. */
   isHidden: boolean;
   referencedSchema: string;
   referencedTable: string;
   referencedColumns: string[];
-  /** See `equal`: of a column referred to and its own. */
+  /** The comparisons of the referenced columns with the columns of the key. See `equal`. */
   equals?: Equality[];
 }
 
-/** A foreign key with MATCH FULL: no row may have NULL in some of the columns only. */
+/** A foreign key with MATCH FULL: a row must not have NULL in only some of its columns. */
 export interface HalfReferenceRule {
   kind: 'half reference';
   name: string;
@@ -46,19 +48,22 @@ export interface CheckRule {
   kind: 'check';
   name: string;
   columns: string[];
-  /** The expression as PostgreSQL writes it if its search path is only `pg_catalog`. The check of a domain reads `VALUE`. */
+  /** The expression as PostgreSQL writes it for a search path of only `pg_catalog`. The check of a domain uses `VALUE`. */
   expression: string;
-  /** The check of a domain: `VALUE` is the value of the column, or each element of its array. undefined: of the table. */
+  /**
+   * For the check of a domain: whether `VALUE` is the value of the column or each element of its array. undefined: the check
+   * belongs to the table.
+   */
   domainOf?: 'column' | 'elements';
 }
 
-/** The values of a column that is staged as text must be valid input of its type. */
+/** The rule that values of a column that is staged as text must be valid input of its type. */
 export interface InputRule {
   kind: 'input';
   /** The rule has no name. */
   name: '';
   columns: string[];
-  /** As `format_type` writes it. */
+  /** The type as `format_type` writes it. */
   type: string;
   /** The type as SQL that is valid in any search path. */
   typeSql: string;
@@ -68,7 +73,7 @@ export interface InputRule {
 
 export type RowRule = UniqueRule | ForeignKeyRule | HalfReferenceRule | CheckRule | InputRule;
 
-/** Returns the columns that decide whether a row breaks the rule. */
+/** Returns the columns that decide whether a row violates the rule. */
 export function columnsRead(rule: RowRule): string[] {
   return rule.kind === 'unique' ? [...rule.columns, ...(rule.predicateColumns ?? [])] : rule.columns;
 }
@@ -101,10 +106,10 @@ const baseOfDomain = (type: string) =>
                SELECT pg_catalog.format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
                WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
 
-// An index over an expression is left to PostgreSQL's own message.
+// An index over an expression is not read. For it the problem has PostgreSQL's own message.
 const rowRules = `
 WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
--- Every type that a column leads to, over domains and the elements of an array.
+-- Every type of a column, including the base types of domains and the element types of arrays.
 types AS (
   SELECT a.attname AS column_name, a.atttypid AS oid, 'column' AS domain_of
   FROM pg_attribute a JOIN target ON a.attrelid = target.oid
@@ -121,7 +126,7 @@ SELECT pg_catalog.jsonb_build_object(
                 FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                 WHERE k.position <= i.indnkeyatts),
-    -- 3: equality, of a B-tree, which alone can be unique.
+    -- 3 is equality in a B-tree. Only a B-tree can be unique.
     'equals', (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('operator', ${operatorName('m.amopopr')},
                    'leftBase', ${baseOfDomain('a.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
                FROM ROWS FROM (pg_catalog.unnest(i.indclass::oid[]), pg_catalog.unnest(i.indkey::int2[]))

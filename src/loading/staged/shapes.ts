@@ -1,6 +1,6 @@
 /**
- * The different sets of columns that the rows of an upload bring, numbered. The rows of one set have the same *shape*: they
- * travel in one COPY and are moved by one statement.
+ * Numbers the different sets of columns that the rows of an upload have. Rows with the same set have the same *shape*: they are
+ * sent in one COPY and moved by one statement.
  */
 import { limitExceeded } from '../../limit-exceeded.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
@@ -15,7 +15,11 @@ export class Shapes {
     this.#max = max;
   }
 
-  /** @throws AppError `limit-exceeded` */
+  /**
+   * Returns the number of a shape.
+   *
+   * @throws AppError `limit-exceeded`
+   */
   numberOf(columns: readonly number[]): number {
     const key = columns.toSorted((a, b) => a - b).join();
     const known = this.#numbers.get(key);
@@ -33,7 +37,7 @@ export class Shapes {
     return this.all.length - 1;
   }
 
-  /** Returns the columns that every row brings. */
+  /** Returns the columns that every row has. */
   common(): number[] {
     const [first = [], ...others] = this.all;
     return first.filter((column) => others.every((columns) => columns.includes(column)));
@@ -45,7 +49,9 @@ export class Shapes {
   }
 }
 
-/** Returns the columns that a row must bring to decide the value of a column: the column, or those it is computed from. */
+/**
+ * Returns the columns that decide the value of a column: the column itself, or the columns from which PostgreSQL computes it.
+ */
 export function sourcesOf(name: string, columns: LoadColumn[]): string[] {
   return columns.find((column) => column.name === name)?.generatedFrom ?? [name];
 }

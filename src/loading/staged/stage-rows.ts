@@ -12,7 +12,7 @@ import { stagedColumns } from './staged-columns.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
 
-/** The table that the rows are for. */
+/** The target table of the rows. */
 export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules'> & {
   keys: ConflictKey[];
 };
@@ -24,7 +24,7 @@ export interface StageOptions
 }
 
 /**
- * Makes the staging table and fills it.
+ * Creates the staging table and copies the rows into it.
  *
  * @throws AppError `limit-exceeded` if the rows have more than `maxShapes` different sets of columns; as `copyRows`
  */
@@ -60,8 +60,9 @@ export async function stageRows(
 }
 
 /**
- * Which columns may be filled in before a row that does not bring them is staged. An update must not change what a row does not
- * bring, and a row that does not bring the key must differ from one that does.
+ * Returns whether a default may be filled into staged rows without the column. It must not be filled in before an update,
+ * because an update must not change columns that the row does not have. It must not be filled into a column of the key, because
+ * a row without a key must differ from a row with one.
  */
 function mayFill(conflict: ConflictOption | undefined): (column: LoadColumn) => boolean {
   if (conflict?.action === 'update') return () => false;

@@ -1,13 +1,13 @@
 /**
- * The columns of a table as the staging table has them: without domains, whose checks must not stop the staging. Which rows fail
- * them is found out afterwards.
+ * Returns the columns of a table as the staging table has them: without domains, because a check of a domain must not stop the
+ * staging. The rows that fail the check are found afterwards.
  */
 import type { ColumnType, LoadColumn } from '../../tables/load-column.ts';
 import type { ConflictKey } from './conflict-rule.ts';
 
 /**
- * Replaces arrays of a domain by arrays of the type that the domain is over. The encoder still knows whether the domain is NOT
- * NULL. A column of a key keeps its type, because PostgreSQL compares no arrays of different types.
+ * Replaces arrays of a domain by arrays of its base type. The encoder still knows whether the domain is NOT NULL. A column of a
+ * key keeps its type, because PostgreSQL does not compare arrays of different types.
  */
 export function stagedColumns(columns: LoadColumn[], keys: ConflictKey[]): LoadColumn[] {
   const compared = new Set(keys.flatMap((key) => key.columns));

@@ -3,13 +3,13 @@ import type { LoadColumn } from '../../tables/load-column.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import type { Shapes } from './shapes.ts';
 
-/** Rows in the staging table, and the table that they are for. */
+/** Rows in the staging table, and their target table. */
 export interface StagedLoad {
-  /** Quoted; the table that the rows are moved into. */
+  /** The target table, quoted. */
   relation: string;
   /** See `stagedColumns`. */
   columns: LoadColumn[];
-  /** The table is empty, and its keys come after the rows. */
+  /** The table is empty, and its keys are created after the rows are copied. */
   isBare: boolean;
   /** The table has triggers that may change rows before they are stored. */
   changesRows: boolean;
@@ -20,9 +20,9 @@ export interface StagedLoad {
   places: CellPlaces;
 }
 
-/** How a problem's place is found from the number of a data row. */
+/** Finds the place of a problem from the number of its data row. */
 export interface CellPlaces {
   locate: LocateCell;
-  /** The data's column that goes into the table's column; -1: none. */
+  /** Returns the column of the data that goes into this column of the table, or -1. */
   sourceColumn: (name: string) => number;
 }

@@ -1,8 +1,8 @@
 /**
- * The staging table: a temporary table that holds the rows of an upload on their way into a table, or after PostgreSQL refused
- * them there. Each row has the number of its data row and of its shape (shapes.ts).
+ * The staging table: a temporary table for the rows of an upload before they are moved into the target table. Each row has the
+ * number of its data row and of its shape (shapes.ts).
  *
- * The statements here work on tables of callers, so they run in the callers' search path and qualify all names in them
+ * The target tables belong to callers, so the statements here run in the callers' search path and qualify all names
  * (search-path.ts).
  */
 import { randomBytes } from 'node:crypto';
@@ -11,30 +11,30 @@ import type { LoadColumn } from '../../tables/load-column.ts';
 import { readAsType } from '../../tables/read-as-type.ts';
 import { isStagedAsText } from '../target-columns.ts';
 
-/** Quoted. It lives in the transaction and is dropped with its end. */
+/** The quoted name. The table is dropped at the end of the transaction. */
 export const stagingTable = 'pg_temp."tablewright rows"';
 
 // A table may have columns of any name. The random part makes these names different from all of them.
 export const unlike = randomBytes(8).toString('hex');
 const rowNumberColumn = `tablewright row ${unlike}`;
 const shapeNumberColumn = `tablewright shape ${unlike}`;
-/** Quoted: the number of the data row, an `integer`. */
+/** The column for the number of the data row, quoted. Its type is `integer`. */
 export const rowNumber = quoteIdentifier(rowNumberColumn);
-/** Quoted: the number of the shape, an `integer`. */
+/** The column for the number of the shape, quoted. Its type is `integer`. */
 export const shapeNumber = quoteIdentifier(shapeNumberColumn);
-/** The fields that every staged row begins with. */
+/** The first fields of every staged row. */
 export const leadingColumns = [rowNumberColumn, shapeNumberColumn];
 
-/** PostgreSQL's limit of 1,600 (appendix K), less the leading columns. */
+/** PostgreSQL's limit of 1,600 (appendix K), minus the leading columns. */
 export const maxStagedColumns = 1600 - leadingColumns.length;
 
 /**
- * A function of another role may have left objects with the names of this room in the session, which the service cannot use or
- * drop. `DISCARD TEMP` drops them, whoever owns them.
+ * Creates the staging table. First it drops all temporary objects: a function of another role may have left objects with these
+ * names in the session, which the service could neither use nor drop. `DISCARD TEMP` drops them, whoever owns them.
  */
 export function createStagingTable(columns: LoadColumn[]): Statement {
   const definitions = columns.map((column) => {
-    // A domain's checks must not stop the staging: which rows fail them is found out afterwards.
+    // A check of a domain must not stop the staging. The rows that fail it are found afterwards.
     const stored = column.type.base ?? column.type;
     const type = isStagedAsText(column) ? 'pg_catalog.text' : (stored.sqlName ?? stored.name);
     return `${quoteIdentifier(column.name)} ${type}${isStagedAsText(column) ? '' : collation(column)}`;
@@ -69,26 +69,26 @@ export function analyzeStagingTable(columns: readonly string[]): Statement {
   return { text: `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})` };
 }
 
-/** Makes the rows of one shape cheap to find, in their order. */
+/** Creates an index that finds the rows of one shape in their order. */
 export const indexByShape: Statement = {
   text: `CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber})`,
 };
 
-/** Makes single rows cheap to find. */
+/** Creates an index that finds single rows. */
 export const indexByRow: Statement = { text: `CREATE INDEX ON ${stagingTable} (${rowNumber})` };
 
-/** One row `count`: the highest data row number. */
+/** Returns one row `count`: the highest data row number. */
 export const lastRowNumber: Statement = {
   text: `SELECT coalesce(pg_catalog.max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
 };
 
-/** One row `shape`, or none. */
+/** Returns one row `shape`, or no row. */
 export function shapeOfRow(row: number): Statement {
   const text = `SELECT ${shapeNumber} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
   return { text, values: [row] };
 }
 
-/** One row `row`: the lowest data row number among the rows of the shapes. */
+/** Returns one row `row`: the lowest data row number among the rows of the shapes. */
 export function firstRowOf(shapes: number[]): Statement {
   const text = `SELECT pg_catalog.min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeNumber} = ANY ($1)`;
   return { text, values: [shapes] };
@@ -105,9 +105,9 @@ export function countRowsWithout(shapes: readonly number[], columns: string[]): 
   };
 }
 
-/** Returns whether text is valid input of a type; came with PostgreSQL 16. */
+/** The function that returns whether text is valid input of a type. PostgreSQL has it since version 16. */
 export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
-/** Checks text by trying to convert it, for PostgreSQL 15. It is many times slower. */
+/** A function that tries to convert the text, for PostgreSQL 15. It is many times slower. */
 export const ownInputCheck = 'pg_temp."tablewright input is valid"';
 
 export const findBuiltInInputCheck: Statement = {
@@ -117,7 +117,7 @@ export const findBuiltInInputCheck: Statement = {
 export const createOwnInputCheck: Statement = {
   text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value pg_catalog.text, type pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  -- A cast would cut bits that are too many.
+  -- A cast would cut off surplus bits instead of failing.
   EXECUTE 'SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object(''v'', $1)) AS r(v ' OPERATOR(pg_catalog.||) type OPERATOR(pg_catalog.||) ')' USING value;
   RETURN true;
 EXCEPTION WHEN OTHERS THEN
@@ -134,8 +134,7 @@ export function stagedValue(alias: string, column: LoadColumn): string {
 /**
  * Returns the staging table as a relation whose columns all have their own types.
  *
- * @param inputCheck the function by which text that is no valid input of its type becomes NULL; undefined: such text fails the
- *   query
+ * @param inputCheck the function that finds invalid text, which then becomes NULL; undefined: invalid text fails the query
  */
 export function typedStagingTable(columns: LoadColumn[], inputCheck: string | undefined): string {
   if (!columns.some(isStagedAsText)) return stagingTable;

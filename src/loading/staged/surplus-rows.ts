@@ -1,6 +1,6 @@
 /**
- * The surplus rows of an upload: another row of the same upload has the same key and goes before them. Their numbers are in a
- * temporary table.
+ * Finds the surplus rows of an upload: rows that another row of the same upload with the same key replaces. Their numbers are
+ * in a temporary table.
  */
 import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
 import type { ConflictRule } from './conflict-rule.ts';
@@ -9,10 +9,10 @@ import { hasShape, rowNumber } from './staging-table.ts';
 const surplusTable = 'pg_temp."tablewright surplus rows"';
 
 /**
- * Finds the surplus rows. Among rows with the same key, `skip` keeps the first and `update` keeps the last. Rows with NULL in the key never
- * conflict, unless NULLs are not distinct in it.
+ * Finds the surplus rows. Among rows with the same key, `skip` keeps the first and `update` keeps the last. Rows with NULL in
+ * the key never conflict, unless the key has NULLS NOT DISTINCT.
  *
- * @param staged the staging table, or `typedStagingTable`: values are equal that are equal in the types of the columns
+ * @param staged the staging table, or `typedStagingTable`; values are compared in the types of the columns
  */
 export function findSurplusRows(staged: string, { action, key, shapes }: ConflictRule): Statement {
   const columns = key.columns.map(quoteIdentifier);
@@ -33,10 +33,10 @@ export const analyzeSurplusTable: Statement = { text: `ANALYZE ${surplusTable}` 
 
 export const indexSurplusTable: Statement = { text: `CREATE INDEX ON ${surplusTable} (data_row)` };
 
-/** One row `count`. */
+/** Returns one row `count`. */
 export const countSurplusRows: Statement = { text: `SELECT pg_catalog.count(*)::int FROM ${surplusTable}` };
 
-/** Returns a condition: the row of the staging table is a surplus row. */
+/** Returns the condition that the row of the staging table is a surplus row. */
 export function isSurplus(alias: string): string {
   return `EXISTS (SELECT FROM ${surplusTable} p WHERE p.data_row OPERATOR(pg_catalog.=) ${alias}.${rowNumber})`;
 }

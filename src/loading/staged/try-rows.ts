@@ -1,7 +1,7 @@
 /**
- * Moves some of the staged rows and undoes it, to see which ones PostgreSQL refuses.
+ * Moves some of the staged rows and rolls back, to find the rows that PostgreSQL refuses.
  *
- * The surplus rows must have been found before, if there is `on_conflict`.
+ * With `on_conflict`, the surplus rows must have been found before.
  */
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
@@ -15,7 +15,7 @@ import { analyzeStagingTable, firstRowOf, indexByShape, lastRowNumber } from './
 /**
  * Returns the data row that PostgreSQL refused; undefined: the refusal is not about a single row.
  *
- * The rows are tried half by half. Halves that PostgreSQL takes stay in the table during the search, so that the whole search
+ * The rows are tried half by half. A half that PostgreSQL accepts stays in the table during the search, so the whole search
  * costs little more than moving all rows once.
  */
 export async function findRefusedRow(
@@ -23,7 +23,7 @@ export async function findRefusedRow(
   load: StagedLoad,
   refusal: Refusal,
 ): Promise<number | undefined> {
-  // Rows that meet within one statement do not meet when they are moved one after the other.
+  // Rows that conflict within one statement do not conflict if they are moved one after the other.
   if (conditionOf(refusal.error) === 'cardinality_violation') return undefined;
   const end = (await readLastRow(client)) + 1;
   const attempt = async (shape: number, from: number, to: number): Promise<Error | undefined> => {
@@ -53,11 +53,11 @@ export async function findRefusedRow(
 }
 
 /**
- * Returns the rows that PostgreSQL refuses because a column has no value after the triggers and the defaults, each with
- * PostgreSQL's error: at most `limit` rows.
+ * Returns the rows that PostgreSQL refuses because a column has no value after triggers and defaults, each with PostgreSQL's
+ * error. At most `limit` rows are returned.
  *
- * PostgreSQL checks NOT NULL as it stores each row. So the rows from the beginning on are moved until one is refused, then the
- * rows behind that one, and so on: in all, each row is moved about once.
+ * PostgreSQL checks NOT NULL when it stores each row. So rows are moved from the beginning until one is refused, then from the
+ * row after it, and so on. In all, each row is moved about once.
  */
 export async function findRowsWithNull(
   client: ClientBase,
@@ -68,14 +68,14 @@ export async function findRowsWithNull(
   await client.query(analyzeStagingTable([]));
   const found: { row: number; error: Error }[] = [];
   const end = (await readLastRow(client)) + 1;
-  // Rows that are refused for other reasons are passed over.
+  // Rows that are refused for other reasons use up attempts, too.
   let attempts = 2 * limit;
   for (const shape of inMovingOrder(load)) {
     for (let from = 0; from < end && found.length < limit && attempts > 0; attempts -= 1) {
       const refused = await tryRange(client, load, shape, { from, to: end });
       const moved = refused && (await readMovedRow(client, load));
-      // Otherwise the statement was refused as a whole, before it moved a row.
-      const isOfRow = moved && moved.row >= from && moved.brought === load.shapes.all[shape];
+      // Otherwise PostgreSQL refused the whole statement before it moved a row.
+      const isOfRow = moved && moved.row >= from && moved.sentColumns === load.shapes.all[shape];
       if (!refused || !isOfRow) break;
       const { row } = moved;
       if (conditionOf(refused.error) === 'not_null_violation') found.push({ row, error: refused.error });
@@ -85,7 +85,7 @@ export async function findRowsWithNull(
   return found;
 }
 
-/** Moves rows of one shape and undoes it. */
+/** Moves rows of one shape and rolls back. */
 async function tryRange(
   client: ClientBase,
   load: StagedLoad,
@@ -101,9 +101,9 @@ async function tryRange(
 }
 
 /**
- * Moves some rows alone, one after the other.
+ * Moves some rows one after the other and rolls back.
  *
- * @returns PostgreSQL's refusal; undefined: it takes the rows
+ * @returns PostgreSQL's refusal; undefined: it accepts the rows
  */
 export async function tryRows(
   client: ClientBase,
@@ -122,7 +122,7 @@ export async function tryRows(
   return refusal?.error;
 }
 
-/** Returns the first data row that does not bring the column, an index. */
+/** Returns the first data row without the column. `column` is an index. */
 export async function findRowWithout(
   client: ClientBase,
   { shapes }: StagedLoad,

@@ -1,19 +1,23 @@
-/** Makes problems of the rows that break a rule of the table. */
+/** Makes problems for the rows that violate a rule of the table. */
 import type { Problem } from '../../errors.ts';
 import { shortenValue } from '../problems.ts';
 import type { RowRule } from './row-rules.ts';
 import type { CellPlaces } from './staged-load.ts';
 
 export interface Violation {
-  /** The data row; undefined: its number is not known any more. */
+  /** The data row; undefined: its number is not known anymore. */
   row: number | undefined;
-  /** The data row that has the same key; null: a row that was in the table before, or the rule is no key. */
+  /** The data row with the same key; null: a row that was in the table before, or the rule is no key. */
   otherRow: number | undefined | null;
-  /** The offending value, shortened. */
+  /** The value that violates the rule, shortened. */
   value: string | null;
 }
 
-/** @param areRowsMissing rows were left out of the search, because they have problems of their own */
+/**
+ * Makes the problem of a violation.
+ *
+ * @param areRowsMissing rows with problems of their own were left out of the search
+ */
 export function violationProblem(
   rule: RowRule,
   violation: Violation,
@@ -67,7 +71,7 @@ function reasonOf(
       return {
         code: 'no-such-reference',
         detail: `has no match in ${rule.referencedSchema}.${rule.referencedTable} (${rule.referencedColumns.join(', ')})${
-          rule.isSelf && areRowsMissing ? '; rows that have problems themselves do not count' : ''
+          rule.isSelf && areRowsMissing ? '; rows with problems are not counted as a match' : ''
         }`,
       };
     case 'half reference':

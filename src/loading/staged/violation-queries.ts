@@ -1,6 +1,4 @@
-/**
- * The queries that find the rows of a relation which break a rule.
- */
+/** The queries that find the rows of a relation that violate a rule. */
 import { inCallersPath } from '../../postgres/search-path.ts';
 import {
   quoteIdentifier,
@@ -23,14 +21,17 @@ import {
 import { hasShape, rowNumber, shapeNumber, unlike } from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';
 
-/** What a query answers for each row that breaks the rule. Rows are named by their numbers in the relation (`Numbering`). */
+/**
+ * The result of a query for each row that violates the rule. Rows are identified by their numbers in the relation
+ * (`Numbering`).
+ */
 export interface FoundViolation {
   number: number;
-  /** The row that has the same key; null: a row that was in the table before, or the rule is no key. */
+  /** The row with the same key; null: a row that was in the table before, or the rule is no key. */
   other: number | null;
-  /** The offending value, shortened. */
+  /** The value that violates the rule, shortened. */
   value: string | null;
-  /** All violations of the rule, also those over the limit. */
+  /** The number of all violations of the rule, including those over the limit. */
   total: number;
 }
 
@@ -39,19 +40,19 @@ export interface ViolationQuery {
   statement: Statement;
 }
 
-/** How the rows of a relation are numbered in the order in which they were sent. */
+/** The numbers of the rows of a relation, in the order in which the rows were sent. */
 export interface Numbering {
-  /** An SQL expression over a row of the relation. */
+  /** An SQL expression that gives the number of a row of the relation. */
   expression: string;
-  /** Returns the data row that has the number; undefined: it is not known any more. */
+  /** Returns the data row with the number; undefined: it is not known anymore. */
   rowOf: (number: number) => number | undefined;
 }
 
-/** The staging table, and the queries over it that keep its leading columns. */
+/** For the staging table, and for queries over it that have its leading columns. */
 export const byRowNumber: Numbering = { expression: rowNumber, rowOf: (number) => number };
 
 /**
- * A table that COPY alone filled, in this transaction: the order of `ctid` is the order in which the rows were sent.
+ * For a table that only COPY has filled, in this transaction. The order of `ctid` is the order in which the rows were sent.
  *
  * @param rowOf returns the data row of the n-th row that was sent, from 0
  */
@@ -60,20 +61,20 @@ export function byPlace(rowOf: (ordinal: number) => number | undefined): Numberi
 }
 
 export interface SentRows {
-  /** Quoted, or a query in parentheses. */
+  /** The quoted name, or a query in parentheses. */
   relation: string;
   numbering: Numbering;
   /**
-   * Quoted: a table whose rows count, too. Keys must be unique among them, and a key that references its own table may
-   * reference them. undefined: `relation` is the table itself.
+   * A table whose rows count, too (quoted). A key must be unique among them, and a foreign key to the own table may refer to
+   * them. undefined: `relation` is the table itself.
    */
   existing?: string | undefined;
   /**
-   * For the staging table: the shapes whose rows a rule over these columns cannot be judged by, because PostgreSQL will
-   * give one of the columns its value.
+   * For the staging table: returns the shapes whose rows cannot be checked by a rule over these columns, because PostgreSQL
+   * will set one of the columns.
    */
   shapesWithout?: (columns: string[]) => number[];
-  /** Replaced rows are left out: the surplus rows and, with `skip`, rows whose key the table has. */
+  /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
   conflict?: ConflictRule | undefined;
 }
 
@@ -84,7 +85,7 @@ export function violationQueries(sent: SentRows, rules: RowRule[], limit: number
     switch (rule.kind) {
       case 'unique':
         queries.push({ rule, statement: repeatedKeys(sent, rule, limit) });
-        if (existing) queries.push({ rule, statement: takenKeys(sent, existing, rule, limit) });
+        if (existing) queries.push({ rule, statement: existingKeys(sent, existing, rule, limit) });
         break;
       case 'foreign key':
         queries.push({ rule, statement: missingReferences(sent, rule, limit) });
@@ -107,12 +108,12 @@ export function violationQueries(sent: SentRows, rules: RowRule[], limit: number
 }
 
 /**
- * The statements that run a violation query, which the last but one of them answers.
+ * Returns the statements that run a violation query. The last but one returns the result.
  *
- * Checks, policies and domains may run functions that expect the callers' search path, already while PostgreSQL plans the
- * query. But the names in the query must not be looked up in that path. So the query becomes a view in the service's own
- * path: a view keeps the functions and operators that were found when it was made. Keys and references among the rows of a new
- * table run no such functions, and need no right to make a temporary view.
+ * Checks, policies and domains may call functions that expect the callers' search path, even while PostgreSQL plans the query.
+ * But names in the query itself must not be looked up in that path. So the query becomes a view in the service's own path,
+ * because a view keeps the functions and operators that were found when it was created. Queries for keys and references among
+ * the rows of a new table call no such functions, so they need no view and no right to create temporary objects.
  */
 export function runQuery({ rule, statement }: ViolationQuery, { existing }: SentRows): string[] {
   const runsCode = existing !== undefined || rule.kind === 'check' || rule.kind === 'input';
@@ -124,7 +125,7 @@ export function runQuery({ rule, statement }: ViolationQuery, { existing }: Sent
 export interface LargestKey {
   number: number;
   value: string | null;
-  /** In bytes, as stored. */
+  /** The stored size in bytes. */
   size: number;
 }
 
@@ -143,36 +144,43 @@ const number = quoteIdentifier(`tablewright number ${unlike}`);
 const first = quoteIdentifier(`tablewright first ${unlike}`);
 
 /**
- * Returns the rows with their numbers, without those that gave way to others.
+ * Returns the rows with their numbers, without replaced rows.
  *
- * @param judged the columns that the rule reads: rows to which PostgreSQL gives a value in one of them are left out, too
+ * @param checked the columns that the rule reads; rows in which PostgreSQL sets one of them are left out, too
  */
-function numbered({ relation, numbering, conflict, shapesWithout }: SentRows, judged: string[] = []): string {
-  const without = shapesWithout?.(judged) ?? [];
+function numbered(
+  { relation, numbering, conflict, shapesWithout }: SentRows,
+  checked: string[] = [],
+): string {
+  const without = shapesWithout?.(checked) ?? [];
   const rows = `SELECT ${numbering.expression} AS ${number}, * FROM ${relation} sent`;
   const conditions = [
     ...(conflict ? [`NOT ${isSurplus('sent')}`] : []),
     ...(without.length > 0 ? [`${shapeNumber} NOT IN (${without.join(', ')})`] : []),
   ];
   if (conditions.length === 0) return `(${rows})`;
-  // OFFSET keeps PostgreSQL from looking for surplus rows last: after a search that it expects to find one row, it would
+  // OFFSET prevents PostgreSQL from searching the surplus rows last. It expects the other search to find one row, so it would
   // read the whole surplus table for each row that is found.
   return `(${rows} WHERE ${conditions.join(' AND ')} OFFSET 0)`;
 }
 
-/** PostgreSQL checks nothing but the key in rows that are skipped. */
+/** PostgreSQL checks only the key of rows that are skipped. */
 function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
   if (!existing || conflict?.action !== 'skip') return '';
   const { key, shapes } = conflict;
   return ` AND NOT (${hasShape(alias, shapes)} AND ${existsWithKey(existing, alias, key)})`;
 }
 
-/** A row of the table has the key. @param more a further condition on that row, which is `t` */
+/**
+ * Returns the condition that a row of the table has the key.
+ *
+ * @param more a further condition on that row, which is `t`
+ */
 function existsWithKey(table: string, alias: string, key: ConflictKey, more = ''): string {
   const exists = (condition: string) => `EXISTS (SELECT FROM ${table} t WHERE ${condition}${more})`;
   const equals = exists(sameKey('t', alias, { ...key, nullsNotDistinct: false }));
   if (!key.nullsNotDistinct) return equals;
-  // An index serves only the equality: rows without NULL must not wait for the other comparison.
+  // PostgreSQL can use an index only for the equality, so rows without NULL use only that comparison.
   const isPresent = allPresent(alias, key.columns);
   return `(${isPresent} AND ${equals} OR NOT (${isPresent}) AND ${exists(sameKey('t', alias, key))})`;
 }
@@ -207,11 +215,11 @@ WHERE k.${number} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function takenKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: number): Statement {
+function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: number): Statement {
   const { conflict } = sent;
-  // Names without a table mean the innermost one: first the existing row, then the row sent.
+  // A name without a table means the innermost one: in the first place the existing row, in the second the sent row.
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
-  // The row that is updated may keep what it has.
+  // The row that is updated may keep its own values.
   const isOther =
     conflict?.action === 'update'
       ? ` AND (${hasShape('s', conflict.shapes)} AND ${sameKey('t', 's', conflict.key)}) IS NOT TRUE`
@@ -229,13 +237,13 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number):
     const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
     return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
   });
-  // Until the end a new table has another name, or none of the rows.
+  // Before the end of the transaction a new table has another name, or it has no rows.
   const places = [
     ...(rule.isSelf ? [numbered(sent)] : []),
     ...(rule.isSelf && !sent.existing ? [] : [quoteQualified(rule.referencedSchema, rule.referencedTable)]),
   ];
-  // The two places are searched as one. PostgreSQL expects that only one row has no match in the first place. With two
-  // searches it would read the whole second place for each row that has none.
+  // Both places are searched in one query. PostgreSQL expects only one row without a match in the first place, so with two
+  // searches it would read the whole second place for each such row.
   const referenced = rule.referencedColumns.map(quoteIdentifier).join(', ');
   const all = places.map((place) => `SELECT ${referenced} FROM ${place} place`).join(' UNION ALL ');
   return {
@@ -265,7 +273,10 @@ WHERE NOT (${expression}) ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-/** Returns the values that the check of a domain reads as VALUE, in a column of that name. For an array it is the first element that fails. */
+/**
+ * Returns the values that the check of a domain uses as VALUE, in a column `value`. For an array it is the first element that
+ * fails.
+ */
 function checkedValues(sent: SentRows, { domainOf, columns, expression }: CheckRule): string {
   const rows = numbered(sent, columns);
   const column = `s.${quoteIdentifier(columns[0]!)}`;
