@@ -118,7 +118,7 @@ test('tells what a load would refuse or warn of', async () => {
       column: 'ctid',
       code: 'invalid-name',
       detail:
-        'cannot name a column of a table: it is taken by a system column of every table. Rename it in the header or the keys of the rows',
+        'cannot be the name of a column: it is the name of a system column of every table. Rename it in the header or the keys of the rows',
     },
   ]);
   assert.equal(body.sheet.error_count, 1);

@@ -457,7 +457,7 @@ test('no-key says what to send for a table that the upload makes', async () => {
   const needs = 'on_conflict=update needs a primary key or a unique constraint';
   assert.equal(
     await refusal('&if_exists=append', { data: [{ a: 1 }] }),
-    `${needs}. There is no table "newq" yet, and the rows alone give it no key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
+    `${needs}. There is no table "newq" yet, and the rows do not define a key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
   );
   assert.equal(
     await refusal('', { table: { columns: [{ name: 'a', type: 'int' }] }, data: [{ a: 1 }] }),
@@ -466,6 +466,6 @@ test('no-key says what to send for a table that the upload makes', async () => {
   await service.rows('CREATE TABLE newq (a int)');
   assert.equal(
     await refusal('&if_exists=replace', { data: [{ a: 1 }] }),
-    `${needs}. A new table replaces "newq", and the rows alone give it no key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
+    `${needs}. A new table replaces "newq", and the rows do not define a key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
   );
 });

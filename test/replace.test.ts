@@ -215,7 +215,7 @@ suite('what goes with the old table', () => {
       warnings.filter(({ code }) => code !== 'lost-by-replace'),
       [],
     );
-    return warnings.map(({ detail }) => detail.replace(/^Gone with the old table: (.*)\.$/, '$1'));
+    return warnings.map(({ detail }) => detail.replace(/^Replacing the table removed (.*)\.$/, '$1'));
   };
   const table = (name: string) => ({
     columns: columns(['id', 'integer'], ['code', 'text'], ['parent', 'integer'], ['other', 'integer']),
@@ -783,7 +783,7 @@ suite('readers and writers beside a replace', () => {
     );
     assert.deepEqual(facts, { reads: true, updates: true, comment: 'late' });
     assert.deepEqual(answer.body.load.warnings, [
-      { code: 'lost-by-replace', detail: `Gone with the old table: sequence ${name}_late.` },
+      { code: 'lost-by-replace', detail: `Replacing the table removed sequence ${name}_late.` },
     ]);
   });
 

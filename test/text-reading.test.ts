@@ -318,8 +318,8 @@ suite('an existing table', () => {
     await service.rows(`CREATE TABLE ${name} (d date, n int)`);
     const answer = await uploadCsv(name, ['d,n', 'n/a,\\N'], '?if_exists=append');
     const { errors } = assertProblem(answer, 422, 'invalid-data');
-    assert.match(errors![0]!.detail, /; with null_values=n\/a it is loaded as NULL$/);
-    assert.match(errors![1]!.detail, /; with null_values=%5C%5CN it is loaded as NULL$/);
+    assert.match(errors![0]!.detail, /; send null_values=n\/a to load it as NULL$/);
+    assert.match(errors![1]!.detail, /; send null_values=%5C%5CN to load it as NULL$/);
     const read = await uploadCsv(name, ['d,n', 'n/a,\\N'], '?if_exists=append&null_values=n/a,%5C%5CN');
     assert.equal(read.status, 200, JSON.stringify(read.body));
   });

@@ -711,7 +711,7 @@ suite('problems in the cells', () => {
     const { errors } = assertProblem(answer, 422, 'invalid-data');
     assert.equal(
       errors[0]!.detail,
-      'not a date: expected YYYY-MM-DD; the cell holds text: make it a date or time in Excel, or write the text in this form; with date_order=dmy or date_order=mdy it is read',
+      'not a date: expected YYYY-MM-DD; the cell holds text: make it a date or time in Excel, or write the text in this form; send date_order=dmy or date_order=mdy to read it',
     );
   });
 

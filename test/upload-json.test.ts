@@ -566,7 +566,7 @@ suite('missing keys and nulls', () => {
         {
           column: 'A',
           code: 'no-column-in-common',
-          detail: 'None of the columns of the data ("A", "b") is one of the table ("a").',
+          detail: 'The table has none of the columns of the data ("A", "b"); its columns are "a".',
         },
       ]);
     }
@@ -887,12 +887,8 @@ suite('problems in the data', () => {
     assert.deepEqual(
       errors.map(({ column, value, detail }) => [column, value, detail]),
       [
-        [
-          'day',
-          '',
-          'not a date: expected YYYY-MM-DD; where there is no value, send null or leave the key out',
-        ],
-        ['state', undefined, 'a value is needed here; the default is for rows that leave the key out'],
+        ['day', '', 'not a date: expected YYYY-MM-DD; if there is no value, send null or leave the key out'],
+        ['state', undefined, 'a value is needed here; to get the default, leave the key out'],
       ],
     );
   });

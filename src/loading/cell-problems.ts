@@ -124,7 +124,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     SERIAL_OUT_OF_RANGE,
     [
       'date-out-of-range',
-      'the cell has a date format, and its number is no day of the calendar of the workbook (from 1900-01-01, or 1904-01-01, to 9999-12-31): correct the cell, load such cells as NULL with cell_errors=null, or load the column as text, which takes the number',
+      'the cell has a date format, and its number is not a day in the calendar of the workbook (from 1900-01-01, or 1904-01-01, to 9999-12-31): correct the cell, load such cells as NULL with cell_errors=null, or load the column as text, which stores the number',
     ],
   ],
   [

@@ -1,6 +1,4 @@
-/**
- * Finds the column of the table that each column of the data goes into.
- */
+/** Finds the column of the table for each column of the data. */
 
 import { AppError, type Problem } from '../errors.ts';
 import type { ProblemCode } from '../problem-codes.ts';
@@ -12,7 +10,7 @@ import { shortenValue } from './problems.ts';
 export type ExtraColumns = 'fail' | 'ignore' | 'add';
 
 export interface ColumnMatch {
-  /** Index of the table's column; -1: the cells of this column are left out. */
+  /** The index of the table's column; -1: the cells of this column are left out. */
   target: number;
   problem?: Pick<Problem, 'code' | 'detail'>;
 }
@@ -52,10 +50,13 @@ export class ColumnMatcher {
     const column = this.#columns[target]!;
     const takenBy = this.#taken.get(target);
     if (takenBy !== undefined) {
-      return refuse('repeated-column', `goes into the column "${column.name}", and so does "${takenBy}"`);
+      return refuse(
+        'repeated-column',
+        `goes into the column "${column.name}", like "${takenBy}"; each column of the table can have only one column of the data`,
+      );
     }
     if (column.isGenerated) {
-      return refuse('generated-column', 'is computed by PostgreSQL; no value can be loaded into it');
+      return refuse('generated-column', 'is computed by PostgreSQL, so no value can be loaded into it');
     }
     this.#taken.set(target, name);
     return { target };
@@ -73,7 +74,7 @@ export class ColumnMatcher {
    */
   refuseExtraColumns(): void {
     if (this.#taken.size > 0 || this.ignored.length === 0) return;
-    const detail = `None of the columns of the data (${showNames(this.ignored)}) is one of the table (${showNames(this.#byName.keys())})${
+    const detail = `The table has none of the columns of the data (${showNames(this.ignored)}); its columns are ${showNames(this.#byName.keys())}${
       this.#isLoose ? '; if the names are in another row, send `header_row`' : ''
     }.`;
     throw new AppError('invalid-data', detail, {

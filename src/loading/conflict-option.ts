@@ -5,7 +5,11 @@ import type { LoadTarget } from './load-target.ts';
 import { shortenValue } from './problems.ts';
 import type { ConflictKey, ConflictOption } from './staged/conflict-rule.ts';
 
-/** @throws AppError `invalid-parameter` if the table has no key that two rows could have in common */
+/**
+ * Returns the keys by which rows may be compared.
+ *
+ * @throws AppError `invalid-parameter` if the table has no key
+ */
 export function conflictOption(
   { onConflict, conflictKey, name }: LoadRequest,
   { keys, isBare, end }: LoadTarget,
@@ -25,11 +29,15 @@ export function conflictOption(
   }
   const state = end ? 'A new table replaces' : 'There is no table';
   throw refusal(
-    `${needs}. ${state} "${name}"${end ? '' : ' yet'}, and the rows alone give it no key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
+    `${needs}. ${state} "${name}"${end ? '' : ' yet'}, and the rows do not define a key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
   );
 }
 
-/** @throws AppError `invalid-parameter` if no key has exactly the columns that were asked for */
+/**
+ * Returns the keys with exactly the columns of `conflict_key`, or all keys if it is not given.
+ *
+ * @throws AppError `invalid-parameter` if there is no such key
+ */
 function chosenKeys(keys: ConflictKey[], conflictKey: readonly string[] | undefined): ConflictKey[] {
   if (conflictKey === undefined) return keys;
   const chosen = keys.filter((key) => sameNames(key.columns, conflictKey));
@@ -37,7 +45,7 @@ function chosenKeys(keys: ConflictKey[], conflictKey: readonly string[] | undefi
   const known = keys.map((key) => `conflict_key=${key.columns.map(shortenValue).join(',')}`).join(' or ');
   throw wrongParameter(
     'conflict_key',
-    `The table has no primary key, unique constraint or unique index over exactly these columns that on_conflict could go by. Send ${known}.`,
+    `The table has no primary key, unique constraint or unique index over exactly these columns. on_conflict needs one. Send ${known}.`,
     { code: 'no-key' },
   );
 }

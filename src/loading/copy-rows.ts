@@ -15,15 +15,15 @@ import { targetColumns } from './target-columns.ts';
 import type { WrittenLimits } from './written-bytes.ts';
 
 export interface CopyOptions {
-  /** Quoted. */
+  /** The name of the relation, quoted. */
   relation: string;
   columns: LoadColumn[];
   matcher: ColumnMatcher;
   /** The input keeps its rows, so that they can be read again. */
   keepRows: boolean;
-  /** false for a column: a row leaves the column out if it does not bring it, whatever its default is. */
+  /** false: a row without the column leaves it out, whatever its default is. */
   mayFill: (column: LoadColumn) => boolean;
-  /** If this is given, each row begins with its data row number and the number of its set of columns, in these columns. */
+  /** If this is set, each row begins with the number of its data row and the number of its set of columns, in these columns. */
   numbers?: { columns: readonly string[]; numberOfSet: (columns: readonly number[]) => number };
   /** A row may update an existing one. */
   mayUpdate: boolean;
@@ -31,28 +31,32 @@ export interface CopyOptions {
   maxRows: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
-  /** For each statement but the COPY, which lasts as long as the client takes to send. */
+  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
 }
 
 export interface CopiedRows {
-  /** Rows without a problem. */
+  /** The number of rows without a problem. */
   sent: number;
-  /** Rows that PostgreSQL stored: fewer if a trigger leaves rows out. */
+  /** The number of rows that PostgreSQL stored. It is smaller if a trigger leaves out rows. */
   taken: number;
   /** Returns the data row of the n-th row that was sent, from 0; undefined: it is no longer known. */
   rowOf: (ordinal: number) => number | undefined;
   /** The rows did not all have the same columns, so several COPYs sent them. */
   hasSeveralLists: boolean;
   places: CellPlaces;
-  /** Parts of values that the types of the columns do not hold. */
+  /** Warnings about parts of values that the types of the columns cannot store. */
   warnings: Warning[];
   /** PostgreSQL refused a row: the transaction has failed. */
   refusal: Refusal | undefined;
 }
 
-/** @throws what the input throws; PostgreSQL's errors that are not about the rows */
+/**
+ * Copies the rows.
+ *
+ * @throws what the input throws; PostgreSQL's errors that are not about the rows
+ */
 export async function copyRows(
   client: ClientBase,
   input: LoadInput,

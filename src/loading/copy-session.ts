@@ -11,13 +11,16 @@ import { quoteIdentifier } from '../postgres/sql.ts';
 import { isFailureOfExpression } from '../postgres/sqlstate.ts';
 import type { RowOutput } from './encoding-sink.ts';
 
-/** PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY). */
+/**
+ * The header of PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY).
+ */
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const trailer = Buffer.from([0xff, 0xff]);
 
 /**
- * PostgreSQL gathers so many rows of a COPY before it writes them (MAX_BUFFERED_TUPLES of copyfrom.c). It limits their bytes only
- * in the text format. So a COPY of longer rows is ended before they fill its memory, and another one goes on.
+ * The number of rows of a COPY that PostgreSQL collects before it writes them (MAX_BUFFERED_TUPLES of copyfrom.c). It limits
+ * their bytes only in the text format. So if rows are long, the COPY is ended before the rows fill PostgreSQL's memory, and
+ * another COPY is started.
  */
 const rowsHeldByCopy = 1000;
 const maxHeldBytes = 64 * 1024 * 1024;
@@ -46,7 +49,7 @@ export class CopySession implements RowOutput {
 
   /**
    * @param relation quoted
-   * @param leadingColumns the columns of the fields that each row begins with
+   * @param leadingColumns the columns of the first fields of each row
    */
   constructor(
     client: ClientBase,
@@ -60,7 +63,7 @@ export class CopySession implements RowOutput {
     this.#leadingColumns = leadingColumns;
   }
 
-  /** Returns the columns that the refused COPY names, as indexes. */
+  /** Returns the columns of the refused COPY, as indexes. */
   get refusedColumns(): readonly number[] {
     return this.#columns;
   }
@@ -108,7 +111,7 @@ export class CopySession implements RowOutput {
   }
 
   async #endForMemory(): Promise<void> {
-    // Set first: the end may fail because a row refers to one of a later COPY.
+    // This is set first, because the end may fail if a row refers to a row of a later COPY.
     this.hasSeveralLists = true;
     await this.#end();
   }

@@ -79,13 +79,13 @@ export interface EncodingOptions {
   locate: LocateCell;
   problems: Problems;
   output: RowOutput;
-  /** If this is given, every row begins with two `integer` fields, its data row number and the number of its set of columns. */
+  /** If this is set, every row begins with two `integer` fields: its data row number and the number of its set of columns. */
   numberOfSet?: ((columns: readonly number[]) => number) | undefined;
   maxRows: number;
   /** The limit on a row as PostgreSQL receives it. */
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
-  /** The types of the columns were inferred, so nobody has said that a column is text. */
+  /** The types of the columns were inferred, so the caller has not said that a column is text. */
   typesAreInferred?: boolean;
   /** A row may update an existing row (`on_conflict=update`). */
   mayUpdate?: boolean;
@@ -105,12 +105,12 @@ const noBytes = Buffer.alloc(0);
 
 /** The column is not a number column, or it had a number whose point is a decimal sign. */
 const NO_POINTS = 0;
-/** No number with a point came yet. */
+/** No number with a point has occurred yet. */
 const MAY_BE_GROUPED = 1;
 /** Each number with a point may have its points between thousands: `1.234`. */
 const GROUPED_POINTS = 2;
 
-/** After this many refused rows the sink stops loading rows, because the upload is refused in any case. It only collects problems. */
+/** After this many refused rows the sink stops encoding rows and only collects problems, because the upload will be refused. */
 const maxRefusedRows = 100_000;
 
 export class EncodingSink implements CellSink {
@@ -125,10 +125,10 @@ export class EncodingSink implements CellSink {
   readonly #maxRowBytes: number;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
-  /** Per target `NO_POINTS`, `MAY_BE_GROUPED` or `GROUPED_POINTS`. */
+  /** For each target: `NO_POINTS`, `MAY_BE_GROUPED` or `GROUPED_POINTS`. */
   readonly #points: Uint8Array;
   readonly #required: number[] = [];
-  /** For each required column that no row has had so far: the rows that have arrived. */
+  /** For each required column that no row has had so far: the number of rows and the first ones. */
   readonly #missingColumns = new Map<number, { count: number; firstRows: number[] }>();
   readonly #mustLeaveOut: boolean[];
   /** Whether the column has no fill. A row without it takes the slow path, where it is put into another shape or refused. */
@@ -165,10 +165,10 @@ export class EncodingSink implements CellSink {
   #stamp = 0;
   #isInRow = false;
   #rowStart = 0;
-  /** The bytes of the fills of the current row, and how many of the fills are defaults and not NULL. */
+  /** The bytes of the fills in the current row, and how many of the fills are defaults and not NULL. */
   #filledBytes = 0;
   #filledDefaults = 0;
-  /** By how many bytes the values of the current row grow when PostgreSQL pads them. */
+  /** The number of bytes by which the values of the current row grow when PostgreSQL pads them. */
   #paddedBytes = 0;
   #next = 0;
   #isOrdered = true;
@@ -339,7 +339,7 @@ export class EncodingSink implements CellSink {
 
   /** Notes a number of a text file: whether each number with a point may have its points between thousands. */
   #notePoint(target: number, bytes: Buffer, start: number, end: number): void {
-    // The request says what a point is.
+    // The request says what a point means.
     if (bytes === this.#rewritten) return;
     let at = start;
     while (at < end && bytes[at] !== POINT) at += 1;
@@ -658,7 +658,7 @@ export class EncodingSink implements CellSink {
   }
 }
 
-/** Each field begins with its length; NULL has nothing more. */
+/** Each field begins with its length. A NULL has only the length. */
 const lengthBytes = 4;
 
 /** The number of a shape whose rows do not begin with numbers. */
@@ -671,13 +671,13 @@ class Shape {
   readonly positionOf: Int32Array;
   /** The number that `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
   readonly number: number;
-  /** The required columns that the shape does not have: every row of the shape lacks them. */
+  /** The required columns that the shape does not have. Every row of the shape lacks them. */
   readonly unseenRequired: readonly number[];
   readonly out: CopyBuffer;
   rowNumbers = new RowNumbers();
   /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
   readonly leftOutBytes: number;
-  /** The bytes of the fields that are filled in in the waiting rows, and how many of the fields are defaults and not NULL. */
+  /** The bytes of the filled fields in the waiting rows, and how many of these fields are defaults and not NULL. */
   filledBytes = 0;
   filledDefaults = 0;
   /** The bytes that PostgreSQL adds to pad the values of the waiting rows. */
@@ -714,11 +714,11 @@ function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number
 function notationHint(problem: number, kind: number, bytes: Buffer, start: number, end: number): string {
   if (kind !== STRING && kind !== TEXT) return '';
   const word = shortenBytes(bytes, start, end);
-  if (word !== '' && isNullWord(word)) return `; with null_values=${inQuery(word)} it is loaded as NULL`;
+  if (word !== '' && isNullWord(word)) return `; send null_values=${inQuery(word)} to load it as NULL`;
   const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
   if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
   const parameters = parameterReading(isDate, bytes, start, end);
-  return parameters === undefined ? '' : `; with ${parameters} it is read`;
+  return parameters === undefined ? '' : `; send ${parameters} to read it`;
 }
 
 /** Returns which texts a column of the type takes. */
@@ -760,10 +760,9 @@ function hintFor(
   hasDefault: boolean,
   isOfSheet: boolean,
 ): string {
-  if (problem === NOT_NULL)
-    return hasDefault && !isOfSheet ? '; the default is for rows that leave the key out' : '';
+  if (problem === NOT_NULL) return hasDefault && !isOfSheet ? '; to get the default, leave the key out' : '';
   if (kind === STRING && isDispensable) {
-    return `; where there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
+    return `; if there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
   }
   const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
   if (wantsMoment && kind === STRING && isOfSheet) {

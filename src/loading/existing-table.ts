@@ -17,7 +17,7 @@ import { type RowRule, readRowRules } from './staged/row-rules.ts';
 export interface ExistingTable {
   schema: string;
   name: string;
-  /** Empty it first. Readers wait from then until the commit. */
+  /** The table is emptied first. Readers wait from then until the commit. */
   truncate: boolean;
   /** Returns the columns to add, given the names of those that the table has; undefined: none may be added. */
   addColumns: ((known: string[]) => InferredColumn[]) | undefined;
@@ -29,7 +29,8 @@ export async function openExistingTable(
 ): Promise<LoadTarget> {
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
-  // The strongest lock that is needed comes first: two uploads that strengthened theirs would wait for each other.
+  // The strongest lock that will be needed is taken first, because two uploads that strengthen their locks later would
+  // deadlock.
   const mode = addColumns ? 'ACCESS EXCLUSIVE' : 'ROW EXCLUSIVE';
   const lock = async () =>
     addColumns || (await mayLock(client, relation))
@@ -105,18 +106,18 @@ async function add(client: ClientBase, relation: string, columns: InferredColumn
     await queryInCallersPath(client, `ALTER TABLE ${relation} ${additions.join(', ')}`);
   } catch (error) {
     if (!isRefusalOfColumn(error)) throw error;
-    const detail = `PostgreSQL adds no column to this table: ${error.message}.`;
+    const detail = `PostgreSQL refused to add the columns to this table: ${error.message}.`;
     throw wrongParameter('extra_columns', detail, { value: 'add' });
   }
 }
 
-/** Returns a type name for SQL. SQL's own keywords need no schema and take none. */
+/** Returns a type name for SQL. SQL keywords must not have a schema. */
 function typeForSql(type: string): string {
   const isKeyword = /^(boolean|bigint|numeric|double precision|interval|timestamp|time)\b/.test(type);
   return isKeyword ? type : `pg_catalog.${type}`;
 }
 
-/** Tables that inherit from this one keep their rows, because no row is added to them. Partitions are part of the table. */
+/** Returns the TRUNCATE statement. Tables that inherit from this one keep their rows. Partitions are part of the table. */
 async function truncateStatement(client: ClientBase, relation: string): Promise<string> {
   const { rows } = await client.query<{ relkind: string }>(
     'SELECT relkind FROM pg_class WHERE oid = pg_catalog.to_regclass($1)',
@@ -125,13 +126,16 @@ async function truncateStatement(client: ClientBase, relation: string): Promise<
   return `TRUNCATE ${rows[0]?.relkind === 'p' ? '' : 'ONLY'} ${relation}`;
 }
 
-/** A trigger may set the column, and PostgreSQL checks NOT NULL after it. A domain's NOT NULL is checked before it. */
+/**
+ * Lets PostgreSQL check NOT NULL, because a trigger may set the column before that check. The NOT NULL of a domain is checked
+ * before triggers run, so the service still checks it.
+ */
 function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
   return { ...column, isNullable: true };
 }
 
 interface RowTreatment {
-  /** `pg_class.relkind` */
+  /** The kind of the relation, as in `pg_class.relkind`. */
   kind: string;
   hasRowSecurity: boolean;
   /** The table has triggers that run for each row. */
@@ -147,8 +151,8 @@ async function readRowTreatment(client: ClientBase, relation: string): Promise<R
   return rows[0]!;
 }
 
-// Bits of `tgtype` (catalog/pg_trigger.h): 1 for each row, 2 BEFORE, 4 INSERT. A partition may have triggers of its own. Which
-// triggers are enabled depends on session_replication_role.
+// The bits of `tgtype` (catalog/pg_trigger.h): 1 for each row, 2 BEFORE, 4 INSERT. A partition may have its own triggers.
+// session_replication_role decides which triggers are enabled.
 const rowTreatment = `
 WITH triggers AS (
   SELECT tgtype::int AS type FROM pg_catalog.pg_trigger

@@ -13,7 +13,7 @@ import { nothingToLoad } from './nothing-to-load.ts';
 import { addRowFault, headerProblems, Problems, shortenValue } from './problems.ts';
 
 /**
- * Infers types if a table will be created without a definition, or if columns may be added.
+ * Infers types if a table will be created without a definition, or if columns may be added. Otherwise returns undefined.
  *
  * @param mayBeNew a table may be created
  * @throws AppError `invalid-data`, `nothing-to-load`
@@ -46,7 +46,7 @@ export async function inferWhereNeeded(
   return inference;
 }
 
-/** Returns the definition that was sent, with the inferred columns that it lacks; without one, all inferred columns. */
+/** Returns the sent definition with the inferred columns that it lacks. Without a definition it has all inferred columns. */
 export function definitionToMake(
   { extraColumns, primaryKey }: LoadRequest,
   input: LoadInput,
@@ -56,7 +56,8 @@ export function definitionToMake(
   const sent = input.definition;
   if (sent === undefined) return { columns, ...keyOf(primaryKey, columns, input) };
   if (primaryKey !== undefined) {
-    const detail = 'A definition says the primary key itself: leave `primary_key` out.';
+    const detail =
+      'A definition has the primary key in `constraints.primary_key`: leave the parameter `primary_key` out.';
     throw wrongParameter('primary_key', detail);
   }
   return extraColumns === 'add' ? extendDefinition(sent, columns, input) : sent;
@@ -82,7 +83,7 @@ function keyOf(
   return { constraints: { primary_key: { name: '', columns: found } } };
 }
 
-/** Returns the error of a key that cannot be made as an error of the parameter, because the caller sent no definition. */
+/** Changes an error about the primary key into an error about the parameter, because the caller sent no definition. */
 export function asKeyProblem(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'invalid-definition') return error;
   const problem = error.errors?.find(({ pointer }) => pointer?.startsWith('/table/constraints/primary_key'));
@@ -91,7 +92,10 @@ export function asKeyProblem(error: unknown): unknown {
     : wrongParameter('primary_key', `No primary key can have these columns: ${problem.detail}.`);
 }
 
-/** A definition that does not have the right shape is returned unchanged: the checks refuse it. */
+/**
+ * Adds the inferred columns to the sent definition. An invalid definition is returned unchanged, because the checks refuse it
+ * later.
+ */
 function extendDefinition(sent: unknown, columns: { name: string }[], input: LoadInput): unknown {
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent;
   const { columns: defined = [] } = sent as DefinedColumns;

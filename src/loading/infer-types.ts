@@ -51,11 +51,11 @@ export interface InferredColumn {
   type: InferredType;
   /** The column's number in the sink. */
   column: number;
-  /** Why a column is text although most of its values, or all before one, have another type. */
+  /** Why a column is text although most of its values, or all values before one, have another type. */
   oddity?: Oddity;
-  /** How a request could say that the values of a text column are dates or numbers. */
+  /** The parameters that would read the values of a text column as dates or numbers. */
   hint?: FormHint;
-  /** The points of all numbers with a point may separate thousands: `1.234`. */
+  /** In all numbers with a point, the points may separate thousands: `1.234`. */
   isGroupedByPoint?: boolean;
 }
 
@@ -102,10 +102,10 @@ export class TypeInference implements CellSink {
   readonly #firstValues: (FirstValue | undefined)[] = [];
   /** For text columns: the value that made the column text after values of another type. */
   readonly #turns: (Oddity | undefined)[] = [];
-  /** For columns that are or were `MIXED`. */
+  /** The counts for columns that are or were `MIXED`. */
   readonly #oddValues: (OddValues | undefined)[] = [];
   readonly #firstRows: number[] = [];
-  /** What `original` was called with last. */
+  /** The arguments of the last call of `original`. */
   #rewritten: Buffer | undefined;
   #isMomentRewritten = false;
   #original: Buffer = READ_AS_MOMENT;
@@ -268,7 +268,11 @@ export class TypeInference implements CellSink {
     return this.#rowCount - this.#firstValues[column]!.rowCount === 1 ? MIXED : OTHER;
   }
 
-  /** @returns whether the value is the first of its group */
+  /**
+   * Counts a value.
+   *
+   * @returns whether it is the first of its group
+   */
   #count(column: number, found: number): boolean {
     const oddValues = this.#oddValues[column]!;
     const isFirst = oddValues.count(found);
@@ -276,7 +280,11 @@ export class TypeInference implements CellSink {
     return isFirst;
   }
 
-  /** @param seen what was seen before the value */
+  /**
+   * Keeps a value for a later warning.
+   *
+   * @param seen the union of the classes before this value
+   */
   #show(column: number, seen: number, found: number, value: string): void {
     const sighting = { row: this.#row, value };
     if (seen === MIXED) {

@@ -14,7 +14,7 @@ import { shortenValue } from './problems.ts';
 export function unfitNames(inference: TypeInference, locate: LocateCell): Problem[] {
   return inference.columns().flatMap(({ name, column }): Problem[] => {
     const fault = isSystemColumn(name)
-      ? 'is taken by a system column of every table'
+      ? 'is the name of a system column of every table'
       : identifierProblem(name);
     if (fault === undefined) return [];
     const row = inference.firstRow(column);
@@ -24,7 +24,7 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
         ...(row > 0 && { row }),
         column: shortenValue(name),
         code: 'invalid-name',
-        detail: `cannot name a column of a table: it ${fault}. Rename it in the header or the keys of the rows`,
+        detail: `cannot be the name of a column: it ${fault}. Rename it in the header or the keys of the rows`,
       },
     ];
   });

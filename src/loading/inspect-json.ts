@@ -123,4 +123,4 @@ function proposal({ rowsAt }: FoundArray): Warning {
   return { code: 'rows-elsewhere', detail };
 }
 
-const noRows: Warning = { code: 'no-rows', detail: 'The body has no row.' };
+const noRows: Warning = { code: 'no-rows', detail: 'The body has no rows.' };

@@ -1,4 +1,7 @@
-/** PostgreSQL's "permission denied" for a table, as an error that names the columns on which the role lacks the privilege. */
+/**
+ * Changes PostgreSQL's "permission denied" for a table into an error that names the columns on which the role lacks the
+ * privilege.
+ */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
 import type { ColumnMatcher } from './column-matching.ts';
@@ -7,8 +10,8 @@ import { shortenValue } from './problems.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
 
 /**
- * Returns the error; undefined: the role lacks nothing on these columns. A privilege on the whole table is not needed, but
- * PostgreSQL's error names only the table.
+ * Returns the error; undefined: the role has the privileges on these columns. PostgreSQL's error names only the table, although
+ * privileges on these columns would be enough.
  */
 export async function lackOnColumns(
   client: ClientBase,
@@ -18,7 +21,7 @@ export async function lackOnColumns(
 ): Promise<AppError | undefined> {
   const sent = columns.map(({ name }) => name).filter((name) => matcher.isTaken(name));
   const privileges = conflict?.action === 'update' ? ['INSERT', 'UPDATE'] : ['INSERT'];
-  // An update does not set the columns of a key.
+  // An update does not change the columns of a key.
   const keyColumns = conflict?.keys.flatMap((key) => key.columns) ?? [];
   const { rows } = await client.query<LackedPrivilege>(findLack, [relation, sent, privileges, keyColumns]);
   const [lack] = rows;

@@ -16,13 +16,13 @@ export interface LoadRequest {
   name: string;
   ifExists: IfExists;
   extraColumns: ExtraColumns;
-  /** What happens to a row whose key another row has. */
+  /** What to do with a row if another row already has its key. */
   onConflict: OnConflict;
   /** The columns of the key by which `onConflict` compares rows; undefined: the first key whose columns the data has. */
   conflictKey?: readonly string[] | undefined;
-  /** The columns of the primary key of a table that is made without a definition, or that an existing table must have. */
+  /** The columns of the primary key for a table that is created without a definition, or that an existing table must have. */
   primaryKey?: readonly string[] | undefined;
-  /** Everything is done and checked, then rolled back. */
+  /** The load is done and checked, and then rolled back. */
   dryRun: boolean;
   signal: AbortSignal;
   /** Throws if the caller may not create a table. */

@@ -31,7 +31,7 @@ import { byPlace, byRowNumber } from './staged/violation-queries.ts';
 import { isStagedAsText } from './target-columns.ts';
 import type { WrittenLimits } from './written-bytes.ts';
 
-/** The most different sets of columns in one upload. Each set is moved on its own, so more of them would take too long. */
+/** The most different sets of columns in one upload. Each set is moved separately, so more of them would take too long. */
 const maxMovedShapes = 200;
 
 export interface LoadRowsOptions {
@@ -40,9 +40,9 @@ export interface LoadRowsOptions {
   maxRows: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
-  /** The types of the columns were inferred, so nobody chose them. */
+  /** The types of the columns were inferred, not chosen by the caller. */
   typesAreInferred: boolean;
-  /** For each statement but the COPY, which lasts as long as the client takes to send. */
+  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
 }
@@ -108,7 +108,7 @@ async function stageAgain(
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, 'ignore');
   const stageOptions = { ...options, ...stageAgainOptions, matcher };
   try {
-    // The problems of cells are known already.
+    // The problems of cells are known already, so they are not collected again.
     const { staged, copied } = await stageRows(client, input, target, stageOptions, new Problems());
     if (!copied.refusal) return staged;
   } catch (error) {
@@ -155,7 +155,7 @@ function stagedRows(
   keyless: Warning[],
 ): LoadedRows {
   const { conflict } = staged;
-  // If a trigger prevents the update of a row, `updated` counts the row and `merged` does not.
+  // If a trigger prevents the update of a row, `updated` counts the row, but `merged` does not.
   const inserted = Math.max(moved.merged - moved.updated, 0);
   const left = copied.sent - inserted;
   const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;
@@ -173,7 +173,7 @@ function stagedRows(
   };
 }
 
-/** Undoes all that was loaded. */
+/** Rolls back all loaded rows. */
 async function undoRows(client: ClientBase): Promise<void> {
   await client.query('ROLLBACK TO SAVEPOINT "rows"');
 }

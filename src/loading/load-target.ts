@@ -8,20 +8,23 @@ import type { RowRule } from './staged/row-rules.ts';
 
 /** A relation that rows are loaded into, within the transaction that made or opened it. */
 export interface LoadTarget {
-  /** Quoted. */
+  /** The name of the relation, quoted. */
   relation: string;
   columns: LoadColumn[];
-  /** Names of columns that the table did not have before. */
+  /** The names of columns that were added to the table. */
   added: string[];
-  /** The table is empty, and its keys come after the rows. */
+  /** The table is empty, and its keys are created after the rows are copied. */
   isBare: boolean;
-  /** The table has rules by which PostgreSQL may refuse a row: the rows must be kept, to find out which ones and why. */
+  /**
+   * The table has rules by which PostgreSQL may refuse a row. Then the rows must be kept, to find all refused rows and the
+   * reasons.
+   */
   mayRefuseRows: boolean;
   /** The table has triggers that may change rows before they are stored. */
   changesRows: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
   hasRules: boolean;
-  /** Row-level security is in force for the role. */
+  /** COPY is not possible, because row-level security applies to the role. */
   takesNoCopy: boolean;
   /** The columns of the primary key. */
   primaryKey: readonly string[] | undefined;
@@ -29,7 +32,7 @@ export interface LoadTarget {
   keys: ConflictKey[];
   /** Warnings about the table. */
   warnings: Warning[];
-  /** Reads every rule that a row may break. */
+  /** Reads every rule that the rows must meet. */
   readRules: () => Promise<RowRule[]>;
   /**
    * Does the work that follows the rows, such as adding keys. Only a new table has this.
@@ -38,7 +41,7 @@ export interface LoadTarget {
    */
   finish?: (rows: LoadedRows) => Promise<void>;
   /**
-   * Ends the transaction. Only a target that must do something together with the commit has this.
+   * Ends the transaction. It is undefined unless something must be done together with the commit.
    *
    * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`
    */

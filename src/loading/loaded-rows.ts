@@ -6,14 +6,14 @@ import type { SentRows } from './staged/violation-queries.ts';
 export interface LoadedRows {
   inserted: number;
   updated: number;
-  /** Rows that were left out because another row had the key. */
+  /** The number of rows that were left out because another row already has the key. */
   skipped: number;
-  /** Rows that a trigger or a rule of the table left out. */
+  /** The number of rows that a trigger or a rule of the table left out. */
   suppressed: number;
   /** The columns of the key by which rows were compared; empty: the data has no complete key; undefined: there is no `on_conflict`. */
   conflictKey?: string[];
   warnings: Warning[];
   places: CellPlaces;
-  /** The rows in a new table, whose keys come next. */
+  /** The rows in a new table, whose keys are not created yet. */
   sent: SentRows;
 }

@@ -1,6 +1,6 @@
 /**
- * Creates the table of an upload. The table is bare while rows are loaded: keys and references are added after the rows. To replace an
- * existing table, the new table is created under another name and takes the place of the old one at the end.
+ * Creates the table of an upload. While rows are loaded the table is *bare*: keys and references are added after the rows. To
+ * replace an existing table, the new table is created under another name, and takes the name of the old one at the end.
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../errors.ts';
@@ -99,7 +99,7 @@ async function continueAllNumbering(
   }
 }
 
-/** Puts the new table in the place of the existing one, and ends the transaction. */
+/** Replaces the existing table by the new one, and ends the transaction. */
 async function swap(
   client: ClientBase,
   table: PreparedTable,
@@ -136,7 +136,7 @@ async function addKeys(client: ClientBase, table: PreparedTable, naming: Naming)
   }
 }
 
-/** The definition was checked before. */
+/** Returns the error for a referenced table that was dropped after the definition was checked. */
 function targetDropped(cause: Error): AppError {
   const detail = 'Another session dropped a table that a foreign key refers to; send the request again.';
   return new AppError('write-conflict', detail, { cause });
@@ -144,7 +144,7 @@ function targetDropped(cause: Error): AppError {
 
 const maxNameTries = 3;
 
-/** Runs a statement that gives names, and runs it again with other names if a name already exists. The savepoint stays. */
+/** Runs a statement that creates names, and runs it again with other names if a name already exists. The savepoint remains. */
 async function createNamed(
   client: ClientBase,
   table: PreparedTable,
@@ -179,15 +179,15 @@ async function refuseTakenTableName(
 
 const maxLostObjects = 100;
 
-/** Warns of every object of the old table that the new one does not have. */
+/** Returns one warning for each object of the old table that the new table does not have. */
 function lostObjects(lost: string[]): Warning[] {
-  const told = lost.slice(0, maxLostObjects);
-  const rest = lost.length - told.length;
-  if (rest > 0) told.push(`${rest} more`);
-  return told.map((what) => ({ code: 'lost-by-replace', detail: `Gone with the old table: ${what}.` }));
+  const listed = lost.slice(0, maxLostObjects);
+  const rest = lost.length - listed.length;
+  if (rest > 0) listed.push(`${rest} more objects`);
+  return listed.map((what) => ({ code: 'lost-by-replace', detail: `Replacing the table removed ${what}.` }));
 }
 
-/** Only the checks of domains can refuse a row of a bare table. */
+/** Returns whether the type is a domain. Only the checks of domains can refuse a row of a bare table. */
 function isDomain({ type }: LoadColumn): boolean {
   return type.kind === 'domain' || type.element?.kind === 'domain';
 }
@@ -196,7 +196,7 @@ function keysOf({ primaryKey, unique }: PreparedTable): KeyDefinition[] {
   return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique];
 }
 
-/** Returns how the values of columns are compared with those of other columns, by default with those of the same columns. */
+/** Returns the operators that compare columns with the referenced columns, or with themselves. */
 function equalitiesOf(
   names: string[],
   columns: LoadColumn[],
@@ -261,7 +261,7 @@ async function referencedColumns(
   return columns;
 }
 
-/** Returns the referenced tables, quoted, of which row-level security hides rows from the role. */
+/** Returns the referenced tables (quoted) in which row-level security hides rows from the role. */
 async function hiddenTables(client: ClientBase, { foreignKeys }: PreparedTable): Promise<Set<string>> {
   const others = foreignKeys.filter((key) => !key.isSelf).map((key) => quoteQualified(key.schema, key.table));
   if (others.length === 0) return new Set();

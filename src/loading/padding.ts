@@ -1,6 +1,6 @@
 /**
- * By how much the values of a row grow when PostgreSQL pads them: `char(1000)` makes 1,000 bytes of one letter, in each element of
- * an array and in each field of a composite type. Only tables that have such columns pay for the count.
+ * Computes by how much the values of a row grow when PostgreSQL pads them. `char(1000)` stores one letter as 1,000 bytes, also
+ * in each element of an array and in each field of a composite type. Tables without such columns need no count.
  */
 import { COMMA } from '../sources/bytes/ascii.ts';
 import type { ColumnType } from '../tables/load-column.ts';
@@ -31,7 +31,7 @@ export class Padding {
   /** Returns how many bytes PostgreSQL adds at most to the field bytes[start, end) of binary COPY. */
   ofField(target: number, bytes: Buffer, start: number, end: number): number {
     const { paddedBytes = 0, repeatsPadding } = this.#types[target]!;
-    // NULL has nothing behind its length, which is -1.
+    // A NULL has only its length, which is -1.
     if (bytes[start] === 0xff) return 0;
     const length = end - start - lengthBytes;
     if (!repeatsPadding) return Math.max(0, paddedBytes - length);
@@ -45,7 +45,10 @@ export class Padding {
 /** Each field begins with its length. */
 const lengthBytes = 4;
 
-/** The elements of an array in its binary form: dimensions, two more numbers, then size and lower bound of each dimension. */
+/**
+ * Counts the elements of an array in its binary form: the number of dimensions, two more numbers, then the size and lower bound
+ * of each dimension.
+ */
 function countElements(bytes: Buffer, start: number): number {
   const dimensions = bytes.readInt32BE(start);
   let count = dimensions === 0 ? 0 : 1;

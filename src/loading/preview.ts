@@ -38,7 +38,7 @@ export class Preview implements CellSink {
   readonly #errors: Problem[] = [];
   #errorCount = 0;
   #row: (string | null)[] | undefined;
-  /** By row: the texts that were read as another value. */
+  /** For each row: the texts that were read as another value. */
   readonly #originals: (string | undefined)[][] = [];
   #original: string | undefined;
 
@@ -66,12 +66,16 @@ export class Preview implements CellSink {
     return [...mixedColumns(columns, this.#locate), ...otherReadings(columns, this.#locate)];
   }
 
-  /** @param ofHeader problems of header cells */
+  /**
+   * Returns the result.
+   *
+   * @param ofHeader the problems of header cells
+   */
   result(ofHeader: Problem[]): PreviewedRows {
     const inferred = this.#inference.columns();
     const columns = inferred.map(({ name, type }) => ({ name, type }));
     const header = columns.map(({ name }) => name);
-    // A text column keeps the text as it is.
+    // A text column keeps the original text.
     const rows = this.#rows.map((row, index) =>
       inferred.map(
         ({ column, type }) =>

@@ -1,6 +1,4 @@
-/**
- * Collects the problems of one upload. It counts all of them and keeps the first hundred, so that memory is bounded.
- */
+/** Collects the problems of one upload. It counts all problems and keeps the first hundred, so that memory is bounded. */
 
 import { AppError, type Problem, type ProblemGroup } from '../errors.ts';
 import type { ProblemCode } from '../problem-codes.ts';

@@ -10,6 +10,8 @@ import type { LoadInput } from './load-input.ts';
 import { shortenValue } from './problems.ts';
 
 /**
+ * Renames the columns of an input.
+ *
  * @param names the new name for each header or key
  * @returns the input with the new names; the places in its problems keep the old names
  */
@@ -19,7 +21,7 @@ export function renameColumns(input: LoadInput, names: ReadonlyMap<string, strin
   const isLoose = input.nameMatching === 'loose';
   /** The headers or keys of `names` that the data has. */
   let used = new Set<string>();
-  /** The old names, by new name. */
+  /** The old name for each new name. */
   let oldNames = new Map<string, string>();
   const newName = (name: string): string => {
     const from = names.has(name) ? name : isLoose ? loosely.get(looseName(name)) : undefined;
@@ -53,7 +55,7 @@ class RenamingSink extends ForwardingSink {
   readonly #newName: (name: string) => string;
   readonly #oldNames: Map<string, string>;
 
-  /** @param oldNames is filled as columns come: the old name by new name */
+  /** @param oldNames gets the old name for each new name when a column comes */
   constructor(inner: CellSink, newName: (name: string) => string, oldNames: Map<string, string>) {
     super(inner);
     this.#newName = newName;

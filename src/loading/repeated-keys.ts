@@ -21,7 +21,7 @@ import { appendUnescaped } from './encoders/json-text.ts';
 /** The key found last, between its quotes. */
 export const repeatedKey = { start: 0, end: 0 };
 
-/** The random seed of the hash, so that nobody can send keys that all go into one slot. */
+/** The random seed of the hash, so that a caller cannot choose keys that all go into one slot. */
 const seed = randomInt(2 ** 32) | 0;
 
 /** The number of fields of each key: the number of its object, its hash, the start and end of its text, and whether the text has escapes. */

@@ -9,14 +9,19 @@ import type { TargetColumn } from './encoding-sink.ts';
 
 /** PostgreSQL evaluates a longer default, because repeating it in every row would make a small upload large. */
 const maxFillBytes = 256;
-/** PostgreSQL evaluates the defaults of a row beyond this sum, because thousands of rows `{}` come in one slice of the input and are held at once. */
+/**
+ * If the defaults of a row are longer in all, PostgreSQL evaluates them, because thousands of rows `{}` come in one slice of
+ * the input and are in memory at the same time.
+ */
 const maxFillBytesOfRow = 4096;
 
 const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
 /**
+ * Returns the columns with their encoders and fills.
+ *
  * @param isSheet the rows are those of a sheet
- * @param mayFill false for a column: a row leaves it out if it does not bring it, whatever the default
+ * @param mayFill false: a row without the column leaves it out, whatever its default is
  */
 export async function targetColumns(
   client: ClientBase,
@@ -35,7 +40,7 @@ export async function targetColumns(
     fills.set(column, fillBytes > maxFillBytesOfRow ? undefined : fill);
   }
   return columns.map((column) => {
-    // No COPY may name a generated column.
+    // COPY must not name a generated column.
     const isNull = mayFill(column) && column.default === 'none' && !column.isGenerated;
     const fill = isNull ? nullField : fills.get(column);
     return { column, encoder: encoderOf(column.type) ?? stagedEncoder(column.type), fill };
@@ -43,7 +48,7 @@ export async function targetColumns(
 }
 
 function isFillable(column: LoadColumn): boolean {
-  // A default that PostgreSQL pads is counted where it is left out.
+  // A default that PostgreSQL pads is not filled in. Its size is counted for rows that leave the column out.
   const isPadded = column.type.paddedBytes !== undefined;
   return column.default === 'constant' && !isPadded && !isStagedAsText(column);
 }

@@ -1,5 +1,5 @@
 /**
- * Tells whether `jsonb` can hold a nested JSON value. It refuses the character NUL and numbers that `numeric` cannot hold
+ * Finds out whether `jsonb` can store a nested JSON value. It refuses the character NUL and numbers that `numeric` cannot hold
  * (PostgreSQL 8.14). An object that names a key twice loses values in `jsonb`, so it needs `json`. `jsonb` does not keep white space
  * and the order of keys either, but they have no meaning in JSON (RFC 8259 section 4).
  */

@@ -1,9 +1,11 @@
 /**
- * Finds out whether a text column would have another type but for a few odd values. Example: `"n/a"` and then a thousand numbers.
+ * Finds out whether a text column would have another type without a few odd values. Example: `"n/a"` and then a thousand
+ * numbers.
  *
- * A column that becomes text after several values of another type needs no count: the odd value is the one that made it text. If the first
- * or second value makes a column text, its values are counted from there on. Two candidate types are kept, because the odd value may have
- * a type, too. Example: the year 2024 above a thousand dates. The counting ends when the column is clearly text.
+ * If a column becomes text after several values of another type, no count is needed: the odd value is the one that made it
+ * text. If the first or second value makes a column text, its values are counted from there on. Two candidate types are kept,
+ * because the odd value may have a type, too. Example: the year 2024 above a thousand dates. The counting ends when the column
+ * is clearly text.
  */
 import { NOTHING, OTHER } from './seen.ts';
 import { type InferredType, typeOf } from './type-of.ts';
@@ -12,7 +14,7 @@ import { type InferredType, typeOf } from './type-of.ts';
 const MANY_ODD_VALUES = 20;
 /** More than one odd value is rare if there are this many times as many values of the other type. */
 const RARE = 10;
-/** There must be this many times as many values of the other type in any case, so that a small table of texts gives no warning. */
+/** There must be at least this many times as many values of the other type, so that a small table of texts gives no warning. */
 const FEW = 3;
 
 export interface Sighting {

@@ -27,5 +27,7 @@ export const TIME_CELL = 1 << 11;
 export const INTERVAL_CELL = 1 << 12;
 /** A value that only `text` keeps: any other string, or a number or nested value that no other type holds. */
 export const OTHER = 1 << 13;
-/** Only used as the whole state of a column: the column is text, and its values are counted to find out if a few odd ones are the reason. */
+/**
+ * This bit is used alone: the column is text, and its values are counted to find out whether a few odd values are the reason.
+ */
 export const MIXED = 1 << 15;

@@ -1,8 +1,9 @@
 /**
- * Finds text columns whose every value would be a date or a number if the request said how text is read (`date_order`, `decimal_sign`,
- * `thousands_sign`). Nothing is guessed: a warning names the parameter.
+ * Finds text columns in which every value would be a date or a number if the request named the notation (`date_order`,
+ * `decimal_sign`, `thousands_sign`). The service does not guess: a warning names the parameter.
  *
- * A column has one bit for each form that all of its values so far may have. Most columns of text lose all bits with their first value.
+ * A column has one bit for each form that all of its values so far may have. Most columns of text lose all bits with their
+ * first value.
  */
 import { APOSTROPHE, COMMA, PLUS, POINT, SPACE } from '../../sources/bytes/ascii.ts';
 import { NUMBER } from '../../sources/cell-kind.ts';
@@ -64,7 +65,7 @@ const NUMBER_FORMS = 0b1111111 << 3;
 /** The forms in which `1.5` is not a number and `1.500` is 1500. */
 export const COMMA_FORMS = (1 << 3) | (1 << 7) | (1 << 8) | (1 << 9);
 const GROUPED_BY_POINT = 1 << 7;
-/** The column has a value that only these forms read, and not PostgreSQL. */
+/** The column has a value that PostgreSQL cannot read without one of these forms. */
 const IS_NEEDED = 1 << 15;
 
 export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS;
@@ -100,7 +101,10 @@ export function isNullWord(text: string): boolean {
 
 /** The parameters with which a text column would have another type. */
 export interface FormHint {
-  /** As in a query string; more than one if the values do not tell day and month, or decimals and thousands, apart. */
+  /**
+   * The parameters as in a query string. There are several if the values do not show which number is the day and which the
+   * month, or which sign separates decimals.
+   */
   parameters: { parameter: string; looksLike: string }[];
   /** The first value that PostgreSQL itself cannot read. */
   first: Sighting;
@@ -123,7 +127,7 @@ export function parameterReading(
 }
 
 const commaAndPoints: NumberSigns = { decimal: COMMA, thousands: POINT };
-/** What `isGroupedByPoint` reads goes nowhere. What does not fit is not written. */
+/** `isGroupedByPoint` writes the number here and ignores it. Digits beyond the end are not written. */
 const unused = Buffer.alloc(64);
 
 /** Returns whether the points of a number with a point may separate its thousands: `1.234`, but neither `0.234` nor `1.5`. */
@@ -178,7 +182,7 @@ export class TextForms {
       }
     }
     if ((left & ~IS_NEEDED) === 0) return 0;
-    // A number that is written as PostgreSQL writes it, in a text of JSON or of a workbook, says nothing about signs.
+    // A JSON string or a text cell of a workbook that PostgreSQL can read as a number does not show which signs are used.
     if ((left & IS_NEEDED) === 0 && textKind(bytes, start, end) !== NUMBER) {
       this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
       left |= IS_NEEDED;
@@ -224,7 +228,10 @@ function parametersOf(forms: number): FormHint['parameters'] {
   return dates.length > 0 ? dates : fewest(numberForms.filter(({ bit }) => (forms & bit) !== 0));
 }
 
-/** Returns the forms to name in a hint. If forms without a thousands sign fit, only `1,234.5` is named beside them. */
+/**
+ * Returns the forms to name in a hint. If forms without a thousands sign are possible, `1,234.5` is the only other form that is
+ * named.
+ */
 function fewest(forms: NumberForm[]): NumberForm[] {
   const alone = forms.filter(({ signs }) => signs.thousands === 0);
   const withComma = forms.filter(({ signs }) => signs.decimal === POINT && signs.thousands === COMMA);

@@ -1,4 +1,4 @@
-/** Which type holds all values that inference has seen in a column. */
+/** Finds the type that can store all values that inference has seen in a column. */
 import {
   BOOLEAN,
   DATE_CELL,
@@ -17,7 +17,7 @@ import {
   WHOLE,
 } from './seen.ts';
 
-/** As PostgreSQL's `format_type` writes them. */
+/** The types as PostgreSQL's `format_type` writes them. */
 export type InferredType =
   | 'boolean'
   | 'bigint'
@@ -53,7 +53,11 @@ const lattice: readonly { covers: number; type: InferredType }[] = [
   { covers: NESTED | NESTED_AS_SENT, type: 'json' },
 ];
 
-/** @param seen the union of classes of seen.ts */
+/**
+ * Returns the type of a column.
+ *
+ * @param seen the union of classes of seen.ts
+ */
 export function typeOf(seen: number): InferredType {
   if (seen === NOTHING) return 'text';
   for (const { covers, type } of lattice) {

@@ -17,6 +17,8 @@ import type { LoadInput } from '../load-input.ts';
 import { readDefinition } from './read-definition.ts';
 
 /**
+ * Returns the input for a JSON body.
+ *
  * @param chunks the body in chunks of at most 64 KiB, so that no chunk blocks the event loop for long
  * @param spool keeps only the rows of the body; it remains empty if they are read once
  * @param form the form in which the body has the rows

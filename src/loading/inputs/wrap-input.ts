@@ -1,4 +1,4 @@
-/** Wraps an input whose cells pass through a sink of their own, or whose places or warnings are others. */
+/** Wraps an input to change its cells on their way to the sink, or to change its places or warnings. */
 import type { Warning } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
 import type { LoadInput } from '../load-input.ts';

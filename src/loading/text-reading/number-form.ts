@@ -8,7 +8,7 @@
 
 import { APOSTROPHE, isDigit, LOWER_E, MINUS, PLUS, POINT, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
 
-/** The signs as code points; `thousands` 0: none. */
+/** The signs as code points. `thousands` is 0 if there is no thousands sign. */
 export interface NumberSigns {
   decimal: number;
   thousands: number;
@@ -68,7 +68,7 @@ export function readNumber(
     // The last group always has three digits. The groups before it all have three, or all have two.
     if (length - groupStart !== 3 || innerGroup === 1) return -1;
     if (innerGroup === 2 && firstGroup === 3) return -1;
-    // `0.500` is a fraction with another decimal sign, and no thousands.
+    // `0.500` is a fraction with another decimal sign. It has no thousands.
     if (out[firstDigit] === ZERO) return -1;
   }
 

@@ -7,7 +7,11 @@ import type { LoadInput } from '../load-input.ts';
 import { shortenValue } from '../problems.ts';
 import { type TextReading, TextReadingSink } from './text-reading.ts';
 
-/** @param reading undefined: the request says nothing about text, and the input is returned unchanged */
+/**
+ * Returns the input with its text read.
+ *
+ * @param reading undefined: the request says nothing about text, and the input is returned unchanged
+ */
 export function readText(input: LoadInput, reading: TextReading | undefined): LoadInput {
   if (reading === undefined) return input;
   let pass: TextReadingSink;

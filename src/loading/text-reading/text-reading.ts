@@ -1,9 +1,10 @@
 /**
- * Reads the text of cells as the request says. It says which words mean NULL, the order of day, month and year, and the signs of a number.
+ * Reads the text of cells in the notation of the request: which words mean NULL, the order of day, month and year, and the
+ * signs of a number.
  *
- * This is a sink in front of another sink, so that it is the same for every source, for inference and for loading. Cells that are not text (numbers
- * and dates of a workbook, numbers of JSON) go through as they are. A text is read as a date or a number only if its column is one, or, while types
- * are inferred, if it looks like one; a text column keeps the text.
+ * This is a sink in front of another sink, so it is the same for every source, for inference and for loading. Cells that are
+ * not text (numbers and dates of a workbook, numbers of JSON) are passed on unchanged. A text is read as a date or a number
+ * only if the column has such a type or, while types are inferred, if the text looks like one. A text column keeps the text.
  */
 
 import { APOSTROPHE, COMMA, isDigit, MINUS, PLUS, POINT, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
@@ -47,7 +48,7 @@ export interface TextReading {
   trim: boolean;
 }
 
-/** The sink that reads text as `reading` says and passes the cells on to `inner`. */
+/** Reads text as `reading` says and passes the cells on to `inner`. */
 export class TextReadingSink extends ForwardingSink {
   /** The texts that mean NULL, indexed by their length in bytes. */
   readonly #nullValues: readonly (readonly Buffer[] | undefined)[];
@@ -55,9 +56,9 @@ export class TextReadingSink extends ForwardingSink {
   readonly #signs: NumberSigns | undefined;
   readonly #trim: boolean;
   readonly #names: string[] = [];
-  /** For each column a constant of cell-sink.ts from `ANY_VALUE` on. */
+  /** For each column, a constant of cell-sink.ts from `ANY_VALUE` on. */
   readonly #wanted: number[] = [];
-  /** For each column the first date with a year of two digits. */
+  /** For each column, the first date with a year of two digits. */
   readonly #shortYears: (ShortYear | undefined)[] = [];
   #row = 0;
   #scratch = Buffer.alloc(256);
@@ -94,7 +95,7 @@ export class TextReadingSink extends ForwardingSink {
   #text(column: number, kind: number, bytes: Buffer, from: number, to: number): void {
     const start = this.#trim ? trimmedStart(bytes, from, to) : from;
     const end = this.#trim ? trimmedEnd(bytes, start, to) : to;
-    // A text file cannot tell an empty text from no value.
+    // In a text file an empty text and no value look the same.
     if ((kind === TEXT && start === end) || this.#isNull(bytes, start, end)) {
       this.inner.cell(column, NULL, bytes, start, start);
       return;
@@ -133,15 +134,15 @@ export class TextReadingSink extends ForwardingSink {
       this.inner.cell(column, NUMBER, this.#scratch, 0, length);
       return;
     }
-    // A number with only the usual signs is text. Example: `1.5` if the decimal sign is a comma.
+    // A number that does not use the signs of the request is text. Example: `1.5` if the decimal sign is a comma.
     const isOther = kind === TEXT && textKind(bytes, start, end) === NUMBER;
     this.inner.cell(column, isOther ? STRING : kind, bytes, start, end);
   }
 
   /**
-   * Hands on the date that `#scratch` has.
+   * Passes on the date in `#scratch`.
    *
-   * @returns false: the calendar has no such day or the day no such time, so that the text is no date
+   * @returns false if the day or the time does not exist, so that the text is no date
    */
   #takesDate(column: number, bytes: Buffer, start: number, end: number, length: number): boolean {
     const found = classifyString(this.#scratch, 0, length);
@@ -156,7 +157,7 @@ export class TextReadingSink extends ForwardingSink {
     return true;
   }
 
-  /** A date goes on as a date cell does, which may stand among dates with a time: it is the midnight of its day. */
+  /** Passes on a date as a date cell, because a date cell among dates with a time means midnight of its day. */
   #putDate(column: number, iso: Buffer, at: number, bytes: Buffer, start: number, end: number): void {
     const year = numberAt(iso, at, 4);
     const days = daysFromCivil(year, numberAt(iso, at + 5, 2), numberAt(iso, at + 8, 2));
@@ -194,13 +195,13 @@ export class TextReadingSink extends ForwardingSink {
     this.inner.cell(column, kind, bytes, start, end);
   }
 
-  /** Reads into `#scratch`. Answers the length, or -1. */
+  /** Reads the text into `#scratch`. Returns the length, or -1. */
   #readDate(bytes: Buffer, start: number, end: number): number {
     if (this.#dateOrder <= 0 || end - start > maxDateBytes) return -1;
     return readDate(bytes, start, end, this.#dateOrder, this.#scratch);
   }
 
-  /** Reads into `#scratch`. Answers the length, or -1. */
+  /** Reads the text into `#scratch`. Returns the length, or -1. */
   #readNumber(signs: NumberSigns, bytes: Buffer, start: number, end: number): number {
     if (end - start > this.#scratch.length) this.#scratch = Buffer.alloc(2 * (end - start));
     return readNumber(bytes, start, end, signs, this.#scratch);
@@ -256,13 +257,13 @@ const thousandsSigns: Record<ThousandsSign, number> = {
   "'": APOSTROPHE,
 };
 
-/** undefined: numbers are written with the signs of PostgreSQL. */
+/** Returns the signs of numbers. undefined: numbers are written with the signs of PostgreSQL. */
 function signsOf({ decimalSign, thousandsSign }: TextReading): NumberSigns | undefined {
   if (decimalSign === '.' && thousandsSign === 'none') return undefined;
   return { decimal: decimalSign === ',' ? COMMA : POINT, thousands: thousandsSigns[thousandsSign] };
 }
 
-/** Returns whether the text begins with four digits and a hyphen: `2026-11-21` means the same in every order. */
+/** Returns whether the text begins with four digits and a hyphen. `2026-11-21` means the same in every order. */
 function isIsoDate(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < 8 || bytes[start + 4] !== MINUS) return false;
   for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at]!)) return false;
