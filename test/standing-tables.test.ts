@@ -707,7 +707,10 @@ test('a table that takes no column: PostgreSQL’s reason is told', async () => 
     422,
     'invalid-parameter',
   );
-  assert.equal(detail, 'PostgreSQL refused to add the columns to this table: cannot add column to a partition.');
+  assert.equal(
+    detail,
+    'PostgreSQL refused to add the columns to this table: cannot add column to a partition.',
+  );
   assert.equal(errors[0]!.parameter, 'extra_columns');
   await service.rows('DROP TABLE whole');
 });
