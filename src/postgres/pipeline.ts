@@ -1,7 +1,12 @@
 /** Sends several statements in one round trip. */
+import type { Duplex } from 'node:stream';
 import type { ClientBase, QueryResult } from 'pg';
 import { toQuery } from './own-session.ts';
 import type { Statement } from './sql.ts';
+
+interface Internals {
+  connection: { stream: Pick<Duplex, 'cork' | 'uncork'> };
+}
 
 /** A text without values may contain several statements. */
 export type Query = string | Statement;
@@ -44,8 +49,12 @@ export async function pipelineWithTail(
   // Pipelining is switched off again at the end, because a COPY cannot be sent in this mode.
   setPipelining(client, true);
   const send = (query: Query) => client.query(typeof query === 'string' ? query : toQuery(client, query));
+  // All messages leave in one system call.
+  const { stream } = (client as unknown as Internals).connection;
+  stream.cork();
   const sent = queries.map(send);
   const sentTail = tail === undefined ? undefined : send(tail).catch(() => undefined);
+  stream.uncork();
   Promise.allSettled(sent.slice(0, -1)).then((answers) =>
     onLast(answers.every(({ status }) => status === 'fulfilled')),
   );
