@@ -274,7 +274,9 @@ class Run {
       return;
     }
     const { status, body } = outcome;
-    if (status === operation.status && failure?.kind !== 'stall') {
+    // A request whose body stops can only be refused: for what is wrong with it, or because it takes too long.
+    const mayBe = failure?.kind !== 'stall' || status >= 400;
+    if (status === operation.status && mayBe) {
       const wrong = wrongLoad(operation, body);
       if (wrong !== undefined) this.#report(`${describeOf(operation)}: ${wrong}`);
       if (status < 300) figures.acknowledged += 1;

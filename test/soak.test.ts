@@ -10,7 +10,8 @@ const kinds = Object.keys(faults).length;
 const faultCount = sized(kinds, 3 * kinds);
 const operationCount = sized(6 * kinds, 400);
 
-const seed = Number(process.env.SOAK_SEED ?? Math.floor(Math.random() * 1_000_000));
+/** A fixed seed, so that a change fails for what it does and not by chance. `npm run soak` takes other seeds. */
+const seed = Number(process.env.SOAK_SEED ?? 1);
 
 test('everything that was acknowledged is there in whole, nothing else is there in part, and nothing is left behind', async (context) => {
   context.diagnostic(`SOAK_SEED=${seed}`);
