@@ -1,20 +1,20 @@
 /**
- * The access log: one line for each request, with what an operator asks about it later. It never holds a token, a query string,
- * a header or the value of a cell.
+ * The access log: one line for each request, for operators. It never contains a token, a query string, a header or the value of
+ * a cell.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** What the line says in addition to the request itself. Each part of the service adds the facts that it learns. */
+/** The facts in the line in addition to the request itself. Each part of the service adds the facts that it knows. */
 export interface RequestFacts {
-  /** The token's `sub`. */
+  /** The claim `sub` of the token. */
   subject?: string;
   schema?: string;
   table?: string;
-  /** Rows that were loaded. */
+  /** The number of loaded rows. */
   rows?: number;
-  /** Bytes of the body that were received. */
+  /** The number of received bytes of the body. */
   bytes?: number;
-  /** The catalogue code of the problem that was answered. */
+  /** The code of the error in the answer. */
   code?: string;
 }
 
@@ -39,7 +39,7 @@ export function logAnswered(request: FastifyRequest, reply: FastifyReply): void 
 }
 
 /** Writes the line of a request whose client closed the connection before it was answered. */
-export function logClientGone(request: FastifyRequest, reply: FastifyReply): void {
+export function logDisconnected(request: FastifyRequest, reply: FastifyReply): void {
   request.log.info({ ...lineOf(request, reply), status: null }, 'client gone');
 }
 

@@ -6,9 +6,9 @@ import type { TokenSettings } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { identifierProblem } from '../tables/identifiers.ts';
 
-/** What a verified token allows. */
+/** The permissions of a verified token. */
 export interface Grants {
-  /** The token's `sub`, for the log, shortened; undefined: none. */
+  /** The claim `sub` of the token for the log, shortened; undefined: there is none. */
   subject: string | undefined;
   scopes: ReadonlySet<string>;
   /** Patterns of schema names with `*`; undefined: every schema. */
@@ -27,8 +27,8 @@ const maxShownSubject = 200;
 const clockSkewSeconds = 30;
 
 /**
- * RFC 6750 section 2.1. A second "Bearer" is accepted: whoever pastes a whole header into a field for the token, as on the
- * reference page, sends one.
+ * The form of the header (RFC 6750 section 2.1). A second "Bearer" is accepted, because users who paste a whole header into a
+ * field for the token, as on the reference page, send two.
  */
 const authorizationForm = /^Bearer +(?:Bearer +)?([A-Za-z0-9._~+/-]+=*) *$/i;
 
@@ -55,11 +55,14 @@ export async function authenticate(header: string | undefined, settings: TokenSe
 
 interface KnownToken {
   grants: Grants;
-  /** In seconds since 1970. */
+  /** The time in seconds since 1970. */
   expiresAt: number;
 }
 
-/** The valid tokens that were verified before, the newest last. Verifying a token takes longer than the rest of a small request. */
+/**
+ * The valid tokens that were verified before, the newest last. They are kept because verifying a token takes longer than the
+ * rest of a small request.
+ */
 const knownBySettings = new WeakMap<TokenSettings, Map<string, KnownToken>>();
 const maxKnownTokens = 1000;
 
@@ -102,7 +105,7 @@ export function requireSchema(grants: Grants, schema: string): void {
   throw new AppError('schema-forbidden', `The access token does not allow the schema "${schema}".`);
 }
 
-/** The last second of the year 9999. A later time is a mistake, or a token that is meant to last for ever. */
+/** The last second of the year 9999. A later time is a mistake, or the token is meant to be valid forever. */
 const latestTime = 253_402_300_799;
 
 function expiryOf({ exp }: JWTPayload): number {
@@ -133,7 +136,7 @@ function reasonOf(error: unknown): string {
     if (claim === 'nbf' && payload.nbf! <= latestTime) {
       return `The access token is not valid before ${new Date(payload.nbf! * 1000).toISOString()}.`;
     }
-    return `The access token's claim "${error.claim}" is missing or not the expected one.`;
+    return `The access token's claim "${error.claim}" is missing or does not have the expected value.`;
   }
   if (error instanceof joseErrors.JWSSignatureVerificationFailed) {
     return 'The access token is signed with another key.';
@@ -188,7 +191,10 @@ function textOf(claim: unknown, name: string): string {
   throw invalidToken(`The access token's claim "${name}" is not text.`);
 }
 
-/** `*` stands for any characters. Each part between two of them is searched once, from left to right. */
+/**
+ * Returns whether the name matches the pattern, in which `*` means any characters. Each part between two `*` is searched once,
+ * from left to right.
+ */
 function matchesPattern(pattern: string, name: string): boolean {
   const [start = '', ...parts] = pattern.split('*');
   const end = parts.pop();

@@ -1,34 +1,38 @@
 /**
- * Collects the chunks of bodies with `Transfer-Encoding: chunked` (RFC 9112 section 7.1) before they are read.
+ * Joins small chunks of bodies with `Transfer-Encoding: chunked` (RFC 9112 section 7.1) before they are read.
  *
- * Node's HTTP parser calls JavaScript once for each chunk, so a client decides how much work a byte is. Here small chunks are
- * gathered, so that a reader gets them at most once per turn of the event loop. A client that sends too many tiny chunks at
- * once is refused. This holds for every request, also if nothing reads its body.
+ * Node's HTTP parser calls JavaScript once for each chunk, so a client decides how much work each byte causes. Here small
+ * chunks are joined, so that a reader gets them at most once in a turn of the event loop. A client that sends too many tiny
+ * chunks at once is refused. This applies to every request, even if nothing reads its body.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { AppError } from '../errors.ts';
 import { stopParser } from './stop-parser.ts';
 
-/** Chunks below this size are gathered. */
+/** Smaller chunks are joined. */
 const smallChunkBytes = 1024;
 const gatheredBytes = 64 * 1024;
 
-/** No more is read from a connection in a turn in which so many small chunks arrived. */
+/** After this many small chunks in one turn, no more is read from the connection in that turn. */
 const pauseAfterChunks = 1000;
 
 /**
- * More chunks in one turn are refused if they are tiny on average. A slow client that sends line by line does not reach
- * this: its chunks arrive in many turns.
+ * More chunks in one turn are refused if they are tiny on average. A slow client that sends line by line never has so many
+ * chunks in one turn.
  */
 const maxTinyChunks = 2000;
 const minMeanBytes = 32;
 
-/** @param answer writes the answer to a request that is refused; the connection is closed right after it */
+/**
+ * Installs the guard for all requests of a server.
+ *
+ * @param answer writes the answer to a refused request; the connection is closed directly after it
+ */
 export function guardChunkedBodies(
   server: Server,
   answer: (error: AppError, request: IncomingMessage, response: ServerResponse) => void,
 ): void {
-  // Before the listener that handles the request.
+  // This listener runs before the one that handles the request.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers['transfer-encoding'] === undefined) return;
     const refuse = (): void => {
@@ -41,7 +45,7 @@ export function guardChunkedBodies(
       if (!response.headersSent) answer(error, request, response);
       request.destroy();
     };
-    // Node reads on after an answer, and no longer passes on what it reads.
+    // After an answer Node continues to read, and does not pass on what it reads.
     response.once('finish', () => {
       if (request.complete) return;
       stopParser(request.socket, () => {});
@@ -52,7 +56,7 @@ export function guardChunkedBodies(
   });
 }
 
-/** Why the request was refused because of its chunks; undefined: it was not. */
+/** Returns the error if the request was refused because of its chunks. */
 export function refusalOf(request: IncomingMessage): AppError | undefined {
   return refusals.get(request);
 }
@@ -71,14 +75,14 @@ function serveNext(): void {
   if (inLine.length > 0) setImmediate(serveNext);
 }
 
-/** Stands between the parser and the stream of a body. */
+/** Receives the chunks of a body from the parser and passes them to the stream of the body. */
 class ChunkedBody {
   readonly #request: IncomingMessage;
   readonly #deliver: (chunk: Buffer | null) => boolean;
   readonly #refuse: () => void;
   #gathered: Buffer | undefined;
   #gatheredBytes = 0;
-  /** Small chunks of this turn, and their bytes. */
+  /** The number of small chunks in this turn, and their bytes. */
   #chunks = 0;
   #bytes = 0;
   #endsTurn = false;
@@ -89,7 +93,11 @@ class ChunkedBody {
     this.#refuse = refuse;
   }
 
-  /** @returns false: the parser should stop reading from the connection */
+  /**
+   * Takes a chunk.
+   *
+   * @returns false if the parser should stop reading from the connection
+   */
   push(chunk: Buffer | null): boolean {
     if (this.#request.destroyed) return false;
     if (chunk === null || chunk.length >= smallChunkBytes) {
@@ -137,7 +145,7 @@ class ChunkedBody {
     this.#gatheredBytes = needed;
   }
 
-  /** The stream asks the parser for more when a reader takes what is delivered. */
+  /** Passes on the joined chunks. When a reader takes them, the stream asks the parser for more. */
   #flush(): void {
     if (this.#gathered === undefined || this.#request.destroyed) return;
     const gathered = this.#gathered.subarray(0, this.#gatheredBytes);

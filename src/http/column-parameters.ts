@@ -9,19 +9,19 @@ export const columnParameters = {
   primary_key: Type.Optional(
     Type.String({
       description:
-        'Without a definition: the columns of the primary key, separated by commas. The table is made with it; an existing table must have it.',
+        'For uploads without a definition: the columns of the primary key, separated by commas. A new table gets this key, and an existing table must have it.',
     }),
   ),
   conflict_key: Type.Optional(
     Type.String({
       description:
-        'The columns of the primary key, unique constraint or unique index that `on_conflict` goes by, separated by commas. Default: the primary key, or else the first unique constraint of which the data brings every column.',
+        'The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns.',
     }),
   ),
   rename: Type.Optional(
     Type.String({
       description:
-        'Names of columns by header or key: `Order no:order_no,Total:total`. A comma, colon or backslash in a name is written after a backslash.',
+        'New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name.',
     }),
   ),
 };
@@ -29,11 +29,11 @@ export const columnParameters = {
 const columnQuery = Type.Object(columnParameters);
 
 export interface ColumnChoices {
-  /** undefined: none. */
+  /** undefined: the parameter was not sent. */
   primaryKey: string[] | undefined;
-  /** undefined: the first key that the data brings. */
+  /** undefined: the first key whose columns the data has. */
   conflictKey: string[] | undefined;
-  /** The new name by header or key. */
+  /** The new name for each header or key. */
   rename: ReadonlyMap<string, string>;
 }
 

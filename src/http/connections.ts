@@ -1,8 +1,9 @@
 /**
- * How many connections the service keeps open. Each takes a file descriptor and memory, also if its client sends nothing.
+ * Limits the connections that the service keeps open. Each takes a file descriptor and memory, even if its client sends
+ * nothing.
  *
- * When the limit is reached, a new connection takes the place of the one that has been idle longest. If none is idle, the request of
- * the new connection is refused. Requests for the health of the service are answered all the same.
+ * When the limit is reached, a new connection replaces the one that has been idle longest. If no connection is idle, the
+ * request of the new one is refused. Requests for the health of the service are still answered.
  */
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -12,12 +13,14 @@ import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { limitInWords } from '../limit-exceeded.ts';
 
-/** What is open beside connections and uploads: modules, logs, the event loop, and a reserve. */
+/** The files that are open in addition to connections and uploads: modules, logs, the event loop, and a reserve. */
 const otherFiles = 64;
-/** The temporary files of an upload, and the pipes of a process that reads for it. */
+/** The files of one upload: its temporary files, and the pipes of a process that reads for it. */
 const filesPerUpload = 5;
 
 /**
+ * Returns the number of connections that the service allows.
+ *
  * @param maxOpenFiles undefined: not known
  * @returns MAX_CONNECTIONS, or fewer if the process may not open enough files
  */
@@ -30,7 +33,7 @@ export function fittingConnections(
   return Math.max(1, Math.min(http.maxConnections, left));
 }
 
-/** How many files the process may have open; undefined: the platform does not tell. */
+/** Returns the number of files that the process may open; undefined: the platform does not provide it. */
 export function openFileLimit(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
@@ -41,7 +44,10 @@ export function openFileLimit(): number | undefined {
   }
 }
 
-/** Connections beyond the limit, as a part of it, that are being refused or closed at the same time. More are closed unanswered. */
+/**
+ * The share of connections beyond the limit that may be refused or closed with an answer at the same time. Further connections
+ * are closed without an answer.
+ */
 const refusedShare = 0.1;
 
 export function limitConnections(app: FastifyInstance, maxConnections: number): void {
@@ -72,7 +78,7 @@ export function limitConnections(app: FastifyInstance, maxConnections: number): 
   });
 }
 
-/** @returns the connections without a request, the one that has been idle longest first */
+/** Returns the connections without a request. The one that has been idle longest comes first. The set is kept up to date. */
 function watchIdleConnections(server: Server): Set<Socket> {
   const idle = new Set<Socket>();
   const requests = new WeakMap<Socket, number>();

@@ -1,5 +1,6 @@
 /**
- * Bodies with a `Content-Encoding` (RFC 9110 section 8.4): gzip, deflate, br and zstd, unpacked as they arrive.
+ * Unpacks bodies with a `Content-Encoding` (RFC 9110 section 8.4): gzip, deflate, br and zstd. They are unpacked while they
+ * arrive.
  */
 import {
   type BrotliOptions,
@@ -22,13 +23,13 @@ type Unpacker = ReturnType<
 
 const chunkSize = 64 * 1024;
 const options: ZlibOptions & BrotliOptions = { chunkSize };
-/** RFC 9659: a receiver must take windows up to 8 MiB, and a sender must not send larger ones. */
+/** By RFC 9659 a receiver must accept windows of up to 8 MiB, and a sender must not use larger ones. */
 const zstdOptions: ZstdOptions = { chunkSize, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 interface Coding {
   /** @param first the first bytes; at least one */
   open(first: Buffer): Unpacker;
-  /** Several frames may follow each other (RFC 8878 section 3). Of gzip, zlib itself reads several members. */
+  /** Several frames may follow each other (RFC 8878 section 3). For gzip, zlib itself reads several members. */
   hasFrames?: true;
 }
 
@@ -44,10 +45,10 @@ const codings: Record<string, Coding> = {
 
 export const acceptedEncodings = 'gzip, deflate, br, zstd';
 
-/** Each coding costs memory and time, and nobody needs more than one. */
+/** The most codings of a body. Each coding costs memory and time, and one is enough. */
 const maxCodings = 2;
 
-/** Each of them costs as much as some thousand bytes, however small it is. */
+/** The most frames of a body. Each frame costs as much time as some thousand bytes, however small it is. */
 const maxFrames = 10_000;
 
 /** The ratio is not checked for the first unpacked bytes, as in workbooks, because a small body with much repetition does no harm. */
@@ -57,12 +58,12 @@ export interface UnpackLimits {
   /** The limit for the body, before and after it is unpacked. */
   maxBodyBytes: number;
   maxUnpackRatio: number;
-  /** The name of the setting that bounds the bytes. */
+  /** The setting with this limit. */
   setting: SettingName;
 }
 
 /**
- * The codings that the header names, in the order in which they were applied.
+ * Returns the codings in the header, in the order in which they were applied.
  *
  * @throws AppError `unsupported-media-type` with the header `Accept-Encoding` (RFC 9110 section 12.5.3)
  */
@@ -74,7 +75,7 @@ export function parseContentEncoding(header: string | undefined): string[] {
   const unknown = names.find((name) => !Object.hasOwn(codings, name));
   if (unknown !== undefined) {
     throw unsupported(
-      `The Content-Encoding "${unknown.slice(0, 40)}" is not accepted; send the body as it is, or in one of ${acceptedEncodings}.`,
+      `The Content-Encoding "${unknown.slice(0, 40)}" is not accepted; send the body unpacked, or in one of ${acceptedEncodings}.`,
     );
   }
   if (names.length > maxCodings) {
@@ -158,7 +159,7 @@ async function* decode(packed: AsyncGenerator<Buffer>, name: string): AsyncGener
     } while (rest !== undefined && coding.hasFrames);
     if (rest !== undefined) throw broken(name, 'is followed by other bytes');
   } finally {
-    // Not waited for: a chunk that is awaited may never come.
+    // This is not awaited, because the next chunk may never come.
     packed.return(undefined).catch(() => {});
   }
 }
@@ -215,7 +216,11 @@ class Unpacking {
     this.#unpacker.end();
   }
 
-  /** @returns false: the stream ended before the end of the chunk */
+  /**
+   * Takes a chunk.
+   *
+   * @returns false if the stream ended before the end of the chunk
+   */
   #takes(chunk: Buffer): Promise<boolean> {
     const unpacker = this.#unpacker;
     return new Promise((resolve) => {
@@ -244,7 +249,9 @@ function tooManyFrames(name: string): AppError {
   return limitExceeded(`The body has too many parts of ${name} data`, maxFrames, 'frames');
 }
 
-/** RFC 1950. Some clients send deflate without this header (RFC 9110 section 8.4.1.2). */
+/**
+ * Returns whether the data begins with the header of RFC 1950. Some clients send deflate without it (RFC 9110 section 8.4.1.2).
+ */
 function hasZlibHeader(first: Buffer): boolean {
   const [method, flags] = first;
   if ((method! & 0x8f) !== 0x08) return false;

@@ -11,12 +11,12 @@ export interface HttpContext {
   databaseCheck: DatabaseCheck;
   tokens: TokenSettings;
   lines: Lines;
-  /** How many connections are served at the same time. */
+  /** The most connections that are served at the same time. */
   maxConnections: number;
-  /** The processes that read .xls files. */
+  /** The places for processes that read .xls files. */
   readerSlots: ReaderSlots;
   /** False while the service starts and stops. */
   isReady: () => boolean;
-  /** Aborted when the service must end what is still under way. */
+  /** Aborted when the service must end the running requests. */
   stopping: AbortSignal;
 }

@@ -1,6 +1,6 @@
 /**
- * Cross-origin requests (CORS, Fetch standard section 3.2): which web pages of other origins may call the service. Without
- * `CORS_ORIGINS` none may, and no answer has a header for it.
+ * Cross-origin requests (CORS, Fetch standard section 3.2): web pages of the origins in `CORS_ORIGINS` may call the service.
+ * Without this setting no page of another origin may, and no answer has a CORS header.
  */
 import type { FastifyInstance } from 'fastify';
 
@@ -9,22 +9,22 @@ export const anyOrigin = '*';
 
 const allowedMethods = 'GET, POST';
 const allowedHeaders = 'Authorization, Content-Type';
-/** Headers of an answer that a page may read beside the ones that it always may. */
+/** The headers of an answer that a page may read, in addition to those that it may always read. */
 const exposedHeaders = 'Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
-/** How long a browser may remember the answer to a preflight request: two hours, the most that Chromium does. */
+/** How long a browser may keep the answer to a preflight request: two hours, the maximum of Chromium. */
 const preflightMaxAgeSeconds = 7200;
 
 /**
  * Answers preflight requests, and lets pages of these origins read the answers.
  *
- * Credentials (cookies, HTTP authentication) stay off: a page must know an access token, which is sent as a header.
+ * Cookies and HTTP authentication remain disabled: a page must know an access token, which it sends as a header.
  */
 export function allowOrigins(app: FastifyInstance, origins: string[]): void {
   if (origins.length === 0) return;
   const isAny = origins.includes(anyOrigin);
   const allowed = new Set(origins);
   app.addHook('onRequest', async (request, reply) => {
-    // A cache must not hand the answer for one origin to another.
+    // A cache must not use the answer for one origin for another origin.
     if (!isAny) reply.header('vary', 'Origin');
     const { origin } = request.headers;
     if (origin === undefined || !(isAny || allowed.has(origin))) return;

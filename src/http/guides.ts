@@ -1,12 +1,10 @@
-/**
- * The guides of docs/ as the service serves them: Markdown for programs and terminals, HTML for browsers.
- */
+/** Serves the guides in docs/: Markdown for programs and terminals, HTML for browsers. */
 import { readFileSync } from 'node:fs';
 import { Marked, type RendererThis, type Token, type Tokens } from 'marked';
 import { errorCatalogue } from '../errors.ts';
 
 export interface Guide {
-  /** Its path under /docs, and its file in docs/ without `.md`. */
+  /** The path under /docs, and the name of the file in docs/ without `.md`. */
   name: string;
   title: string;
   about: string;
@@ -36,18 +34,18 @@ export const guides: Guide[] = [
   { name: 'performance', title: 'Performance', about: 'what was measured, and how to repeat it' },
 ];
 
-/** The Markdown text of a guide. */
+/** Returns the Markdown text of a guide. */
 export function readGuide(name: string): string {
   return readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
 }
 
-/** The links to all guides, as one line of Markdown. */
+/** Returns links to all guides as one line of Markdown. */
 export function guideLinks(): string {
   return guides.map(({ name, title }) => `[${title}](/docs/${name})`).join(' · ');
 }
 
 /**
- * The HTML page of a Markdown text. Everything it needs comes from this service, and no script is on it.
+ * Returns the HTML page of a Markdown text. It has no script and loads everything from this service.
  *
  * @param path the path of the page, such as `/docs/loading`
  */
@@ -113,7 +111,7 @@ function servedPath(href: string): string | undefined {
   return guide && `/docs/${guide.name}${fragment === undefined ? '' : `#${fragment}`}`;
 }
 
-/** The fragment of a heading, as GitHub makes it, so that the links of the guides work in both places. */
+/** Returns the fragment of a heading as GitHub makes it, so that the links in the guides work in both places. */
 function slug(heading: string): string {
   return heading
     .toLowerCase()

@@ -22,16 +22,17 @@ export const rowsAtParameter = Type.Optional(
   }),
 );
 
-/** A row object on each line, for the OpenAPI document. */
+/** The schema of a body with one row object on each line, for the OpenAPI document. */
 export const linesSchema = Type.String({
-  description: 'One row object on each line. A definition cannot be in it: create the table before.',
+  description:
+    'One row object on each line. Such a body has no definition: create the table first if it needs one.',
   examples: ['{"sku":"00042","price":1.1}\n{"sku":"00043","price":20}\n'],
 });
 
 /**
- * The form in which the body has its rows.
+ * Returns the form of the rows in the body.
  *
- * @throws AppError `invalid-parameter` if `rows_at` is no JSON Pointer, or the body has no place for one
+ * @throws AppError `invalid-parameter` if `rows_at` is no JSON Pointer, or if the body cannot have one
  */
 export function jsonFormOf(
   { headers }: FastifyRequest,

@@ -1,6 +1,6 @@
 /**
- * The waiting lines of the service. Uploads, creates and describes have separate places, so no kind of request can use all connections
- * to PostgreSQL.
+ * The waiting lines of the service. Uploads, creates and descriptions have separate places, so that no kind of request can use
+ * all connections to PostgreSQL.
  */
 
 import type { Config, LimitsConfig } from '../config.ts';
@@ -9,11 +9,11 @@ import { limitInWords } from '../limit-exceeded.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 export interface Lines {
-  /** The key is the subject of the token. */
+  /** Uploads. The key is the subject of the token. */
   uploads: WaitingLine;
   /** The key is the table. */
   creates: WaitingLine;
-  /** Creates with a large definition, which takes long to read and to check. The key is the table. */
+  /** Creates with a large definition, because reading and checking it takes long. The key is the table. */
   largeCreates: WaitingLine;
   /** The key is the table. */
   describes: WaitingLine;
@@ -22,15 +22,18 @@ export interface Lines {
 /** The service cannot know when a running request ends, so this is a fixed time for a retry. */
 const headers = { 'retry-after': '5' };
 
-/** The most creates, and the most describes, that wait for a place. Each keeps a body of at most MAX_DEFINITION_BYTES, or none, in memory. */
+/**
+ * The most waiting creates, and the most waiting descriptions. Each create keeps a body of at most MAX_DEFINITION_BYTES in
+ * memory.
+ */
 const maxShortWaiting = 100;
 const shortWaitMs = 10_000;
-/** A full waiting line of large definitions takes about this long. */
+/** The longest wait for a large definition. A full line takes about this long. */
 const largeWaitMs = 60_000;
 /** Requests for one table wait for its locks together. They must not take the places of requests for other tables. */
 const placesPerTable = 2;
 
-/** Definitions above this size are read one after the other. */
+/** Larger definitions are read one after the other. */
 export const largeDefinitionBytes = 64 * 1024;
 
 export function createLines({ database, limits }: Pick<Config, 'database' | 'limits'>): Lines {
@@ -68,10 +71,10 @@ function tooManyUploads(
   { hasPlaces, isLineFull }: { hasPlaces: boolean; isLineFull: boolean },
 ): AppError {
   const places = hasPlaces
-    ? `Too many uploads of the access token's subject are under way: the limit is ${limitInWords(limits.maxUploadsPerSubject, { setting: 'MAX_UPLOADS_PER_SUBJECT' })}.`
-    : `Too many uploads are under way: the limit is ${limitInWords(limits.maxUploads, { setting: 'MAX_UPLOADS' })}.`;
+    ? `Too many uploads of the access token's subject are running: the limit is ${limitInWords(limits.maxUploadsPerSubject, { setting: 'MAX_UPLOADS_PER_SUBJECT' })}.`
+    : `Too many uploads are running: the limit is ${limitInWords(limits.maxUploads, { setting: 'MAX_UPLOADS' })}.`;
   const line = isLineFull
-    ? `${limitInWords(limits.maxWaitingUploads, { setting: 'MAX_WAITING_UPLOADS' })} wait already.`
+    ? `${limitInWords(limits.maxWaitingUploads, { setting: 'MAX_WAITING_UPLOADS' })} are already waiting.`
     : `No place became free within ${limitInWords(limits.uploadWaitMs, { setting: 'UPLOAD_WAIT_MS' })}.`;
   const detail = `${places} ${line} Try again later.`;
   return new AppError('too-many-uploads', detail, {
@@ -94,7 +97,7 @@ function rateLimit(
 function databaseBusy(): AppError {
   return new AppError(
     'database-busy',
-    'Too many requests of this kind wait for the database. Try again later.',
+    'Too many requests of this kind are waiting for the database. Try again later.',
     { headers },
   );
 }

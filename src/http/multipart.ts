@@ -14,7 +14,7 @@ import type { Spool } from '../sources/spool.ts';
 type BusboyInstance = InstanceType<typeof Busboy>;
 
 export interface SpreadsheetUpload {
-  /** The JSON text of the part `body`; undefined where it was not sent or is empty. */
+  /** The JSON text of the part `body`; undefined if it was not sent or is empty. */
   body: Buffer | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function readSpreadsheetUpload(
   const busboy = openBusboy(headers, maxBodyPartBytes);
 
   const receive = (partName: string | undefined, take: () => Promise<Buffer | undefined>): void => {
-    // Missing in a part without one, whatever the library's types say.
+    // A part may have no name, although the types of the library say otherwise.
     const name = partName ?? '';
     if (name !== 'file' && name !== 'body') {
       throw partError(
@@ -49,7 +49,7 @@ export async function readSpreadsheetUpload(
     }
     if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
     const taken = take();
-    // The pipeline reports this part's failure; without a handler here it would end the process first.
+    // The pipeline reports a failure of this part. Without a handler here the failure would end the process first.
     taken.catch((error) => busboy.destroy(error));
     parts.set(name, taken);
   };

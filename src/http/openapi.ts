@@ -1,6 +1,4 @@
-/**
- * Makes the OpenAPI 3.1 document from the schemas of the routes, and serves the reference page that shows it.
- */
+/** Generates the OpenAPI 3.1 document from the schemas of the routes, and serves the reference page that shows it. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
@@ -19,7 +17,7 @@ export const apiVersion = '1.0.0';
 const summary =
   'Turns a table definition, JSON rows or a spreadsheet into a real PostgreSQL table: all or nothing, with every bad cell named.';
 
-// The page loads scripts and styles from this service only.
+// The page may load scripts and styles from this service only.
 export const pagePolicy =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'none'; img-src 'self' data:; object-src 'none'; style-src 'self' 'unsafe-inline'";
 
@@ -33,7 +31,11 @@ const pageStyle = `
 .swagger-ui .info .renderedMarkdown li { font-size: 13px; margin: 2px 0; }
 `;
 
-/** @param limits the limits of this service, which the document lists */
+/**
+ * Adds the document and the reference page to the server.
+ *
+ * @param limits the limits of this service, which the document lists
+ */
 export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -113,8 +115,8 @@ function operationsOf(paths: object): DocumentedOperation[] {
 }
 
 /**
- * Makes parameters with a default optional: the schemas beside the handlers describe what a handler gets, where the default
- * is filled in, and the document describes what a client sends. Puts the parameters of the path first.
+ * Makes parameters with a default optional: a handler gets the default, so its schema requires them, but a client need not send
+ * them. Puts the parameters of the path first.
  */
 function tidyParameters(paths: object): void {
   for (const { parameters } of operationsOf(paths)) {
@@ -124,7 +126,7 @@ function tidyParameters(paths: object): void {
   }
 }
 
-/** Says of each part of a form that is an object that it is sent as JSON. */
+/** Declares that object parts of a form are sent as JSON. */
 function encodeJsonParts(paths: object): void {
   for (const { requestBody } of operationsOf(paths)) {
     const form = requestBody?.content['multipart/form-data'];
@@ -137,8 +139,8 @@ function encodeJsonParts(paths: object): void {
 }
 
 /**
- * Puts the error answer of each status into `components/responses`, once, and a reference into its place. The reference
- * keeps the operation's own description (OpenAPI 3.1 section 4.8.23), which names the codes that this operation can answer.
+ * Moves the error answer of each status into `components/responses` and replaces it by a reference. The reference keeps the
+ * operation's own description (OpenAPI 3.1 section 4.8.23), which has the codes of this operation.
  */
 function shareProblemResponses(paths: object): Record<string, DocumentedResponse> {
   const shared: Record<string, DocumentedResponse> = {};
@@ -155,7 +157,7 @@ function shareProblemResponses(paths: object): Record<string, DocumentedResponse
   return shared;
 }
 
-/** The names of RFC 9110 and RFC 6585 for the statuses of the error catalogue. */
+/** The names of the statuses in the error catalogue (RFC 9110 and RFC 6585). */
 const responseNames: Record<string, string> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -175,7 +177,7 @@ const responseNames: Record<string, string> = {
   503: 'ServiceUnavailable',
 };
 
-/** Puts every schema that has a title under that name into `schemas`, once, and a reference into its place. */
+/** Moves every schema with a title into `schemas` and replaces it by a reference. */
 function nameSchemas(value: unknown, schemas: Record<string, unknown>): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {
@@ -197,44 +199,46 @@ export const LocatedProblem = Type.Object(
       Type.String({ description: 'JSON Pointer (RFC 6901) into the request, for JSON.' }),
     ),
     line: Type.Optional(
-      Type.Integer({ description: '1-based line of the request, for newline-delimited JSON.' }),
+      Type.Integer({ description: 'The line of the request, from 1, for newline-delimited JSON.' }),
     ),
     sheet: Type.Optional(Type.String({ description: 'Name of the sheet, for spreadsheets.' })),
     cell: Type.Optional(
-      Type.String({ description: 'As Excel writes it, `Orders!C1483`, for spreadsheets.' }),
+      Type.String({
+        description: 'The address of the cell as Excel writes it, such as `Orders!C1483`, for spreadsheets.',
+      }),
     ),
-    row: Type.Optional(Type.Integer({ description: '1-based data row.' })),
+    row: Type.Optional(Type.Integer({ description: 'The number of the data row, from 1.' })),
     column: Type.Optional(Type.String({ description: 'Name of the column.' })),
     parameter: Type.Optional(
       Type.String({ description: 'Name of the parameter (path or query) or of the part of the form.' }),
     ),
-    value: Type.Optional(Type.String({ description: 'What was found, shortened.' })),
-    // No enum: more codes are an addition, which clients made from this document must accept.
+    value: Type.Optional(Type.String({ description: 'The value with the problem, shortened.' })),
+    // This is no enum, because new codes may be added, which clients made from this document must accept.
     code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: allProblemCodes }),
     detail: Type.String({ description: 'What is wrong in words and, unless it is obvious, what to do.' }),
   },
   {
     title: 'Problem',
-    description: 'One problem: where it is, what was found there, and what is wrong with it.',
+    description: 'One problem: its place, the value, and what is wrong with it.',
   },
 );
 
 const Warning = Type.Object(
   {
-    // No enum, for the same reason as in `LocatedProblem`.
+    // This is no enum, for the same reason as in `LocatedProblem`.
     code: Type.String({ description: 'Kebab-case, stable.', examples: Object.keys(warningCodes) }),
     detail: Type.String({ description: 'The warning in words.' }),
     column: Type.Optional(Type.String({ description: 'Name of the column.' })),
   },
   {
     title: 'Warning',
-    description: 'Something that is not a problem, but that a person should know.',
+    description: 'A notice about something that did not stop the load but may be unexpected.',
   },
 );
 
 export const Warnings = Type.Array(Warning, {
   description:
-    'Choices that the service made for you: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text.',
+    'Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text.',
 });
 
 const ProblemDocument = Type.Object(
@@ -256,7 +260,7 @@ const ProblemDocument = Type.Object(
         Type.Object({
           column: Type.Optional(Type.String()),
           code: Type.String(),
-          count: Type.Integer({ description: 'How many problems have this code in this column.' }),
+          count: Type.Integer({ description: 'The number of problems with this code in this column.' }),
           first: Type.Object(
             {
               pointer: Type.Optional(Type.String()),
@@ -266,13 +270,13 @@ const ProblemDocument = Type.Object(
               row: Type.Optional(Type.Integer()),
               value: Type.Optional(Type.String()),
             },
-            { description: 'The place and the value of the first of them.' },
+            { description: 'The place and the value of the first problem.' },
           ),
         }),
         {
           maxItems: 100,
           description:
-            'Of refused data: all problems by column and code, the most frequent first. Absent if no two problems have the same column and code.',
+            'For refused data: all problems, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code.',
         },
       ),
     ),
@@ -283,7 +287,7 @@ const ProblemDocument = Type.Object(
   { title: 'ProblemDocument', description: 'An error (RFC 9457).' },
 );
 
-/** The error answers of one endpoint, for its `response` schema: one entry per status, naming the codes. */
+/** Returns the error answers of an endpoint for its `response` schema: one entry for each status, with its codes. */
 export function problemResponses(...codes: ErrorCode[]): Record<number, object> {
   const everywhere: ErrorCode[] = ['internal-error', 'database-unavailable', 'service-busy', 'shutting-down'];
   const all = [...new Set([...codes, ...everywhere])];
@@ -309,7 +313,7 @@ function headersOf(status: number): object {
   if (status === 429) {
     return {
       headers: {
-        'Retry-After': { type: 'string', description: 'Seconds after which to retry.' },
+        'Retry-After': { type: 'string', description: 'The number of seconds to wait before a retry.' },
         'RateLimit-Policy': {
           type: 'string',
           description: 'The quotas (draft-ietf-httpapi-ratelimit-headers).',
@@ -318,11 +322,11 @@ function headersOf(status: number): object {
       },
     };
   }
-  if (status === 503) return header('Retry-After', 'Seconds after which to retry, if known.');
+  if (status === 503) return header('Retry-After', 'The number of seconds to wait before a retry, if known.');
   return {};
 }
 
-/** What every endpoint behind a token can answer. */
+/** The error codes of every endpoint that needs a token. */
 export const tokenErrors: ErrorCode[] = [
   'missing-token',
   'invalid-token',
@@ -330,7 +334,7 @@ export const tokenErrors: ErrorCode[] = [
   'not-acceptable',
 ];
 
-/** What every endpoint of a table can answer. */
+/** The error codes of every endpoint of a table. */
 export const tableErrors: ErrorCode[] = [
   ...tokenErrors,
   'schema-forbidden',

@@ -1,21 +1,22 @@
 /**
- * Requests that a client sends on one connection before it has the answers to earlier ones (RFC 9112 section 9.3.2).
+ * Runs pipelined requests one after the other: requests that a client sends on one connection before it has the answers to
+ * earlier ones (RFC 9112 section 9.3.2).
  *
- * Node hands over every request that its parser finds in the bytes read at once, which are some thousands. Here the requests of a
- * connection run one after the other, each in a turn of the event loop of its own. So a client that pipelines does not hold up
- * others, and a request sees what the request before it has done. A connection has a limited number of requests that wait;
- * the last of them is answered with `Connection: close`, and what follows it is not read as requests.
+ * Node passes on every request that its parser finds in the bytes of one read, which may be some thousands. Here each request
+ * of a connection runs in a separate turn of the event loop, so that a client with many requests does not delay others, and a
+ * request sees the effects of the request before it. The number of waiting requests of a connection is limited. The last one is
+ * answered with `Connection: close`, and bytes after it are not read as requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { stopParser } from './stop-parser.ts';
 
-/** The requests of one connection that may wait for the one that runs. */
+/** The most requests of one connection that wait for the running one. */
 export const maxPipelined = 100;
 
 /**
- * How much of what an answered client still sends is read, and for how long. A socket that is closed over unread bytes is reset,
- * and the client may lose the answer.
+ * How many bytes of an answered client are still read, and for how long. If a socket with unread bytes is closed, the
+ * connection is reset, and the client may not get the answer.
  */
 export const lingerBytes = 16 * 1024 * 1024;
 export const lingerMs = 3_000;
@@ -35,7 +36,7 @@ interface Pipeline {
 
 const pipelines = new WeakMap<Socket, Pipeline>();
 
-/** @returns a handler that passes the requests of a connection on one by one */
+/** Returns a handler that runs the requests of a connection one by one. */
 export function inTurn(handle: Handler): Handler {
   const run = (pipeline: Pipeline, socket: Socket): void => {
     const { request, response } = pipeline.running;
@@ -66,9 +67,9 @@ export function inTurn(handle: Handler): Handler {
 }
 
 /**
- * Lets the connection end after the answers to the requests that were read. What the client sends from now on is thrown away.
+ * Closes the connection after the answers to the requests that were read. Bytes that the client sends from now on are ignored.
  *
- * @returns false: no complete request of this connection is still to be answered, and nothing was done
+ * @returns false if no complete request of this connection waits for an answer; nothing was done then
  */
 export function closeAfterAnswers(socket: Socket): boolean {
   const pipeline = pipelines.get(socket);

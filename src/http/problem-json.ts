@@ -24,7 +24,7 @@ export interface ProblemDocument {
 
 export const problemContentType = 'application/problem+json';
 
-/** A problem may name values of the request, which no cache may keep. */
+/** An answer may contain values of the request, so it must not be kept in a cache. */
 export const problemHeaders = { 'content-type': problemContentType, 'cache-control': 'no-store' };
 
 /** Returns the body of the answer. `instance` is the request id of the log, as a URN. */
@@ -50,7 +50,8 @@ export function sendProblem(thrown: unknown, request: FastifyRequest, reply: Fas
 /**
  * Sets the status and the headers of the answer, logs errors of the service itself, and returns the body to send.
  *
- * The body is bytes: to a text Fastify would add `; charset=utf-8`, which the media type does not have (RFC 9457 section 6.1).
+ * The body is bytes, because Fastify would add `; charset=utf-8` to a text, which the media type does not have (RFC 9457
+ * section 6.1).
  */
 export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Buffer {
   const error = asAppError(thrown);
@@ -62,14 +63,14 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 
-/** Turns any thrown value into an error of the catalogue. */
+/** Changes any thrown value into an error of the catalogue. */
 export function asAppError(thrown: unknown): AppError {
   const known = toAppError(thrown);
   if (known instanceof AppError) return known;
   if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
     const answer = knownErrors[thrown.code];
     if (answer) return answer(thrown);
-    // Another complaint of Fastify about the request is no failure of the service.
+    // Other errors of Fastify about the request are not failures of the service.
     if (thrown.code.startsWith('FST_') && 'statusCode' in thrown && Number(thrown.statusCode) < 500)
       return new AppError('invalid-request', 'The request is not valid.', { cause: thrown });
   }
@@ -78,20 +79,17 @@ export function asAppError(thrown: unknown): AppError {
   });
 }
 
-/** The errors that Fastify, Node's HTTP parser and the operating system raise by themselves, by their codes. */
+/** The errors that Fastify, Node's HTTP parser and the operating system raise, by their codes. */
 const knownErrors: Record<string, (error: Error) => AppError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => malformedMediaType(),
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => malformedMediaType(),
   FST_ERR_MAX_PARAM_LENGTH: () =>
-    new AppError(
-      'invalid-parameter',
-      'A part of the path is longer than any name: names have at most 63 bytes.',
-    ),
+    new AppError('invalid-parameter', 'A part of the path is too long: names have at most 63 bytes.'),
   FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL contains a malformed percent-encoding.'),
-  // A path below /docs/static that leads elsewhere, or that no file can have.
+  // A path below /docs/static that leads outside of it, or that is no valid file name.
   FST_STATIC_FORBIDDEN_PATH: () =>
     new AppError('path-not-found', 'There is nothing at this path. The API reference is at /docs.'),
-  // The process, or the whole machine, has no file descriptor left.
+  // The process or the whole machine has no file descriptor left.
   EMFILE: () => outOfFiles(),
   ENFILE: () => outOfFiles(),
   HPE_HEADER_OVERFLOW: () => new AppError('headers-too-large', 'The request headers are over 16 KiB.'),
@@ -100,7 +98,7 @@ const knownErrors: Record<string, (error: Error) => AppError> = {
 };
 
 function outOfFiles(): AppError {
-  return new AppError('service-busy', 'The service can open no more files or connections. Try again later.', {
+  return new AppError('service-busy', 'The service cannot open more files or connections. Try again later.', {
     headers: { 'retry-after': '5' },
   });
 }
@@ -113,6 +111,8 @@ function malformedMediaType(): AppError {
 }
 
 /**
+ * Returns the error for an unsupported content type.
+ *
  * @param contentType the header of the request
  * @param path the path of the route, with its parameters
  */

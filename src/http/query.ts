@@ -9,8 +9,10 @@ import { AppError, type Problem } from '../errors.ts';
 export type QueryParser<Schema extends TObject> = (query: unknown) => Static<Schema>;
 
 /**
- * @throws (the parser) AppError `invalid-parameter` with one problem for each invalid parameter. Unknown parameters are problems, because
- *   a misspelled `dry_run` must not load rows
+ * Returns the parser for a schema.
+ *
+ * @throws (the parser) AppError `invalid-parameter` with one problem for each invalid parameter. Unknown parameters are
+ * problems, because a misspelled `dry_run` must not load rows
  */
 export function queryParser<Schema extends TObject>(schema: Schema): QueryParser<Schema> {
   const validator = Compile(schema);
@@ -59,7 +61,7 @@ function unknownParameter(name: string, known: string[]): Problem {
   return {
     parameter: name,
     code: 'unknown-parameter',
-    detail: `There is no query parameter "${name}" here; there are ${known.join(', ')}.`,
+    detail: `This endpoint has no query parameter "${name}"; it has ${known.join(', ')}.`,
   };
 }
 
@@ -69,7 +71,7 @@ function refusedValue(name: string, value: unknown, schema: ParameterSchema): Pr
     ...(value !== undefined && { value: String(value).slice(0, 100) }),
     code: 'invalid-parameter',
     detail: Array.isArray(value)
-      ? `The query parameter ${name} is given more than once.`
+      ? `The query parameter ${name} is sent more than once.`
       : `The query parameter ${name} must be ${expectation(schema)}.${upsertHint(value, schema)}`,
   };
 }

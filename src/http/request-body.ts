@@ -12,9 +12,9 @@ import { parseContentEncoding, type UnpackLimits, unpackBody } from './content-e
 
 export interface BodyLimits extends UnpackLimits {
   bodyIdleTimeoutMs: number;
-  /** The limit while the service waits for the client; 0: none. */
+  /** The limit that applies while the service waits for the client; 0: none. */
   minBodyBytesPerSecond: number;
-  /** The limit over the whole body, while `othersWait` returns true. */
+  /** The limit for the whole body that applies while `othersWait` returns true. */
   minBusyBodyBytesPerSecond: number;
   /** Whether others wait for this request to end. Default: never. */
   othersWait?: () => boolean;
@@ -36,14 +36,15 @@ export function readBody(
 }
 
 /**
- * Receives the body as it was sent.
+ * Receives the body without unpacking it.
  *
- * A client that sends a byte now and then could keep the place of an upload for ever. So the service adds up the time in which it waits
- * for the client. Each time the sum grows by `bodyIdleTimeoutMs`, enough bytes must have arrived since the last check. Pauses of the
- * reader do not count. While other uploads wait for the place, a higher limit applies to the whole body.
+ * A client that sends a byte now and then could use a place for uploads forever. So the service adds up the time in which it
+ * waits for the client. Each time the sum grows by `bodyIdleTimeoutMs`, enough bytes must have arrived since the last check.
+ * Pauses of the reader do not count. While other uploads wait for the place, a higher limit applies to the whole body.
  *
  * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
- *   `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`, also while a chunk is awaited
+ * `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`,
+ * also while a chunk is awaited
  */
 async function* receiveBody(
   request: FastifyRequest,
@@ -111,7 +112,7 @@ class Arrivals {
   }
 
   /**
-   * Waits until something is there to be read, or the end.
+   * Waits until bytes or the end can be read.
    *
    * @throws AppError `request-timeout`, or the reason for which the request was refused; `ClientGone`; the reason of `stopping`
    */
@@ -125,7 +126,7 @@ class Arrivals {
     if (this.#isGone()) throw refusalOf(this.#request) ?? new ClientGone();
   }
 
-  /** Must be called, once. */
+  /** Removes the timer and the listeners. The caller must call it once. */
   end(): void {
     clearTimeout(this.#timer);
     for (const event of arrivalEvents) this.#request.off(event, this.#wake);
@@ -152,12 +153,15 @@ class Arrivals {
 
 const arrivalEvents = ['readable', 'end', 'error', 'close'];
 
-/** Clients that wait for `100 Continue` (RFC 9110 section 10.1.1) before they send the body, with the answer to be continued. */
+/**
+ * The requests of clients that wait for `100 Continue` (RFC 9110 section 10.1.1), with the responses through which they are
+ * continued.
+ */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 
 /**
- * Lets a client that sends `Expect: 100-continue` wait until the body is read. Node would tell it at once to go on; this way a
- * client learns of a refusal, such as a missing token, before it has sent its rows.
+ * Lets a client that sends `Expect: 100-continue` wait until the body is read. Node would tell it at once to continue. This way
+ * the client gets a refusal, such as for a missing token, before it sends its rows.
  */
 export function continueWhenRead(server: Server): void {
   server.on('checkContinue', (request, response) => {
@@ -171,7 +175,7 @@ function continueBody(request: IncomingMessage): void {
   waiting.delete(request);
 }
 
-/** The error if the client closed the connection in the middle of its body. Nobody gets an answer. */
+/** The error if the client disconnected in the middle of its body. There is no answer. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
   constructor() {

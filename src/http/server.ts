@@ -18,7 +18,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { AppError } from '../errors.ts';
-import { factsOf, logAnswered, logClientGone, writeAccessLog } from './access-log.ts';
+import { factsOf, logAnswered, logDisconnected, writeAccessLog } from './access-log.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
 import { parseContentEncoding } from './content-encoding.ts';
@@ -46,12 +46,12 @@ import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
 
 const headersTimeout = 20_000;
-/** 0: no limit, because uploads may take hours. The limits for slow bodies apply instead. */
+/** 0 means no limit, because uploads may take hours. The limits for slow bodies apply instead. */
 const requestTimeout = 0;
 
 /**
- * The headers of every answer. A browser does not guess another content type, does not send the URL to other sites, and runs no script
- * in the answer. Pages have their own policy.
+ * The headers of every answer. With them a browser does not guess another content type, does not send the URL to other sites,
+ * and runs no script in the answer. Pages have their own policy.
  */
 const securityHeaders = {
   'x-content-type-options': 'nosniff',
@@ -60,11 +60,15 @@ const securityHeaders = {
 };
 
 export interface TableServer {
-  /** @returns the server's URL */
+  /**
+   * Starts to accept connections.
+   *
+   * @returns the URL of the server
+   */
   listen(place: { host: string; port: number }): Promise<string>;
-  /** Answers when no request is running, or as soon as `stopping` aborts. */
+  /** Resolves when no request is running, or when `stopping` is aborted. */
   requestsEnded(): Promise<void>;
-  /** Takes no more connections, and answers when the running requests have ended. */
+  /** Accepts no more connections, and resolves when the running requests have ended. */
   close(): Promise<void>;
 }
 
@@ -78,7 +82,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     routerOptions: { maxParamLength: 1024 },
     requestTimeout,
     frameworkErrors: (error, request, reply) => {
-      // The hooks do not run for a request that Fastify cannot route.
+      // Fastify's hooks do not run for a request that it cannot route.
       reply.raw.once('finish', () => logAnswered(request, reply));
       reply.headers({ 'x-request-id': request.id, ...securityHeaders });
       if (hasUnreadBody(request.raw)) reply.header('connection', 'close');
@@ -87,16 +91,16 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     clientErrorHandler: answerUnparsable,
     forceCloseConnections: 'idle',
     serverFactory: (handle, { keepAliveTimeout }) => {
-      // Node's own answer to a missing Host would be no problem document; `refuseWrongHost` gives one.
+      // Node's own answer for a missing Host is not `application/problem+json`, so `refuseWrongHost` answers.
       const server = createServer({ requireHostHeader: false }, inTurn(running.count(handle)));
       return Object.assign(server, { keepAliveTimeout, requestTimeout, headersTimeout });
     },
-    // Fastify's own answer would be no problem document; the routes say `shutting-down`.
+    // Fastify's own answer is not `application/problem+json`, so the routes answer `shutting-down`.
     return503OnClosing: false,
   });
 
   continueWhenRead(app.server);
-  // Node's own answer would be no problem document; `refuseUnknownExpectation` gives one.
+  // Node's own answer is not `application/problem+json`, so `refuseUnknownExpectation` answers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   guardChunkedBodies(app.server, answerRefusedBody);
   const methodsByPath = new Map<string, Set<string>>();
@@ -107,7 +111,7 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   writeAccessLog(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...securityHeaders });
-    // Answers of the API have data in them, which no cache may keep.
+    // Answers of the API contain data, so they must not be kept in a cache.
     if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store');
   });
   limitConnections(app, context.maxConnections);
@@ -117,13 +121,13 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     refuseUnknownExpectation(request.raw);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
-  closeConnectionsAtTheEnd(app, context);
+  closeConnectionsOnStop(app, context);
   closeOverUnreadBodies(app);
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(request.raw);
     if (error instanceof ClientGone || refusal !== undefined) {
       if (refusal !== undefined) factsOf(request).code = refusal.code;
-      logClientGone(request, reply);
+      logDisconnected(request, reply);
       reply.hijack();
       request.raw.destroy();
       return;
@@ -138,10 +142,11 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     );
   });
 
-  // The routes check queries and bodies themselves, with the schemas that are shown here: one answer has every problem.
+  // The routes check queries and bodies themselves, with the schemas that the document shows, so that one answer has every
+  // problem.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
-  // Bodies are read by the routes themselves, as a stream.
+  // The routes read bodies themselves, as streams.
   app.removeAllContentTypeParsers();
   await registerOpenApi(app, context.config.limits);
   healthRoutes(app, context);
@@ -169,12 +174,12 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   };
 }
 
-/** Counts the running requests, because Node.js counts connections only, and some of those are idle. */
+/** Counts the running requests. Node.js counts only connections, and some of these are idle. */
 class RunningRequests {
   #running = 0;
   #onNone = (): void => {};
 
-  /** @returns a handler that counts the requests that it passes on */
+  /** Returns a handler that counts the requests that it passes on. */
   count(handle: RequestListener): RequestListener {
     return (request, response) => {
       this.#running++;
@@ -186,7 +191,7 @@ class RunningRequests {
     };
   }
 
-  /** Answers when no request is running, or as soon as `stopping` aborts. */
+  /** Resolves when no request is running, or when `stopping` is aborted. */
   async ended(stopping: AbortSignal): Promise<void> {
     if (this.#running === 0 || stopping.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -197,11 +202,11 @@ class RunningRequests {
 }
 
 /** Closes connections when the service stops, because open connections would keep the process running. */
-function closeConnectionsAtTheEnd(app: FastifyInstance, { isReady, stopping }: HttpContext): void {
+function closeConnectionsOnStop(app: FastifyInstance, { isReady, stopping }: HttpContext): void {
   app.addHook('onSend', async (_request, reply) => {
     if (!isReady()) reply.header('connection', 'close');
   });
-  // Browsers open connections in reserve, which Node does not count among the idle ones.
+  // Browsers open connections in advance, which Node does not count as idle.
   const unused = new Set<Socket>();
   app.server.on('connection', (socket) => {
     unused.add(socket);
@@ -216,7 +221,7 @@ function closeConnectionsAtTheEnd(app: FastifyInstance, { isReady, stopping }: H
   });
 }
 
-/** Bodies of these types reach the routes as they are, as a stream; all others are refused. */
+/** Lets bodies of these types through to the routes as streams. All other bodies are refused. */
 function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
   api.addContentTypeParser(contentTypes, async (_request: unknown, payload: unknown) => payload);
   api.addContentTypeParser('*', async ({ headers, routeOptions }: FastifyRequest) => {
@@ -228,7 +233,7 @@ function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
   });
 }
 
-/** JSON between systems is UTF-8 (RFC 8259 section 8.1), whatever the header says; another charset would be misread. */
+/** Refuses JSON in another charset than UTF-8, because it would be misread (RFC 8259 section 8.1). */
 function refuseOtherCharset(contentType: string | undefined): void {
   const charset = /^application\/(?:json|x-ndjson|jsonl)\b.*;\s*charset\s*=\s*"?([^\s";]+)/i.exec(
     contentType ?? '',
@@ -237,7 +242,7 @@ function refuseOtherCharset(contentType: string | undefined): void {
   throw new AppError('unsupported-media-type', `Send the JSON in UTF-8, not in ${charset.slice(0, 40)}.`);
 }
 
-/** RFC 9112 section 3.2. */
+/** Refuses a request without a Host header, or with several (RFC 9112 section 3.2). */
 function refuseWrongHost({ headers, raw }: FastifyRequest): void {
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
   if (hosts.length > 1) throw new AppError('invalid-request', 'The request has more than one Host header.');
@@ -245,13 +250,13 @@ function refuseWrongHost({ headers, raw }: FastifyRequest): void {
   throw new AppError('invalid-request', 'The request has no Host header.');
 }
 
-/** RFC 9110 section 10.1.1 knows one expectation. */
+/** Refuses any expectation other than the only one in RFC 9110 section 10.1.1. */
 function refuseUnknownExpectation({ headers: { expect } }: IncomingMessage): void {
   if (expect === undefined || expect.toLowerCase() === '100-continue') return;
   throw new AppError('expectation-failed', 'The header Expect may only be 100-continue.');
 }
 
-/** Answers other methods of a path with the list of its methods (RFC 9110 section 15.5.6). */
+/** Answers requests with another method with the list of the methods of the path (RFC 9110 section 15.5.6). */
 function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set<string>>): void {
   for (const [url, methods] of methodsByPath) {
     const allow = [...methods].sort().join(', ');
@@ -259,7 +264,7 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
       url,
       method: app.supportedMethods.filter((method) => !methods.has(method)),
       schema: { hide: true },
-      // The method is checked before the body, because the client must change the method in any case.
+      // The method is checked before the body, because a request with a wrong method fails whatever its body is.
       onRequest: async () => {
         throw new AppError('method-not-allowed', `The methods of this path: ${allow}.`, {
           headers: { allow },
@@ -270,13 +275,13 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
   }
 }
 
-/** A weight of 0: "not acceptable" (RFC 9110 section 12.4.2). */
+/** Matches a weight of 0, which means "not acceptable" (RFC 9110 section 12.4.2). */
 const refused = /;\s*q=0(\.0*)?\s*(;|$)/i;
 
-/** Media ranges that JSON is in, the most specific first: it goes before the others (RFC 9110 section 12.5.1). */
+/** The media ranges that include JSON. The most specific one comes first, because it decides (RFC 9110 section 12.5.1). */
 const jsonRanges = [/application\/([\w.-]+\+)?json/i, /application\/\*/i, /\*\/\*/];
 
-/** A client that names media types must name JSON or a wildcard over it. */
+/** Refuses a client that accepts media types, but neither JSON nor a range that includes it. */
 function refuseOtherThanJson(accept: string | undefined, url: string): void {
   if (accept === undefined || accept === '' || !url.startsWith('/api/')) return;
   const ranges = accept.split(',');
@@ -290,9 +295,9 @@ function refuseOtherThanJson(accept: string | undefined, url: string): void {
 }
 
 /**
- * An answer before the end of the body closes the connection. But a socket that is closed while it has unread bytes is reset, and the
- * client may not get the answer. So the answer is written first, then more of the body is read and discarded, and then the connection
- * is closed.
+ * Sends an error before the end of the body, which closes the connection. If a socket with unread bytes is closed, the
+ * connection is reset, and the client may not get the answer. So the answer is written first, then more of the body is read and
+ * ignored, and then the connection is closed.
  */
 function sendProblemOverUnreadBody(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const body = prepareProblem(error, request, reply);
@@ -322,8 +327,8 @@ function sendProblemOverUnreadBody(error: unknown, request: FastifyRequest, repl
 }
 
 /**
- * Node reads the rest of a body that nothing has read, however long it is and whatever its chunks cost. So a successful
- * answer that comes before the end of the body closes the connection.
+ * Closes the connection after a successful answer that comes before the end of the body. Otherwise Node would read the rest of
+ * the body, however long it is and whatever its chunks cost.
  */
 function closeOverUnreadBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }, reply) => {
@@ -335,7 +340,7 @@ function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0);
 }
 
-/** The answer to a request that no hook sees. */
+/** Returns the answer to a request for which no hook runs. */
 function answerWithoutHooks(error: AppError): { headers: Record<string, string | number>; body: string } {
   const id = randomUUID();
   const body = JSON.stringify(problemDocument(error, id));
@@ -349,13 +354,13 @@ function answerWithoutHooks(error: AppError): { headers: Record<string, string |
   return { headers, body };
 }
 
-/** Answers a request whose body was refused while the parser was at it. */
+/** Answers a request whose body was refused while the parser was reading it. */
 function answerRefusedBody(error: AppError, _request: IncomingMessage, response: ServerResponse): void {
   const { headers, body } = answerWithoutHooks(error);
   response.writeHead(error.status, headers).end(body);
 }
 
-/** Answers on the socket itself if Node's parser refuses a request, because no request object exists then. */
+/** Answers on the socket itself if Node's parser refuses a request, because then no request object exists. */
 function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket): void {
   // `_httpMessage` is Node's response that is being written. No second response may follow it.
   const { _httpMessage: response } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };

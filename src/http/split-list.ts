@@ -2,7 +2,11 @@
  * Splits lists in query strings at their separators. After a backslash, every character is part of the item.
  */
 
-/** @param unescapes false: the backslashes stay, because the items are lists themselves */
+/**
+ * Splits a list.
+ *
+ * @param unescapes false: backslashes are kept, because the items are lists themselves
+ */
 export function splitList(text: string, separator: string, unescapes = true): string[] {
   const items: string[] = [];
   let item = '';

@@ -22,15 +22,17 @@ export const spreadsheetParameters = {
   header_row: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'The row with the column names. Default: the first that has a value.',
+      description: 'The row with the column names. Default: the first row that has a value.',
     }),
   ),
   header: Type.Boolean({
     default: true,
     description:
-      'false: there is no header, the first row has values already. The columns are named `column_A`, `column_B`, …; `rename` gives them other names.',
+      'false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names.',
   }),
-  range: Type.Optional(Type.String({ description: 'Only these cells, as in `B3:F200`. Default: all.' })),
+  range: Type.Optional(
+    Type.String({ description: 'Load only these cells, as in `B3:F200`. Default: all cells.' }),
+  ),
   column_names: Type.String({
     enum: ['exact', 'snake_case'],
     default: 'exact',
@@ -40,29 +42,29 @@ export const spreadsheetParameters = {
     enum: ['fail', 'null'],
     default: 'fail',
     description:
-      'What error cells (`#N/A`), formulas without a stored result and date-formatted numbers outside of the calendar become. `fail`: a problem. `null`: NULL, with a warning for each column.',
+      'How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.',
   }),
   delimiter: Type.Optional(
     Type.String({
       description:
-        'Text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: found out among `,`, `;`, `tab` and `|`; a first line `sep=;` says so itself.',
+        'For text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names.',
     }),
   ),
   quote: Type.String({
     enum: ['"', "'", 'none'],
     default: '"',
-    description: 'Text files: the sign around fields. `none`: quotes are text.',
+    description: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
   }),
   encoding: Type.Optional(
     Type.String({
       enum: [...namedEncodings],
-      description: 'Text files: the encoding. Default: found out among UTF-8, UTF-16 and Windows-1252.',
+      description: 'For text files: the encoding. Default: detected among UTF-8, UTF-16 and Windows-1252.',
     }),
   ),
   comment: Type.Optional(
     Type.String({
       description:
-        'Text files: lines that begin with this ASCII character, such as `#`, are left out. Default: none.',
+        'For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored.',
     }),
   ),
 };
@@ -71,7 +73,7 @@ const spreadsheetQuery = Type.Object(spreadsheetParameters);
 export type SpreadsheetQuery = Static<typeof spreadsheetQuery>;
 
 export const filePart = Type.String({
-  // OpenAPI 3.1 needs `contentMediaType` only; most generators of clients still look for 3.0's `format`.
+  // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
   format: 'binary',
   contentMediaType: 'application/octet-stream',
   description:
@@ -105,7 +107,7 @@ export interface OpenedSpreadsheet {
  * Receives both parts and opens the file for `use`. The file is always removed afterwards.
  *
  * @param admitted its signal ends the opening, which may take as long as a reading
- * @param reading what of the file will be read
+ * @param reading the part of the file that will be read
  */
 export function withSpreadsheet<Result>(
   request: FastifyRequest,
@@ -134,7 +136,7 @@ async function receiveSpreadsheet<Result>(
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
   const { limits } = context.config;
-  // Refused before the body is read.
+  // An invalid parameter is refused before the body is read.
   const options = { ...optionsOf(query), ...reading };
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
@@ -189,7 +191,11 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
   };
 }
 
-/** @throws AppError `invalid-parameter` */
+/**
+ * Returns how a text file is read.
+ *
+ * @throws AppError `invalid-parameter`
+ */
 function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'> {
   const { delimiter, quote, encoding, comment } = query;
   const text: TextDialect = {

@@ -1,8 +1,8 @@
 /**
- * Keeps Node's HTTP parser from calling JavaScript for the bytes that it has already read.
+ * Prevents Node's HTTP parser from calling JavaScript for bytes that it has already read.
  *
  * Node has no method for this. Its parser reads up to 64 KiB at once and calls JavaScript for each message, header and chunk in
- * them, but it skips a callback that is no function.
+ * them, but it skips a callback that is not a function.
  */
 import type { Socket } from 'node:net';
 
@@ -14,10 +14,10 @@ const messageCallbacks = new Set([
 ]);
 
 /**
- * The parser serves another connection later, so it gets its callbacks back. It is given free after the phase of the event
- * loop in which `setImmediate` runs, when the connection has closed.
+ * Stops the parser of a connection. The parser is used again for another connection, so its callbacks are restored. Node
+ * releases the parser after the connection has closed, after the phase of the event loop in which `setImmediate` runs.
  *
- * @param onStopped runs in that phase; it must see to it that no further byte reaches the parser
+ * @param onStopped runs in that phase; it must ensure that no further byte reaches the parser
  */
 export function stopParser(socket: Socket, onStopped: () => void): void {
   const { parser } = socket as Socket & { parser?: Record<string, unknown> | null };

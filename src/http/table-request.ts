@@ -1,5 +1,5 @@
 /**
- * The parts that all table endpoints share: path, `schema`, token and permission, and the end of a request whose client has gone.
+ * The parts that all table endpoints share: path, `schema`, token and permission, and what happens when the client disconnects.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -28,18 +28,18 @@ export const schemaParameter = Type.String({
 export interface TableRequest extends AdmittedRequest {
   schema: string;
   name: string;
-  /** For this request's transactions. */
+  /** The options of this request's transactions. */
   transaction: TransactionOptions;
 }
 
 export interface AdmittedRequest {
   grants: Grants;
-  /** Aborted when the client goes away or the service stops: what is under way is rolled back. */
+  /** Aborted when the client disconnects or the service stops. Running transactions are then rolled back. */
   signal: AbortSignal;
 }
 
 /**
- * Lets a request in: readiness, token, scope.
+ * Admits a request: checks that the service is ready, the token and the scope.
  *
  * @throws AppError 401, 403, `shutting-down`
  */
@@ -66,7 +66,10 @@ function roleRequired(): AppError {
   return invalidToken('The access token has no claim "role". This service requires one (REQUIRE_ROLE).');
 }
 
-/** Node keeps the first of two headers; a proxy in front of the service may have checked the other one. */
+/**
+ * Refuses a second `Authorization` header, because Node uses the first one, but a proxy in front of the service may have
+ * checked the other.
+ */
 function refuseSecondToken(rawHeaders: string[]): void {
   const names = rawHeaders.filter((_, index) => index % 2 === 0);
   if (names.filter((name) => name.toLowerCase() === 'authorization').length < 2) return;
@@ -74,7 +77,7 @@ function refuseSecondToken(rawHeaders: string[]): void {
 }
 
 /**
- * Admits a request for a table: checks what `admitRequest` checks, and the names of schema and table.
+ * Admits a request for a table: does the checks of `admitRequest`, and checks the names of schema and table.
  *
  * @throws AppError 401, 403, `invalid-parameter`, `shutting-down`
  */

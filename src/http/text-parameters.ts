@@ -1,6 +1,4 @@
-/**
- * The parameters that say how text is read, the same for JSON strings, text files and text cells of workbooks.
- */
+/** The parameters for reading text. They are the same for JSON strings, text files and text cells of workbooks. */
 import Type, { type Static } from 'typebox';
 import { wrongParameter } from '../errors.ts';
 import type {
@@ -15,14 +13,14 @@ export const textParameters = {
   null_values: Type.Optional(
     Type.String({
       description:
-        'Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text; a comma or backslash is written after a backslash. Default: none.',
+        'Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none.',
     }),
   ),
   date_order: Type.String({
     enum: ['iso', 'dmy', 'mdy', 'ymd'],
     default: 'iso',
     description:
-      'The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates as `2026-11-21` are read under each. `iso`: only those.',
+      'The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.',
   }),
   decimal_sign: Type.String({
     enum: ['.', ','],
@@ -37,7 +35,7 @@ export const textParameters = {
   }),
   trim: Type.Boolean({
     default: false,
-    description: 'true: white space around a text is left out.',
+    description: 'true: white space around a text is removed.',
   }),
 };
 
@@ -47,7 +45,9 @@ export type TextQuery = Static<typeof textQuery>;
 const maxNullValues = 100;
 
 /**
- * @returns undefined: the parameters have their defaults, so text is read as usual
+ * Returns how text is read.
+ *
+ * @returns undefined if all parameters have their defaults
  * @throws AppError `invalid-parameter`
  */
 export function textReadingOf(query: TextQuery): TextReading | undefined {

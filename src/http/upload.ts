@@ -24,7 +24,7 @@ export const uploadParameters = {
     enum: ['fail', 'append', 'truncate', 'replace'],
     default: 'fail',
     description:
-      'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table takes its place in one step at the end; owner, grants and comments are carried over.',
+      'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments.',
   }),
   extra_columns: Type.String({
     enum: ['fail', 'ignore', 'add'],
@@ -36,12 +36,12 @@ export const uploadParameters = {
     enum: ['fail', 'skip', 'update'],
     default: 'fail',
     description:
-      'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key if the data brings every column of it, else the first unique constraint of which the data brings every column. A row that brings no value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row stays. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
+      'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
   }),
   dry_run: Type.Boolean({
     default: false,
     description:
-      'true: everything is done and checked, and then rolled back. The answer says what would have happened.',
+      'true: the load is done and checked, and then rolled back. The answer shows what would have happened.',
   }),
   ...columnParameters,
   ...textParameters,
@@ -64,11 +64,12 @@ const Loaded = Type.Object(
       conflict_key: Type.Optional(
         Type.Array(Type.String(), {
           description:
-            'The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data brings no key.',
+            'The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key.',
         }),
       ),
       format: Type.String({
-        description: 'What the rows were read as: `json`, `ndjson`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
+        description:
+          'The format in which the rows were read: `json`, `ndjson`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
       }),
       sheet: Type.Optional(Type.String({ description: 'The sheet that was read.' })),
       header_row: Type.Optional(
@@ -80,7 +81,7 @@ const Loaded = Type.Object(
         }),
       ),
       warnings: Warnings,
-      duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
+      duration_ms: Type.Integer({ description: 'The duration of the load in milliseconds.' }),
       dry_run: Type.Optional(Type.Boolean({ description: 'true: nothing was changed.' })),
     }),
   },
@@ -94,7 +95,7 @@ export const uploadResponses = {
   },
   201: {
     description: 'The table was created or replaced.',
-    headers: { Location: { type: 'string', description: 'Where the table is described.' } },
+    headers: { Location: { type: 'string', description: 'The URL that describes the table.' } },
     content: { 'application/json': { schema: Loaded } },
   },
 };
@@ -124,7 +125,7 @@ export async function admitUpload(
   context: HttpContext,
   query: UploadQuery,
 ): Promise<TableRequest> {
-  // Refused before the body is read.
+  // An invalid parameter is refused before the body is read.
   textReadingOf(query);
   columnChoicesOf(query);
   const scope = uploadScope(query.if_exists);
@@ -134,13 +135,13 @@ export async function admitUpload(
   return table;
 }
 
-/** The scope that an upload needs before anything else is known. */
+/** Returns the scope that every such upload needs. */
 function uploadScope(ifExists: string): Scope {
   if (ifExists === 'append') return 'table:load';
   return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }
 
-/** Returns the members of the answer that say what was read. */
+/** Returns the members of the answer that describe what was read. */
 function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {
   const { format, sheet, headerRow, range } = reading;
   return {

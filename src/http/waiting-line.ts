@@ -4,14 +4,14 @@
  */
 
 export interface LineOptions {
-  /** How many run at the same time. */
+  /** The most requests that run at the same time. */
   places: number;
-  /** How many of them may have the same key. */
+  /** The most running requests with the same key. */
   placesPerKey: number;
-  /** How many may wait. */
+  /** The most waiting requests. */
   maxWaiting: number;
   waitMs: number;
-  /** The error of a request that is refused: the line is full, or the time is over. */
+  /** Returns the error for a refused request: the line is full, or the request has waited too long. */
   refusal: (reason: { hasPlaces: boolean; isLineFull: boolean }) => Error;
 }
 
@@ -30,7 +30,7 @@ export class WaitingLine {
     this.#options = options;
   }
 
-  /** Whether a request waits because all places are taken. */
+  /** Returns whether all places are in use and a request waits. */
   get isFull(): boolean {
     return this.#waiting.size > 0 && this.#taken >= this.#options.places;
   }

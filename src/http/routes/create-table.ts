@@ -33,7 +33,7 @@ const Found = Type.Object(
   {
     table: TableDescriptionSchema,
     differences: Type.Array(Type.String(), {
-      description: 'Where the existing table differs from the definition.',
+      description: 'The differences between the existing table and the definition.',
     }),
   },
   { title: 'FoundTable' },
@@ -92,7 +92,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
           201: {
             description: 'Created.',
             headers: {
-              Location: { type: 'string', description: 'Where the table is described.' },
+              Location: { type: 'string', description: 'The URL that describes the table.' },
             },
             content: { 'application/json': { schema: Created } },
           },

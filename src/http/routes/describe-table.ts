@@ -1,6 +1,4 @@
-/**
- * `GET /api/v1/table/{table_name}`: describes a table, in the shape in which it can be sent as a definition again.
- */
+/** `GET /api/v1/table/{table_name}`: describes a table. The answer can be sent again as a definition. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { inTransaction } from '../../postgres/transaction.ts';
@@ -26,7 +24,7 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         operationId: 'describeTable',
         tags: ['tables'],
         summary: 'Describe Table',
-        description: 'Returns the table as it is now. Needs the scope `table:read`.',
+        description: 'Describes the current table. Needs the scope `table:read`.',
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,

@@ -1,5 +1,5 @@
 /**
- * The pages that people read: `/`, the guides under `/docs`, and `/docs/errors/{code}`, where the `type` of every problem leads.
+ * The pages for people: `/`, the guides under `/docs`, and `/docs/errors/{code}`, to which the `type` of every error points.
  *
  * A browser gets HTML. A client that does not ask for HTML gets Markdown, which is easy to read in a terminal.
  */
@@ -21,7 +21,7 @@ export function guideRoutes(app: FastifyInstance): void {
     const markdown = readGuide(name);
     get(`/docs/${name}`, name === 'errors' ? introductionOf(markdown) : markdown);
     app.get(`/docs/${name}.md`, hidden, async (_request, reply) => reply.type(markdownType).send(markdown));
-    // Where the links of an error's section lead when it is read as Markdown.
+    // The links of an error's section lead here when the section is read as Markdown.
     app.get(`/docs/errors/${name}.md`, hidden, async (_request, reply) =>
       reply.redirect(`/docs/${name}.md`, 308),
     );
@@ -43,7 +43,7 @@ export function guideRoutes(app: FastifyInstance): void {
 
 const markdownType = 'text/markdown; charset=utf-8';
 
-/** The HTML of the pages asked for so far. There are as many as files and error codes. */
+/** The HTML of the pages that were requested so far. Their number is limited by the number of files and error codes. */
 const rendered = new Map<string, string>();
 
 function sendPage(
@@ -77,12 +77,12 @@ ${lines.join('\n')}
 `;
 }
 
-/** A guide up to its first section. */
+/** Returns the part of a guide before its first section. */
 function introductionOf(guide: string): string {
   return guide.slice(0, guide.search(/^## /m));
 }
 
-/** docs/errors.md, cut at its `## code` headings. */
+/** Divides docs/errors.md at its `## code` headings. */
 function sectionsOf(guide: string): Map<string, string> {
   const sections = guide.split(/^(?=## )/m).slice(1);
   return new Map(sections.map((section) => [/^## `?([\w-]+)/.exec(section)?.[1] ?? '', section]));

@@ -1,6 +1,4 @@
-/**
- * `POST /api/v1/inspect/excel`: what a spreadsheet holds, before it is loaded. Nothing is written.
- */
+/** `POST /api/v1/inspect/excel`: describes the contents of a spreadsheet before it is loaded. Nothing is written. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { inspectSpreadsheet } from '../../loading/inspect-spreadsheet.ts';
@@ -21,14 +19,14 @@ const Inspected = Type.Object(
       Type.Object({
         name: Type.String(),
         visibility: Type.String({ enum: ['visible', 'hidden', 'veryHidden'] }),
-        rows: Type.Integer({ description: 'Rows below the header that have a value.' }),
+        rows: Type.Integer({ description: 'The number of rows below the header that have a value.' }),
         columns: Type.Integer(),
         problem: Type.Optional(
           Type.Object(
             { code: Type.String(), detail: Type.String() },
             {
               description:
-                'Why a load of this sheet would be refused (too many columns, say); rows and columns are then counted up to there.',
+                'Why a load of this sheet would be refused, for example because of too many columns. Rows and columns are then counted up to that place.',
             },
           ),
         ),

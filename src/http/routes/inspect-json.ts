@@ -1,6 +1,4 @@
-/**
- * `POST /api/v1/inspect/json`: what a JSON body holds, before it is loaded. Nothing is written.
- */
+/** `POST /api/v1/inspect/json`: describes the contents of a JSON body before it is loaded. Nothing is written. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { ErrorCode } from '../../errors.ts';
@@ -32,13 +30,13 @@ const Inspected = Type.Object(
       {
         maxItems: 100,
         description:
-          'The arrays in the document of which most elements are objects, those with the most elements first. Of arrays within the elements of an array, only those in its first element.',
+          'The arrays in the document in which most elements are objects. The array with the most elements comes first. Arrays inside the elements of another array are listed only for its first element.',
       },
     ),
     data: Type.Object(
       {
         rows_at: Type.Optional(
-          Type.String({ description: 'Where the rows are. Not with a row on each line.' }),
+          Type.String({ description: 'The JSON Pointer of the rows. Absent if each line is a row.' }),
         ),
         row_count: Type.Integer({ description: 'The number of all rows.' }),
         header: Type.Array(Type.String(), {
@@ -64,7 +62,7 @@ const Inspected = Type.Object(
       },
       {
         description:
-          'The rows that a load would take. If the document is neither `{"data": […]}` nor an array, and `rows_at` was not sent: the first of `arrays`, with the warning `rows-elsewhere`.',
+          'The rows that would be loaded. If the document is neither `{"data": […]}` nor an array, and `rows_at` was not sent: the first of `arrays`, with the warning `rows-elsewhere`.',
       },
     ),
   },
@@ -95,7 +93,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
         tags: ['tables'],
         summary: 'Inspect Json',
         description:
-          'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that a load would take. Nothing is written. Needs the scope `table:load`.',
+          'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. Nothing is written. Needs the scope `table:load`.',
         security: [{ bearer: [] }],
         querystring: Query,
         body: {

@@ -24,8 +24,8 @@ const Body = Type.Object(
         { table: Type.Optional(TableDefinitionSchema) },
         {
           description:
-            'The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. Without one (`{}`, or no such part) the types are inferred from all rows.',
-          // The reference page fills its form with this. A definition here would refuse every other file.
+            'The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. If it is missing (`{}`, or no part `body`), the types are inferred from all rows.',
+          // The reference page puts this example into its form. With a definition here, every other file would be refused.
           examples: [{}],
         },
       ),
@@ -70,7 +70,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
   );
 }
 
-/** Problems that the wrong sheet has: no row, or columns that are not those of the table. */
+/** Problems that show that another sheet may be meant: no row, or columns that the table does not have. */
 const codesOfAnotherSheet = ['unknown-column', 'no-column-in-common', 'invalid-name'];
 
 function isOfAnotherSheet(error: unknown): error is AppError {

@@ -57,7 +57,7 @@ export function encodeArrayLiteral(
   encode: EncodeElement,
 ): number {
   const problem = readLiteral(out, encoder, bytes, start, end, encode);
-  // Not after each element: the room is made for the longest one that may come.
+  // The buffer is not released after each element, because it has room for the longest element that may come.
   element.clear();
   return problem;
 }

@@ -1,8 +1,10 @@
-/** The dimensions of the array being written, and its header, which can only be filled in at the end. */
+/**
+ * Counts the dimensions of the array that is being written, and writes its header. The header can be filled in only at the end.
+ */
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
-/** `encodeCell` */
+/** The type of `encodeCell`. */
 export type EncodeElement = (
   out: CopyBuffer,
   encoder: ColumnEncoder,
@@ -12,7 +14,7 @@ export type EncodeElement = (
   end: number,
 ) => number;
 
-/** MAXDIM of array.h. */
+/** The most dimensions of an array (MAXDIM of array.h). */
 const MOST_DIMENSIONS = 6;
 
 /** Encoding an element takes up to 100 ns, and no other request is served until the whole array is encoded. */
@@ -27,7 +29,7 @@ const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
 /** The size of each dimension; -1: none of its arrays has ended yet. */
 const sizes = new Int32Array(MOST_DIMENSIONS);
 
-/** The bounds of each dimension; the lower ones are 1 unless the text says otherwise. */
+/** The bounds of each dimension. Lower bounds are 1 unless the text states others. */
 export const lowerBounds: Int32Array = new Int32Array(MOST_DIMENSIONS).fill(1);
 export const upperBounds: Int32Array = new Int32Array(MOST_DIMENSIONS);
 
@@ -39,10 +41,10 @@ export function fitsBounds(dimensions: number): boolean {
   return true;
 }
 
-/** The element of a JSON array that has a problem: the range of its JSON text, and how deep it is; depth 0: there is none. */
+/** The element of a JSON array with a problem: the range of its JSON text, and its depth; depth 0: there is none. */
 export const faultyElement = { depth: 0, start: 0, end: 0 };
 
-/** Notes the element counted last, at this depth (of its array, from 0), as the one that has a problem. */
+/** Notes that the last counted element has a problem. `depth` is the depth of its array, from 0. */
 export function noteFaultyElement(depth: number, start: number, end: number): void {
   faultyElement.depth = depth + 1;
   faultyElement.start = start;
@@ -86,13 +88,13 @@ export function openDimension(depth: number): void {
   counts[depth] = 0;
 }
 
-/** Counts an element of the innermost open array, at this depth; false: there are too many of them. */
+/** Counts an element of the innermost open array. Returns false if there are too many elements. */
 export function countElement(depth: number): boolean {
   counts[depth]!++;
   return ++elements <= MOST_ELEMENTS;
 }
 
-/** Ends an array of the dimension; false: an earlier array of the dimension had another size. */
+/** Ends an array of the dimension. Returns false if an earlier array of the dimension had another size. */
 export function closeDimension(depth: number): boolean {
   const count = counts[depth]!;
   if (sizes[depth] === -1) sizes[depth] = count;

@@ -139,7 +139,11 @@ function encodeElement(
   }
 }
 
-/** Keeps no memory of a long string. @returns `problem` */
+/**
+ * Releases the memory of a long string.
+ *
+ * @returns `problem`
+ */
 function endOfUnescaped(problem: number): number {
   unescaped.clear();
   return problem;

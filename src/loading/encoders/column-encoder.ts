@@ -10,7 +10,7 @@ import * as codes from './type-codes.ts';
 export interface ColumnEncoder {
   /** One of type-codes.ts. */
   readonly code: number;
-  /** The type's own oid: a domain's, not its base's. */
+  /** The oid of the type itself; for a domain, not that of its base type. */
   readonly oid: number;
   /** For varchar and bpchar: the most characters; -1: no limit. */
   readonly maxLength: number;
@@ -51,7 +51,7 @@ export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
   return found && encoder({ ...found, readsText: true });
 }
 
-/** Returns the encoder for a column whose type has no encoder of its own. The column is staged as text, which PostgreSQL reads. */
+/** Returns the encoder for a column whose type has no binary encoder. The column is staged as text, which PostgreSQL reads. */
 export function stagedEncoder(type: ColumnType): ColumnEncoder {
   const base = type.base ?? type;
   if (base.kind !== 'array' || base.element === undefined) return stagedScalar(type);
@@ -61,7 +61,7 @@ export function stagedEncoder(type: ColumnType): ColumnEncoder {
 function stagedScalar(type: ColumnType): ColumnEncoder {
   const { category, delimiter = ',' } = type.base ?? type;
   return encoder({
-    // A type of the string category (`citext`) accepts objects and arrays as text does.
+    // A type of the string category (`citext`) accepts objects and arrays, like text.
     code: category === STRING_CATEGORY ? codes.TEXT : codes.STAGED,
     oid: type.oid,
     notNull: type.domainNotNull === true,
@@ -69,7 +69,7 @@ function stagedScalar(type: ColumnType): ColumnEncoder {
   });
 }
 
-/** `pg_type.typcategory` */
+/** The value of `pg_type.typcategory` for string types. */
 const STRING_CATEGORY = 'S';
 
 export function isArrayEncoder({ code }: ColumnEncoder): boolean {
@@ -140,7 +140,7 @@ function encoder(fields: Fields): ColumnEncoder {
   };
 }
 
-/** `pg_type.dat`; the oids of built-in types never change. */
+/** The codes by oid (`pg_type.dat`). The oids of built-in types never change. */
 const codeOfOid = new Map<number, number>([
   [16, codes.BOOL],
   [17, codes.BYTEA],

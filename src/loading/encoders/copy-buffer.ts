@@ -15,7 +15,7 @@ export class CopyBuffer {
   #newSource: Buffer | undefined;
   readonly #mostBytes: ((needed: number) => number) | undefined;
 
-  /** @param mostBytes asked when the buffer must grow to `needed` bytes: returns how large it may become, or throws */
+  /** @param mostBytes is called when the buffer must grow to `needed` bytes; returns the size that it may have, or throws */
   constructor(initialBytes = 65_536, mostBytes?: (needed: number) => number) {
     this.#mostBytes = mostBytes;
     this.bytes = Buffer.allocUnsafeSlow(initialBytes);
@@ -68,7 +68,7 @@ export class CopyBuffer {
     this.position += 4;
   }
 
-  /** Copies source[start, end). The room must be there. */
+  /** Copies source[start, end). There must be room for it. */
   appendRange(source: Buffer, start: number, end: number): void {
     if (end - start > SHORT_RANGE_BYTES) {
       source.copy(this.bytes, this.position, start, end);
@@ -147,7 +147,7 @@ export class CopyBuffer {
     this.#moveTo(Buffer.allocUnsafeSlow(Math.max(needed, Math.min(Math.ceil(size), most))));
   }
 
-  /** Takes everything back and releases the memory of a large buffer. */
+  /** Removes everything and releases the memory of a large buffer. */
   clear(): void {
     this.position = 0;
     this.shrink();

@@ -83,14 +83,22 @@ export function encodeTime(
   return writeTime(out, withZone, found.microseconds, found.zoneSeconds);
 }
 
-/** @param days since 2000-01-01, within date's limits */
+/**
+ * Writes a date.
+ *
+ * @param days the days since 2000-01-01, within date's limits
+ */
 export function writeDate(out: CopyBuffer, days: number): number {
   out.ensure(8);
   out.int32Field(days);
   return 0;
 }
 
-/** @param zoneSeconds east of Greenwich; `timetz_send` counts west */
+/**
+ * Writes a time.
+ *
+ * @param zoneSeconds the seconds east of Greenwich; `timetz_send` counts west
+ */
 export function writeTime(
   out: CopyBuffer,
   withZone: boolean,
@@ -105,7 +113,11 @@ export function writeTime(
   return 0;
 }
 
-/** @param microseconds microseconds of the day; at most one day too many or too few, because of a time 24:00 or an offset */
+/**
+ * Writes a timestamp.
+ *
+ * @param microseconds the microseconds of the day; they may be in the day before or after, because of a time 24:00 or an offset
+ */
 export function writeTimestamp(out: CopyBuffer, days: number, microseconds: number): number {
   if (microseconds < 0) {
     days--;

@@ -4,7 +4,7 @@ import type { CopyBuffer } from './copy-buffer.ts';
 /** A hash table with open addressing that finds an enum's labels by their bytes, so that no string is made for a cell. */
 export interface EnumLabels {
   readonly labels: Buffer[];
-  /** Index into `labels`, or -1; its length is a power of two. */
+  /** The index in `labels`, or -1. The number of slots is a power of two. */
   readonly slots: Int32Array;
 }
 

@@ -47,7 +47,10 @@ export function encodeFloat4(
   return 0;
 }
 
-/** The result of `readFloat`. `hasDigit`: some digit is not 0. `isDecimal`: the text is a number and not a word such as NaN. */
+/**
+ * The result of `readFloat`. `hasDigit`: a digit other than 0 was read. `isDecimal`: the text is a number and not a word such
+ * as NaN.
+ */
 const read = { value: 0.5, hasDigit: false, isDecimal: false };
 
 /** Up to this many digits, a product or quotient of exact doubles is correctly rounded (Clinger's fast path). */

@@ -54,7 +54,7 @@ const CENTURY = 1024;
 const MILLENNIUM = 2048;
 const TIME = HOUR | MINUTE | SECOND | MILLISECOND | MICROSECOND;
 
-/** datetime.c, `deltatktbl`. */
+/** The words for units (`deltatktbl` of datetime.c). */
 const unitWords = new Map<string, number>(
   (
     [

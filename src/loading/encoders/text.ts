@@ -15,7 +15,11 @@ const TRUE_TEXT = Buffer.from('true');
 const FALSE_TEXT = Buffer.from('false');
 const MOST_NAME_BYTES = 63;
 
-/** Writes a text. @param maxLength in characters, -1: no limit */
+/**
+ * Writes a text.
+ *
+ * @param maxLength the most characters; -1: no limit
+ */
 export function encodeText(
   out: CopyBuffer,
   maxLength: number,

@@ -1,5 +1,5 @@
 /**
- * The types with an encoder, as small integers. `encodeScalar` switches on them.
+ * The types with an encoder, as small integers. `encodeCell` switches on them.
  *
  * They are single constants and not an object, because the engine compiles constants into the machine code of the per-cell paths.
  */
