@@ -1,6 +1,4 @@
-/**
- * The text that a person sees who has just started the service: everything that is needed to try it, ready to be copied.
- */
+/** The text for a person who has just started the service: everything that is needed to try it, ready to copy. */
 export interface BannerFacts {
   /** The service's URL. */
   url: string;

@@ -1,6 +1,6 @@
 /**
- * Every setting is declared once, in `declared` below: its name in the environment, its default, its bounds and what it is for.
- * The types, the parsing, its check and `.env.example` follow from the declaration; tests compare README.md and docs/limits.md
+ * Declares every setting once, in `declared` below: its name in the environment, its default, its bounds and its purpose. The
+ * types, the parsing, the checks and `.env.example` follow from the declaration. Tests compare README.md and docs/limits.md
  * with it. All errors are reported together.
  */
 
@@ -9,7 +9,7 @@ import { databaseUrlProblem } from './database-url.ts';
 
 export type Environment = Record<string, string | undefined>;
 
-/** Its message lists every error for the person who starts the service. No stack is needed. */
+/** An error in the settings. Its message lists every error for the person who starts the service, who needs no stack. */
 export class ConfigError extends Error {
   readonly errors: string[];
 
@@ -24,16 +24,16 @@ export interface Setting<Name extends string = string, Value = unknown> {
   name: Name;
   /** One or more sentences for the person who runs the service. */
   purpose: string;
-  /** The default as it is written in the environment; undefined: none. */
+  /** The default as the environment would have it; undefined: there is none. */
   default: string | undefined;
   example: string;
-  /** What the value must be, as the end of "must be …". */
+  /** The rule for the value, as the end of "must be …". */
   rule: string;
   fits: (value: string) => boolean;
   parse: (value: string | undefined) => Value;
-  /** What a number counts, such as `bytes`. */
+  /** The unit of a number, such as `bytes`. */
   unit?: string;
-  /** Messages do not repeat the value. */
+  /** Messages must not show the value. */
   isSecret?: boolean;
 }
 
@@ -86,50 +86,50 @@ const audienceRule: TextRule = { rule: 'the `aud` of the tokens', example: 'tabl
 const declared = {
   http: {
     host: text('HOST', '127.0.0.1', 'The address to listen on; 0.0.0.0 for all addresses of the machine.', hostRule),
-    port: integer('PORT', 8080, [0, 65_535], '', 'The port to listen on; 0 for any free one.'),
-    maxConnections: integer('MAX_CONNECTIONS', 1000, [10, 1_000_000], 'connections', 'The most connections of clients at the same time. A new one takes the place of the one that has been idle longest. Fewer if the process may not open enough files (ulimit -n); the log says so.'),
-    corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. Not set: none.', originsRule),
-    stopTimeoutMs: integer('STOP_TIMEOUT_MS', 5000, [0, DAY_MS], 'ms', 'How long running requests may take to end when the service stops, in milliseconds; then they are rolled back.'),
+    port: integer('PORT', 8080, [0, 65_535], '', 'The port to listen on; 0 for any free port.'),
+    maxConnections: integer('MAX_CONNECTIONS', 1000, [10, 1_000_000], 'connections', 'The most client connections at the same time. If all are in use, a new connection replaces the one that has been idle longest. The limit is lower if the process may not open enough files (ulimit -n); the log then says so.'),
+    corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. If not set, no page of another origin may.', originsRule),
+    stopTimeoutMs: integer('STOP_TIMEOUT_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
   },
-  logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'How much is logged: fatal, error, warn, info, debug, trace or silent.'),
-  dataDir: text('DATA_DIR', '.tablewright', 'The folder of the embedded PostgreSQL and the generated secrets.', pathRule),
+  logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'The least severe messages that are logged: fatal, error, warn, info, debug or trace; silent for no log.'),
+  dataDir: text('DATA_DIR', '.tablewright', 'The folder for the embedded PostgreSQL and the generated secrets.', pathRule),
   database: {
     /** undefined: the embedded PostgreSQL. `databaseUrlProblem` checks the URL. */
-    url: optional('DATABASE_URL', 'Your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. Not set: the embedded one.', databaseUrlRule),
-    poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL; above MAX_UPLOADS.'),
-    statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The longest one SQL statement may take, in milliseconds; 0 for no limit.'),
-    lockTimeoutMs: integer('LOCK_TIMEOUT_MS', 10_000, [0, DAY_MS], 'ms', 'The longest wait for a table that another transaction has locked, in milliseconds; 0 for no limit.'),
-    defaultFunctions: words('DEFAULT_FUNCTIONS', "Functions that a column's default may call beside the built-in ones, each name or schema.name, separated by spaces.", functionsRule),
+    url: optional('DATABASE_URL', 'The URL of your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. If not set, the service starts its embedded PostgreSQL.', databaseUrlRule),
+    poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL. It must be above MAX_UPLOADS.'),
+    statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The time limit for one SQL statement in milliseconds; 0 for no limit.'),
+    lockTimeoutMs: integer('LOCK_TIMEOUT_MS', 10_000, [0, DAY_MS], 'ms', 'The time limit in milliseconds for waiting for a table that another transaction has locked; 0 for no limit.'),
+    defaultFunctions: words('DEFAULT_FUNCTIONS', "The functions that a column's default may call in addition to the built-in ones, as name or schema.name, separated by spaces.", functionsRule),
   },
   tokens: {
     /** undefined: the generated secret in the data folder. Only the embedded PostgreSQL has one. */
-    secret: optional('TOKEN_SECRET', 'The secret that access tokens are signed with (HS256), at least 32 bytes. Needed with DATABASE_URL; otherwise generated.', tokenSecretRule),
-    issuer: optional('TOKEN_ISSUER', 'What tokens must have as their issuer (iss). Not set: any.', issuerRule),
-    audience: optional('TOKEN_AUDIENCE', 'What tokens must have as their audience (aud). Not set: any.', audienceRule),
-    requireRole: flag('REQUIRE_ROLE', false, 'true: tokens must name a PostgreSQL role (claim role). docs/postgresql.md says how to set up the role that the service connects as.'),
+    secret: optional('TOKEN_SECRET', 'The secret with which access tokens are signed (HS256), at least 32 bytes. It is required with DATABASE_URL; otherwise the service generates one.', tokenSecretRule),
+    issuer: optional('TOKEN_ISSUER', 'The issuer that access tokens must have in their claim iss. If not set, every issuer is accepted.', issuerRule),
+    audience: optional('TOKEN_AUDIENCE', 'The audience that access tokens must have in their claim aud. If not set, every audience is accepted.', audienceRule),
+    requireRole: flag('REQUIRE_ROLE', false, 'true: access tokens must name a PostgreSQL role in their claim role. docs/postgresql.md describes how to set up the role that the service connects as.'),
   },
   limits: {
-    maxBodyBytes: integer('MAX_BODY_BYTES', 10 * GIB, [KIB, ANY], 'bytes', 'The largest upload, in bytes of its request.'),
-    maxDefinitionBytes: integer('MAX_DEFINITION_BYTES', MIB, [KIB, 256 * MIB], 'bytes', 'The largest table definition, in bytes of JSON.'),
-    maxUnpackedBytes: integer('MAX_UNPACKED_BYTES', 20 * GIB, [KIB, ANY], 'bytes', 'The most bytes that a workbook may unpack to.'),
-    maxUnpackRatio: integer('MAX_UNPACK_RATIO', 250, [1, 1_000_000], 'unpacked bytes per packed byte', 'The most bytes that one packed byte of a workbook, or of a body with Content-Encoding, may unpack to.'),
-    maxColumns: integer('MAX_COLUMNS', 1600, [1, 1600], 'columns', "The most columns of a table; PostgreSQL's own limit is 1600."),
-    maxRows: integer('MAX_ROWS', 100_000_000, [1, ANY], 'rows', 'The most rows of one upload.'),
-    maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The largest single value, in bytes.'),
+    maxBodyBytes: integer('MAX_BODY_BYTES', 10 * GIB, [KIB, ANY], 'bytes', 'The most bytes in the body of an upload, both before and after unpacking.'),
+    maxDefinitionBytes: integer('MAX_DEFINITION_BYTES', MIB, [KIB, 256 * MIB], 'bytes', 'The most bytes of JSON in a table definition.'),
+    maxUnpackedBytes: integer('MAX_UNPACKED_BYTES', 20 * GIB, [KIB, ANY], 'bytes', 'The most bytes that a workbook may have when it is unpacked.'),
+    maxUnpackRatio: integer('MAX_UNPACK_RATIO', 250, [1, 1_000_000], 'unpacked bytes per packed byte', 'The most unpacked bytes for each packed byte of a workbook, or of a body with Content-Encoding.'),
+    maxColumns: integer('MAX_COLUMNS', 1600, [1, 1600], 'columns', "The most columns of a table. PostgreSQL's own limit is 1600."),
+    maxRows: integer('MAX_ROWS', 100_000_000, [1, ANY], 'rows', 'The most rows in one upload.'),
+    maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The most bytes in one value.'),
     // A tuple of PostgreSQL has at most 1 GiB, and PostgreSQL needs several copies of the row while it makes the tuple.
-    maxRowBytes: integer('MAX_ROW_BYTES', 64 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest row, in bytes; at least MAX_CELL_BYTES.'),
-    maxWrittenBytes: integer('MAX_WRITTEN_BYTES', 100 * GIB, [KIB, ANY], 'bytes', 'The most bytes that PostgreSQL receives of one upload, with the defaults of the columns that its rows leave out.'),
-    maxSharedStringBytes: integer('MAX_SHARED_STRING_BYTES', 256 * MIB, [KIB, 4 * GIB], 'bytes', 'The most bytes of text that the shared strings of one workbook may hold in memory.'),
-    maxLegacyFileBytes: integer('MAX_LEGACY_FILE_BYTES', 50 * MIB, [KIB, 512 * MIB], 'bytes', 'The largest .xls workbook, in bytes; a separate process reads each one whole.'),
-    maxLegacyReaders: integer('MAX_LEGACY_READERS', 2, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time, each with up to 1.25 GiB of memory; further uploads wait.'),
-    maxJsonDepth: integer('MAX_JSON_DEPTH', 128, [1, 1000], 'levels', 'The most levels of arrays and objects within one JSON value.'),
-    maxUploads: integer('MAX_UPLOADS', 8, [1, 1000], 'uploads', 'The most uploads at the same time, below DATABASE_POOL_SIZE; further ones wait.'),
-    maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time of one token subject, so that one client never takes all places. Not set: three quarters of MAX_UPLOADS.'),
-    maxWaitingUploads: integer('MAX_WAITING_UPLOADS', 32, [0, 10_000], 'uploads', 'The most uploads that wait for others to end; one more is answered with 429.'),
-    uploadWaitMs: integer('UPLOAD_WAIT_MS', 10_000, [0, DAY_MS], 'ms', 'How long an upload waits for others to end until it is answered with 429, in milliseconds; 0 for not at all.'),
-    bodyIdleTimeoutMs: integer('BODY_IDLE_TIMEOUT_MS', 30_000, [1000, DAY_MS], 'ms', 'The longest pause of a client in the middle of its body, in milliseconds.'),
-    minBodyBytesPerSecond: integer('MIN_BODY_BYTES_PER_SECOND', KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second that a client must send while it is waited for, checked each BODY_IDLE_TIMEOUT_MS; 0 for no limit.'),
-    minBusyBodyBytesPerSecond: integer('MIN_BUSY_BODY_BYTES_PER_SECOND', 16 * KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second over the whole body, while other uploads wait for this one to end; 0 for no limit.'),
+    maxRowBytes: integer('MAX_ROW_BYTES', 64 * MIB, [KIB, 512 * MIB], 'bytes', 'The most bytes in one row. It must be at least MAX_CELL_BYTES.'),
+    maxWrittenBytes: integer('MAX_WRITTEN_BYTES', 100 * GIB, [KIB, ANY], 'bytes', 'The most bytes in all rows of one upload as PostgreSQL receives them, including the defaults of columns that the rows leave out.'),
+    maxSharedStringBytes: integer('MAX_SHARED_STRING_BYTES', 256 * MIB, [KIB, 4 * GIB], 'bytes', 'The most bytes of memory for the shared strings of one workbook.'),
+    maxLegacyFileBytes: integer('MAX_LEGACY_FILE_BYTES', 50 * MIB, [KIB, 512 * MIB], 'bytes', 'The most bytes in an .xls workbook, because a separate process reads each .xls workbook into memory.'),
+    maxLegacyReaders: integer('MAX_LEGACY_READERS', 2, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time. Each may use 1.25 GiB of memory. Further uploads of .xls workbooks wait.'),
+    maxJsonDepth: integer('MAX_JSON_DEPTH', 128, [1, 1000], 'levels', 'The most levels of arrays and objects inside one another in one JSON value.'),
+    maxUploads: integer('MAX_UPLOADS', 8, [1, 1000], 'uploads', 'The most uploads at the same time. It must be below DATABASE_POOL_SIZE. Further uploads wait.'),
+    maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time with the same token subject, so that one client never uses all places. If not set, it is three quarters of MAX_UPLOADS.'),
+    maxWaitingUploads: integer('MAX_WAITING_UPLOADS', 32, [0, 10_000], 'uploads', 'The most uploads that wait for others to end. Further uploads are answered with 429.'),
+    uploadWaitMs: integer('UPLOAD_WAIT_MS', 10_000, [0, DAY_MS], 'ms', 'An upload that has waited this many milliseconds for others to end is answered with 429; 0 if uploads must not wait.'),
+    bodyIdleTimeoutMs: integer('BODY_IDLE_TIMEOUT_MS', 30_000, [1000, DAY_MS], 'ms', 'The longest pause in milliseconds that a client may make in the middle of a body.'),
+    minBodyBytesPerSecond: integer('MIN_BODY_BYTES_PER_SECOND', KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second that a client must send while the service waits for it. This is checked once in each BODY_IDLE_TIMEOUT_MS; 0 for no limit.'),
+    minBusyBodyBytesPerSecond: integer('MIN_BUSY_BODY_BYTES_PER_SECOND', 16 * KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second, averaged over the whole body, while other uploads wait for this one to end; 0 for no limit.'),
   },
 };
 
@@ -285,7 +285,10 @@ function areOrigins(value: string): boolean {
   return value === '*' || value.split(/ +/).every(isOrigin);
 }
 
-/** An origin as a browser sends it: in lower case, without a path and without the scheme's own port. */
+/**
+ * Returns whether the value is an origin as a browser sends it: in lower case, without a path and without the scheme's default
+ * port.
+ */
 function isOrigin(value: string): boolean {
   return /^https?:/.test(value) && URL.parse(value)?.origin === value;
 }

@@ -1,8 +1,8 @@
 /**
  * The error catalogue: every error code of the service, its HTTP status and its title.
  *
- * The domain throws an `AppError`; `http/problem-json.ts` alone turns it into an answer (RFC 9457).
- * A new error is one line here and one section in `docs/errors.md`; a test keeps the two equal.
+ * Other code throws an `AppError`. Only `http/problem-json.ts` changes it into an answer (RFC 9457). To add an error, add a
+ * line here and a section in `docs/errors.md`. A test compares the two.
  */
 
 import type { ProblemCode } from './problem-codes.ts';
@@ -17,26 +17,26 @@ export const errorCatalogue = {
   'missing-token': { status: 401, title: 'An access token is needed' },
   'invalid-token': { status: 401, title: 'The access token is not valid' },
   'insufficient-scope': { status: 403, title: 'The access token lacks a scope' },
-  'schema-forbidden': { status: 403, title: 'The schema is not open to this request' },
-  'permission-denied': { status: 403, title: 'PostgreSQL refuses this to the role' },
+  'schema-forbidden': { status: 403, title: 'The request may not use the schema' },
+  'permission-denied': { status: 403, title: 'The PostgreSQL role lacks a privilege' },
   'path-not-found': { status: 404, title: 'No such path' },
   'schema-not-found': { status: 404, title: 'No such schema' },
   'table-not-found': { status: 404, title: 'No such table' },
-  'method-not-allowed': { status: 405, title: 'The path does not know this method' },
-  'not-acceptable': { status: 406, title: 'Only JSON can be answered' },
+  'method-not-allowed': { status: 405, title: 'The path does not support this method' },
+  'not-acceptable': { status: 406, title: 'The service answers only JSON' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
-  'table-exists': { status: 409, title: 'The table exists' },
+  'table-exists': { status: 409, title: 'The table already exists' },
   'dependent-objects': { status: 409, title: 'Other objects depend on the table' },
-  'write-conflict': { status: 409, title: 'Changed by a concurrent transaction' },
+  'write-conflict': { status: 409, title: 'A concurrent transaction conflicts with the request' },
   'limit-exceeded': { status: 413, title: 'The upload is over a limit' },
   'unsupported-media-type': { status: 415, title: 'The content type is not accepted' },
   'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
   'invalid-parameter': { status: 422, title: 'A parameter is not valid' },
   'invalid-definition': { status: 422, title: 'The table definition is not valid' },
   'invalid-data': { status: 422, title: 'The data does not fit the table' },
-  'nothing-to-load': { status: 422, title: 'Neither a definition nor a row' },
+  'nothing-to-load': { status: 422, title: 'The upload has neither a definition nor rows' },
   'unsupported-file': { status: 422, title: 'The file cannot be read as a spreadsheet' },
-  'too-many-uploads': { status: 429, title: 'Too many uploads are under way' },
+  'too-many-uploads': { status: 429, title: 'Too many uploads are running' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },
@@ -52,22 +52,22 @@ export type ErrorCode = keyof typeof errorCatalogue;
 export interface Problem {
   /** JSON Pointer (RFC 6901) into the request body, for JSON. */
   pointer?: string;
-  /** 1-based line of the body, for newline-delimited JSON. */
+  /** The line of the body, from 1, for newline-delimited JSON. */
   line?: number;
-  /** Worksheet name, for spreadsheets. */
+  /** The name of the sheet, for spreadsheets. */
   sheet?: string;
   /** The cell as Excel writes it, `Orders!C1483`, for spreadsheets. */
   cell?: string;
-  /** 1-based data row. */
+  /** The number of the data row, from 1. */
   row?: number;
   column?: string;
-  /** The parameter of the path or the query, or the part of the form, that is wrong. */
+  /** The name of the parameter in the path or the query, or of the part of the form. */
   parameter?: string;
-  /** The value found, shortened. */
+  /** The value with the problem, shortened. */
   value?: string;
   /** Stable, kebab-case. */
   code: ProblemCode;
-  /** What is wrong and, if it is not obvious, what to do. It is for the person who must fix it. */
+  /** What is wrong and, unless it is obvious, what to do. It is written for the person who must fix it. */
   detail: string;
 }
 
@@ -80,7 +80,7 @@ export interface ProblemGroup {
   first: Pick<Problem, 'pointer' | 'line' | 'sheet' | 'cell' | 'row' | 'value'>;
 }
 
-/** An entry of `warnings`: something about a request that is not a problem, but that a person should know. */
+/** An entry of `warnings`: a notice about something that did not stop the request but may be unexpected. */
 export interface Warning {
   /** Stable, kebab-case. */
   code: WarningCode;
@@ -93,12 +93,12 @@ export interface AppErrorOptions {
   errors?: Problem[] | undefined;
   /** The number of all problems; default: the length of `errors`. */
   errorCount?: number;
-  /** All problems by column and code, at most 100 groups. */
+  /** All problems, grouped by column and code, at most 100 groups. */
   errorGroups?: ProblemGroup[] | undefined;
   headers?: Record<string, string>;
   /** The warnings that were found before the request was refused. */
   warnings?: Warning[] | undefined;
-  /** The original error. It is logged and never answered. */
+  /** The original error. It is logged and never part of the answer. */
   cause?: unknown;
 }
 

@@ -1,9 +1,12 @@
-/** The wording of all errors for an exceeded limit: what is too large, the limit with its unit, and the setting that raises it. */
+/**
+ * Creates all errors for an exceeded limit. They name the thing that is too large, the limit with its unit, and the setting
+ * that raises it.
+ */
 import { bytesInWords } from './bytes-in-words.ts';
 import { type SettingName, settings } from './config.ts';
 import { AppError } from './errors.ts';
 
-/** What a limit counts, such as `bytes`, or the setting that has the limit and says what it counts. */
+/** The unit of a limit, such as `bytes`, or the setting that has the limit and its unit. */
 export type LimitUnit = string | { setting: SettingName };
 
 /** Returns the error, for example `The sheet has too many rows: the limit is 1,000 rows (MAX_ROWS).` */

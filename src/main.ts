@@ -12,15 +12,15 @@ import { readConfig } from './config.ts';
 import type { Service } from './service.ts';
 import { startFailure } from './start-failure.ts';
 
-// Loading the modules takes most of the time of a start, and half as long with this cache. The folder is one that other users cannot
-// write to.
+// Loading the modules takes most of the time of a start. This cache halves it. Other users cannot write to the folder.
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 
 // A small young generation stays in the processor's cache. Measured: an upload takes a quarter less processor time and 60 MB less
 // memory.
 setFlagsFromString('--semi-space-growth-factor=1');
-// Buffers of zlib and sockets count as heap, and megabytes of them arrive each millisecond. By default V8 then collects the whole heap
-// twenty times a second, because its limit is some percent of a small heap. This took a fifth of the time of loading a workbook.
+// Buffers of zlib and sockets count as heap, and megabytes of them arrive in each millisecond. By default V8 then collects the
+// whole heap twenty times in a second, because its limit is a percentage of a small heap. Measured: this took a fifth of the
+// time of loading a workbook.
 setFlagsFromString('--heap-growing-percent=50');
 
 const sameSignalMs = 500;
@@ -48,10 +48,10 @@ async function start(): Promise<void> {
     await end();
     return;
   }
-  // Output that is not a terminal is often kept, for example in the log of a process manager.
+  // Output that is not a terminal is often stored, for example in the log of a process manager.
   const showsSecrets = process.stdout.isTTY === true || process.argv.includes('--show-secrets');
   process.stdout.write(`${await service.banner(showsSecrets)}\n`);
-  // Without its database the service cannot go on. A process manager can start it again.
+  // Without its database the service cannot continue. A process manager can start it again.
   service.failed.then((detail) => {
     process.stderr.write(`Tablewright ends: ${detail}\n`);
     process.exit(1);

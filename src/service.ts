@@ -95,7 +95,7 @@ function chooseMaxConnections(config: Config, log: Log): number {
   if (fitting < config.http.maxConnections) {
     log.warn(
       { openFiles, maxConnections: fitting },
-      'The process may open so few files that it serves fewer connections than MAX_CONNECTIONS says; raise its limit (ulimit -n, LimitNOFILE) or lower MAX_CONNECTIONS',
+      'The process may open too few files for MAX_CONNECTIONS, so the service allows fewer connections; raise the limit of files (ulimit -n, LimitNOFILE) or lower MAX_CONNECTIONS',
     );
   }
   return fitting;
@@ -106,7 +106,7 @@ async function warnOfRights(pool: Pool, log: Log): Promise<void> {
   if (rights.length === 0) return;
   log.warn(
     { rights },
-    'The role that the service connects as has rights of its own, which functions of tables can use whatever role the access token names; docs/postgresql.md says how to set it up',
+    'The role that the service connects as has rights of its own. Functions of tables can use these rights, whatever role the access token names. docs/postgresql.md describes how to set up the role',
   );
 }
 

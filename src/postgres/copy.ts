@@ -10,9 +10,10 @@ import type { ClientBase, Connection, Submittable } from 'pg';
 
 export interface CopyWriter {
   /**
-   * Sends bytes of COPY data. They may end anywhere in a row. Undefined: the bytes were sent, which is the common case. A promise: the
-   * socket is full; wait for the promise before the next write. After that the buffer may be used again.
-   * Rejects with PostgreSQL's error when PostgreSQL has refused a row of this write or an earlier one, or if the connection breaks.
+   * Sends bytes of COPY data, which may end anywhere in a row. Returns undefined if the bytes were sent, which is the common
+   * case. If the socket is full, it returns a promise; the caller must await it before the next write. After that the buffer
+   * may be used again. The promise rejects with PostgreSQL's error if PostgreSQL has refused a row of this write or an earlier
+   * one, or if the connection breaks.
    */
   write(chunk: Buffer): Promise<void> | undefined;
   /** Ends the COPY and returns the number of rows. Rejects with PostgreSQL's error. */
@@ -38,7 +39,7 @@ export function copyFrom(client: ClientBase, sql: string): CopyWriter {
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const COPY_DATA = 'd'.charCodeAt(0);
 const COPY_DONE = Buffer.from([...Buffer.from('c'), 0, 0, 0, 4]);
-const copyFail = message('f', 'given up by Tablewright\0');
+const copyFail = message('f', 'cancelled by Tablewright\0');
 
 class Copy implements CopyWriter, Submittable {
   /** Settles when PostgreSQL has answered the COPY. */
@@ -50,7 +51,7 @@ class Copy implements CopyWriter, Submittable {
   #isFinished = false;
   #failure: Error | undefined;
   #rowCount = 0;
-  /** Writes that the kernel does not have yet. */
+  /** The number of writes that the kernel does not have yet. */
   #unsentCount = 0;
   #flushed: PromiseWithResolvers<void> | undefined;
 
@@ -79,7 +80,7 @@ class Copy implements CopyWriter, Submittable {
       socket.write(end - start === chunk.length ? chunk : chunk.subarray(start, end), this.#onSent);
     }
     socket.uncork();
-    // Zero: the kernel has all bytes already. The callback would say so later.
+    // Zero means that the kernel has all bytes already. The callback would report this only later.
     if (socket.writableLength === 0) return undefined;
     if (this.#flushed === undefined) {
       this.#flushed = Promise.withResolvers();

@@ -8,7 +8,11 @@ interface Internals {
   connection: { stream: { destroy(error: Error): void } };
 }
 
-/** @param answerMs how long a statement may take until it is answered; 0: no limit */
+/**
+ * Returns a client class with a time limit for answers.
+ *
+ * @param answerMs the longest time for the answer to a statement; 0: no limit
+ */
 export function deadlineClient(answerMs: number): typeof pg.Client {
   if (answerMs === 0) return pg.Client;
   return class DeadlineClient extends pg.Client {
@@ -36,7 +40,11 @@ export function deadlineClient(answerMs: number): typeof pg.Client {
       return sent;
     }
 
-    /** @returns a function to call when the answer has arrived */
+    /**
+     * Starts the time limit for an answer.
+     *
+     * @returns a function to call when the answer has arrived
+     */
     #awaitAnswer(): () => void {
       this.#unanswered++;
       this.#timer ??= setTimeout(() => breakConnection(this), answerMs);

@@ -35,9 +35,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the server of a folder and returns when it accepts connections. The first start creates the cluster.
- * Fails with a message for the person who starts the service: another service uses the folder, there are no programs for this
- * machine, or the last lines of the server's log.
+ * Starts the server of a folder and returns when it accepts connections. The first start creates the cluster. An error has a
+ * message for the person who starts the service: another service uses the folder, there are no programs for this machine, or
+ * the last lines of the server's log.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { log, onExit, durable = true } = options;

@@ -36,9 +36,10 @@ export interface PipelineWithTail {
 }
 
 /**
- * Does what `pipeline` does, and sends one query more behind the others. Its failure changes nothing about their results.
+ * Sends queries like `pipeline`, and one more query after the others (the tail). A failure of the tail does not change the
+ * results of the others.
  *
- * @param onLast called when all queries but the last have been answered; the tail does not count
+ * @param onLast called when all queries except the last have been answered; the tail does not count
  */
 export async function pipelineWithTail(
   client: ClientBase,

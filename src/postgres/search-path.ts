@@ -24,7 +24,7 @@ export const enterCallersPath = `pg_catalog.set_config('search_path', pg_catalog
   pg_catalog.set_config('search_path', NULL, true), ', pg_temp'), ', '), true)`;
 const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', true)`;
 
-/** The statement that ends what `SELECT enterCallersPath` begins. */
+/** Restores the service's own path after `SELECT enterCallersPath`. */
 export const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
 
 /** Returns one text that runs the statements in the callers' path. They must qualify every name. */
@@ -52,7 +52,7 @@ export function readInCallersPath(expression: string): string {
   return `SELECT ${enterCallersPath} AS entered, ${expression} AS found, ${leaveCallersPath} AS restored`;
 }
 
-/** Does what `readInCallersPath` does for the rows of a query: `found` is a list of objects. */
+/** Returns a query like that of `readInCallersPath` for the rows of a query: `found` is a list of objects. */
 export function readRowsInCallersPath(query: string): string {
   return readInCallersPath(
     `(SELECT coalesce(pg_catalog.json_agg(found_row), '[]') FROM (${query}) AS found_row)`,

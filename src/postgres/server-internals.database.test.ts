@@ -215,7 +215,7 @@ test('a write to a standby is refused as a write to a read-only database', async
     const refusal = await inTransaction(pool, {}, async () => {}).catch((error) => error);
     assert(refusal instanceof AppError, String(refusal));
     assert.equal(refusal.code, 'database-unavailable');
-    assert.equal(refusal.detail, 'The database is read-only at present, so nothing can be changed.');
+    assert.equal(refusal.detail, 'The database is currently read-only, so nothing can be changed.');
     assert.equal(await inTransaction(pool, { readOnly: true }, async () => 'read'), 'read');
   } finally {
     await pool.end();

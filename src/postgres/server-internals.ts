@@ -40,7 +40,7 @@ export function isLackOfTemporary({ routine }: Fields): boolean {
   return routine === 'InitTempTableNamespace';
 }
 
-/** Whether hstore found malformed text, which it reports as an internal error, XX000, before PostgreSQL 16. */
+/** Whether hstore found malformed text. Before PostgreSQL 16 it reports this as an internal error (XX000). */
 export function isMalformedHstore({ routine }: Fields): boolean {
   return routine === 'parse_hstore' || routine === 'get_val';
 }
@@ -64,8 +64,8 @@ const storingRoutine = 'RelationGetBufferForTuple';
 const rowSizeRoutines = [storingRoutine, 'heap_form_tuple', 'raw_heap_insert'];
 
 /**
- * How many rows COPY collects before it stores them: MAX_BUFFERED_TUPLES of copyfrom.c. The line in the context is that of the
- * last collected row if storing fails.
+ * The number of rows that COPY collects before it stores them (MAX_BUFFERED_TUPLES of copyfrom.c). If storing fails, the line
+ * in the context is that of the last collected row.
  */
 export const maxRowsStoredTogether = 1000;
 
@@ -85,8 +85,8 @@ export function rowSizes({ routine, message = '' }: Fields): { size: string; max
 }
 
 /**
- * The partition key of a row that no partition takes, from "Partition key of the failing row contains (k) = (200).", in any
- * language. No field of the error names the column.
+ * Returns the partition key of a row for which no partition exists, from "Partition key of the failing row contains (k) =
+ * (200).", in any language. No field of the error names the column.
  */
 export function partitionKeyOf({
   routine,
@@ -96,15 +96,19 @@ export function partitionKeyOf({
   return columns === undefined ? undefined : { columns, values: values! };
 }
 
-/** The key in "Key (a, b)=(1, 2) already exists.", in any language. No field of the error has the columns or their values. */
+/**
+ * Returns the key in "Key (a, b)=(1, 2) already exists.", in any language. No field of the error has the columns or their
+ * values.
+ */
 export function repeatedKeyOf({ detail = '' }: Fields): { columns: string; values: string } | undefined {
   const [, columns, values] = /\((.*?)\)=\((.*)\)/s.exec(detail) ?? [];
   return columns === undefined ? undefined : { columns, values: values! };
 }
 
 /**
- * The line of a COPY at which PostgreSQL stopped, and the column if it is named, from "COPY t, line 3, column a: …". The word
- * for "line" is in the server's language. Lines of triggers' functions come before it. No field of the error has the line.
+ * Returns the line of a COPY at which PostgreSQL stopped, and the column if it is named, from "COPY t, line 3, column a: …".
+ * The word for "line" is in the server's language. Lines of triggers' functions come before it. No field of the error has the
+ * line.
  */
 export function copyLineOf({ where = '' }: Fields): { line: number; column: string | undefined } | undefined {
   const context = where.split('\n').findLast((line) => line.startsWith('COPY '));

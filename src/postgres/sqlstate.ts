@@ -1,8 +1,8 @@
 /**
- * What each SQLSTATE means for the service (PostgreSQL appendix A). No other file contains a SQLSTATE: other files use the functions
- * below, or PostgreSQL's name of the condition.
+ * Defines what each SQLSTATE means for the service (PostgreSQL appendix A). No other file contains a SQLSTATE. Other files use
+ * the functions below, or PostgreSQL's name of the condition.
  *
- * `toAppError` turns PostgreSQL's errors into those of the error catalogue. If the table below has no rule for an error, such as a
+ * `toAppError` changes PostgreSQL's errors into errors of the catalogue. If the table below has no rule for an error, such as a
  * syntax error, the service has a bug: the answer is 500, and the log has the detail.
  */
 
@@ -31,9 +31,9 @@ const unreachable: Rule = {
 };
 
 /** The rule for a standby, or a server that an administrator has made read-only. */
-const takesNoChanges: Rule = {
+const isReadOnly: Rule = {
   code: 'database-unavailable',
-  detail: 'The database is read-only at present, so nothing can be changed.',
+  detail: 'The database is currently read-only, so nothing can be changed.',
 };
 
 const refusedValue: Rule = {
@@ -77,7 +77,7 @@ export const sqlstateRules: Record<string, Rule> = {
   '53100': { code: 'storage-full', detail: 'The database has no disk space left. Try again later.' },
   '53300': { code: 'database-unavailable', detail: 'The database has no connection left. Try again later.' },
   '57P': unreachable,
-  '25006': takesNoChanges,
+  '25006': isReadOnly,
 
   '55P03': {
     code: 'database-busy',
@@ -98,7 +98,7 @@ export const sqlstateRules: Record<string, Rule> = {
   '42P01': { code: 'table-not-found', detail: 'The table does not exist.' },
   '42P07': {
     code: 'table-exists',
-    detail: (error) => `Something in the schema already has the name: ${error.message}.`,
+    detail: (error) => `The schema already has an object with this name: ${error.message}.`,
   },
   '2BP01': { code: 'dependent-objects', detail: 'Other objects depend on the table.' },
   '42809': {
@@ -111,7 +111,7 @@ export const sqlstateRules: Record<string, Rule> = {
   },
   '55': {
     code: 'invalid-parameter',
-    detail: (error) => `PostgreSQL does not allow this in the present state of the table: ${error.message}.`,
+    detail: (error) => `PostgreSQL does not allow this in the current state of the table: ${error.message}.`,
   },
 
   '42P16': invalidDefinition,
@@ -141,12 +141,12 @@ export const sqlstateRules: Record<string, Rule> = {
   '21': {
     code: 'invalid-data',
     detail:
-      'Two of the rows that were sent would change the same row of the table, or a query in the table expected one row and found several.',
+      'Two of the sent rows would change the same row of the table, or a query in a function of the table expected one row and found several.',
   },
   '22': refusedValue,
   '23': {
     code: 'invalid-data',
-    detail: (error) => `The data breaks a rule of the table${ofConstraint(error)}.`,
+    detail: (error) => `The data violates a rule of the table${ofConstraint(error)}.`,
   },
   '23502': {
     code: 'invalid-data',
@@ -164,7 +164,10 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: (error) =>
       `PostgreSQL generates the values of a column, so rows cannot set them${inColumn(error)}.`,
   },
-  '44000': { code: 'invalid-data', detail: 'A row is not allowed by the view that it is written through.' },
+  '44000': {
+    code: 'invalid-data',
+    detail: 'The view through which a row is written does not allow the row.',
+  },
   '54': { code: 'invalid-data', detail: 'A row, a key or a value is larger than PostgreSQL allows.' },
   '54001': { code: 'invalid-data', detail: 'A value is nested more deeply than PostgreSQL allows.' },
   // Errors that a trigger or another function of the table raises or causes.
@@ -180,7 +183,7 @@ export const sqlstateRules: Record<string, Rule> = {
   '39': failedFunction,
 };
 
-/** PostgreSQL's names of the conditions that single decisions of the service depend on. */
+/** PostgreSQL's names of the conditions on which single decisions of the service depend. */
 const conditions = {
   '08P01': 'protocol_violation',
   '0A000': 'feature_not_supported',
@@ -372,7 +375,7 @@ export function saysNamesOnly(error: DatabaseError): boolean {
 
 /** Returns the error for a database that is read-only. */
 export function readOnlyDatabase(cause: DatabaseError): AppError {
-  return appErrorOf(takesNoChanges, cause);
+  return appErrorOf(isReadOnly, cause);
 }
 
 function ruleFor(error: DatabaseError): Rule | undefined {

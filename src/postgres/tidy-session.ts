@@ -1,9 +1,9 @@
 /**
- * What other people's code, such as a trigger, may leave in a session beyond the end of its transaction: settings, locks,
- * cursors, temporary objects, prepared statements. The requests that use the session later must not meet any of it.
+ * Removes what code of other people, such as a trigger, may leave in a session after the end of its transaction: settings,
+ * locks, cursors, temporary objects, prepared statements. Requests that use the session later must not be affected.
  *
- * Behind a pooler nothing can be done here, because the next transaction may run in another session. There, names that differ in
- * each transaction and `DISCARD TEMP` protect what the service makes, and statements are not prepared.
+ * Behind a pooler this is not possible, because the next transaction may run in another session. There, names that differ in
+ * each transaction and `DISCARD TEMP` protect the objects of the service, and statements are not prepared.
  */
 import type pg from 'pg';
 import { ownSession } from './own-session.ts';
@@ -13,19 +13,19 @@ interface Internals {
 }
 
 /**
- * A text with several statements that removes what is easily removed, for the end of a transaction. It is sent together with the
- * COMMIT or the ROLLBACK, so that it takes no round trip of its own. Inside a failed transaction it does nothing and fails.
+ * Returns a text with several statements that removes what can be removed with little effort. It is sent together with the
+ * COMMIT or the ROLLBACK, so that it needs no separate round trip. Inside a failed transaction it does nothing and fails.
  *
- * @returns undefined: nothing can be done in this session
+ * @returns undefined if nothing can be done in this session
  */
 export function tidyUp(client: pg.PoolClient): string | undefined {
   return ownSession(client) === undefined ? undefined : tidyUpStatements;
 }
 
 /**
- * Tells whether the session may be used again.
+ * Returns whether the session may be used again.
  *
- * @param answer to `tidyUp`; undefined: it failed. Every statement that was sent before it has been answered
+ * @param answer the answer to `tidyUp`; undefined: it failed. Every statement that was sent before it has been answered
  */
 export function isTidy(client: pg.PoolClient, answer: pg.QueryResult | undefined): boolean {
   if (ownSession(client) === undefined) return true;
@@ -35,7 +35,11 @@ export function isTidy(client: pg.PoolClient, answer: pg.QueryResult | undefined
   return found?.isTidy === true && found.prepared === Object.keys(parsedStatements).length;
 }
 
-/** Tidies the session when its transaction has ended already. @returns whether it may be used again */
+/**
+ * Cleans up the session after its transaction has ended.
+ *
+ * @returns whether it may be used again
+ */
 export async function tidySession(client: pg.PoolClient): Promise<boolean> {
   const statements = tidyUp(client);
   return statements === undefined || isTidy(client, await client.query(statements).catch(() => undefined));
@@ -43,7 +47,7 @@ export async function tidySession(client: pg.PoolClient): Promise<boolean> {
 
 interface Tidiness {
   isTidy: boolean;
-  /** The statements that are prepared in the session; SQL cannot prepare one that is not `from_sql`. */
+  /** The number of prepared statements in the session. SQL cannot prepare a statement that is not `from_sql`. */
   prepared: number;
 }
 

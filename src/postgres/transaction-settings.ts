@@ -55,9 +55,10 @@ const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout
   WHERE pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL`;
 
 /**
- * The statements that begin a transaction, as one text.
+ * Returns the statements that begin a transaction, as one text.
  *
- * @param session undefined: it is not known yet, or a pooler chooses it anew. The last result is for `noteSession` then.
+ * @param session undefined: the session is not known yet, or a pooler chooses a new one each time. `noteSession` then needs the
+ * last result
  */
 export function beginStatements(settings: TransactionSettings, session: SessionFacts | undefined): string {
   const { role, statementTimeoutMs, lockTimeoutMs } = settings;

@@ -1,6 +1,6 @@
 /**
- * Runs one transaction on one connection. After success, after a failure, and if the client has gone, the connection goes back to the
- * pool clean, or it is closed.
+ * Runs one transaction on one connection. After a success, after a failure, and after the client has disconnected, the
+ * connection is returned to the pool clean, or it is closed.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,15 +30,16 @@ const rollbackMs = 5000;
 /** How long the server may take to begin a transaction. BEGIN waits for no lock, but a pooler may need time to find a connection. */
 const beginMs = 15_000;
 
-/** Ways for the work of a transaction to save round trips. */
+/** Lets the work of a transaction save round trips. */
 export interface TransactionEdges {
   /** The result of `first`. */
   begun: pg.QueryResult | undefined;
   /** Runs the last statements, ends the transaction in the same round trip, and returns the results. */
   endWith(statements: Query[]): Promise<pg.QueryResult[]>;
   /**
-   * Runs statements without values and ends the transaction, all in one message, so PostgreSQL does not wait for this process between
-   * them. If one statement fails, the statements after it do not run, and the transaction has not ended: roll back to a savepoint and go on.
+   * Runs statements without values and ends the transaction, all in one message, so PostgreSQL does not wait for this process
+   * between them. If one statement fails, the statements after it do not run, and the transaction has not ended: the caller can
+   * roll back to a savepoint and continue.
    */
   endAtOnce(statements: string[]): Promise<void>;
 }
@@ -67,7 +68,7 @@ export async function inTransaction<T>(
   let isClean = false;
   let isEnding = false;
   let hasEnded = false;
-  // A read-only transaction of the service runs no code of others.
+  // A read-only transaction of the service does not run code of other people.
   let isTidied = options.readOnly === true;
   const ending: Ending = {
     command: options.rollback ? 'ROLLBACK' : 'COMMIT',
@@ -101,7 +102,7 @@ export async function inTransaction<T>(
     if (hasEnded) return running;
     throw signal?.aborted ? signal.reason : error;
   } finally {
-    // An end that left something in the session is not tried again.
+    // If the end of the transaction left something in the session, the clean-up is not tried again.
     await giveBack(client, isClean && (isTidied || (!hasEnded && (await tidySession(client)))));
   }
 }
@@ -109,11 +110,11 @@ export async function inTransaction<T>(
 /** How a transaction ends. */
 interface Ending {
   command: 'COMMIT' | 'ROLLBACK';
-  /** The session is tidied in the same round trip. */
+  /** The session is cleaned up in the same round trip. */
   tidies: boolean;
-  /** Called when nothing is left but the command. */
+  /** Called when only the command must still be sent. */
   onEnding: () => void;
-  /** Called when the command has done what it says, with whether the session was tidied and nothing was left in it. */
+  /** Called after the command has succeeded, with whether the session is clean. */
   onEnded: (sessionIsTidy: boolean) => void;
 }
 
@@ -175,7 +176,11 @@ async function begin(
   }
 }
 
-/** @throws the first error; the session has not been tidied then */
+/**
+ * Runs the last statements and ends the transaction.
+ *
+ * @throws the first error; the session has not been cleaned up then
+ */
 async function end(client: pg.PoolClient, statements: Query[], ending: Ending): Promise<pg.QueryResult[]> {
   const results = await sendEnd(client, [...statements, ending.command], ending);
   return results.slice(0, -1);
@@ -185,7 +190,11 @@ async function endInOneMessage(client: pg.PoolClient, statements: string[], endi
   await sendEnd(client, [[...statements, ending.command].join(';\n')], { ...ending, onEnding: ignore });
 }
 
-/** Sends queries whose last statement is the command, and behind them what tidies the session. @returns all results */
+/**
+ * Sends queries whose last statement is the command, and after them the statements that clean up the session.
+ *
+ * @returns all results
+ */
 async function sendEnd(client: pg.PoolClient, queries: Query[], ending: Ending): Promise<pg.QueryResult[]> {
   const { command, tidies, onEnding, onEnded } = ending;
   const tail = tidies ? tidyUp(client) : undefined;
@@ -221,7 +230,11 @@ function unknownOutcome(cause: unknown): AppError {
   );
 }
 
-/** Rolls back. @returns whether the connection can be used again */
+/**
+ * Rolls back.
+ *
+ * @returns whether the connection can be used again
+ */
 async function rollBack(client: pg.PoolClient): Promise<boolean> {
   const rolledBack = client.query('ROLLBACK').then(
     () => true,

