@@ -1,4 +1,4 @@
-/** Runs statements that may fail because of what a caller wrote. The transaction goes on after such a failure. */
+/** Runs statements that may fail because of what a caller wrote. The transaction can continue after such a failure. */
 import type { ClientBase, DatabaseError, QueryResult } from 'pg';
 import type { Statement } from '../postgres/sql.ts';
 import { isStatementError } from '../postgres/sqlstate.ts';

@@ -1,11 +1,11 @@
-/** The queries of this folder to PostgreSQL's catalogue, as pure functions that return SQL. */
+/** Returns the queries of this folder to PostgreSQL's catalogue, as SQL. */
 import { readInCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
 import type { CatalogFunction, DefaultFacts, FunctionName } from './defaults.ts';
 import type { ColumnType, InputFunction, LoadColumn } from './load-column.ts';
 
-/** What a definition mentions, to be looked up in one round trip. */
+/** The names in a definition, to be looked up in one round trip. */
 export interface LookUpRequest {
   schema: string;
   table: string;
@@ -18,7 +18,7 @@ export interface LookUpRequest {
 }
 
 export interface TypeRequest {
-  /** `spelling` and `alias` are those of `TypeName`; both are given to `to_regtype`. */
+  /** The names of `TypeName`. `spelling` and `alias` are for `to_regtype`. */
   spelling: string | undefined;
   alias: string | undefined;
   schema: string | undefined;
@@ -29,7 +29,7 @@ export interface TypeRequest {
 }
 
 export interface RelationName {
-  /** Undefined: the search path decides. */
+  /** Undefined: PostgreSQL searches the search path. */
   schema: string | undefined;
   name: string;
 }
@@ -89,7 +89,7 @@ export interface TakenName {
 const isArray = (type: string) =>
   `EXISTS (SELECT FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
 
-/** Whether the `pg_type` row has a default btree operator class (access method 403) of its own or of a compatible type. */
+/** Whether the type in the `pg_type` row, or a compatible type, has a default btree operator class (access method 403). */
 const isOrdered = (type: string) => `
   (${type}.typtype IN ('e', 'r', 'm', 'c', 'd')
    OR EXISTS (SELECT FROM pg_catalog.pg_opclass o
@@ -134,8 +134,8 @@ const maySee = (table: string) => `(
 const namespaceOid = (name: string) =>
   `(SELECT z.oid FROM pg_catalog.pg_namespace z WHERE z.nspname = ${name})`;
 
-// A subquery of its own looks up each entry, so PostgreSQL uses an index for any number of entries. The planner's estimate also stays
-// so low that the query is not compiled (`jit_above_cost`).
+// A separate subquery looks up each entry, so PostgreSQL uses an index for any number of entries. Its planner also estimates
+// such a low cost that it does not compile the query (`jit_above_cost`).
 
 const types = (order: string) => `
   SELECT pg_catalog.json_agg((
@@ -173,7 +173,9 @@ const relationsNamed = (name: string, namespace: string) => `(
        AND d.deptype IN ('a', 'i') AND c.relkind = 'S' LIMIT 1)) AS owner
   FROM pg_catalog.pg_class c WHERE c.relname = ${name} AND c.relnamespace = ${namespace} OFFSET 0)`;
 
-/** The parts of the query that are left out if the request does not need them, because a part that finds nothing also takes time. */
+/**
+ * The optional parts of the query. A part that is not needed is left out, because it would take time even if it finds nothing.
+ */
 const sections = {
   functions: `
   SELECT pg_catalog.json_agg((
@@ -227,8 +229,8 @@ const sections = {
 const sectionNames = Object.keys(sections) as (keyof typeof sections)[];
 
 /**
- * Looks up everything that a definition mentions: one row, `found`, of the type `LookUpResult`. The text of a caller cannot make
- * the query fail, so it needs no savepoint. Each combination of parts is prepared once per connection, because planning takes twice
+ * Looks up all names in a definition: one row, `found`, of the type `LookUpResult`. The text of a caller cannot make the query
+ * fail, so it needs no savepoint. Each combination of parts is prepared once for each connection, because planning takes twice
  * as long as running.
  */
 export function lookUpDefinition(request: LookUpRequest): Statement {
@@ -280,8 +282,8 @@ FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'
 }
 
 /**
- * Makes a second load that would create the same table wait until this transaction ends. The second load holds no lock that the
- * first one may need. The key is a hash: if two names have the same hash, one load waits without need.
+ * Makes a second load that would create the same table wait until this transaction ends. The second load then holds no lock
+ * that the first one may need. The key is a hash. If two names have the same hash, a load waits unnecessarily.
  */
 export function lockTableName(schema: string, table: string): Statement {
   return {
@@ -397,7 +399,7 @@ WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'S'`,
   };
 }
 
-/** A table as it is in PostgreSQL's catalogue. */
+/** A table in PostgreSQL's catalogue. */
 export interface TableFacts {
   oid: number;
   kind: string;
@@ -549,11 +551,11 @@ export interface TypeFacts {
 }
 
 /**
- * Reads what a load needs to know of a table's columns, and of every type that they use: one row of the type `LoadFacts`, or no row
- * if there is no such table.
+ * Reads the facts that a load needs about a table's columns, and about every type that they use: one row of the type
+ * `LoadFacts`, or no row if there is no such table.
  *
- * The default of a column's type, a domain or a base type, applies if the column has no default of its own. The default of a
- * base type has no expression (`typdefault` alone).
+ * If a column has no default, the default of its type applies (a domain or a base type). The default of a base type has no
+ * expression, only `typdefault`.
  */
 export function loadColumns(schema: string, name: string): Statement {
   return {

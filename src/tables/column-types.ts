@@ -238,7 +238,7 @@ function readBrackets(reader: TokenReader): boolean | undefined {
   return isArray;
 }
 
-/** A type as it is in the catalogue (see `lookUpDefinition` in catalog.ts). */
+/** A type in the catalogue (see `lookUpDefinition` in catalog.ts). */
 export interface CatalogType {
   /** The object identifier of the type. For an array type, `schema` and `name` are those of its elements. */
   oid: number;

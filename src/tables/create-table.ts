@@ -19,7 +19,7 @@ import { draftDefinition, resolveDefinition, resolveDraft } from './resolve-defi
 import { trialBeforeCreation } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {
-  /** Leave an existing table unchanged, and report where it differs from the definition. */
+  /** An existing table remains unchanged, and its differences from the definition are reported. */
   ifNotExists: boolean;
 }
 
@@ -32,10 +32,11 @@ export interface CreateResult {
 }
 
 /**
- * Checks the definition and creates the table, in a transaction of its own, with two round trips. It takes no lock of its own: when
- * two sessions create the same table, PostgreSQL makes the second one wait.
+ * Checks the definition and creates the table, in a separate transaction with two round trips. It takes no lock: when two
+ * sessions create the same table, PostgreSQL makes the second one wait.
  *
- * @throws AppError `table-exists`, `invalid-definition` with every problem, and the errors of `draftDefinition` and `resolveDraft`
+ * @throws AppError `table-exists`, `invalid-definition` with every problem, and the errors of `draftDefinition` and
+ * `resolveDraft`
  */
 export async function createTable(
   pool: Pool,
@@ -80,8 +81,8 @@ function changedMeanwhile(schema: string, name: string, cause: unknown): AppErro
 }
 
 /**
- * Checks the definition and creates the table inside a transaction that goes on. This takes more round trips than `createTable`, and
- * finds every problem.
+ * Checks the definition and creates the table inside a transaction that continues afterwards. This takes more round trips than
+ * `createTable`, and finds every problem.
  *
  * @throws AppError as `createTable` does
  */
@@ -125,7 +126,10 @@ async function warningsOf(
   return [...(await warnOfDottedName(client, schema, name, admitSchema)), ...table.warnings];
 }
 
-/** The answer cannot hide that the name is used. Only roles with a privilege on the table may see its definition. */
+/**
+ * Returns the answer for a table that the role may not see. The answer must say that the name is used, but only roles with a
+ * privilege on the table may see its definition.
+ */
 function hiddenTable(schema: string, name: string): AppError {
   const detail = `The table "${schema}"."${name}" exists, and the role has no privilege on it.`;
   return new AppError('permission-denied', detail);
@@ -141,7 +145,7 @@ export function tableExists(
   const what = `${kinds[existing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;
   const remedy = isTable(existing.kind)
     ? `Send ${remedies}, or use another name.`
-    : 'It is not a table, so it cannot take rows. Use another name.';
+    : 'It is not a table, so no rows can be loaded into it. Use another name.';
   return new AppError('table-exists', `${what} ${remedy}`);
 }
 
@@ -162,16 +166,18 @@ const kinds: Record<string, string> = {
   type: 'Type',
 };
 
-/** How often other names are chosen, because another session created an object with a chosen name at the same moment. */
+/** The most attempts with other names, if another session creates an object with a chosen name at the same moment. */
 const maxTries = 3;
 
-/** Returns one text of several statements, which try modifiers and defaults, and then create the table. */
+/** Returns one text with several statements, which try modifiers and defaults, and then create the table. */
 function creation({ table, trials }: ResolvedDefinition): string {
   const create = ddl.createWholeTable(table);
   return trials.length === 0 ? inCallersPath(create) : inCallersPath(trialBeforeCreation(trials), create);
 }
 
 /**
+ * Tries to create the table.
+ *
  * @returns the object that has the name, if another session created it first; undefined: the table was created
  * @throws AppError `invalid-definition` if a trial fails
  */

@@ -3,7 +3,7 @@
  *
  * A constant may be sent with a row in place of a missing value. Every other default is left to PostgreSQL, which evaluates it
  * for each row that needs it. A default counts as a constant only if PostgreSQL writes it as a literal, possibly with a cast
- * between built-in types. Functions are not looked at: their declared volatility may be wrong.
+ * between built-in types. Calls of functions never count as constants, because the declared volatility of a function may be wrong.
  */
 import type { ClientBase } from 'pg';
 import type { ColumnType, LoadColumn } from './load-column.ts';
@@ -22,7 +22,7 @@ export function constantDefault(
   bareName: string,
   send: string,
 ): string | undefined {
-  // Reading an array applies the checks of its elements' domain, so that it may fail.
+  // Reading an array checks the domain of its elements, so it may fail.
   if (send === '-' || type.element?.kind === 'domain') return undefined;
   if (!literalOf(bareName, type).test(expression)) return undefined;
   // The modifier is left out, because a cast would cut a text that is too long. PostgreSQL applies the modifier when it stores the row.

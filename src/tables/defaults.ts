@@ -243,7 +243,7 @@ export function isBuiltIn(name: FunctionName): boolean {
   return (name.schema === undefined || name.schema === 'pg_catalog') && allowedFunctions.has(name.name);
 }
 
-/** Every type, function and sequence that the expression names. */
+/** The types, functions and sequences that the expression names. */
 export interface Mentions {
   types: TypeName[];
   functions: FunctionName[];
@@ -314,7 +314,7 @@ export function expressionSql(expression: Expression, names: Names): string {
   }
 }
 
-/** A column's default as it is in the catalogue (see `describeRelation` in catalog.ts). */
+/** A column's default in the catalogue (see `describeRelation` in catalog.ts). */
 export interface DefaultFacts {
   expression: string;
   /** `pg_type.typcategory` of the column. */
@@ -326,10 +326,10 @@ export interface DefaultFacts {
 }
 
 /**
- * Turns PostgreSQL's text of a default (`pg_get_expr`) into the `default` of a definition.
+ * Changes PostgreSQL's text of a default (`pg_get_expr`) into the `default` of a definition.
  *
- * @returns `text` undefined: there is no default; `isExpression`: a definition cannot express the default, because its text would be
- *   read as literal text
+ * @returns `text` undefined: there is no default; `isExpression`: a definition cannot express the default, because its text
+ * would be read as literal text
  */
 export function describeDefault(
   facts: Omit<DefaultFacts, 'ownsSequence'>,

@@ -94,7 +94,7 @@ const ConstraintsSchema = Type.Object(
   {
     title: 'Constraints',
     additionalProperties: false,
-    description: 'Keys and foreign keys. Absent or null: none.',
+    description: 'Keys and foreign keys. If absent or null, the table has none.',
   },
 );
 
@@ -102,7 +102,7 @@ const typeDescription =
   'A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …).';
 
 const defaultDescription =
-  "null: none. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or CURRENT_TIMESTAMP and its kind: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}).";
+  "null: there is no default. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or a keyword such as CURRENT_TIMESTAMP: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}).";
 
 const answerOnly = {
   identity: Type.Optional(
@@ -119,7 +119,7 @@ const answerOnly = {
   default_is_expression: Type.Optional(
     Type.Boolean({
       description:
-        'Only in answers: `default` is an expression that a definition cannot express. Leave both out of a request.',
+        'Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request.',
     }),
   ),
 };
@@ -215,7 +215,7 @@ export const TableDescriptionSchema = Type.Object(
         {
           title: 'ColumnDescription',
           additionalProperties: false,
-          description: 'A column as it is in PostgreSQL.',
+          description: 'A column of the table in PostgreSQL.',
         },
       ),
     ),
@@ -254,7 +254,7 @@ export const TableDescriptionSchema = Type.Object(
   {
     title: 'TableDescription',
     additionalProperties: false,
-    description: 'The table as it is in PostgreSQL. You can send it again as a definition.',
+    description: 'The table in PostgreSQL. You can send this object again as a definition.',
   },
 );
 

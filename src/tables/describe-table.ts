@@ -1,9 +1,9 @@
 /**
  * Describes a table from PostgreSQL's catalogue, in a form that can be sent again as a definition.
  *
- * It describes all tables and partitioned tables, but no views, materialized views, foreign tables or sequences. Things that a
- * definition cannot express, such as generated columns and CHECK constraints, have members of their own in the description. A
- * definition with these members is refused, so a copy of a table never loses them without an error.
+ * It describes all tables and partitioned tables, but no views, materialized views, foreign tables or sequences. The
+ * description has separate members for things that a definition cannot express, such as generated columns and CHECK
+ * constraints. A definition with these members is refused, so a copy of a table never loses them without an error.
  *
  * To create the described table next to the original, leave the constraint names empty: they must be unique within a schema.
  */
@@ -107,7 +107,7 @@ const otherKinds: Record<string, string> = {
   c: 'a type',
 };
 
-/** Turns the facts from the catalogue into the `table` of an answer. */
+/** Changes the facts from the catalogue into the `table` of an answer. */
 export function toDescription(
   schema: string,
   name: string,

@@ -13,7 +13,7 @@ export interface NeededRights {
   temporary: string | undefined;
 }
 
-/** What the catalogue says about the object with the name, and about the role. */
+/** The facts of the catalogue about the object with the name, and about the role. */
 export interface TargetRights {
   /** `pg_class.relkind` */
   kind: string;

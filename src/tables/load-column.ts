@@ -22,7 +22,7 @@ export interface ColumnType {
   labels?: string[];
   /** `pg_type.typcategory`; `S` is the category of text types. */
   category?: string;
-  /** `pg_type.typdelim`: what separates the elements in the text form of an array of this type. */
+  /** `pg_type.typdelim`: the separator of elements in the text form of an array of this type. */
   delimiter?: string;
   /** The bytes to which PostgreSQL pads a value. For a composite type it is the sum of its fields; for an array it is that of one element. */
   paddedBytes?: number;
@@ -37,9 +37,9 @@ export interface ColumnType {
 export interface InputFunction {
   /** The name, quoted and qualified. */
   name: string;
-  /** 1: the text; 2: also `parameter`; 3: also the modifier. */
+  /** The number of arguments. 1: the text; 2: also `parameter`; 3: also the modifier. */
   argumentCount: number;
-  /** The object identifier that PostgreSQL hands to the function (`getTypeIOParam`). */
+  /** The object identifier that PostgreSQL passes to the function (`getTypeIOParam`). */
   parameter: number;
 }
 
@@ -54,8 +54,8 @@ export interface LoadColumn {
   /** The collation, quoted. Absent if it is that of the type. */
   collation?: string;
   /**
-   * What a missing cell gets. `none`: NULL. `constant`: the value of `constant`. `computed`: what PostgreSQL evaluates for each row,
-   * from a sequence, an identity or a function.
+   * The value of a missing cell. `none`: NULL. `constant`: the value of `constant`. `computed`: a value that PostgreSQL
+   * evaluates for each row, from a sequence, an identity or a function.
    */
   default: 'none' | 'constant' | 'computed';
   /** About how many bytes the default has in a row: the length of its expression, or more if its value is padded. Left out without a default. */

@@ -1,5 +1,5 @@
 /**
- * Computes how large a row of defaults becomes when PostgreSQL pads its values: `char(10485760)` makes 10 MiB of one letter, and so does
+ * Computes how large a row of defaults becomes when PostgreSQL pads its values: `char(10485760)` stores one letter as 10 MiB, and so does
  * a cast to `bit(83886080)`. PostgreSQL holds several copies of the row while it tries the defaults, so the size is checked before.
  */
 import { bytesInWords } from '../bytes-in-words.ts';
@@ -50,7 +50,7 @@ export function paddingProblem(
   return {
     pointer: '/table/columns',
     code: 'row-too-long',
-    detail: `the types char(n) and bit(n) pad each row of this table to at least ${bytes.toLocaleString('en-US')} bytes; the limit is ${bytesInWords(maxPaddedBytes)}. Use text, varchar(n) or bit varying(n), which pad nothing`,
+    detail: `the types char(n) and bit(n) pad each row of this table to at least ${bytes.toLocaleString('en-US')} bytes; the limit is ${bytesInWords(maxPaddedBytes)}. Use text, varchar(n) or bit varying(n), which are not padded`,
   };
 }
 
@@ -84,7 +84,7 @@ function unitsOf(modifiers: string, most: number): number {
   return Math.min(digits === undefined ? most : Number(digits), most);
 }
 
-/** A domain has the modifier of its own. */
+/** Returns the number of units of a domain, from the modifier of the domain itself. */
 function unitsOfDomain({ kind, baseOid, typmod = -1 }: CatalogType): number {
   if (kind !== 'd' || typmod < 0) return 0;
   // bpchartypmodin adds the length of the header.

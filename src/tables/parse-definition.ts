@@ -83,9 +83,9 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
   if (object === undefined) return column;
   column.name = requiredName(object, 'name', pointer, report);
   column.type = parseTypeText(object, pointer, report);
-  // `refuseAnswersExtras` refuses this default, so its text is not checked.
-  const isUnsayable = object.default_is_expression === true;
-  column.default = isUnsayable ? undefined : parseDefaultText(object.default, pointer, report);
+  // `refuseMembersOfAnswers` refuses this default, so its text is not checked.
+  const cannotBeDefined = object.default_is_expression === true;
+  column.default = cannotBeDefined ? undefined : parseDefaultText(object.default, pointer, report);
   const nullable = object.is_nullable ?? true;
   if (typeof nullable === 'boolean') column.isNullable = nullable;
   else
@@ -100,12 +100,12 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
   else if (identity !== undefined) {
     report(`${pointer}/identity`, 'wrong-type', 'must be "always", or left out', identity);
   }
-  refuseAnswersExtras(object, pointer, report);
+  refuseMembersOfAnswers(object, pointer, report);
   return column;
 }
 
 /** Refuses members that only answers have. Ignoring them would create a table that differs from the original. */
-function refuseAnswersExtras(column: JsonObject, pointer: string, report: Report): void {
+function refuseMembersOfAnswers(column: JsonObject, pointer: string, report: Report): void {
   if (column.generated !== undefined && column.generated !== null) {
     report(
       `${pointer}/generated`,
@@ -237,7 +237,7 @@ function parseForeignKey(
       'mixed-reference',
       `the foreign key "${shorten(name!)}" refers to more than one table; entries with the same name form one composite key`,
     );
-    // Nobody knows which table is meant, so the later checks get neither of them.
+    // It is not clear which table is meant, so the later checks get neither of them.
     same.table = '';
   }
 }

@@ -15,8 +15,9 @@ import { tryColumns } from './try-columns.ts';
 export type { PreparedTable, PrepareOptions };
 
 /**
- * Prepares the table that a load will create. It must run inside a transaction, and locks the name of the table until the end of that
- * transaction. If several loads create the same table, the first goes on, and the others wait here and then find the existing table.
+ * Prepares the table that a load will create. It must run inside a transaction, and locks the name of the table until the end
+ * of that transaction. If several loads create the same table, the first one continues, and the others wait here and then find
+ * the existing table.
  *
  * @throws AppError `invalid-definition` with every problem, and the errors of `resolveDefinition`
  */
@@ -43,7 +44,7 @@ export async function checkDefinition(
   return table;
 }
 
-/** Makes the detail of a problem a sentence of its own, because without the pointer it has no subject. */
+/** Makes the detail of a problem a complete sentence, because without the pointer it has no subject. */
 function withPlace({ pointer, detail }: Problem): string {
   if (pointer === undefined) return detail;
   return detail.startsWith('must ') ? `The value at ${pointer} ${detail}` : `At ${pointer}: ${detail}`;

@@ -1,7 +1,7 @@
 /**
- * The swap at the end of a replace. The replacement was built under a temporary name. It gets the name, the owner, the grants, the
- * storage parameters and the comments of the existing table, and the names of its parts. Readers of the existing table wait only for
- * these few statements and the commit.
+ * Replaces a table by another one at the end of a load (the swap). The replacement was built under a temporary name. It gets
+ * the name, the owner, the grants, the storage parameters and the comments of the existing table, and the names of its parts.
+ * Readers of the existing table wait only for these few statements and the commit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, DatabaseError } from 'pg';
@@ -24,11 +24,14 @@ import { isTable, toDescription } from './describe-table.ts';
 import { type ObjectNames, relationNames } from './object-names.ts';
 import type { PreparedTable } from './prepared-table.ts';
 
-/** The time for one attempt to lock the table. It is short because every later reader waits behind a session that waits for this lock. */
+/**
+ * The time for one attempt to lock the table. It is short, because while a session waits for this lock, every later reader must
+ * wait, too.
+ */
 const lockTryMs = 50;
 const lockPauseMs = 100;
-/** How long an automatic VACUUM or ANALYZE that holds a conflicting lock may take to end by itself. */
-const patienceMs = 1000;
+/** How long an automatic VACUUM or ANALYZE with a conflicting lock may take to end by itself. */
+const vacuumWaitMs = 1000;
 
 /**
  * @param replacement quoted; the replacement, whose defaults may use the sequences of the existing table
@@ -80,7 +83,7 @@ export interface SwapOptions {
 
 export interface Swapped {
   description: TableDescription;
-  /** PostgreSQL's descriptions of the things that belonged to the old table and were dropped with it. */
+  /** PostgreSQL's descriptions of the objects and properties that the old table had and the new table does not have. */
   lost: string[];
 }
 
@@ -116,7 +119,7 @@ export async function swapTable(
   }
 }
 
-/** How often the swap is planned again because the old table changed between the plan and the lock. */
+/** The most attempts to plan the swap, because the old table may change between the plan and the lock. */
 const maxTries = 10;
 
 async function namesAfterClash(
@@ -174,7 +177,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
       `SELECT CAST(CASE ${fingerprint(old)} WHEN ${quoteLiteral(before)} THEN '0' ELSE '${changed}' END AS integer)`,
       // Functions of event triggers expect the callers' path.
       `SELECT ${enterCallersPath}`,
-      // The new table goes on with these sequences, so they must not be dropped with the old one.
+      // The new table continues to use these sequences, so they must not be dropped with the old one.
       ...inheritance.sequences.map(
         ({ sequence, column }) => `ALTER SEQUENCE ${sequence} OWNED BY ${built}.${quoteIdentifier(column)}`,
       ),
@@ -297,7 +300,7 @@ class LockTries {
         'Other transactions kept the table locked for too long (LOCK_TIMEOUT_MS), so it was not replaced. Try again later.';
       throw new AppError('database-busy', detail, { headers: { 'retry-after': '10' }, cause: error });
     }
-    if (this.hasInsisted || elapsedMs < patienceMs) return lockTryMs;
+    if (this.hasInsisted || elapsedMs < vacuumWaitMs) return lockTryMs;
     const waitMs = await maintenanceWaitMs(this.client, this.relation);
     this.hasInsisted = waitMs > 0;
     return lockTryMs + waitMs;
@@ -343,7 +346,7 @@ function inheritanceStatements(inheritance: Inheritance, built: string): string[
 }
 
 interface Inheritance {
-  /** null: the owner stays the same. */
+  /** null: the owner does not change. */
   owner: string | null;
   /** The roles that have privileges on the new table and its sequences because of the default privileges. */
   revoked: Pick<Grant, 'grantee' | 'sequence'>[];
@@ -361,7 +364,7 @@ interface Inheritance {
 }
 
 interface Grant {
-  /** null: PUBLIC. */
+  /** The role that has the privilege; null: PUBLIC. */
   grantee: string | null;
   privilege: string;
   column: string | null;
@@ -391,7 +394,10 @@ function renames(schema: string, before: ObjectNames, after: ObjectNames): strin
 /** The text that the first statement of the swap casts to an integer if the old table has changed. */
 const changed = 'tablewright: the table changed';
 
-/** Whether the old table has changed since the plan was made. The first statement of the swap says so, or PostgreSQL found the change. */
+/**
+ * Whether the old table has changed since the plan was made. The first statement of the swap reports it, or PostgreSQL found
+ * the change.
+ */
 function isChange(error: unknown): boolean {
   if (isCatalogueRace(error)) return true;
   return (
@@ -469,7 +475,7 @@ SELECT DISTINCT dependent FROM (
     (SELECT pg_describe_object('pg_class'::regclass, v.oid, 0)
      FROM pg_rewrite r JOIN pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm')
      WHERE d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid),
-    -- The table built aside has a name that nobody knows.
+    -- The caller does not know the temporary name of the new table.
     (SELECT format('the default of column %I in the new definition', n.attname)
      FROM pg_attrdef a JOIN pg_attribute n ON n.attrelid = a.adrelid AND n.attnum = a.adnum
      WHERE d.classid = 'pg_attrdef'::regclass AND a.oid = d.objid AND a.adrelid = to_regclass($2)),

@@ -1,6 +1,6 @@
 /**
- * Looks up everything that a definition mentions, in one round trip, and turns the definition into a table that can be created. It
- * collects all problems. `try-columns.ts` finds the problems that only show when PostgreSQL tries a type or a default.
+ * Looks up all names in a definition, in one round trip, and changes the definition into a table that can be created. It
+ * collects all problems. `try-columns.ts` finds the problems that PostgreSQL reports only when it tries a type or a default.
  */
 
 import type { ClientBase } from 'pg';
@@ -72,7 +72,7 @@ export interface DefinitionDraft {
   definition: TableDefinition;
   columns: ColumnDraft[];
   problems: Problem[];
-  /** What to look up (`lookUpDefinition`). */
+  /** The names to look up (`lookUpDefinition`). */
   request: LookUpRequest;
   admitSchema: (schema: string) => void;
 }
@@ -318,7 +318,7 @@ async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
   for (const column of columns) column.baseOid = bases[column.baseOid]!.baseOid;
 }
 
-/** Turns drafts into columns with the result of the look-up, and reports names that were not found. */
+/** Changes drafts into columns with the result of the look-up, and reports names that were not found. */
 class Resolver implements Names {
   readonly trials: ColumnTrial[] = [];
   readonly padded: PaddedColumn[] = [];
@@ -422,8 +422,9 @@ class Resolver implements Names {
   }
 
   /**
-   * Whether the access token lets the caller use the type. A type of another schema shows its labels and checks to the caller, and a
-   * column of a table's row type prevents changes of that table. Types of extensions contain no data, so they are allowed.
+   * Whether the access token allows the caller to use the type. A type of another schema shows its labels and checks to the
+   * caller, and a column of a table's row type prevents changes of that table. Types of extensions contain no data, so they are
+   * allowed.
    */
   private mayKnow({ schema, isOfExtension }: CatalogType): boolean {
     return isSystemSchema(schema) || isOfExtension || isAdmitted(schema, this.admitSchema);
@@ -473,7 +474,7 @@ class Resolver implements Names {
 const namesObjects =
   /^reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)$/;
 
-/** Returns what was found by the key of what was asked for. Both lists have the same order. */
+/** Returns a map from the key of each requested item to the result. Both lists have the same order. */
 function byKey<Asked, Found>(
   asked: Asked[],
   found: Found[],
@@ -482,7 +483,10 @@ function byKey<Asked, Found>(
   return new Map(asked.map((entry, index) => [toKey(entry), found[index]!]));
 }
 
-/** When a table is replaced, the names of its indexes and sequences become free, except for sequences that the new table goes on using. */
+/**
+ * Whether the name becomes free when a table is replaced. The names of its indexes and sequences do, except for sequences that
+ * the new table continues to use.
+ */
 function isFreedBy(existing: ExistingObject | undefined, found: Found, taken: TakenName): boolean {
   if (existing === undefined || taken.owner !== existing.oid) return false;
   return !found.sequences.some((sequence) => sequence?.oid === taken.oid);

@@ -8,6 +8,8 @@ import { valueKeywords } from './defaults.ts';
 import { editDistance, shorten } from './identifiers.ts';
 
 /**
+ * Returns the warning, if the default looks like SQL.
+ *
  * @param text the default as it was sent
  * @param category `pg_type.typcategory` of the column's type
  */

@@ -22,7 +22,10 @@ const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
     /^(enum|set)\s*\(/,
     () => 'Send "text", or create an enum type in the database (CREATE TYPE … AS ENUM) and send its name.',
   ],
-  [/\bunsigned\b/, () => 'Send a type without "unsigned"; bigint holds every unsigned integer of 4 bytes.'],
+  [
+    /\bunsigned\b/,
+    () => 'Send a type without "unsigned"; bigint can store every unsigned integer of 4 bytes.',
+  ],
   [/\b(auto_increment|identity)\b/, () => 'Send "serial" or "bigserial".'],
   [/^tinyint\s*\(\s*1\s*\)$/, () => 'Send "boolean", or "smallint" for numbers.'],
   [/^tinyint\s*\(/, () => 'Send "smallint".'],
