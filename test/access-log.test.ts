@@ -79,7 +79,7 @@ test('an upload of a workbook is logged with its rows and the bytes of the whole
   assert((line.bytes as number) > workbook.length);
 });
 
-test('a refused request is logged with the code of its error, and as much as was known', async () => {
+test('a refused request is logged with the code of its error and all known facts', async () => {
   const refused = await lineOf(
     await service.post('/table/orders/upload/json?if_exists=append', { data: [{ EAN: 'cell-value-3' }] }),
   );
@@ -108,7 +108,7 @@ test('a request whose path cannot be decoded is logged once', async () => {
   assert.equal(lines[0]!.code, 'invalid-request');
 });
 
-test('a client that leaves in the middle of its body is logged without a status', async () => {
+test('a client that disconnects in the middle of its body is logged without a status', async () => {
   const socket = await beginUpload(
     service.url,
     '/left/upload/json',

@@ -112,7 +112,7 @@ for (const [name, column, count] of widths) {
   });
 }
 
-test('one column of the widest char(n) is made, in bounded memory', async () => {
+test('one column of the widest char(n) is created in bounded memory', async () => {
   const columns = [{ name: 'c', type: 'char(10485760)', default: 'x' }];
   const send = () => service.post('/table/padded', { table: { columns } });
   const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
@@ -128,7 +128,7 @@ const emptyRows: [name: string, defaults: string[], rows: number][] = [
 ];
 
 for (const [name, defaults, rowCount] of emptyRows) {
-  test(`empty rows are refused for ${name}, before much is written`, async (context) => {
+  test(`empty rows are refused for ${name} before much is written`, async (context) => {
     const type = defaults[0]!.startsWith('json') ? 'json' : 'text';
     const columns = defaults.map((text, index) => ({ name: `c${index}`, type, default: text }));
     const made = await service.post('/table/defaults', { table: { columns } });
@@ -205,7 +205,7 @@ const paddedRows: [name: string, sql: string, rows: unknown[], detail: RegExp][]
 ];
 
 for (const [name, sql, data, detail] of paddedRows) {
-  test(`${name}: refused before PostgreSQL pads them`, async (context) => {
+  test(`${name} are refused before PostgreSQL pads them`, async (context) => {
     await database.pool.query(sql);
     const send = () => service.post('/table/padded/upload/json?if_exists=append', { data });
     const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
@@ -270,7 +270,7 @@ test('values of char(n) and bit(n) in arrays and domains are loaded', async () =
   await database.pool.query('DROP TABLE short_values; DROP DOMAIN short');
 });
 
-test('rows that bring values have as many defaults as they need', async () => {
+test('rows with values may have as many defaults as they need', async () => {
   const columns = [
     { name: 'id', type: 'int' },
     ...Array.from({ length: 30 }, (_, index) => ({

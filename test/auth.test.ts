@@ -80,7 +80,7 @@ suite('authentication', () => {
     assert.deepEqual(await service.rows("SELECT to_regclass('unseen') AS found"), [{ found: null }]),
   );
 
-  test('takes a token that is right, and one just expired or just not yet valid, as clocks differ', async () => {
+  test('accepts a valid token, and one that has just expired or is not valid yet, because clocks differ', async () => {
     for (const more of [
       {},
       { exp: seconds() - 20 },
@@ -155,7 +155,7 @@ suite('authentication', () => {
     });
   }
 
-  test('refuses a token that was right when it came first', async (t) => {
+  test('refuses a token that has expired since its first use', async (t) => {
     const token = jwt({ ...claims(), exp: seconds() + 1 });
     assert.equal((await service.get('/table/none', { token })).status, 404);
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 40_000 });
@@ -180,12 +180,12 @@ suite('authentication', () => {
     });
   }
 
-  test('is accepted with the word Bearer twice, as people paste it', async () => {
+  test('is accepted with the word Bearer twice', async () => {
     const headers = { authorization: `Bearer Bearer ${jwt(claims())}` };
     assert.equal((await service.get('/table/none', { token: null, headers })).status, 404);
   });
 
-  test('is refused beside a second one', async () => {
+  test('is refused if the request has two', async () => {
     const token = jwt(claims());
     const lines = ['GET /api/v1/table/none HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const headers = [`Authorization: Bearer ${token}`, `authorization: Bearer ${token}`];
@@ -238,7 +238,7 @@ suite('scopes', () => {
     });
   }
 
-  test('to make a table is needed where append, truncate or replace would have to', async () => {
+  test('table:create is needed if append, truncate or replace would create a table', async () => {
     for (const value of ['append', 'truncate', 'replace']) {
       const answer = await upload(
         'x',
@@ -249,7 +249,7 @@ suite('scopes', () => {
     }
   });
 
-  test('to make a table is needed to add columns too', async () => {
+  test('table:create is needed to add columns', async () => {
     const path = '/table/stands/upload/json?if_exists=append&extra_columns=add';
     const rows = { data: [{ a: 1, more: 2 }] };
     const token = await service.token({ scope: 'table:load' });
@@ -260,7 +260,7 @@ suite('scopes', () => {
     await service.rows('ALTER TABLE stands DROP COLUMN more');
   });
 
-  test('may be in scp, as a list or as text', async () => {
+  test('may be in the claim scp, as a list or as text', async () => {
     for (const scp of [['table:read'], 'table:read table:load']) {
       const { scope: _, ...rest } = claims();
       const answer = await service.get('/table/stands', { token: jwt({ ...rest, scp }) });
@@ -284,7 +284,7 @@ suite('schemas', () => {
     ['a.b', ['a.b']],
   ];
   for (const [schema, schemas] of open) {
-    test(`${schemas} opens ${schema}`, async () => {
+    test(`${schemas} allows ${schema}`, async () => {
       const answer = await create(schema, schemas);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
     });
@@ -299,7 +299,7 @@ suite('schemas', () => {
     ['public', []],
   ];
   for (const [schema, schemas] of closed) {
-    test(`[${schemas}] does not open ${schema}`, async () => {
+    test(`[${schemas}] does not allow ${schema}`, async () => {
       assertProblem(await create(schema, schemas), 403, 'schema-forbidden');
       const token = await service.token({ schemas });
       assertProblem(await service.get(`/table/t?schema=${schema}`, { token }), 403, 'schema-forbidden');
@@ -309,7 +309,7 @@ suite('schemas', () => {
   }
 
   for (const schema of ['pg_catalog', 'information_schema', 'pg_toast', 'pg_temp']) {
-    test(`${schema} is open to nobody`, async () => {
+    test(`${schema} is never allowed`, async () => {
       assertProblem(await create(schema, ['*']), 403, 'schema-forbidden');
       assertProblem(await service.get(`/table/pg_class?schema=${schema}`), 403, 'schema-forbidden');
       assertProblem(
@@ -320,7 +320,7 @@ suite('schemas', () => {
     });
   }
 
-  test('of a foreign key must be open too', async () => {
+  test('of a foreign key must be allowed, too', async () => {
     await service.post('/table/target?schema=sales', {
       table: { ...table, constraints: { primary_key: { name: '', columns: ['a'] } } },
     });
@@ -351,7 +351,7 @@ suite('schemas', () => {
     assert.equal((await service.post('/table/refers', { table: refers })).status, 201);
   });
 
-  test('no default takes numbers of a sequence in another one', async () => {
+  test('a default may not use a sequence in a schema that is not allowed', async () => {
     await service.rows('CREATE SEQUENCE sales.numbers');
     const numbered = { columns: [{ name: 'a', type: 'bigint', default: "nextval('sales.numbers')" }] };
     const token = await service.token({ schemas: ['public'] });
@@ -407,7 +407,7 @@ suite('roles', () => {
     await client.end();
   }
 
-  test('own what they make', async () => {
+  test('own the tables that they create', async () => {
     const answer = await service.post('/table/t/upload/json?schema=clerks', { data }, { token });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     assert.deepEqual(await service.rows("SELECT tableowner FROM pg_tables WHERE schemaname = 'clerks'"), [
@@ -425,7 +425,7 @@ suite('roles', () => {
     );
   });
 
-  test('may add rows as soon as they are granted INSERT, and no more', async () => {
+  test('may add rows with only the privilege INSERT', async () => {
     const append = () => service.post('/table/ours/upload/json?if_exists=append', { data }, { token });
     assertProblem(await append(), 403, 'permission-denied');
     await service.rows(`GRANT INSERT ON ours TO ${role}`);
@@ -438,7 +438,7 @@ suite('roles', () => {
     }
   });
 
-  test('that do not exist, or are not the service’s to take', async () => {
+  test('that do not exist, or that the service may not use, are refused', async () => {
     const none = await service.token({ role: 'nobody_has_this' });
     assertProblem(await service.get('/table/ours', { token: none }), 403, 'permission-denied');
     const superuser = await service.token({ role: new URL(service.database.adminUrl!).username });
@@ -447,7 +447,7 @@ suite('roles', () => {
     assertProblem(await service.get('/table/ours', { token: tricky }), 403, 'permission-denied');
   });
 
-  test('are left behind with the transaction', async () => {
+  test('end with the transaction', async () => {
     for (let n = 0; n < 5; n += 1) await service.get('/table/ours', { token });
     const answer = await service.post('/table/made_by_the_service', { table });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -455,7 +455,7 @@ suite('roles', () => {
 });
 
 suite('the log', () => {
-  test('has the id, the status and the time of each request, and neither token nor cell', async () => {
+  test('has the id, the status and the time of each request, but no token and no cell', async () => {
     const child = await startChildService(service.database, { LOG_LEVEL: 'trace' });
     const token = await child.token();
     const cell = 'SECRETCELL4711';

@@ -34,7 +34,7 @@ after(async () => {
 
 const token = () => service.token({ role: writer });
 
-test('everything works under the role of the token', async () => {
+test('all operations work under the role of the token', async () => {
   const table = {
     columns: [
       { name: 'id', type: 'bigserial' },
@@ -89,7 +89,7 @@ test('a token without a role is refused', async () => {
   assert.match(assertProblem(answer, 401, 'invalid-token').detail, /"role".*REQUIRE_ROLE/);
 });
 
-test('the rights that the role should not have are named', async () => {
+test('a warning names the rights that the role should not have', async () => {
   const { database } = service;
   const own = Object.assign(new URL(database.url), { username: authenticator, password: 'secret' }).href;
   const pool = new pg.Pool({ connectionString: own });

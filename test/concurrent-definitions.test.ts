@@ -67,7 +67,7 @@ for (const [what, send] of Object.entries(requests)) {
   });
 }
 
-test('the name of a constraint that is already used is named as such, whatever is uploaded', async () => {
+test('a constraint name that is already used is reported, with every kind of upload', async () => {
   await service.rows(
     'DROP TABLE IF EXISTS race; CREATE TABLE IF NOT EXISTS other (id int CONSTRAINT used_name UNIQUE)',
   );

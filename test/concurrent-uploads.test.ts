@@ -65,7 +65,7 @@ suite('eight uploads at once', () => {
     });
   }
 
-  test('with and without definitions: all are loaded, others are answered at once, memory stays small', async (context) => {
+  test('all are loaded, with and without definitions, other requests are answered, and memory stays small', async (context) => {
     await service.post('/table/described/upload/json', { data: [{ a: 1 }] });
     const described = new URL('/api/v1/table/described', service.url);
     const describing = startSteadyClient(described, await service.token(), 10, service.child.pid!);
@@ -142,7 +142,7 @@ suite('more uploads than MAX_UPLOADS', () => {
     });
   }
 
-  test('are answered 429 before their body is read, JSON and workbooks alike', async () => {
+  test('are answered with 429 before their body is read, both JSON and workbooks', async () => {
     const held = [await hold(), await hold()];
     const answer = await post();
     assertProblem(answer, 429, 'too-many-uploads');
@@ -177,7 +177,7 @@ suite('more uploads than MAX_UPLOADS', () => {
     ['that break the connection', (request: Awaited<ReturnType<typeof hold>>) => request.destroy()],
     ['that are no JSON', (request: Awaited<ReturnType<typeof hold>>) => request.end('?')],
   ] as const) {
-    test(`uploads ${title} give their place back`, async () => {
+    test(`uploads ${title} release their place`, async () => {
       const held = [await hold(), await hold()];
       assert.equal((await post()).status, 429);
       for (const request of held) leave(request);
@@ -186,7 +186,7 @@ suite('more uploads than MAX_UPLOADS', () => {
     });
   }
 
-  test('uploads that stop sending give their place back', async (t) => {
+  test('uploads that stop sending release their place', async (t) => {
     const impatient = await startTestService({
       MAX_UPLOADS: '2',
       MAX_UPLOADS_PER_SUBJECT: '2',
@@ -198,7 +198,7 @@ suite('more uploads than MAX_UPLOADS', () => {
     for (const request of held) request.destroy();
   });
 
-  test('uploads that are refused give their place back', async () => {
+  test('uploads that are refused release their place', async () => {
     for (let round = 0; round < 5; round += 1) {
       const answers = [
         await service.post('/table/kept/upload/json', { data: [{ a: 1 }] }),

@@ -45,7 +45,7 @@ suite('MAX_CONNECTIONS', () => {
   });
   after(() => service?.end('SIGKILL'));
 
-  test('a new connection takes the place of one that is idle', async () => {
+  test('a new connection replaces an idle one', async () => {
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(service.url)));
     const closed = once(sockets[0]!.resume(), 'close');
     assert.equal((await ask(service, '/healthz')).status, 200);
@@ -54,7 +54,7 @@ suite('MAX_CONNECTIONS', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('a request is refused if all connections are in use, but for health checks', async () => {
+  test('a request is refused if all connections are in use, but health checks are answered', async () => {
     const token = await service.token();
     const first = await beginUpload(service.url, '/busy/upload/json', token, 'application/json');
     // They wait in line for the only place.
@@ -89,7 +89,7 @@ suite('a process that may open 300 files', () => {
     await service?.end('SIGKILL');
   });
 
-  test('serves fewer connections, says so, and does not run out of files', async () => {
+  test('allows fewer connections, logs it, and does not run out of files', async () => {
     assert.match(service.output(), /"openFiles":300,"maxConnections":\d+/);
     await service.post('/table/kept', { table: { columns: [{ name: 'a', type: 'text' }] } });
     for (let n = 0; n < 400; n += 1) {

@@ -130,7 +130,7 @@ const create = (schema: string, table: unknown) => service.post(`/table/t?schema
 const upload = (schema: string, table: unknown, ifExists = 'fail') =>
   service.post(`/table/t/upload/json?schema=${schema}&if_exists=${ifExists}`, { table, data: [] });
 
-test('a random definition gives equal tables when it is created, uploaded and put in the place of another', async () => {
+test('a random definition gives equal tables when it is created, uploaded and used for a replace', async () => {
   await fc.assert(
     fc.asyncProperty(definition, definition, async (wanted, earlier) => {
       await reset();
@@ -231,7 +231,7 @@ async function everyName(schema: string, table: string) {
   );
 }
 
-test('tables whose names are cut to the same one are made, each with names of its own', async () => {
+test('tables whose constraint names are cut to the same text get different names', async () => {
   const start = 'a name that is so long that the end of it is never kept, ';
   const table = {
     columns: [{ name: 'id', type: 'serial' }],
@@ -248,7 +248,7 @@ test('tables whose names are cut to the same one are made, each with names of it
   assert.equal(keys.size, 30);
 });
 
-suite('a given name that another relation has', () => {
+suite('a given name that another relation already has', () => {
   const table = {
     columns: [{ name: 'a', type: 'integer' }],
     constraints: { unique: [{ name: 'taken', columns: ['a'] }] },
@@ -269,7 +269,7 @@ suite('a given name that another relation has', () => {
     ],
   ];
   for (const [what, make, drop] of others) {
-    test(`is refused at its place in all operations: ${what}`, async () => {
+    test(`is refused with its place in all operations: ${what}`, async () => {
       await reset();
       await service.rows(make);
       const answers = [
@@ -294,7 +294,7 @@ suite('a given name that another relation has', () => {
     });
   }
 
-  test('is refused at its place when it is taken while the rows arrive', async () => {
+  test('is refused with its place if another session uses it while the rows arrive', async () => {
     await reset();
     for (const [schema, ifExists] of [
       ['uploaded', 'fail'],
@@ -324,7 +324,7 @@ suite('a given name that another relation has', () => {
     }
   });
 
-  test('is not in the way when it was chosen, not given', async () => {
+  test('is no problem if the service chose it', async () => {
     await reset();
     const unnamed = { ...table, constraints: { unique: [{ name: '', columns: ['a'] }] } };
     await service.rows('CREATE TABLE replaced.t (b text)');

@@ -107,7 +107,7 @@ suite('a packed body', () => {
     }
   });
 
-  test('is unpacked as it arrives, byte by byte if need be', async () => {
+  test('is unpacked while it arrives, also byte by byte', async () => {
     const small = Buffer.from('{"data":[{"id":1}]}');
     for (const [encoding, pack] of Object.entries(packers)) {
       const packed = pack(small);
@@ -129,7 +129,7 @@ suite('a packed body', () => {
 suite('a body that is not what its Content-Encoding says', () => {
   const path = () => `/table/${nextTable()}/upload/json`;
   for (const [encoding, pack] of Object.entries(packers)) {
-    test(`in ${encoding}: 400 that says how`, async () => {
+    test(`in ${encoding} is refused with 400 and the reason`, async () => {
       const packed = pack(body);
       const cases: [string, Buffer, RegExp][] = [
         ['cut off', packed.subarray(0, -3), /data is cut off\.$/],
@@ -157,7 +157,7 @@ suite('a body that is not what its Content-Encoding says', () => {
     });
   }
 
-  test('leaves no table behind', async () => {
+  test('leaves no table', async () => {
     const name = nextTable();
     const garbage = Buffer.concat([zlib.deflateSync(body), Buffer.from('more')]);
     assertProblem(
@@ -168,7 +168,7 @@ suite('a body that is not what its Content-Encoding says', () => {
     assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
   });
 
-  test('in an unknown coding, or in more than two: 415 with Accept-Encoding', async () => {
+  test('in an unknown coding, or in more than two, is refused with 415 and Accept-Encoding', async () => {
     for (const encoding of ['compress', 'gzip, lzma', 'gzip, gzip, gzip', '*', 'gzip;q=1']) {
       for (const to of [path(), `/table/${nextTable()}`]) {
         const answer = await send(to, zlib.gzipSync(body), encoding);
@@ -198,7 +198,7 @@ async function bomb(coding: 'gzip' | 'br' | 'zstd', bytes: number): Promise<Buff
 
 suite('a bomb', () => {
   for (const coding of ['gzip', 'br', 'zstd'] as const) {
-    test(`in ${coding} is refused by the ratio, and takes no memory`, async () => {
+    test(`in ${coding} is refused because of its ratio, in bounded memory`, async () => {
       const packed = await bomb(coding, 256 * MIB);
       assert.ok(packed.length < MIB, String(packed.length));
       global.gc?.();
@@ -219,13 +219,13 @@ suite('a bomb', () => {
     });
   }
 
-  test('within a bomb is refused, too', async () => {
+  test('inside another bomb is refused, too', async () => {
     const packed = zlib.gzipSync(await bomb('gzip', 128 * MIB));
     const answer = await send(`/table/${nextTable()}/upload/json`, packed, 'gzip, gzip');
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /MAX_UNPACK_RATIO/);
   });
 
-  test('with an honest ratio is refused by its size when it is unpacked', async () => {
+  test('with a normal ratio is refused because of its unpacked size', async () => {
     const piece = Buffer.concat([body, Buffer.from(',')]);
     const pieces = Array.from({ length: Math.ceil((64 * MIB) / piece.length) }, () => piece);
     const packed = zlib.gzipSync(Buffer.concat([Buffer.from('{"x":['), ...pieces]), { level: 1 });
@@ -248,7 +248,7 @@ suite('a bomb', () => {
   });
 });
 
-test('a client that goes away in the middle leaves no unpacker open', async () => {
+test('a client that disconnects in the middle leaves no unpacker open', async () => {
   unpackers.clear();
   const token = await service.token();
   for (const [encoding, pack] of Object.entries(packers)) {

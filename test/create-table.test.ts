@@ -111,7 +111,7 @@ suite('a definition with every field', () => {
     await service.rows('CREATE TABLE sales.places (shop text, shelf integer, UNIQUE (shop, shelf))');
   });
 
-  test('is created and answered whole', async () => {
+  test('is created, and the answer has every field', async () => {
     const answer = await service.post('/table/orders', { table: orders });
     assert.equal(answer.status, 201);
     assert.match(answer.headers.get('content-type')!, /^application\/json/);
@@ -119,13 +119,13 @@ suite('a definition with every field', () => {
     assert.deepEqual(answer.body, { table: described });
   });
 
-  test('is found where Location says', async () => {
+  test('is described at the URL in Location', async () => {
     const answer = await service.get('/api/v1/table/orders?schema=public');
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body, { table: described });
   });
 
-  test('is what PostgreSQL has', async () => {
+  test('is the table in PostgreSQL', async () => {
     await service.rows('INSERT INTO customers VALUES (7)');
     await service.rows("INSERT INTO sales.places VALUES ('north', 1)");
     const [row] = await service.rows(
@@ -144,7 +144,7 @@ suite('a definition with every field', () => {
     }
   });
 
-  test('sent again as it was answered makes an equal table', async () => {
+  test('an answer that is sent again creates an equal table', async () => {
     const inOther = await service.post('/table/orders?schema=elsewhere', { table: described });
     assert.equal(inOther.status, 201);
     assert.deepEqual(inOther.body, { table: { ...described, schema: 'elsewhere' } });
@@ -156,7 +156,7 @@ suite('a definition with every field', () => {
   });
 });
 
-suite('what may be left out', () => {
+suite('optional parts of a definition', () => {
   const plain = { name: 'a', type: 'text' };
   const column = { id: 1, name: 'a', type: 'text', is_nullable: true, default: null };
   const none = { unique: [], primary_key: { name: '', columns: [] }, foreign_keys: [] };
@@ -195,7 +195,7 @@ suite('what may be left out', () => {
     });
   }
 
-  test('names of constraints are PostgreSQL’s choice where empty', async () => {
+  test('empty constraint names become the names that PostgreSQL would choose', async () => {
     const answer = await service.post('/table/named', {
       table: {
         columns: [
@@ -255,7 +255,7 @@ suite('names', () => {
   }
 
   for (const name of ['.', '..']) {
-    test(`"${name}" is refused, because no client could follow Location`, async () => {
+    test(`"${name}" is refused, because a client could not use its URL`, async () => {
       // `fetch` would not send it.
       const request = `POST /api/v1/table/${name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${await service.token()}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
       const { errors } = assertProblem(await rawRequest(service.url, request), 422, 'invalid-parameter');
@@ -263,7 +263,7 @@ suite('names', () => {
     });
   }
 
-  test('a default of a text column that looks like SQL but is text is warned of, and one in quotes is not', async () => {
+  test('a default of a text column that looks like SQL gives a warning, but not if it is in quotes', async () => {
     const suspicious = [
       'NULL',
       'gen_random_uid()',
@@ -308,7 +308,7 @@ suite('names', () => {
     assert.equal(detail, 'There is no table "SHOPPERS" in the schema "public". Did you mean "shoppers"?');
   });
 
-  test('a length beside the type is answered with the type to write', async () => {
+  test('a separate length is refused with the type to write instead', async () => {
     const table = { columns: [{ name: 'a', type: 'varchar', length: 5 }] };
     const { errors } = assertProblem(
       await service.post('/table/with_length', { table }),
@@ -321,7 +321,7 @@ suite('names', () => {
     );
   });
 
-  test('a name like schema.table is warned of, or hinted at where there is no such table', async () => {
+  test('a name like schema.table gives a warning, or a hint if there is no such table', async () => {
     const table = { columns: [{ name: 'a', type: 'text' }] };
     const made = await service.post('/table/sales.dotted', { table });
     assert.equal(made.status, 201);
@@ -396,14 +396,14 @@ suite('an existing table', () => {
     assertProblem(await service.post('/table/standing?if_not_exists=false', { table }), 409, 'table-exists');
   });
 
-  test('is answered as it is with if_not_exists', async () => {
+  test('is described unchanged with if_not_exists', async () => {
     const answer = await service.post('/table/standing?if_not_exists=true', { table });
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body.differences, []);
     assert.deepEqual(answer.body.table, (await service.get('/table/standing')).body.table);
   });
 
-  test('is untouched, and its differences told, where the definition is another', async () => {
+  test('is unchanged, and its differences from another definition are reported', async () => {
     const other = {
       columns: [
         { name: 'a', type: 'bigint', is_nullable: false },
@@ -424,7 +424,7 @@ suite('an existing table', () => {
     assert.deepEqual(await service.rows('SELECT * FROM standing'), [{ a: 1, b: 'x' }]);
   });
 
-  test('if_not_exists creates it where it does not stand', async () => {
+  test('is created with if_not_exists if it does not exist', async () => {
     const answer = await service.post('/table/not_standing?if_not_exists=true', { table });
     assert.equal(answer.status, 201);
     assert.equal('differences' in answer.body, false);
@@ -441,7 +441,7 @@ suite('an existing table', () => {
     assertProblem(await service.get('/table/standing_view'), 404, 'table-not-found');
   });
 
-  test('one of two creations at the same moment makes it', async () => {
+  test('exactly one of two creations at the same moment creates the table', async () => {
     const answers = await Promise.all([1, 2, 3].map(() => service.post('/table/raced', { table })));
     assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, 409, 409]);
     for (const answer of answers.filter(({ status }) => status === 409))
@@ -449,8 +449,8 @@ suite('an existing table', () => {
   });
 });
 
-suite('columns keep their ids', () => {
-  test('when renamed, and an id is never given again', async () => {
+suite('ids of columns', () => {
+  test('are kept when a column is renamed, and are never used again', async () => {
     const table = {
       columns: [
         { name: 'a', type: 'text' },
@@ -472,7 +472,7 @@ suite('columns keep their ids', () => {
   });
 });
 
-suite('wrong definitions', () => {
+suite('invalid definitions', () => {
   const a = { name: 'a', type: 'integer' };
   const cases: [string, unknown, string][] = [
     ['no columns', { columns: [] }, '/table/columns'],
@@ -525,7 +525,7 @@ suite('wrong definitions', () => {
     });
   }
 
-  test('all faults are told at once', async () => {
+  test('all errors are reported in one answer', async () => {
     const table = {
       columns: [{ name: 'a', type: 'nonesuch' }, { name: '' }, { name: 'c', type: 'date', default: 'soon' }],
       constraints: { primary_key: { name: '', columns: ['missing'] } },
@@ -568,12 +568,12 @@ suite('wrong definitions', () => {
   }
 });
 
-suite('what a single error says', () => {
+suite('the detail of a single error', () => {
   const errorOf = async (table: unknown, options = {}) =>
     assertProblem(await service.post('/table/nothing_made', { table }, options), 422, 'invalid-definition')
       .detail;
 
-  test('has a subject', async () => {
+  test('is a complete sentence', async () => {
     assert.equal(
       await errorOf({ columns: [{ name: 'a', type: 7 }] }),
       'The value at /table/columns/0/type must be a string, not a number',
@@ -584,7 +584,7 @@ suite('what a single error says', () => {
     );
   });
 
-  test('of an empty body names only what the body can hold', async () => {
+  test('for an empty body names only members that the body may have', async () => {
     const answer = await service.request('POST', '/table/nothing_made', {
       headers: { 'content-type': 'application/json' },
       body: '',
@@ -595,7 +595,7 @@ suite('what a single error says', () => {
     );
   });
 
-  test('suggests a referenced table of another schema or case, as far as the token may see it', async () => {
+  test('suggests a referenced table of another schema or case if the token may see it', async () => {
     await service.rows(
       'CREATE TABLE sales.regional_totals (a integer PRIMARY KEY); CREATE TABLE "Found_Here" (a integer PRIMARY KEY)',
     );
@@ -617,14 +617,14 @@ suite('what a single error says', () => {
 suite('schemas', () => {
   const table = { columns: [{ name: 'a', type: 'text' }] };
 
-  test('default to public', async () => {
+  test('are public by default', async () => {
     const answer = await service.post('/table/in_public', { table });
     assert.equal(answer.body.table.schema, 'public');
     assert.equal((await service.get('/table/in_public?schema=public')).status, 200);
     assertProblem(await service.get('/table/in_public?schema=sales'), 404, 'table-not-found');
   });
 
-  test('must exist', async () => {
+  test('are refused if they do not exist', async () => {
     assertProblem(await service.post('/table/a?schema=nowhere', { table }), 404, 'schema-not-found');
     assertProblem(await service.get('/table/a?schema=nowhere'), 404, 'schema-not-found');
   });
@@ -651,7 +651,7 @@ test('a JSON number or boolean as a default is its text, with every digit', asyn
   }
 });
 
-test('a JSON body in another charset than UTF-8 is refused, and not misread', async () => {
+test('a JSON body in another charset than UTF-8 is refused', async () => {
   const body = '{"table":{"columns":[{"name":"a","type":"int"}]}}';
   for (const charset of ['iso-8859-1', '"UTF-16"', 'latin1']) {
     for (const path of ['/table/other_charset', '/table/other_charset/upload/json']) {

@@ -7,7 +7,7 @@ import { startTestService } from './support/service.ts';
 
 const table = { columns: [{ name: 'a', type: 'text', default: 'my_label()' }] };
 
-test('a function that the setting names may be called, in every operation', async () => {
+test('a function in the setting may be called in every operation', async () => {
   const service = await startTestService({ DEFAULT_FUNCTIONS: 'my_label' });
   try {
     await service.rows("CREATE FUNCTION my_label() RETURNS text LANGUAGE sql AS $$ SELECT 'x' $$");
@@ -27,7 +27,7 @@ test('a function that the setting names may be called, in every operation', asyn
   }
 });
 
-test('without it the same default is text', async () => {
+test('without the setting the same default is text', async () => {
   const service = await startTestService();
   try {
     const created = await service.post('/table/made', { table });

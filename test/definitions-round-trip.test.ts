@@ -259,7 +259,7 @@ function comparable(table: TableDescription): TableDescription {
   return { ...table, schema: 'any', constraints };
 }
 
-test('a legal definition comes back as one that gives the same table', async () => {
+test('a valid definition comes back as one that creates the same table', async () => {
   await fc.assert(
     fc.asyncProperty(definition, async ({ table: name, ...sent }) => {
       await rolledBack(database.pool, async (client) => {

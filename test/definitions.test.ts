@@ -125,7 +125,7 @@ test('types come back in their canonical form', async () => {
   );
 });
 
-test('types that are none, with the name that was meant', async () => {
+test('unknown types are refused with the name that was probably meant', async () => {
   const detail = (type: string) => detailOf({ columns: [{ name: 'c', type }] });
   assert.match(await detail('tekst'), /there is no type "tekst".*"text"/);
   assert.match(await detail('integr[]'), /"integer"/);
@@ -178,7 +178,7 @@ test('a type of another database or language is refused with the type to send', 
   }
 });
 
-test('a default does what the rule says', async () => {
+test('a default is read by the documented rule', async () => {
   assert.equal(await defaultOf('text', 'user'), "'user'::text");
   assert.equal(await defaultOf('text', 'order'), "'order'::text");
   assert.equal(await defaultOf('text', 'null'), "'null'::text");
@@ -215,7 +215,7 @@ test('a default does what the rule says', async () => {
   assert.match((await defaultOf('serial', '1'))!, /^422 .*PostgreSQL numbers a serial column itself/);
 });
 
-test('a default takes from a sequence that exists, and trying it takes no number', async () => {
+test('a default may use an existing sequence, and checking it uses no number', async () => {
   assert.equal(await defaultOf('int', "nextval('numbers')"), "nextval('numbers'::regclass)");
   assert.equal(
     await defaultOf('text', "to_char(nextval('numbers'), 'FM000')"),
@@ -231,7 +231,7 @@ test('a default takes from a sequence that exists, and trying it takes no number
   assert.deepEqual(rows, [{ is_called: false }]);
 });
 
-test('further functions are allowed by name, if they give one value', async () => {
+test('more functions can be allowed by name if they return one value', async () => {
   assert.match((await defaultOf('int', 'next_id()'))!, /^422/);
   assert.equal(await defaultOf('int', 'next_id()', ['next_id']), 'next_id()');
   assert.equal(await defaultOf('int', 'public.next_id()', ['public.next_id']), 'next_id()');
@@ -239,7 +239,7 @@ test('further functions are allowed by name, if they give one value', async () =
   assert.match((await defaultOf('int', 'no_such()', ['no_such']))!, /^422 .*no function no_such/);
 });
 
-test('every fault of a definition comes at once, at its place', async () => {
+test('all errors of a definition are reported in one answer, each with its place', async () => {
   const fk = (column: string, table: string, reference: string, schema?: string) => ({
     column,
     reference_table: table,
@@ -307,7 +307,7 @@ test('every fault of a definition comes at once, at its place', async () => {
   );
 });
 
-test('at most 100 faults are listed, all are counted', async () => {
+test('at most 100 errors are listed, and all are counted', async () => {
   const columns = Array.from({ length: 1600 }, (_, index) => ({
     name: `c${index}`,
     type: index % 2 ? 'int' : 'nosuch',
@@ -319,7 +319,7 @@ test('at most 100 faults are listed, all are counted', async () => {
   assert.equal(result.errorCount, 1600);
 });
 
-test('hundreds of thousands of faults are counted, too', async () => {
+test('hundreds of thousands of errors are counted, too', async () => {
   const keyColumns = Array.from({ length: 32 }, (_, index) => `c${index}`);
   const unique = Array.from({ length: 5000 }, (_, index) => ({ name: `u${index}`, columns: keyColumns }));
   const result = await create({ columns: [{ name: 'a', type: 'int' }], constraints: { unique } });
@@ -328,7 +328,7 @@ test('hundreds of thousands of faults are counted, too', async () => {
   assert.ok(result.errorCount! >= 160_000);
 });
 
-test('1600 columns with defaults', async () => {
+test('a table with 1600 columns with defaults is created', async () => {
   const columns = Array.from({ length: 1600 }, (_, index) => ({
     name: `c${index}`,
     type: 'int',
@@ -339,7 +339,7 @@ test('1600 columns with defaults', async () => {
   assert.equal(result.table.columns.length, 1600);
 });
 
-test('foreign keys that PostgreSQL can implement are taken', async () => {
+test('foreign keys that PostgreSQL can implement are accepted', async () => {
   const result = await create({
     columns: [
       { name: 'id', type: 'smallint' },
@@ -380,7 +380,7 @@ test('foreign keys that PostgreSQL can implement are taken', async () => {
   ]);
 });
 
-test('a chosen name never takes one that is wanted', async () => {
+test('a chosen name is never one that the definition gives', async () => {
   const result = await create({
     columns: [
       { name: 'a', type: 'int' },
@@ -400,7 +400,7 @@ test('a chosen name never takes one that is wanted', async () => {
   );
 });
 
-test('schemas and names', async () => {
+test('schemas that do not exist and invalid names are refused', async () => {
   const attempt = async (schema: string, name: string) => {
     const table = { columns: [{ name: 'a', type: 'int' }] };
     const work = rolledBack(database.pool, (client) =>
@@ -517,7 +517,7 @@ test('with if_not_exists an existing table is unchanged, and every difference is
   });
 });
 
-test('tables that others made are described, and what a definition cannot say is refused when it is sent', async () => {
+test('tables that were created with SQL are described, and members that a definition cannot have are refused', async () => {
   await rolledBack(database.pool, async (client) => {
     await client.query(`
       CREATE TABLE made (id serial PRIMARY KEY, gone int, always bigint GENERATED ALWAYS AS IDENTITY,
@@ -596,7 +596,7 @@ test('tables that others made are described, and what a definition cannot say is
   });
 });
 
-test('a description sent beside its own table says which names to leave empty', async () => {
+test('a description that is sent for a second table gets an error that says which names to leave empty', async () => {
   await rolledBack(database.pool, async (client) => {
     const table = { columns: [{ name: 'a', type: 'int' }], constraints: { primary_key: { columns: ['a'] } } };
     const first = await createTableWithin(client, {
@@ -614,7 +614,7 @@ test('a description sent beside its own table says which names to leave empty', 
   });
 });
 
-test('what a load must know of columns', async () => {
+test('a load reads the facts that it needs about columns', async () => {
   await rolledBack(database.pool, async (client) => {
     await client.query(`
       CREATE TABLE loaded (i serial, a int GENERATED ALWAYS AS IDENTITY, d codes, m mood[], v varchar(5)[] NOT NULL,
@@ -660,7 +660,7 @@ test('what a load must know of columns', async () => {
   });
 });
 
-test('few round trips', async () => {
+test('creating and describing take few round trips', async () => {
   const table = {
     columns: [
       { name: 'id', type: 'bigserial' },
@@ -736,7 +736,7 @@ test('if many requests create the same table, exactly one creates it, and the ot
   for (const counts of both) assert.deepEqual(counts, { created: 1, 'table-exists': 1 });
 });
 
-test('whoever creates the table without our lock is seen, too', async () => {
+test('a table that another program creates meanwhile is noticed', async () => {
   const stranger = await database.pool.connect();
   try {
     await stranger.query('BEGIN; CREATE TABLE raced (a int)');

@@ -33,7 +33,7 @@ function runDemo(cwd: string): ChildProcess {
   });
 }
 
-test('performs the three operations, shows requests, answers and rows, and leaves nothing', async () => {
+test('performs the three operations, shows requests, answers and rows, and leaves nothing behind', async () => {
   const child = runDemo(root);
   const [output, errors, [code]] = await Promise.all([
     text(child.stdout!),
@@ -54,7 +54,7 @@ test('performs the three operations, shows requests, answers and rows, and leave
   assert.deepEqual(await readdir(temporary), []);
 });
 
-test('an interrupt ends it and leaves nothing, also one that comes twice', async () => {
+test('an interrupt ends it and leaves nothing behind, also if it comes twice', async () => {
   const child = runDemo(root);
   const exited = once(child, 'exit');
   for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
@@ -67,7 +67,7 @@ test('an interrupt ends it and leaves nothing, also one that comes twice', async
   assert.deepEqual(await readdir(temporary), []);
 });
 
-test('a failure is told, leaves nothing and ends with an exit code', async () => {
+test('a failure is reported, leaves nothing behind and gives an exit code', async () => {
   const child = runDemo(folder);
   const [errors, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit'), text(child.stdout!)]);
   assert.match(errors, /^The demo failed: .*definition\.json/);
@@ -75,13 +75,13 @@ test('a failure is told, leaves nothing and ends with an exit code', async () =>
   assert.deepEqual(await readdir(temporary), []);
 });
 
-test('JSON is shown on one line where it fits, and says what it left out', () => {
+test('JSON is shown on one line if it fits, and says what was left out', () => {
   assert.equal(shownJson({ a: [1, null], b: {} }), '{ "a": [1, null], "b": {} }');
   const long = Array.from({ length: 6 }, () => 'x'.repeat(40));
   assert.equal(shownJson(long), `[\n${`  "${long[0]}",\n`.repeat(4)}  … 2 more\n]`);
 });
 
-test('a table shows the columns that fit and says what it left out', () => {
+test('a table shows the columns that fit and says what was left out', () => {
   const rows = [
     ['1', 'Łódź', 'x'],
     ['22', null, 'y'],

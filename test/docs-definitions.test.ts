@@ -103,13 +103,13 @@ const defaults = rowsUnder(page, '| default | for a column of type | means | ans
   }),
 );
 
-test('every block and every row is one that is sent', () => {
+test('every block and every row of the page is sent', () => {
   assert.ok(types.length >= 40 && defaults.length >= 50 && examples.length >= 35);
   const blocks = examples.reduce((sum, example) => sum + example.blocks, 0);
   assert.equal(blocks, page.split('```json\n').length - 1);
 });
 
-test('every friendly name of a type is there', () => {
+test('the page has every alias of a type', () => {
   const named = new Set(types.flatMap(({ sent }) => sent));
   assert.deepEqual(
     friendlyTypeNames.filter((name) => !named.has(name)),
@@ -117,7 +117,7 @@ test('every friendly name of a type is there', () => {
   );
 });
 
-test('the types are answered as it is shown', async () => {
+test('the types are answered as the page shows', async () => {
   for (const [index, { sent, answered }] of types.entries()) {
     const columns = sent.map((type, position) => ({ name: `c${position}`, type }));
     const { status, body } = await service.post(`/table/types${index}`, { table: { columns } });
@@ -127,7 +127,7 @@ test('the types are answered as it is shown', async () => {
   }
 });
 
-test('the defaults are answered as it is shown', async () => {
+test('the defaults are answered as the page shows', async () => {
   for (const [index, { text, type, answered }] of defaults.entries()) {
     const columns = [{ name: 'c', type, default: text }];
     const { status, body } = await service.post(`/table/defaults${index}`, { table: { columns } });
@@ -149,7 +149,7 @@ test('the defaults are answered as it is shown', async () => {
   }
 });
 
-test('what is answered for a default means the same when it is sent', async () => {
+test('an answered default means the same when it is sent', async () => {
   for (const [index, { text, type, answered }] of defaults.entries()) {
     if (answered.startsWith('refused: ')) continue;
     const columns = [{ name: 'c', type, default: text }];
@@ -160,7 +160,7 @@ test('what is answered for a default means the same when it is sent', async () =
   }
 });
 
-test('the functions are those that the service tells', async () => {
+test('the page has exactly the allowed functions', async () => {
   const columns = [{ name: 'c', type: 'integer', default: 'nothing()' }];
   const { body } = await service.post('/table/new', { table: { columns } });
   const told = /: ([\w, ]+)\.$/.exec(body.detail)![1]!.split(', ');
@@ -169,7 +169,7 @@ test('the functions are those that the service tells', async () => {
 });
 
 for (const { method, path, body, status, shown, part, line } of examples) {
-  test(`line ${line}: ${method} ${path} is answered as it is shown`, async (context) => {
+  test(`line ${line}: ${method} ${path} is answered as the page shows`, async (context) => {
     if (shown.includes('"unknown-function"') && !(await forgetFunction('uuidv7'))) {
       context.skip('takes a superuser, or a PostgreSQL before 18');
       return;
@@ -232,7 +232,7 @@ test('every code that a definition can get has a section', () => {
   );
 });
 
-test('a creation takes as many round trips as it is said', async () => {
+test('a creation takes as many round trips as the page says', async () => {
   assert.match(page, /A creation takes two round trips/);
   const plain = { name: 'id', type: 'bigint' };
   const reference = { name: '', reference_table: 'customers', reference_column: 'id' };

@@ -61,7 +61,7 @@ const examples: Example[] = [
   })),
 ].sort((a, b) => a.line - b.line);
 
-test('every block is one that is sent or compared', () => {
+test('every block of the page is sent or compared', () => {
   const blocks = examples.reduce(
     (sum, { body, shown }) => sum + (body === undefined ? 0 : 1) + (shown === undefined ? 0 : 1),
     0,
@@ -155,7 +155,7 @@ const problems = rowsUnder(page, '| code | type | value | detail |').map(([code,
 }));
 
 for (const { code, type, isNullable, value, detail } of problems) {
-  test(`${value} for ${type} is ${code}`, async () => {
+  test(`${value} for ${type} is the problem ${code}`, async () => {
     const table = { columns: [{ name: 'v', type, is_nullable: isNullable }] };
     const answer = await service.request('POST', '/table/nothing/upload/json', {
       body: `{"table":${JSON.stringify(table)},"data":[{"v":${value}}]}`,
@@ -170,7 +170,7 @@ for (const { code, type, isNullable, value, detail } of problems) {
   });
 }
 
-test('the codes of warnings are listed as they are declared, with what they mean', () => {
+test('the page lists the declared codes of warnings with their meanings', () => {
   const withoutLinks = (text: string) => text.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1');
   const listed = rowsUnder(page, '| warning | |').map(([code, meaning]) => [
     ...codeOf(code!),
@@ -179,7 +179,7 @@ test('the codes of warnings are listed as they are declared, with what they mean
   assert.deepEqual(listed, Object.entries(warningCodes));
 });
 
-test('every code of a problem in the data is there, and no other', () => {
+test('the page has exactly the codes of problems in the data', () => {
   const errors = readFileSync(join(docs, 'errors.md'), 'utf8');
   const section = errors.split('\n## invalid-data\n')[1]!.split('\n## ')[0]!;
   const known = [...section.matchAll(/^\| (`.*?`) \|/gm)].flatMap((row) => codeOf(row[1]!));

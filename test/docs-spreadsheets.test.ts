@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test('every request shows its answer', () => {
+test('every request on the page has its answer', () => {
   assert.equal(examples.length, page.split('```sh\n').length - 1);
   assert.ok(examples.length >= 5);
 });
@@ -45,7 +45,7 @@ const plainRowsUnder = (head: string) =>
   rowsUnder(page, head).map((row) => row.map((cell) => cell.replaceAll('`', '')));
 
 const values = plainRowsUnder('| in the file | number format | in the table | type |');
-test('there are cells to try', () => assert.ok(values.length >= 16));
+test('the page has cells to try', () => assert.ok(values.length >= 16));
 
 for (const [value, format, stored, type] of values) {
   test(`${value} as ${format} is ${stored}`, async () => {
@@ -58,7 +58,7 @@ for (const [value, format, stored, type] of values) {
 }
 
 for (const [value, format, code] of plainRowsUnder('| in the file | number format | code | |')) {
-  test(`${value} as ${format} is ${code}`, async () => {
+  test(`${value} as ${format} is the problem ${code}`, async () => {
     const cell = value!.startsWith('#N/A')
       ? '<c t="e"><v>#N/A</v></c>'
       : value!.startsWith('a formula')
@@ -70,7 +70,7 @@ for (const [value, format, code] of plainRowsUnder('| in the file | number forma
   });
 }
 
-test('days and points in time together are points in time; with anything else, text', async () => {
+test('a column of dates and points in time becomes timestamp, and with other values text', async () => {
   const day = '<c s="1"><v>44197</v></c>';
   const moment = '<c s="1"><v>44197.5</v></c>';
   const both = await uploadCells('d/m/yyyy', [day, moment]);

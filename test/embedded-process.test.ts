@@ -67,7 +67,7 @@ async function databaseAnswers(url: string): Promise<boolean> {
   }
 }
 
-test('what is printed to something else than a terminal has no password and no token', async () => {
+test('output that is not a terminal has no password and no token', async () => {
   const child = run({}, []);
   let banner = '';
   for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
@@ -95,7 +95,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-test('one Ctrl-C under npm, which arrives twice, is a stop in good order', async () => {
+test('one Ctrl-C under npm, which arrives twice, stops the service without an error', async () => {
   const { child, databaseUrl } = await started(run());
   child.kill('SIGINT');
   child.kill('SIGINT');
@@ -104,7 +104,7 @@ test('one Ctrl-C under npm, which arrives twice, is a stop in good order', async
   assert(!(await databaseAnswers(databaseUrl)));
 });
 
-test('after a kill the next start takes over, at the same address', async () => {
+test('after a kill the next start uses the same folder and address', async () => {
   const first = await started(run());
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
@@ -115,7 +115,7 @@ test('after a kill the next start takes over, at the same address', async () => 
   assert.deepEqual(await once(second.child, 'exit'), [0, null]);
 });
 
-test('a second start on the folder: one plain line, and the first is not disturbed', async () => {
+test('a second start with the same folder fails with one line, and the first is not affected', async () => {
   const first = await started(run());
   const second = run();
   const [message, [code]] = await Promise.all([text(second.stderr!), once(second, 'exit')]);
@@ -129,7 +129,7 @@ test('a second start on the folder: one plain line, and the first is not disturb
   await once(first.child, 'exit');
 });
 
-test('settings that are not valid: every fault, no stack', async () => {
+test('invalid settings are all reported, without a stack', async () => {
   const child = run({ PORT: 'eighty', MAX_COLUMNS: '0' });
   const [message, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
   assert.equal(code, 1);
@@ -137,7 +137,7 @@ test('settings that are not valid: every fault, no stack', async () => {
   assert.doesNotMatch(message, /\n\s+at /);
 });
 
-test('a signal in the middle of the start ends it too, and leaves nothing behind', async () => {
+test('a signal during the start ends it and leaves no process', async () => {
   for (const delayMs of [150, 300]) {
     const child = run();
     setTimeout(() => child.kill('SIGTERM'), delayMs);

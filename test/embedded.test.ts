@@ -101,7 +101,7 @@ test('data, secrets and address stay across starts; nothing is left running', as
   await second.stop();
 });
 
-test('the service’s role owns its database, makes schemas and roles, and is no superuser', async () => {
+test('the role of the service owns its database, may create schemas and roles, and is not a superuser', async () => {
   const server = await start('plain');
   const rows = await query(
     server.url,
@@ -131,14 +131,14 @@ test('the service’s role owns its database, makes schemas and roles, and is no
   await server.stop();
 });
 
-test('secrets can be read by their owner alone', async () => {
+test('only their owner can read the secrets', async () => {
   for (const name of ['postgres-password', 'tablewright-password', 'postgres.log']) {
     assert.equal((await stat(join(folder, 'plain', name))).mode & 0o777, 0o600, name);
   }
   assert.equal((await stat(join(folder, 'plain', 'postgres'))).mode & 0o077, 0);
 });
 
-test('two starts on one folder: the second says who has it, the first goes on', async () => {
+test('a second start with the same folder fails and names the process that uses it, and the first is not affected', async () => {
   const dataDir = join(folder, 'shared');
   const { child, url } = await startHolder(dataDir);
   await assert.rejects(start('shared'), {
@@ -150,14 +150,14 @@ test('two starts on one folder: the second says who has it, the first goes on', 
   await (await start('shared')).stop();
 });
 
-test('two starts in one process, at the same moment', async () => {
+test('of two starts in one process at the same moment, exactly one succeeds', async () => {
   const results = await Promise.allSettled([start('shared'), start('shared')]);
   const started = results.filter((result) => result.status === 'fulfilled');
   assert.equal(started.length, 1);
   await started[0]!.value.stop();
 });
 
-test('a killed service leaves a server behind: the next start ends it and keeps what was committed', async () => {
+test('a server that a killed service left running is stopped by the next start, and committed data is kept', async () => {
   const dataDir = join(folder, 'killed');
   const { child, url } = await startHolder(dataDir);
   await query(url, 'CREATE TABLE kept AS SELECT 1 AS a');
@@ -183,7 +183,7 @@ test('a killed service leaves a server behind: the next start ends it and keeps 
   await server.stop();
 });
 
-test('a killed server: told, and started again', async () => {
+test('the end of a killed server is reported, and it can be started again', async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const server = await start('killed', resolve);
   process.kill(await postmasterPid(join(folder, 'killed')), 'SIGKILL');
@@ -212,7 +212,7 @@ test('a killed server whose last process ends late is started again at the same 
   await next.stop();
 });
 
-test('a pid file of before, whose number another process has now, is no obstacle', async () => {
+test('an old pid file with the number of another process does not prevent a start', async () => {
   const cluster = join(folder, 'killed', 'postgres');
   const bystander = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
   await once(bystander, 'spawn');
@@ -225,7 +225,7 @@ test('a pid file of before, whose number another process has now, is no obstacle
   bystander.kill('SIGKILL');
 });
 
-test('a port that has been taken since is left to its holder', async () => {
+test('another port is used if another program uses the earlier one', async () => {
   const port = Number(await readFile(join(folder, 'plain', 'postgres-port'), 'utf8'));
   const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
@@ -236,7 +236,7 @@ test('a port that has been taken since is left to its holder', async () => {
   other.close();
 });
 
-test('a start that was killed while it made the cluster is begun anew', async () => {
+test('a start that was killed while it created the cluster is repeated from the beginning', async () => {
   const draft = join(folder, 'half', 'postgres.new', 'base');
   await mkdir(draft, { recursive: true });
   await chmod(join(folder, 'half'), 0o711);
@@ -245,7 +245,7 @@ test('a start that was killed while it made the cluster is begun anew', async ()
   await server.stop();
 });
 
-test('a cluster that does not start: the server’s own words', async () => {
+test('a cluster that does not start gives an error with the server’s own message', async () => {
   const server = await start('broken');
   await server.stop();
   await writeFile(join(folder, 'broken', 'postgres', 'PG_VERSION'), '9.6\n');
@@ -258,7 +258,7 @@ test('a cluster that does not start: the server’s own words', async () => {
   await (await start('broken')).stop();
 });
 
-test('root, with all of it under a folder that no other user can enter', { skip: !isRoot }, async () => {
+test('root can start it under a folder that no other user can enter', { skip: !isRoot }, async () => {
   const closed = join(folder, 'closed');
   await mkdir(closed, { mode: 0o700 });
   // As in a clone under /root: the programs and the data are out of reach for PostgreSQL's user.
@@ -310,7 +310,9 @@ test('root, with all of it under a folder that no other user can enter', { skip:
   await rm(dirname(cluster), { recursive: true });
 });
 
-test('an ordinary user, and root after him', { skip: !isRoot }, async (context) => {
+test('an ordinary user can start it, and then root can start the same cluster', {
+  skip: !isRoot,
+}, async (context) => {
   const { stdout } = await execute('id', ['-u', 'nobody']);
   const nobody = { uid: Number(stdout), gid: Number(stdout) };
   if (!(await canReach(nobody, holder)) || !(await canReach(nobody, process.execPath))) {

@@ -112,7 +112,7 @@ suite('a statement that takes too long', () => {
   after(() => service.stop());
   const rows = Array.from({ length: 20 }, (_, k) => ({ k }));
 
-  test('the rows on their way from the staging table', async () => {
+  test('moving the rows from the staging table is ended by the statement timeout', async () => {
     await service.rows(`CREATE TABLE merged (k int PRIMARY KEY);
       CREATE TRIGGER d BEFORE INSERT ON merged FOR EACH ROW EXECUTE FUNCTION dawdle()`);
     const answer = await service.post('/table/merged/upload/json?if_exists=append&on_conflict=skip', {
@@ -122,7 +122,7 @@ suite('a statement that takes too long', () => {
     assert.deepEqual(await service.rows('SELECT * FROM merged'), []);
   });
 
-  test('a trigger at the end of the transaction', async () => {
+  test('a trigger at the end of the transaction is ended by the statement timeout', async () => {
     await service.rows(`CREATE TABLE deferred (k int);
       CREATE CONSTRAINT TRIGGER d AFTER INSERT ON deferred DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION dawdle()`);
     assertPassing(
@@ -132,7 +132,7 @@ suite('a statement that takes too long', () => {
     assert.deepEqual(await service.rows('SELECT * FROM deferred'), []);
   });
 
-  test('the search for all that breaks a rule is given up: the first is told', async () => {
+  test('the search for rows that violate a rule is ended, and the first one is reported', async () => {
     await service.rows('CREATE TABLE checked (k int UNIQUE CHECK (k < 0 OR dawdle_over(k)))');
     const data = [...rows.map(({ k }) => ({ k: -k - 1 })), { k: -1 }, ...rows];
     const answer = await service.post('/table/checked/upload/json?if_exists=append', { data });
@@ -141,7 +141,7 @@ suite('a statement that takes too long', () => {
     assert.deepEqual(await service.rows('SELECT * FROM checked'), []);
   });
 
-  test('a key over the rows of a new table', async (t) => {
+  test('creating a key of a new table is ended by the statement timeout', async (t) => {
     const { adminUrl } = service.database;
     if (adminUrl === undefined) {
       t.skip('only a superuser may create an event trigger');
@@ -161,7 +161,7 @@ suite('a statement that takes too long', () => {
     await assertNoTable(service, 'keyed');
   });
 
-  test('but a client may take its time to send', async () => {
+  test('a slow client is not ended by the statement timeout', async () => {
     const upload = await openUpload(service, '/patient/upload/json');
     await upload.write(streamed);
     for (let part = 0; part < 4; part += 1) {
@@ -204,7 +204,7 @@ suite('a table that another session has locked', () => {
     ['replace', 'ACCESS SHARE'],
     ['replace&dry_run=true', 'ACCESS SHARE'],
   ]) {
-    test(`${query}: gives up after the lock timeout, and leaves it as it was`, async () => {
+    test(`${query} fails after the lock timeout, and the table is unchanged`, async () => {
       const send = () =>
         service.post(`/table/held/upload/json?if_exists=${query}`, { data: [{ a: 2 }, { a: 3, b: true }] });
       await whileLocked(`LOCK TABLE held IN ${mode} MODE`, async () => {
@@ -225,7 +225,7 @@ suite('a table that another session has locked', () => {
     });
   }
 
-  test('the one that a foreign key refers to', async () => {
+  test('a table that a foreign key refers to is waited for until the lock timeout', async () => {
     const foreign = {
       columns: [{ name: 'a', type: 'integer' }],
       constraints: {
@@ -240,7 +240,7 @@ suite('a table that another session has locked', () => {
     assert.equal((await send()).status, 201);
   });
 
-  test('a row that another session has not committed yet', async () => {
+  test('a row that another session has not committed is waited for until the lock timeout', async () => {
     await whileLocked('INSERT INTO held VALUES (5)', async () => {
       for (const query of ['append', 'append&on_conflict=skip']) {
         const answer = await service.post(`/table/held/upload/json?if_exists=${query}`, { data: [{ a: 5 }] });
@@ -251,7 +251,7 @@ suite('a table that another session has locked', () => {
   });
 });
 
-suite('PostgreSQL restarted', () => {
+suite('a restart of PostgreSQL', () => {
   let service: TestService;
   let folder: string;
   let postgres: EmbeddedPostgres;
@@ -273,7 +273,7 @@ suite('PostgreSQL restarted', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('in the middle of uploads: 503, nothing is left, and the service goes on', async () => {
+  test('in the middle of uploads is answered with 503, nothing is changed, and the service works again', async () => {
     const copying = await openUpload(service, '/copying/upload/json');
     await copying.write(streamed);
     await copying.writeRows(20_000);
@@ -306,14 +306,14 @@ suite('PostgreSQL restarted', () => {
   });
 });
 
-suite('a backend that is ended', () => {
+suite('a PostgreSQL session that an administrator ends', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
   });
   after(() => service.stop());
 
-  test('while it makes a key over the rows', async () => {
+  test('while it creates a key is answered with 503', async () => {
     await service.rows('CREATE TABLE gate (a int PRIMARY KEY); INSERT INTO gate VALUES (1)');
     const foreign = {
       columns: [{ name: 'a', type: 'integer' }],
@@ -333,7 +333,7 @@ suite('a backend that is ended', () => {
     await assertNoTable(service, 'behind');
   });
 
-  test('while rows are kept and none is used: the upload takes another', async () => {
+  test('while the service still receives the rows does not stop the upload', async () => {
     const upload = await openUpload(service, '/unaware/upload/json');
     await upload.write(inferred);
     await upload.writeRows(10_000);
@@ -361,7 +361,7 @@ suite('a client that stops sending', { concurrency: true }, () => {
     ['within rows for a table with rules', '/kept/upload/json?if_exists=append', '{"data":[{"a":0}', 0],
     ['within rows that are staged', '/kept/upload/json?if_exists=append&on_conflict=skip', inferred, 5000],
   ] as const) {
-    test(`${title}: 408, and nothing is left`, async () => {
+    test(`${title}: 408, and nothing is changed`, async () => {
       const upload = await openUpload(service, path);
       const startedAt = performance.now();
       await upload.write(begin);
@@ -404,14 +404,14 @@ suite('a client that sends a byte now and then', () => {
     return await answer;
   }
 
-  test('is answered 408 although it never pauses for long, however much it sent at first', async () => {
+  test('is answered with 408, however much it sent at first', async () => {
     for (const begin of ['{"data":[', `{"data":[{"a":"${'x'.repeat(1_000_000)}"},`]) {
       const { detail } = assertProblem(await trickle(1, 50, begin), 408, 'request-timeout');
       assert.match(detail, /the limit is 100 bytes per second \(MIN_BODY_BYTES_PER_SECOND\)/);
     }
   });
 
-  test('is served where it brings enough', async () => {
+  test('is served if it sends enough bytes', async () => {
     assert.equal((await trickle(30, 30, '{"data":[')).status, 200);
   });
 });

@@ -48,7 +48,7 @@ for (const action of ['update', 'skip']) {
     assert.deepEqual(await stored(), oneAndTwo);
   });
 
-  test(`with on_conflict=${action} a generated key that another row of the upload brings is a problem of the generated row`, async () => {
+  test(`with on_conflict=${action} a generated key that another row of the upload sends is a problem of the generated row`, async () => {
     await service.rows(`${numberedBehind}; SELECT setval('items_id_seq', 2)`);
     const data = [{ v: 'three' }, { id: 3, v: 'THREE' }, { id: 2, v: 'TWO' }];
     const { errors } = assertProblem(await load(data, `on_conflict=${action}`), 422, 'invalid-data');
@@ -72,7 +72,7 @@ for (const action of ['update', 'skip']) {
     ]);
   });
 
-  test(`with on_conflict=${action} a constant default of the key changes no row and yields to none`, async () => {
+  test(`with on_conflict=${action} a row whose key is a constant default neither changes nor is skipped for another row`, async () => {
     await service.rows(
       "CREATE TABLE items (id integer PRIMARY KEY DEFAULT 5, v text); INSERT INTO items VALUES (5, 'five')",
     );
@@ -96,7 +96,7 @@ for (const action of ['update', 'skip']) {
     assert.deepEqual(await stored(), [{ id: 5, v: 'five' }]);
   });
 
-  test(`with on_conflict=${action} a row that brings half of a key changes no row and yields to none`, async () => {
+  test(`with on_conflict=${action} a row with a part of the key neither changes nor is skipped for another row`, async () => {
     await service.rows(
       "CREATE TABLE items (tenant text DEFAULT 'a', id integer, v text, PRIMARY KEY (tenant, id)); INSERT INTO items VALUES ('a', 1, 'old')",
     );
@@ -116,7 +116,7 @@ for (const action of ['update', 'skip']) {
     ]);
   });
 
-  test(`with on_conflict=${action} rows without a key that takes NULL once are problems`, async () => {
+  test(`with on_conflict=${action} rows without a key with NULLS NOT DISTINCT are problems`, async () => {
     await service.rows('CREATE TABLE items (id integer, v text, UNIQUE NULLS NOT DISTINCT (id))');
     const data = [{ v: 'a' }, { v: 'b' }, { id: null, v: 'c' }];
     const { errors } = assertProblem(await load(data, `on_conflict=${action}`), 422, 'invalid-data');
@@ -129,7 +129,7 @@ for (const action of ['update', 'skip']) {
     );
   });
 
-  test(`with on_conflict=${action} a row brings a generated key by the columns that it is computed from`, async () => {
+  test(`with on_conflict=${action} a row has a computed key if it sends the columns from which the key is computed`, async () => {
     await service.rows(
       "CREATE TABLE items (email text, lower_email text GENERATED ALWAYS AS (lower(email)) STORED UNIQUE, v text DEFAULT 'x')",
     );
@@ -140,7 +140,7 @@ for (const action of ['update', 'skip']) {
     assert.equal(first!.v, action === 'update' ? 'new' : 'old');
   });
 
-  test(`into a new table with on_conflict=${action}, a generated key that the upload brings is a problem`, async () => {
+  test(`with on_conflict=${action} into a new table, a generated key that the upload also sends is a problem`, async () => {
     const table = {
       columns: [
         { name: 'id', type: 'serial' },
@@ -158,7 +158,7 @@ for (const action of ['update', 'skip']) {
   });
 }
 
-test('without on_conflict a generated number that is taken names the row, the column and the remedy', async () => {
+test('without on_conflict a generated number that already exists is a problem with the row, the column and what to do', async () => {
   await service.rows(`${numberedBehind}; SELECT setval('items_id_seq', 1)`);
   const { errors } = assertProblem(await load([{ id: 7, v: 'seven' }, { v: 'a' }], ''), 422, 'invalid-data');
   assert.deepEqual(errors, [
@@ -166,7 +166,7 @@ test('without on_conflict a generated number that is taken names the row, the co
   ]);
 });
 
-test('a generated number that is taken names the row of a serial column and of a partition', async () => {
+test('a generated number that already exists names the row, for a serial column and for a partition', async () => {
   await service.rows(`CREATE TABLE items (id serial, v text, PRIMARY KEY (id, v)) PARTITION BY LIST (v);
 CREATE TABLE items_a PARTITION OF items FOR VALUES IN ('a'); INSERT INTO items VALUES (2, 'a')`);
   try {
@@ -183,7 +183,7 @@ CREATE TABLE items_a PARTITION OF items FOR VALUES IN ('a'); INSERT INTO items V
   }
 });
 
-test('a generated number that is taken is told of a row that brings nothing at all', async () => {
+test('a generated number that already exists is a problem of a row without any value, too', async () => {
   await service.rows(numberedBehind);
   const { errors } = assertProblem(await load([{}], ''), 422, 'invalid-data');
   assert.deepEqual(
@@ -192,7 +192,7 @@ test('a generated number that is taken is told of a row that brings nothing at a
   );
 });
 
-test('a sent key that equals a number generated in the same upload is a problem with the remedy', async () => {
+test('a sent key that equals a number generated in the same upload is a problem that says what to do', async () => {
   await service.rows(`${numberedBehind}; SELECT setval('items_id_seq', 2)`);
   const { errors } = assertProblem(
     await load([{ v: 'three' }, { id: 3, v: 'THREE' }], ''),
@@ -205,7 +205,7 @@ test('a sent key that equals a number generated in the same upload is a problem 
   assert.match(detail!, /sequence of "id" gives values that exist already: advance it with setval\(\)/);
 });
 
-test('a key that a trigger repeats in another table is not told as one of the table', async () => {
+test('a key that a trigger repeats in another table is not reported as a key of this table', async () => {
   await service.rows(`CREATE TABLE items (id serial PRIMARY KEY, v text); CREATE TABLE journal (id integer PRIMARY KEY);
 CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN INSERT INTO journal VALUES (1); RETURN NULL; END$$;
 CREATE TRIGGER n AFTER INSERT ON items FOR EACH ROW EXECUTE FUNCTION note()`);

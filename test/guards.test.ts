@@ -28,7 +28,7 @@ test('a truncate names the foreign keys that refer to the table', async () => {
   assert.match(answer.body.errors[0].value, /child_p_fkey/);
 });
 
-test('appends at the same moment to a table that is not there all add their rows', async () => {
+test('appends at the same moment to a table that does not exist all add their rows', async () => {
   const answers = await Promise.all(
     Array.from({ length: 6 }, (_, n) =>
       service.post('/table/together/upload/json?if_exists=append', { data: [{ n }] }),
@@ -52,7 +52,7 @@ test('uploads that add columns to one table wait for each other', async () => {
   }
 });
 
-test('a sender that is slow keeps no reader of the table waiting that it empties', async () => {
+test('a slow truncate upload does not make readers of the table wait', async () => {
   await service.rows('CREATE TABLE slow (a int)');
   let finish: () => void = () => {};
   const encoder = new TextEncoder();
@@ -83,7 +83,7 @@ test('a sender that is slow keeps no reader of the table waiting that it empties
   assert.deepEqual(await service.rows('SELECT a FROM slow ORDER BY a'), [{ a: 1 }, { a: 2 }]);
 });
 
-test('a role claim of none, an empty scope', async () => {
+test('a token with the role "none" or an empty scope is refused', async () => {
   const none = await service.get('/table/secrets', { token: await service.token({ role: 'none' }) });
   assert.equal(none.status, 401);
   const without = await service.get('/table/secrets', { token: await service.token({ scope: '' }) });

@@ -66,7 +66,7 @@ for (const type of ['secret.mood', 'secret.users', 'secret.users[]', 'private', 
   });
 }
 
-test('a token for another schema gets no suggestion from a schema that is closed to it', async () => {
+test('a token gets no suggestion from a schema that it does not allow', async () => {
   const answer = await service.post('/table/t?schema=tenant', column('moodd'), { token: await limited() });
   assert.doesNotMatch(assertProblem(answer, 422, 'invalid-definition').errors[0]!.detail, /secret/);
   const open = await service.post('/table/t?schema=tenant', column('state'), { token: await limited() });
@@ -86,7 +86,7 @@ test('a token for a schema uses the types of that schema and of extensions', asy
 });
 
 for (const type of ['regclass', 'regnamespace[]', 'regrole']) {
-  test(`a token for some schemas cannot look up names by ${type}`, async () => {
+  test(`a token for some schemas cannot look up names with the type ${type}`, async () => {
     const answer = await service.post('/table/t?schema=tenant', column(type), { token: await limited() });
     assertProblem(answer, 403, 'permission-denied');
     const body = { ...column(type), data: [{ a: 'secret' }] };
@@ -136,7 +136,7 @@ test('if_not_exists does not describe a table to a role without a privilege on i
   assert.doesNotMatch(detail, /email/);
 });
 
-test('references tell a role nothing of columns and tables that it may not see', async () => {
+test('errors of references show a role nothing about columns and tables that it may not see', async () => {
   const token = await asRole();
   const details = [];
   for (const [schema, name, referenced] of [

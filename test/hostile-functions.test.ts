@@ -23,7 +23,7 @@ after(async () => {
   await service.stop();
 });
 
-test('no function and no operator in public stands in for one that the service calls', async () => {
+test("no function or operator in public is called instead of PostgreSQL's own", async () => {
   const sent: string[] = [];
   const stopRecording = recordStatements(sent);
   const answersBefore = await exercise('before').finally(stopRecording);
@@ -83,7 +83,7 @@ test('another role’s function with closer argument types does not run as the s
   }
 });
 
-test('triggers, checks, defaults, domains and generated columns find what the search path has', async () => {
+test("triggers, checks, defaults, domains and generated columns find objects by the callers' search path", async () => {
   const host = await startTestService();
   try {
     await host.rows(`CREATE TABLE public.settings (factor int); INSERT INTO public.settings VALUES (3);

@@ -49,7 +49,7 @@ test('imports go down only', () => {
   assert.deepEqual(upward, []);
 });
 
-test('no file imports itself by way of others', () => {
+test('no file imports itself through other files', () => {
   const graph = new Map(sourceFiles().map((file) => [file, importsOf(file)]));
   assert.deepEqual(findCircles(graph), []);
 });
@@ -70,7 +70,7 @@ test('a sheet format imports from no other format, and only open-spreadsheet.ts 
   assert.deepEqual(wrong, []);
 });
 
-test('imports lead to files of this project that exist, or to packages that it names', () => {
+test('imports name existing files of this project, or packages in package.json', () => {
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const packages = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
   const files = new Set(sourceFiles());
@@ -83,7 +83,7 @@ test('imports lead to files of this project that exist, or to packages that it n
   }
 });
 
-test('the guard itself sees every form of import', () => {
+test('the check sees every form of import', () => {
   const text = `
 import 'a';
 import b from "b";
@@ -105,7 +105,7 @@ export const n = 'n';
   assert.deepEqual(specifiersOf(text).sort(), 'a b ./c.ts ../d.ts e f g ./h.ts i j'.split(' ').sort());
 });
 
-test('the guard itself tells an upward import and a circle', () => {
+test('the check reports an upward import and a circle', () => {
   assert.equal(mayImport('postgres', 'http'), false);
   assert.equal(mayImport('tables', 'sources'), false);
   assert.equal(mayImport('sources', 'tables'), false);
@@ -132,7 +132,7 @@ test('messages of limits are written in one file', () => {
   assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
 });
 
-test('the guard itself sees SQLSTATEs and fields of errors in code, and not in comments', () => {
+test('the check sees SQLSTATEs and fields of errors in code, and not in comments', () => {
   const code = codeOf(`
 /** SQLSTATE '23505' */
 if (error.code === '23505' || /^(22|57P)/.test(code)) return; // '42P01'

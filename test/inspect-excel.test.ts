@@ -19,7 +19,7 @@ after(() => service.stop());
 
 const inspect = (query = '') => service.upload(`/api/v1/inspect/excel${query}`, orders);
 
-test('tells the sheets with their sizes and visibility', async () => {
+test('lists the sheets with their sizes and visibility', async () => {
   const { status, body } = await inspect();
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual(
@@ -35,7 +35,7 @@ test('tells the sheets with their sizes and visibility', async () => {
   assert.ok(body.sheets[2].rows > 0);
 });
 
-test('tells header, definition, the first rows as text, and writes nothing', async () => {
+test('shows the header, the definition and the first rows as text, and writes nothing', async () => {
   const { body } = await inspect();
   const { sheet } = body;
   assert.equal(sheet.name, 'Orders');
@@ -55,14 +55,14 @@ test('tells header, definition, the first rows as text, and writes nothing', asy
   );
 });
 
-test('its definition loads the same sheet', async () => {
+test('proposes a definition that loads the same sheet', async () => {
   const { body } = await inspect();
   const loaded = await service.upload('/table/orders/upload/excel', orders, { table: body.sheet.definition });
   assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
   assert.equal(loaded.body.load.rows, 300);
 });
 
-test('another sheet, another range, other names', async () => {
+test('accepts another sheet, another range and other names', async () => {
   const hidden = await inspect('?sheet=Discounts');
   assert.equal(hidden.body.sheet.name, 'Discounts');
   const part = await inspect('?range=A1:B11&column_names=snake_case');
@@ -74,7 +74,7 @@ test('another sheet, another range, other names', async () => {
   assert.match(unknown.body.detail, /Orders/);
 });
 
-test('a sheet that cannot be loaded is told, and hides no other', async () => {
+test('reports a sheet that cannot be loaded, and still shows the others', async () => {
   const wide = Array.from({ length: 1601 }, (_, n) => `c${n}`);
   const row = (cells: string[]) => sheetXml([cells]);
   const book = buildWorkbook({
@@ -101,7 +101,7 @@ test('a sheet that cannot be loaded is told, and hides no other', async () => {
   assert.deepEqual(part.body.sheet.header, ['c0', 'c1', 'c2']);
 });
 
-test('columns stand in the order of the sheet, whatever their headers', async () => {
+test('shows columns in the order of the sheet, whatever their headers', async () => {
   const { body } = await service.upload('/api/v1/inspect/excel', Buffer.from(',a,\n1,2,\n3,4,5\n'));
   assert.deepEqual(body.sheet.header, ['column_A', 'a', 'column_C']);
   assert.deepEqual(body.sheet.rows, [
@@ -110,7 +110,7 @@ test('columns stand in the order of the sheet, whatever their headers', async ()
   ]);
 });
 
-test('tells what a load would refuse or warn of', async () => {
+test('shows the problems and warnings that a load would have', async () => {
   const { body } = await service.upload('/api/v1/inspect/excel', Buffer.from('ctid,n\n1,2\n3,n/a\n'));
   assert.deepEqual(body.sheet.errors, [
     {

@@ -27,7 +27,7 @@ const items = Array.from({ length: 30 }, (_, n) => ({
   ...(n === 29 && { late: true }),
 }));
 
-test('tells the definition, the first rows as text and the number of all, and writes nothing', async () => {
+test('shows the definition, the first rows as text and the number of all rows, and writes nothing', async () => {
   for (const body of [{ data: items }, items, { table: { columns: [] }, data: items }]) {
     const answer = await inspect(body);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -55,14 +55,14 @@ test('tells the definition, the first rows as text and the number of all, and wr
   );
 });
 
-test('the definition that it proposes loads the same rows', async () => {
+test('proposes a definition that loads the same rows', async () => {
   const { body } = await inspect({ data: items });
   const loaded = await service.post('/table/items/upload/json', { table: body.data.definition, data: items });
   assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
   await service.rows('DROP TABLE items');
 });
 
-test('of a document without rows in the usual place it lists the arrays of objects and shows the largest', async () => {
+test('lists the arrays of objects of a document without rows in the usual place, and shows the largest', async () => {
   const document = {
     status: 'ok',
     errors: [],
@@ -98,7 +98,7 @@ test('of a document without rows in the usual place it lists the arrays of objec
   }
 });
 
-test('of a body with a row on each line it tells the same, and lines in place of pointers', async () => {
+test('shows the same for a body with a row on each line, with lines instead of pointers', async () => {
   const { status, body } = await inspectLines('{"id":1,"ctid":2}\n\n[1]\n{"id":"x","id":2}\n');
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual(
@@ -116,7 +116,7 @@ test('of a body with a row on each line it tells the same, and lines in place of
   assert.equal(body.data.error_count, 3);
 });
 
-test('says what a load would say of values and of nothing', async () => {
+test('shows the problems of values, and the error for an empty body, that a load would have', async () => {
   const mixed = await inspect([...items.map(({ id }) => ({ id })), { id: 'N/A' }]);
   assert.deepEqual(
     mixed.body.data.warnings.map(({ code }: { code: string }) => code),
@@ -135,7 +135,7 @@ test('says what a load would say of values and of nothing', async () => {
   }
 });
 
-test('what has no rows, or is no JSON, is refused with what is there', async () => {
+test('refuses a body without rows or without JSON, and says what it contains', async () => {
   const noArray = assertProblem(await inspect({ status: 'ok', tags: ['a'] }), 422, 'invalid-data');
   assert.match(noArray.detail, /The document has no array of objects\.$/);
   const elsewhere = await inspect({ a: { b: items } }, '?rows_at=/a/c');
@@ -155,7 +155,7 @@ test('what has no rows, or is no JSON, is refused with what is there', async () 
   assertProblem(await inspect([], '?if_exists=append'), 422, 'invalid-parameter');
 });
 
-test('needs the scope table:load, takes packed bodies and no other types', async () => {
+test('needs the scope table:load, accepts packed bodies and refuses other types', async () => {
   const token = await service.token({ scope: 'table:create table:read' });
   assertProblem(await inspect([], '', { token }), 403, 'insufficient-scope');
   assertProblem(await inspect([], '', { token: null }), 401, 'missing-token');
@@ -168,7 +168,7 @@ test('needs the scope table:load, takes packed bodies and no other types', async
   assertProblem(csv, 415, 'unsupported-media-type');
 });
 
-test('a document full of small arrays takes bounded memory and lists the hundred largest', async () => {
+test('lists the hundred largest of many small arrays in bounded memory', async () => {
   const members = Array.from(
     { length: 20_000 },
     (_, n) =>

@@ -28,7 +28,7 @@ const primaryKeyOf = ({ body }: TestAnswer): string[] | undefined => {
 };
 
 suite('primary_key', () => {
-  test('makes the key of a table without a definition, and the same upload updates it next month', async () => {
+  test('creates the key of a table without a definition, and the same upload can update the rows later', async () => {
     const name = nextTable();
     const query = '?if_exists=append&on_conflict=update&primary_key=order_no,line';
     const first = await uploadCsv(name, ['order_no,line,qty', '7,1,5', '7,2,6'], query);
@@ -44,7 +44,7 @@ suite('primary_key', () => {
     ]);
   });
 
-  test('names the rows that have no value or the same one', async () => {
+  test('rows without a key, and rows with the same key, are problems', async () => {
     const data = [{ id: 1 }, { id: null }, { id: 1 }];
     const { errors } = assertProblem(
       await uploadJson(nextTable(), { data }, '?primary_key=id'),
@@ -89,7 +89,7 @@ suite('primary_key', () => {
     assert.match(assertProblem(other, 422, 'invalid-parameter').detail, /has the primary key \(b, a\)/);
   });
 
-  test('is refused beside a definition, and twice the same column', async () => {
+  test('is refused together with a definition, and with the same column twice', async () => {
     const table = { columns: [{ name: 'a', type: 'integer' }] };
     for (const [body, query] of [
       [{ table, data: [{ a: 1 }] }, '?primary_key=a'],
@@ -100,14 +100,14 @@ suite('primary_key', () => {
     }
   });
 
-  test('over a column that no key can have names the parameter', async () => {
+  test('with a column that cannot be in a key is a problem of the parameter', async () => {
     const row = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`c${index}`, index]));
     const answer = await uploadJson(nextTable(), { data: [row] }, `?primary_key=${Object.keys(row)}`);
     const { errors } = assertProblem(answer, 422, 'invalid-parameter');
     assert.equal(errors![0]!.parameter, 'primary_key');
   });
 
-  test('a name with a comma is written after a backslash', async () => {
+  test('a backslash allows a comma in a name', async () => {
     const answer = await uploadJson(nextTable(), { data: [{ 'a,b': 1 }] }, '?primary_key=a\\,b');
     assert.deepEqual(primaryKeyOf(answer), ['a,b']);
   });
@@ -137,7 +137,7 @@ suite('conflict_key', () => {
     });
   }
 
-  test('must be a key, and needs on_conflict', async () => {
+  test('must name a key, and needs on_conflict', async () => {
     const name = await make();
     const unknown = await uploadJson(
       name,
@@ -152,7 +152,7 @@ suite('conflict_key', () => {
 });
 
 suite('rename', () => {
-  test('names columns, and problems keep the places of the data', async () => {
+  test('renames columns, and problems keep the places in the data', async () => {
     const name = nextTable();
     const answer = await uploadCsv(
       name,
@@ -172,7 +172,7 @@ suite('rename', () => {
     );
   });
 
-  test('a name that is not in the data is a warning', async () => {
+  test('a name that the data does not have is a warning', async () => {
     const answer = await uploadJson(nextTable(), { data: [{ a: 1 }] }, '?rename=b:c');
     assert.deepEqual(
       answer.body.load.warnings.map(({ code, column }: Record<string, string>) => [code, column]),
@@ -192,7 +192,7 @@ suite('rename', () => {
     });
   }
 
-  test('two columns may change their names', async () => {
+  test('two columns may exchange their names', async () => {
     const name = nextTable();
     await uploadJson(name, { data: [{ a: 1, b: 2 }] }, '?rename=a:b,b:a');
     assert.deepEqual(await rowsOf(name), [{ b: 1, a: 2 }]);
@@ -200,7 +200,7 @@ suite('rename', () => {
 });
 
 suite('a definition of some columns, with extra_columns=add', () => {
-  test('names types for some, the others are inferred', async () => {
+  test('gives the types of some columns, and the others are inferred', async () => {
     const name = nextTable();
     const table = {
       columns: [{ name: 'zip', type: 'varchar(5)' }],
@@ -219,7 +219,7 @@ suite('a definition of some columns, with extra_columns=add', () => {
     assert.deepEqual(primaryKeyOf(answer), ['id']);
   });
 
-  test('may have constraints alone', async () => {
+  test('may have only constraints', async () => {
     const name = nextTable();
     const table = {
       constraints: { primary_key: { name: '', columns: ['id'] }, unique: [{ name: '', columns: ['n'] }] },

@@ -67,7 +67,7 @@ for (const [domain, base, [first, second, third]] of domains) {
       assert.deepEqual(await service.rows('SELECT c FROM t ORDER BY c'), [{ c: 1 }, { c: 2 }]);
     });
 
-    test('rows that a trigger may leave out are told from skipped ones', async () => {
+    test('rows that a trigger leaves out are counted separately from skipped rows', async () => {
       await service.rows(`CREATE TABLE t (k ${domain} UNIQUE NULLS NOT DISTINCT, c int);
         CREATE TRIGGER kept BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION keep_row()`);
       const query = 'if_exists=append&on_conflict=skip';
@@ -76,7 +76,7 @@ for (const [domain, base, [first, second, third]] of domains) {
       assertLoaded(await upload('t', query, { data }), 1, 0, 2);
     });
 
-    test('a key that the table has is named, also beside on_conflict for another key', async () => {
+    test('a key that exists in the table is named, also with on_conflict for another key', async () => {
       await service.rows(`CREATE TABLE t (id int PRIMARY KEY, k ${domain} UNIQUE)`);
       assertLoaded(await upload('t', 'if_exists=append', { data: [{ id: 1, k: first }] }), 1, 0, 0);
       const data = [
@@ -100,7 +100,7 @@ for (const [domain, base, [first, second, third]] of domains) {
       [base, domain],
       [domain, domain],
     ] as const) {
-      test(`every row without a match is named: ${own} refers to ${referenced}`, async () => {
+      test(`every row without a match is named if ${own} refers to ${referenced}`, async () => {
         await service.rows(`CREATE TABLE t (k ${referenced} PRIMARY KEY)`);
         const keys = [{ k: first }, { k: second }];
         assertLoaded(await upload('t', 'if_exists=append', { data: keys }), 2, 0, 0);

@@ -55,7 +55,7 @@ test('the file that is started gets its arguments as if it had been started dire
 const versions = '{value:{...process.versions,node:"20.20.2"}}';
 const older = `--import=data:text/javascript,Object.defineProperty(process,"versions",${versions})`;
 
-test('on an older Node.js the launcher starts the installed one, and ends as it ends', async () => {
+test('on an older Node.js the launcher starts the installed one, and ends with its exit code', async () => {
   const file = await script('version.ts', 'console.log(process.execPath); process.exitCode = 3 as number;');
   const { code, stdout } = await run(older, launcher, file);
   assert.equal(code, 3);
@@ -161,7 +161,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test('where packages are not installed, the launcher ends with one sentence that names "npm ci"', async () => {
+test('if packages are not installed, the launcher ends with one sentence that names "npm ci"', async () => {
   const file = await script('without-packages.ts', "import 'fastify';");
   const { code, stderr } = await run(launcher, file);
   assert.equal(code, 1);

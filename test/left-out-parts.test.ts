@@ -19,7 +19,7 @@ const columnsOf = (types: Record<string, string>) =>
 const load = (name: string, types: Record<string, string>, data: unknown[]): Promise<TestAnswer> =>
   service.post(`/table/${name}/upload/json`, { table: { columns: columnsOf(types) }, data });
 
-test('the time of day that a date column leaves out is a warning with its count and first row', async () => {
+test('times of day that a date column cannot store give a warning with their number and the first row', async () => {
   const name = nextTable();
   const answer = await load(name, { on: 'date' }, [
     { on: '2026-06-28' },
@@ -42,7 +42,7 @@ test('the time of day that a date column leaves out is a warning with its count 
   ]);
 });
 
-test('an offset that a type without time zone leaves out is a warning, also if it is zero', async () => {
+test('offsets that a type without time zone cannot store give a warning, also if they are zero', async () => {
   const name = nextTable();
   const answer = await load(name, { a: 'timestamp', b: 'time', c: 'date', d: 'timestamptz', e: 'timetz' }, [
     { a: '2026-01-01T10:00:00', b: '10:00:00', c: '2026-01-01', d: '2026-01-01T10:00:00+05:00' },
@@ -75,7 +75,7 @@ test('an offset that a type without time zone leaves out is a warning, also if i
   ]);
 });
 
-test('a date that a time column leaves out and rounded seconds are warnings', async () => {
+test('dates that a time column cannot store, and rounded seconds, give warnings', async () => {
   const answer = await load(nextTable(), { a: 'time', b: 'timestamp', c: 'timestamp' }, [
     { a: '2026-01-01 10:00:00', b: '2026-01-01T10:00:00.1234565', c: '2026-01-01T10:00:00.1234560' },
     { a: '10:00:00.9999999', b: '2026-01-01T10:00:00.123456', c: '2026-01-01T10:00:00' },
@@ -103,7 +103,7 @@ test('a date that a time column leaves out and rounded seconds are warnings', as
   ]);
 });
 
-test('parts left out within arrays and domains, and on the way through the staging table, are warnings too', async () => {
+test('parts that are left out in arrays, domains and staged rows give warnings, too', async () => {
   const name = nextTable();
   await service.rows(`CREATE DOMAIN day_${name} AS date;
     CREATE TABLE ${name} (k int PRIMARY KEY, days date[], day day_${name}, place point)`);
@@ -130,7 +130,7 @@ test('parts left out within arrays and domains, and on the way through the stagi
 /** A number in the format `m/d/yy h:mm`. */
 const moment = (serial: number): CellSpec => ({ attributes: 's="1"', content: `<v>${serial}</v>` });
 
-test('a date-time cell of a workbook in a date or time column is a warning that names the cell', async () => {
+test('a date-time cell of a workbook in a date or time column gives a warning that names the cell', async () => {
   const rows: CellSpec[][] = [
     ['day', 'at', 'both'],
     [moment(46_029), null, moment(46_029.5)],
@@ -157,7 +157,7 @@ test('a date-time cell of a workbook in a date or time column is a warning that 
   ]);
 });
 
-test('of a text file the warning names the cell', async () => {
+test('for a text file the warning names the cell', async () => {
   const file = Buffer.from('day;at\n2026-01-07;2026-01-07T10:00:00\n2026-01-07 13:45;2026-01-07T10:00:00Z\n');
   const answer = await service.upload(`/table/${nextTable()}/upload/excel`, file, {
     table: { columns: columnsOf({ day: 'date', at: 'timestamp' }) },

@@ -178,12 +178,12 @@ const documented = new Map(
   ]),
 );
 
-test('docs/limits.md has the settings that are tested here', () => {
+test('docs/limits.md has exactly the settings that are tested here', () => {
   assert.deepEqual([...documented.keys()].sort(), [...Object.keys(provocations), ...notTested].sort());
 });
 
 for (const [name, { settings, send }] of Object.entries(provocations)) {
-  test(`an answer that is over ${name} names it, with the code that docs/limits.md gives`, async (context) => {
+  test(`a request over ${name} gets an answer with its name and the code in docs/limits.md`, async (context) => {
     const service = await startTestService(settings);
     context.after(() => service.stop());
     const { body } = await send(service);

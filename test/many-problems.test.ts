@@ -70,7 +70,7 @@ async function assertCounted(
 
 const faultyCells = sized(200_000, 1_000_000);
 
-test(`${faultyCells} faulty cells`, { timeout }, async (context) => {
+test(`${faultyCells} cells with problems are all counted`, { timeout }, async (context) => {
   const row = (n: number) => `{"a":"${n}x","b":"${n}"}`;
   await assertCounted(upload('/table/faulty/upload/json', { columns }, faultyCells, row), faultyCells, {
     row: 1,
@@ -97,7 +97,9 @@ test(`${faultyCells} faulty cells`, { timeout }, async (context) => {
 /** Half of them have a problem. */
 const rowCount = sized(40_000, 200_000);
 
-test(`a repeated key among ${rowCount} rows, and ${rowCount / 2} of them`, { timeout }, async () => {
+test(`one repeated key among ${rowCount} rows, and ${rowCount / 2} of them, are found`, {
+  timeout,
+}, async () => {
   const table = { columns, constraints: { primary_key: { name: '', columns: ['a'] } } };
   const once = (n: number) => `{"a":${n === rowCount - 1 ? 77 : n}}`;
   await assertCounted(upload('/table/keyed/upload/json', table, rowCount, once), 1, {
@@ -113,7 +115,7 @@ test(`a repeated key among ${rowCount} rows, and ${rowCount / 2} of them`, { tim
   });
 });
 
-test('rows without a match in a large table, beside those of it', { timeout }, async () => {
+test('rows without a match in a large table are found', { timeout }, async () => {
   await database.pool.query(`CREATE TABLE numbers (a int PRIMARY KEY);
     INSERT INTO numbers SELECT generate_series(1, ${(rowCount / 2) * 5});
     CREATE TABLE standing (a int REFERENCES numbers, b text)`);
@@ -134,7 +136,7 @@ test('rows without a match in a large table, beside those of it', { timeout }, a
   assert.equal(matching.body.load?.rows, rowCount, JSON.stringify(matching.body));
 });
 
-test('cells, keys and references of one upload, beside each other', { timeout }, async () => {
+test('problems of cells, keys and references of one upload are all found', { timeout }, async () => {
   await database.pool.query('CREATE TABLE mixed (a int PRIMARY KEY, b int REFERENCES mixed)');
   const row = (n: number) => {
     if (n % 4 === 0) return `{"a":"${n}"}`;

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '..');
 const named = /`([\w/.-]+\.test\.ts)`: ("[^"]+"(?:, "[^"]+")*)/g;
 
 for (const page of ['docs/reliability.md', 'SECURITY.md']) {
-  test(`each row of ${page} that promises something names tests, and they exist`, () => {
+  test(`each row with a promise in ${page} names tests that exist`, () => {
     const text = readFileSync(join(root, page), 'utf8');
     const tables = text.split(/\n\n/).filter((block) => /^\| \w+ \| test \|\n/.test(block));
     const rows = tables.flatMap((table) => table.trim().split('\n').slice(2));

@@ -31,7 +31,7 @@ const loadNew = (data: unknown[], query: string) =>
   service.post(`/table/items/upload/json?${query}`, { table: items, data });
 const stored = () => service.rows('SELECT * FROM items ORDER BY sku');
 
-test('skip keeps what is there and the first of the upload, and counts the others', async () => {
+test('skip keeps existing rows and the first row of the upload, and counts the others', async () => {
   await loadNew([{ sku: 'a', name: 'old', stock: 1 }], '');
   const answer = await load(
     [
@@ -50,7 +50,7 @@ test('skip keeps what is there and the first of the upload, and counts the other
   ]);
 });
 
-test('update takes the last of the upload and leaves alone what a row does not bring', async () => {
+test('update uses the last row of the upload and keeps columns that a row does not have', async () => {
   await loadNew(
     [
       { sku: 'a', name: 'old', stock: 1 },
@@ -82,7 +82,7 @@ for (const [query, name] of [
   ['on_conflict=update', 'second'],
   ['if_exists=replace&on_conflict=update', 'second'],
 ]) {
-  test(`within one upload into a new table, ${query} leaves one row of a key`, async () => {
+  test(`within one upload into a new table, ${query} keeps one row for each key`, async () => {
     const answer = await loadNew(
       [
         { sku: 'a', name: 'first' },
@@ -96,7 +96,7 @@ for (const [query, name] of [
   });
 }
 
-test('rows whose key holds NULL are in nobody’s way', async () => {
+test('rows with NULL in the key never conflict', async () => {
   const table = {
     columns: [{ name: 'k', type: 'text' }],
     constraints: { unique: [{ name: '', columns: ['k'] }] },
@@ -113,7 +113,7 @@ for (const [what, column, first, second] of [
   ['an amount written in two ways', 'k money PRIMARY KEY', '1', '$1.00'],
   ['a text in a collation that ignores case', 'k text COLLATE ignoring_case PRIMARY KEY', 'a', 'A'],
 ] as const) {
-  test(`the same key among the rows sent: ${what}`, async () => {
+  test(`the same key twice in one upload: ${what}`, async () => {
     await service.rows(
       `CREATE COLLATION IF NOT EXISTS ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
     );
@@ -148,7 +148,7 @@ for (const [what, column, first, second] of [
   });
 }
 
-test('update: a row without a required column is told that it is needed also to update an existing row', async () => {
+test('update needs a required column also in a row that updates an existing row, and the problem says so', async () => {
   await service.rows('CREATE TABLE items (sku text PRIMARY KEY, email text NOT NULL, n int)');
   await service.rows("INSERT INTO items VALUES ('a', 'a@example.com', 1)");
   const answer = await load([{ sku: 'a', n: 11 }], 'if_exists=append&on_conflict=update');
@@ -159,7 +159,7 @@ test('update: a row without a required column is told that it is needed also to 
   );
 });
 
-test('another unique constraint is still a problem, and names the rows', async () => {
+test('a violation of another unique constraint is still a problem and names the rows', async () => {
   const table = {
     ...items,
     constraints: { ...items.constraints, unique: [{ name: '', columns: ['name'] }] },
@@ -190,7 +190,7 @@ test('another unique constraint is still a problem, and names the rows', async (
   assert.deepEqual(await stored(), [{ sku: 'a', name: 'taken', stock: 7 }]);
 });
 
-test('without a key there is nothing to go by', async () => {
+test('on_conflict is refused for a table without a key', async () => {
   const answer = await service.post('/table/items/upload/json?on_conflict=skip', {
     table: { columns: [{ name: 'a', type: 'text' }] },
     data: [{ a: 'x' }],
@@ -209,7 +209,7 @@ test('a dry run counts and changes nothing', async () => {
   assert.deepEqual(await stored(), [{ sku: 'a', name: 'old', stock: 7 }]);
 });
 
-test('identity columns take numbers of their own where a row brings none', async () => {
+test('identity columns get generated numbers in rows that send none', async () => {
   const table = {
     columns: [
       { name: 'id', type: 'serial' },
@@ -265,7 +265,7 @@ test('types without a binary encoder are loaded through their text form', async 
   );
 });
 
-test('what such a type refuses is a problem that names its row', async () => {
+test('a value that such a type refuses is a problem that names its row', async () => {
   const table = {
     columns: [
       { name: 'n', type: 'integer' },
@@ -290,7 +290,7 @@ test('what such a type refuses is a problem that names its row', async () => {
   );
 });
 
-test('a key that PostgreSQL numbers by itself is not what rows have in common', async () => {
+test('rows without a generated key never conflict with each other', async () => {
   const table = {
     columns: [
       { name: 'id', type: 'serial' },
@@ -315,7 +315,7 @@ test('a key that PostgreSQL numbers by itself is not what rows have in common', 
   ]);
 });
 
-test('values of their own for an identity column are told of', async () => {
+test('sent values for an identity column give a warning', async () => {
   const table = {
     columns: [
       { name: 'id', type: 'serial' },
@@ -330,7 +330,7 @@ test('values of their own for an identity column are told of', async () => {
   );
 });
 
-test('on_conflict takes tables whose columns have the names that the service uses itself', async () => {
+test('on_conflict accepts tables with column names that the service uses itself', async () => {
   await service.rows(
     'CREATE TABLE items (sku text PRIMARY KEY, "tablewright row" integer, "tablewright shape" integer, "tablewright ordinal" integer UNIQUE, "tablewright first" integer, "tablewright place" integer)',
   );
@@ -388,7 +388,7 @@ CREATE RULE leave_out AS ON INSERT TO items WHERE new.sku = 'left out' DO INSTEA
 const keyWarnings = (answer: TestAnswer): { code: string; detail: string }[] =>
   answer.body.load.warnings.filter(({ code }: { code: string }) => code === 'key-not-brought');
 
-test('rows that bring no key are inserted with a warning, and the answer says which key was used', async () => {
+test('rows without a key are inserted with a warning, and the answer names the key', async () => {
   const name = 'keyless';
   const table = {
     columns: [
@@ -432,7 +432,7 @@ test('rows that bring no key are inserted with a warning, and the answer says wh
   assert.equal('conflict_key' in failing.body.load, false);
 });
 
-test('a row of a sheet without a value in the key is named by its row of the sheet', async () => {
+test('a row of a sheet without a value in the key is named by its row in the sheet', async () => {
   await service.rows('CREATE TABLE keyless_sheet (a int, b int, note text, UNIQUE (a, b))');
   const rows = [['a', 'b', 'note'], [1, 1, 'x'], [], [2, null, 'y']];
   const answer = await service.upload(
@@ -447,7 +447,7 @@ test('a row of a sheet without a value in the key is named by its row of the she
   );
 });
 
-test('no-key says what to send for a table that the upload makes', async () => {
+test('no-key says what to send for a table that the upload creates', async () => {
   const refusal = async (query: string, body: object): Promise<string> => {
     const answer = await service.post(`/table/newq/upload/json?on_conflict=update${query}`, body);
     assertProblem(answer, 422, 'invalid-parameter');

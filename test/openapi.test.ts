@@ -51,7 +51,7 @@ before(async () => {
 
 after(() => service.stop());
 
-test('the document says what it describes', () => {
+test('the document has a title, a description and a version', () => {
   assert.match(document.openapi, /^3\.1\.\d$/);
   for (const name of ['title', 'version', 'description', 'license', 'contact'])
     assert(document.info[name], name);
@@ -82,7 +82,7 @@ test('the operations of the contract are there', () => {
   ]);
 });
 
-test('each operation has an id of its own, words, a tag, its security and its answers', () => {
+test('each operation has its own id, a description, a tag, its security and its answers', () => {
   const tags = document.tags.map((tag: { name: string }) => tag.name);
   for (const { path, operation } of operations) {
     const { operationId, responses } = operation;
@@ -106,7 +106,7 @@ test('each operation has an id of its own, words, a tag, its security and its an
   assert.equal(document.components.securitySchemes.bearer.scheme, 'bearer');
 });
 
-test('the error answer of a status is written once, and each operation refers to it', () => {
+test('the error answer of a status is defined once, and each operation refers to it', () => {
   for (const { operation } of operations) {
     for (const [status, { $ref, content }] of Object.entries(operation.responses)) {
       assert.equal($ref !== undefined, !status.startsWith('2'), `${operation.operationId} ${status}`);
@@ -143,7 +143,7 @@ test('the file of a form is binary and its JSON part is declared as JSON, for ge
   }
 });
 
-test('no member of a body has a default, which some generators of clients take for "always present"', () => {
+test('no member of a body has a default, because some client generators then make the member required', () => {
   const withDefault: string[] = [];
   eachObject(document.components.schemas, ({ properties }) => {
     for (const [name, member] of Object.entries(properties ?? {})) {
@@ -155,7 +155,7 @@ test('no member of a body has a default, which some generators of clients take f
   assert.deepEqual(withDefault, []);
 });
 
-test('each parameter is described; those of the path are declared, those with a default may be left out', () => {
+test('each parameter has a description, and parameters with a default are optional', () => {
   for (const { path, operation } of operations) {
     const parameters = operation.parameters ?? [];
     const inPath = parameters.filter((parameter) => parameter.in === 'path');
@@ -191,7 +191,7 @@ test('the parameters of the contract have its values and defaults', () => {
   }
 });
 
-test('every reference leads somewhere, and every named schema is referred to', () => {
+test('every reference has a target, and every named schema is used', () => {
   const used = new Set<string>();
   eachObject(document, (value) => {
     if (typeof value.$ref !== 'string') return;
@@ -205,7 +205,7 @@ test('every reference leads somewhere, and every named schema is referred to', (
   );
 });
 
-test('every example and every default fits its schema', () => {
+test('every example and every default matches its schema', () => {
   let count = 0;
   eachObject({ paths: document.paths, schemas: document.components.schemas }, (value) => {
     if (!('type' in value || 'anyOf' in value)) return;
@@ -219,7 +219,7 @@ test('every example and every default fits its schema', () => {
   assert(count > 20);
 });
 
-test('the files of examples/ fit the schemas of the requests', () => {
+test('the files in examples/ match the schemas of the requests', () => {
   for (const [id, file] of [
     ['createTable', 'definition.json'],
     ['uploadTableFromJson', 'rows.json'],
@@ -230,7 +230,7 @@ test('the files of examples/ fit the schemas of the requests', () => {
   }
 });
 
-test('what the service answers fits the schemas of the answers', async () => {
+test('the answers of the service match their schemas', async () => {
   const definition = JSON.parse(readFileSync(join(examples, 'definition.json'), 'utf8'));
   const rows = JSON.parse(readFileSync(join(examples, 'rows.json'), 'utf8'));
   const orders = readFileSync(join(examples, 'orders.xlsx'));
@@ -273,7 +273,7 @@ test('what the service answers fits the schemas of the answers', async () => {
   }
 });
 
-test('the reference page and all that it loads come from the service', async () => {
+test('the service serves the reference page and everything that it loads', async () => {
   const page = await service.get('/docs', { token: null });
   assert.equal(page.status, 200);
   const links = [...page.body.matchAll(/\b(?:src|href)="([^"]+)"/g)].map((match: string[]) => match[1]!);

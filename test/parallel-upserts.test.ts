@@ -62,7 +62,7 @@ for (const action of ['update', 'skip']) {
     });
 
     for (const count of keyCounts) {
-      test(`of the same ${count} keys, new and then existing, in different orders`, async () => {
+      test(`with the same ${count} keys, new and then existing, in different orders all succeed`, async () => {
         for (const round of [1, 2]) {
           await uploadAll(
             (client) => keys(count).map((key) => ({ a: key, b: `k${key % 7}`, v: client + 100 * round })),
@@ -73,7 +73,7 @@ for (const action of ['update', 'skip']) {
       });
     }
 
-    test('of the same existing keys, with several sets of columns and several orders of columns', async () => {
+    test('with the same existing keys, in several sets and orders of columns, all succeed', async () => {
       await service.rows("INSERT INTO items SELECT n, 'k', 0, 0 FROM generate_series(0, 199) AS n");
       await uploadAll(
         (client) =>
@@ -86,7 +86,7 @@ for (const action of ['update', 'skip']) {
       );
     });
 
-    test('of the same new keys, with several sets of columns', async () => {
+    test('with the same new keys, in several sets of columns, all succeed', async () => {
       await uploadAll(
         (client) =>
           keys(40).map((key) => ({ a: key, b: 'k', [(key * 7 + client) % 2 === 0 ? 'v' : 'w']: client })),

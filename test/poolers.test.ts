@@ -87,7 +87,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     words: 'a\\b',
   };
 
-  test('texts mean the same in every column of a row, and in its defaults', async () => {
+  test('texts are read in the same way in every column of a row, and in its defaults', async () => {
     const uploaded = await service.post('/table/zoned/upload/json', { table: zoned, data: [row] });
     assert.equal(uploaded.status, 201, JSON.stringify(uploaded.body));
     const [found] = await service.rows(`SELECT extract(epoch FROM at)::bigint AS at,
@@ -124,7 +124,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     assert.deepEqual([again.status, again.body.differences], [200, []]);
   });
 
-  test('creations, descriptions and uploads in parallel all succeed', async () => {
+  test('creates, descriptions and uploads in parallel all succeed', async () => {
     const table = {
       columns: [
         { name: 'n', type: 'integer' },
@@ -149,7 +149,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     for (const statuses of await Promise.all(work)) assert.deepEqual(statuses, expected);
   });
 
-  test('upserts, whose rows go through temporary tables, do not see each other', async () => {
+  test("upserts, which use temporary tables, do not see each other's rows", async () => {
     const table = {
       columns: [
         { name: 'id', type: 'integer' },
@@ -177,7 +177,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     }
   });
 
-  test('a role that another program set in the sessions does not count', async () => {
+  test('a role that another program has set in a session has no effect', async () => {
     const role = `left_over_${randomBytes(4).toString('hex')}`;
     const programs = await Promise.all(
       Array.from({ length: 3 }, async () => {
@@ -224,7 +224,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     assert.match(String(answer), /^HTTP\/1\.1 200 /);
   });
 
-  test('a client that goes away ends its waiting statement', async () => {
+  test('the waiting statement of a client that disconnects is ended', async () => {
     await service.post('/table/locked', { table: { columns: [{ name: 'n', type: 'integer' }] } });
     const locking = new pg.Client(service.database.url);
     await locking.connect();
@@ -248,7 +248,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     assert.deepEqual(await service.rows('SELECT * FROM locked'), []);
   });
 
-  test('it is ready', async () => {
+  test('/readyz answers 200', async () => {
     assert.equal((await service.get('/readyz')).status, 200);
   });
 }

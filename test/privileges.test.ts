@@ -50,14 +50,14 @@ suite('a privilege that is missing', () => {
       'does not own the table "public"."orders", as extra_columns=add needs it',
     ],
   ] as const) {
-    test(`${query}: is named, with role and table`, async () => {
+    test(`for ${query} is named, with role and table`, async () => {
       await service.rows(`GRANT ${granted} ON orders TO ${role}`);
       const { detail } = assertProblem(await load([{ number: 'b' }], query), 403, 'permission-denied');
       assert.equal(detail, `The role "${role}" ${missing}.`);
     });
   }
 
-  test('on the schema', async () => {
+  test('on the schema is named', async () => {
     await service.rows('CREATE SCHEMA closed; CREATE TABLE closed.t (a integer)');
     const path = '/table/t/upload/json?schema=closed&if_exists=append';
     const usage = assertProblem(
@@ -82,7 +82,7 @@ suite('a privilege that is missing', () => {
     }
   });
 
-  test('on columns: the rows that bring no other columns are loaded, and other columns are named', async () => {
+  test('on some columns is named, and rows without these columns are loaded', async () => {
     await service.rows(`GRANT INSERT (number, customer) ON orders TO ${role}`);
     const loaded = await load([{ number: 'b', customer: 1 }, { number: 'c' }]);
     assert.equal(loaded.status, 200, JSON.stringify(loaded.body));
@@ -100,7 +100,7 @@ suite('a privilege that is missing', () => {
     ]);
   });
 
-  test('on a table that a trigger writes to', async () => {
+  test('on a table to which a trigger writes is named', async () => {
     await service.rows(`CREATE TABLE IF NOT EXISTS audit (a text);
       CREATE OR REPLACE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO audit VALUES ('x'); RETURN NEW; END $$;
@@ -111,10 +111,10 @@ suite('a privilege that is missing', () => {
   });
 });
 
-suite('rows that break a rule, under a role that may only add rows', () => {
+suite('rows that violate a rule, under a role that may only add rows', () => {
   beforeEach(() => service.rows(`GRANT INSERT ON orders TO ${role}`));
 
-  test('a reference that it may not look up', async () => {
+  test('a reference to a table that it may not read is a problem', async () => {
     const data = [
       { number: 'b', customer: 1 },
       { number: 'c', customer: 9 },
@@ -127,7 +127,7 @@ suite('rows that break a rule, under a role that may only add rows', () => {
     assert.match(errors[0]!.detail, /orders_customer_fkey/);
   });
 
-  test('a key that the table has', async () => {
+  test('a key that exists in the table is a problem', async () => {
     const { errors } = assertProblem(await load([{ number: 'b' }, { number: 'a' }]), 422, 'invalid-data');
     assert.deepEqual(
       errors.map(({ row, code }) => [row, code]),
@@ -136,7 +136,7 @@ suite('rows that break a rule, under a role that may only add rows', () => {
     assert.match(errors[0]!.detail, /orders_pkey/);
   });
 
-  test('what can be looked up is told of all rows, beside what PostgreSQL said', async () => {
+  test("rules that the role can check are checked for all rows, in addition to PostgreSQL's error", async () => {
     const data = [{ number: 'a' }, { number: 'b' }, { number: 'b' }, { number: 'c', quantity: 0 }];
     const { errors } = assertProblem(await load(data), 422, 'invalid-data');
     assert.deepEqual(
@@ -155,7 +155,7 @@ suite('without TEMPORARY on the database', () => {
   after(() => admin.query(`GRANT TEMPORARY ON DATABASE ${admin.database} TO PUBLIC`));
   beforeEach(() => service.rows(`GRANT ALL ON orders TO ${role}`));
 
-  test('rows are loaded, and what PostgreSQL refuses is told with its row', async () => {
+  test('rows are loaded, and a refused row is reported with its number', async () => {
     assert.equal((await load([{ number: 'b' }])).status, 200);
     const { errors } = assertProblem(await load([{ number: 'c' }, { number: 'a' }]), 422, 'invalid-data');
     assert.deepEqual(
@@ -164,7 +164,7 @@ suite('without TEMPORARY on the database', () => {
     );
   });
 
-  test('a row that refers to one of other keys is refused, not the role', async () => {
+  test('a row that refers to a row with other keys is refused, not the role', async () => {
     await service.rows(`CREATE TABLE tree (id int PRIMARY KEY, p int REFERENCES tree, u uuid DEFAULT gen_random_uuid());
       GRANT ALL ON tree TO ${role}`);
     const data = [
@@ -180,7 +180,7 @@ suite('without TEMPORARY on the database', () => {
     await service.rows('DROP TABLE tree');
   });
 
-  test('on_conflict names it', async () => {
+  test('on_conflict is refused with the name of the privilege', async () => {
     const answer = await load([{ number: 'a' }], 'if_exists=append&on_conflict=skip');
     const { detail } = assertProblem(answer, 403, 'permission-denied');
     assert.equal(
@@ -189,7 +189,7 @@ suite('without TEMPORARY on the database', () => {
     );
   });
 
-  test('so does a definition for a table that stands', async () => {
+  test('a definition for an existing table is refused with the name of the privilege', async () => {
     const table = { columns: [{ name: 'number', type: 'text', is_nullable: false }] };
     const answers = [
       await load([{ number: 'b' }], 'if_exists=append', { table }),

@@ -24,7 +24,7 @@ const upload = async (data: object[]) => {
   return answer.body;
 };
 
-test('one wrong date is seen behind hundreds of other problems', async () => {
+test('a single wrong date has its own group among hundreds of other problems', async () => {
   const data = Array.from({ length: 300 }, (_, index) => ({
     id: Math.min(index, 298),
     n: index < 250 ? 'n/a' : 1,
@@ -56,12 +56,12 @@ test('one wrong date is seen behind hundreds of other problems', async () => {
   ]);
 });
 
-test('there are none where every problem is of another kind or column', async () => {
+test('there are no groups if every problem has another code or column', async () => {
   const { error_groups } = await upload([{ id: 1, n: 'x', day: 'y' }]);
   assert.equal(error_groups, undefined);
 });
 
-test('keys that are there twice are counted beyond those that are listed', async () => {
+test('groups count repeated keys that are not listed', async () => {
   const { error_count, error_groups } = await upload(Array.from({ length: 500 }, () => ({ id: 1 })));
   assert.equal(error_count, 499);
   assert.deepEqual(

@@ -92,7 +92,7 @@ const timeout = 180_000;
 const oldCount = sized(20_000, 100_000);
 const newCount = sized(60_000, 300_000);
 
-test(`while ${newCount} rows replace others, readers go on seeing all the old, and then all the new`, {
+test(`while ${newCount} rows replace others, readers see all the old rows and then all the new ones`, {
   timeout,
 }, async (context) => {
   assert.equal((await replace('polled', 1, oldCount)).status, 201);
@@ -118,7 +118,7 @@ test(`while ${newCount} rows replace others, readers go on seeing all the old, a
   );
 });
 
-test('a reader that holds the table makes the replace wait, and nobody else', { timeout }, async () => {
+test('only the replace waits for a reader that has locked the table', { timeout }, async () => {
   assert.equal((await replace('held', 1, 10)).status, 201);
   const holder = await connect();
   await holder.query('BEGIN; SELECT * FROM held');
@@ -140,7 +140,7 @@ test('a reader that holds the table makes the replace wait, and nobody else', { 
   await holder.end();
 });
 
-test('a reader that holds the table for longer than the lock timeout: 503, and the old rows stay', async () => {
+test('a reader that locks the table for longer than the lock timeout makes the replace fail with 503, and the old rows remain', async () => {
   const hasty = await startTestService({ LOCK_TIMEOUT_MS: '2000' });
   assert.equal((await replace('kept', 1, 10, hasty)).status, 201);
   const holder = await connect(hasty);

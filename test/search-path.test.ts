@@ -25,7 +25,7 @@ async function asAdministrator(sql: string): Promise<void> {
   }
 }
 
-test('a key of a type whose operators are in another schema is compared by them', async () => {
+test('a key whose type has operators in another schema is compared by these operators', async () => {
   await asAdministrator(
     'CREATE SCHEMA extensions; GRANT USAGE ON SCHEMA extensions TO PUBLIC; CREATE EXTENSION ltree SCHEMA extensions; CREATE EXTENSION citext SCHEMA extensions',
   );
@@ -57,7 +57,7 @@ function found(answer: Awaited<ReturnType<typeof load>>): unknown[][] {
   return errors.map(({ row, column, value, code }) => [row, column, value, code]);
 }
 
-test('functions with the names of those that a load calls are not called', async () => {
+test("a user's functions with the names of PostgreSQL's functions are not called", async () => {
   const raising = (signature: string, result: string) =>
     `CREATE FUNCTION public.${signature} RETURNS ${result} LANGUAGE plpgsql AS $$BEGIN RAISE 'called'; END$$;`;
   // These would be nearer to the arguments than PostgreSQL's own.

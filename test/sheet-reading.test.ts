@@ -58,7 +58,7 @@ test('the answer says which cells were read', async () => {
   assert.deepEqual([csv.body.load.header_row, csv.body.load.range], [1, 'A1:B2']);
 });
 
-test('other visible sheets that have rows are a warning, unless a sheet is chosen', async () => {
+test('other visible sheets with rows give a warning, unless a sheet is chosen', async () => {
   const file = withCover([['Regional sales 2026'], ['by the sales team']]);
   const answer = await service.upload(path(nextTable()), file);
   assert.equal(answer.status, 201);
@@ -71,7 +71,7 @@ test('other visible sheets that have rows are a warning, unless a sheet is chose
   assert.deepEqual(first.body.load.warnings, []);
 });
 
-test('the refusal of a cover sheet names the other sheets', async () => {
+test('if a cover sheet is refused, the error names the other sheets', async () => {
   const name = nextTable();
   await service.upload(path(name), sheetOf(orders));
   const stranger = await service.upload(path(name, '?if_exists=append'), withCover([['Sales'], ['2026']]));
@@ -113,7 +113,7 @@ test('a header cell with an error is a problem together with the problems of the
   ]);
 });
 
-test('inspection and upload leave out the value of a cell that has none', async () => {
+test('inspection and upload treat a cell without a value in the same way', async () => {
   const file = sheetOf([['a'], [{ attributes: '', content: '<f>A1</f>' }]]);
   const uploaded = await service.upload(path(nextTable()), file);
   const inspected = await inspect(file);
@@ -121,7 +121,7 @@ test('inspection and upload leave out the value of a cell that has none', async 
   assert.deepEqual(inspected.body.sheet.errors, uploaded.body.errors);
 });
 
-test('a number outside the calendar is text in a text column, and NULL with cell_errors=null', async () => {
+test('a number outside of the calendar is text in a text column, and NULL with cell_errors=null', async () => {
   const rows: CellSpec[][] = [
     ['day'],
     [{ attributes: 's="1"', content: '<v>0</v>' }],
@@ -143,7 +143,7 @@ test('a number outside the calendar is text in a text column, and NULL with cell
   assert.deepEqual(await service.rows(`SELECT day FROM ${asText}`), [{ day: '0' }, { day: '2021-01-01' }]);
 });
 
-test('a negative duration is loaded as a negative interval, and is no time of day', async () => {
+test('a negative duration is loaded as a negative interval and never as a time of day', async () => {
   const rows: CellSpec[][] = [['span'], [{ attributes: 's="1"', content: '<v>-1.0625</v>' }]];
   const file = buildWorkbook({
     formats: ['[h]:mm'],
@@ -165,7 +165,7 @@ test('a negative duration is loaded as a negative interval, and is no time of da
   }
 });
 
-test('a header that is too long is shortened with a warning, and a definition names the column so', async () => {
+test('a header that is too long is shortened with a warning, and a definition must use the shortened name', async () => {
   const long = 'Wie zufrieden sind Sie mit der Erreichbarkeit unseres Kundendienstes?';
   const file = sheetOf([
     ['id', long],
@@ -186,7 +186,7 @@ test('a header that is too long is shortened with a warning, and a definition na
   assert.equal(csv.body.table.columns[1].name, short);
 });
 
-test('a misspelt column of one letter is not guessed', async () => {
+test('no suggestion is made for a misspelled column name of one letter', async () => {
   const name = nextTable();
   await service.rows(`CREATE TABLE ${name} (d text)`);
   const answer = await service.upload(path(name, '?if_exists=append'), sheetOf([[1], ['x']]));
@@ -203,7 +203,7 @@ const mergedSheet = (rows: unknown[][], merged: string): Buffer => {
   );
 };
 
-test('values beneath merged cells take part neither in the types nor in the rows', async () => {
+test('values covered by merged cells affect neither the types nor the rows', async () => {
   const rows = [
     ['id', 'amount'],
     [1, 10],
@@ -248,7 +248,7 @@ const formulaRows: CellSpec[][] = [
   [3, formula('0'), formula('0'), 7, 0],
 ];
 
-test('columns whose formulas were never calculated are a warning, if the workbook asks to be calculated', async () => {
+test('columns with formulas that were never calculated give a warning if the workbook asks to be calculated', async () => {
   const file = uncalculated(formulaRows, '<calcPr calcId="124519" fullCalcOnLoad="1"/>');
   const answer = await service.upload(path(nextTable()), file);
   assert.equal(answer.status, 201);
@@ -263,7 +263,7 @@ test('columns whose formulas were never calculated are a warning, if the workboo
   }
 });
 
-test('a column of formulas with a text, a boolean or another number as a result is no warning', async () => {
+test('a column of formulas with a text, a boolean or another number as a result gives no warning', async () => {
   const rows: CellSpec[][] = [
     ['text', 'flag', 'number'],
     [formula('0', 't="str"'), formula('0', 't="b"'), formula('0')],
@@ -277,7 +277,7 @@ test('a column of formulas with a text, a boolean or another number as a result 
   assert.deepEqual(warningsOf(answer, 'uncalculated-formulas'), []);
 });
 
-test('a refused upload has the warnings of its sheet, the header that was misread first', async () => {
+test('a refused upload has the warnings of its sheet, and the one about a wrong header comes first', async () => {
   const name = nextTable();
   await service.rows(`CREATE TABLE ${name} (id int, name text, city text)`);
   const rows = [['Members'], [], ['id', 'name', 'city'], [1, 'Ann', 'Bonn'], [2, 'Bob', 'Ulm']];
@@ -336,7 +336,7 @@ test('an inspection without a sheet names the other sheets that have rows', asyn
   assert.deepEqual(chosen.body.sheet.warnings, []);
 });
 
-test('cells that became NULL by cell_errors=null are a warning for each column', async () => {
+test('cells that became NULL with cell_errors=null give one warning for each column', async () => {
   const rows: CellSpec[][] = [
     ['a', 'b'],
     [1, errorCell],
@@ -360,7 +360,7 @@ test('cells that became NULL by cell_errors=null are a warning for each column',
   ]);
 });
 
-test('values beneath merged cells are a warning with their count and the first area', async () => {
+test('values covered by merged cells give a warning with their number and the first area', async () => {
   const rows = [
     ['id', 'amount', 'note'],
     [1, 10, 'x'],

@@ -122,7 +122,7 @@ test('no statement over staged rows joins two tables row by row', async () => {
   for (const { text } of statements) assert.deepEqual(await quadraticParts(text), [], text);
 });
 
-test('the staging table has statistics of its shapes and of the columns that are read', async () => {
+test('the staging table has statistics for its shapes and for the columns that are read', async () => {
   await client.query(analyzeStagingTable(['a']));
   const { rows } = await client.query(
     "SELECT attname FROM pg_stats WHERE tablename = 'tablewright rows' AND n_distinct <> 0",

@@ -226,7 +226,7 @@ describe('a service does not start and says what to do, for', () => {
     assertRefused(await start(url.href), /has no TLS.*sslmode=disable/);
   });
 
-  test('a server whose connections are all taken', async () => {
+  test('a server whose connections are all in use', async () => {
     const taken: pg.Client[] = [];
     const takeAll = async () => {
       for (;;) {

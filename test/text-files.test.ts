@@ -43,7 +43,7 @@ suite('delimiter', () => {
     [';', ';'],
     [',', ','],
   ] as const) {
-    test(`${parameter} separates fields, whatever other signs the file has`, async () => {
+    test(`${parameter} separates fields, whatever other separators the file has`, async () => {
       const { rows, warnings } = await load(
         `a${sign}b\n1${sign}x,y;z\n`.replaceAll(
           `${sign}x,y;z`,
@@ -56,11 +56,11 @@ suite('delimiter', () => {
     });
   }
 
-  test('wins over a first line that names another, which is no row', async () => {
+  test('has priority over a first line with another separator, which is not a row', async () => {
     assert.deepEqual((await load('sep=,\na;b,c\n1;2\n', '?delimiter=;')).rows, [{ a: 1, 'b,c': 2 }]);
   });
 
-  test('a bar is found out, with a warning', async () => {
+  test('of a vertical bar is detected, with a warning', async () => {
     const { rows, warnings } = await load('a|b\n1|2\n3|4\n', '');
     assert.deepEqual(rows, [
       { a: 1, b: 2 },
@@ -71,12 +71,12 @@ suite('delimiter', () => {
 });
 
 suite('quote', () => {
-  test('\' encloses fields, and " is text', async () => {
+  test(`' encloses fields, and " is text`, async () => {
     const { rows } = await load(`a,b\n'x, ''y''',"z"\n`, "?quote='");
     assert.deepEqual(rows, [{ a: "x, 'y'", b: '"z"' }]);
   });
 
-  test('none: quotes are text', async () => {
+  test('none makes quotes text', async () => {
     assert.deepEqual((await load('a;b\n"x;3"\n', '?quote=none&delimiter=;')).rows, [{ a: '"x', b: '3"' }]);
   });
 });
@@ -103,7 +103,7 @@ suite('encoding', () => {
     });
   }
 
-  test('bytes that are no characters of it are refused', async () => {
+  test('bytes that are not valid in it are refused', async () => {
     for (const [encoding, byte] of [
       ['windows-1253', 0xd2],
       ['utf-8', 0xe4],
@@ -121,7 +121,7 @@ suite('encoding', () => {
   });
 });
 
-test('comment leaves lines out, and cells keep the addresses of their lines', async () => {
+test('comment ignores lines, and cells keep the addresses of their lines', async () => {
   const { rows, load: loaded } = await load('# export "of" May\na,b\n# more\n1,#2\n', '?comment=%23');
   assert.deepEqual(rows, [{ a: 1, b: '#2' }]);
   assert.equal(loaded.header_row, 2);
@@ -153,7 +153,7 @@ suite('header=false', () => {
     );
   });
 
-  test('it is the same for a workbook and a range of it', async () => {
+  test('works for a workbook and a range of it, too', async () => {
     const file = sheetOf([['title'], ['x', 1], ['y', 2]]);
     const { rows } = await load(file, '?header=false&range=A2:B3');
     assert.deepEqual(rows, [
@@ -162,7 +162,7 @@ suite('header=false', () => {
     ]);
   });
 
-  test('header_row is refused beside it', async () => {
+  test('is refused together with header_row', async () => {
     assertProblem(
       await upload(nextTable(), 'a\n1\n', '?header=false&header_row=1'),
       422,

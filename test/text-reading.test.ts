@@ -45,7 +45,7 @@ const europeanLines = [
 ];
 
 suite('a European text file', () => {
-  test('is read by its parameters', async () => {
+  test('is read as its parameters say', async () => {
     const name = nextTable();
     const answer = await uploadCsv(name, europeanLines, european);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -68,7 +68,7 @@ suite('a European text file', () => {
     ]);
   });
 
-  test('names the parameters where they are not sent', async () => {
+  test('gets warnings that name the parameters if they are not sent', async () => {
     const answer = await uploadCsv(nextTable(), europeanLines);
     assert.deepEqual(warningsOf(answer, 'other-notation'), [
       'Column "day" became text. Every value but "n/a" looks like day/month/year, the first is "21/11/2026" in B2. Send date_order=dmy&null_values=n/a to read them.',
@@ -77,7 +77,7 @@ suite('a European text file', () => {
     ]);
   });
 
-  test('is read into the columns of a definition', async () => {
+  test('is loaded into the columns of a definition', async () => {
     const name = nextTable();
     const columns = [
       'no integer',
@@ -118,7 +118,7 @@ suite('cells that are not written as the parameters say', () => {
     },
   };
 
-  test('are problems with the text of the file', async () => {
+  test('are problems that show the original text', async () => {
     const lines = [
       'day;amount',
       '11/21/2026;1.5',
@@ -141,7 +141,7 @@ suite('cells that are not written as the parameters say', () => {
     );
   });
 
-  test('make text of an inferred column, as they are', async () => {
+  test('make an inferred column text, with the original values', async () => {
     const name = nextTable();
     const answer = await uploadCsv(name, ['day;amount', '21/11/2026;1.234,5', '11/21/2026;1.5'], european);
     assert.deepEqual(typesOf(answer), { day: 'text', amount: 'text' });
@@ -152,7 +152,7 @@ suite('cells that are not written as the parameters say', () => {
   });
 });
 
-test('JSON strings are read the same way, and other values as they are', async () => {
+test('JSON strings are read the same way, and other JSON values are unchanged', async () => {
   const name = nextTable();
   const data = [
     { day: '21/11/2026', amount: '1.234,50', code: ' 007 ', nested: { a: '1,5' } },
@@ -167,7 +167,7 @@ test('JSON strings are read the same way, and other values as they are', async (
   ]);
 });
 
-test('text cells of a workbook are read the same way beside real dates and numbers', async () => {
+test('text cells of a workbook are read the same way among real dates and numbers', async () => {
   const name = nextTable();
   const realDate = { attributes: 't="d"', content: '<v>2026-11-22</v>' };
   const file = sheetOf([
@@ -204,7 +204,7 @@ suite('null_values and trim', () => {
     ]);
   });
 
-  test('trim comes first, and what it leaves empty is NULL in a text file', async () => {
+  test('trim is applied first, and an empty result is NULL in a text file', async () => {
     const name = nextTable();
     await uploadCsv(name, lines, '?null_values=n/a&trim=true');
     assert.deepEqual(await rowsOf(name), [
@@ -215,7 +215,7 @@ suite('null_values and trim', () => {
     ]);
   });
 
-  test('trim takes every white space of Unicode', async () => {
+  test('trim removes every white space character of Unicode', async () => {
     const name = nextTable();
     const spaces = '\u00a0\u2003\u202f\u3000\u2028\ufeff\u200b\u1680\u205f\t';
     await service.post(`/table/${name}/upload/json?trim=true`, {
@@ -273,20 +273,20 @@ suite('warnings', () => {
     });
   }
 
-  test('there is one for years of two digits, which names how the first is read', async () => {
+  test('years of two digits give a warning that shows how the first was read', async () => {
     assert.deepEqual(await hints(['21/11/26', '21/11/70'], '?date_order=dmy'), [
       'Column "v" has years of two digits: 70 to 99 were read as 1970 to 1999, 00 to 69 as 2000 to 2069. The first is "21/11/26" in A2, read as 2026-11-21.',
     ]);
   });
 
-  test('an odd word for no value names null_values', async () => {
+  test('a word that means no value gives a warning that names null_values', async () => {
     const answer = await uploadCsv(nextTable(), ['v', '1', '2', '3', 'n/a']);
     assert.match(warningsOf(answer, 'mixed-column')[0]!, /Send null_values=n\/a to load this as NULL\.$/);
   });
 });
 
 suite('an existing table', () => {
-  test('is warned of numbers whose points may separate thousands', async () => {
+  test('gets a warning for numbers whose points may separate thousands', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (id int PRIMARY KEY, n numeric)`);
     const path = '?if_exists=append&on_conflict=update';
@@ -298,7 +298,7 @@ suite('an existing table', () => {
     assert.deepEqual(warningsOf(fractions, 'other-notation'), []);
   });
 
-  test('takes money in the notation of the request', async () => {
+  test('accepts money in the notation of the request', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (m money)`);
     const answer = await uploadCsv(
@@ -313,7 +313,7 @@ suite('an existing table', () => {
     ]);
   });
 
-  test('is told which null_values would load a word as NULL', async () => {
+  test('gets problems that name the null_values with which a word is NULL', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (d date, n int)`);
     const answer = await uploadCsv(name, ['d,n', 'n/a,\\N'], '?if_exists=append');
@@ -335,7 +335,7 @@ test('an inspection shows what an upload stores', async () => {
   ]);
 });
 
-test('dates among dates with a time are midnights, as in a workbook', async () => {
+test('dates among dates with a time mean midnight, as in a workbook', async () => {
   const name = nextTable();
   const answer = await uploadCsv(
     name,
@@ -350,7 +350,7 @@ test('dates among dates with a time are midnights, as in a workbook', async () =
   ]);
 });
 
-test('warnings quote the texts of the file', async () => {
+test('warnings show the original text of the file', async () => {
   const answer = await uploadCsv(nextTable(), ['d', '01/12/2026', '02/12/2026', 'x'], '?date_order=dmy');
   assert.match(warningsOf(answer, 'mixed-column')[0]!, /because of "x" in A4/);
   const first = await uploadCsv(
@@ -371,7 +371,7 @@ suite('parameters that are refused', () => {
   }
 });
 
-test('what is inferred with parameters is what a definition of the same types loads', async () => {
+test('an inferred table with text parameters equals a table with a definition of the same types', async () => {
   const two = (value: number) => String(value).padStart(2, '0');
   const value = fc.oneof(
     fc

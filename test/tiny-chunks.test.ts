@@ -62,7 +62,7 @@ suite('eight clients that send one byte per chunk', () => {
     });
   }
 
-  test('are told why', async () => {
+  test('get the reason in the answer', async () => {
     // What is sent fits into what the service reads at once, so nothing unread resets the connection.
     const socket = await openSocket(service.url);
     const head = `POST /api/v1/table/tiny HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer ${await service.token()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -76,7 +76,7 @@ suite('eight clients that send one byte per chunk', () => {
   });
 });
 
-suite('honest bodies in small chunks', () => {
+suite('ordinary bodies in small chunks', () => {
   async function answerTo(path: string, send: (write: (text: string) => void) => Promise<void>) {
     const socket = await openSocket(service.url);
     const received: Buffer[] = [];
@@ -90,7 +90,7 @@ suite('honest bodies in small chunks', () => {
     return parseAnswer(Buffer.concat(received).toString());
   }
 
-  test('a client that sends token by token, with pauses, is served', async () => {
+  test('a client that sends one token at a time, with pauses, is served', async () => {
     const text = JSON.stringify({ data: Array.from({ length: 500 }, (_, a) => ({ a })) });
     const tokens = text.match(/"\w+"|\d+|./g)!;
     const answer = await answerTo('by_token/upload/json', async (write) => {
@@ -103,7 +103,7 @@ suite('honest bodies in small chunks', () => {
     assert.equal(answer.body.load.rows, 500);
   });
 
-  test('rows sent one by one, short ones and long ones, arrive in their order', async () => {
+  test('short and long rows that are sent one by one arrive in order', async () => {
     const long = 'x'.repeat(3000);
     const answer = await answerTo('by_row/upload/json', async (write) => {
       write('{"data":[');

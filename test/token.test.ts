@@ -44,7 +44,7 @@ function run(parameters: string[], environment: Record<string, string> = {}) {
   });
 }
 
-test('everything is allowed for an hour, signed with the data folder’s secret, which stays', async () => {
+test('a token allows everything for an hour, and the generated secret is kept', async () => {
   const { stdout, stderr } = await run([]);
   assert.match(stderr, /^There was no secret in .*data, so one was made\. .*another DATA_DIR.*\n$/);
   assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
@@ -61,7 +61,7 @@ test('everything is allowed for an hour, signed with the data folder’s secret,
   await jwtVerify(again.stdout.trim(), secret);
 });
 
-test('what is asked for is in it, and it fits the settings', async () => {
+test('a token has the requested claims, and those of the settings', async () => {
   const secret = 's'.repeat(32);
   const { stdout } = await run(
     ['--scope', 'table:read table:load', '--schemas', 'public, sales_*', '--role', 'analyst', '--ttl', '7d'],
@@ -74,7 +74,7 @@ test('what is asked for is in it, and it fits the settings', async () => {
   assert.equal(payload.exp! - payload.iat!, 7 * 86_400);
 });
 
-test('what is not understood: no token, the reason, exit code 2', async () => {
+test('an unknown option gives no token, the reason and exit code 2', async () => {
   for (const parameters of [
     ['--ttl', '1w'],
     ['--ttl', '0s'],

@@ -87,7 +87,7 @@ suite('a workbook without a definition', () => {
     ],
   });
 
-  test('makes the table that its cells mean', async () => {
+  test('creates a table with the types of its cells', async () => {
     const name = nextTable();
     const answer = await service.upload(path(name), workbook);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -144,7 +144,7 @@ suite('a workbook without a definition', () => {
     assert.equal(second!.zip, '99999');
   });
 
-  test('answers what makes an equal table when sent as a definition', async () => {
+  test('answers a description that creates an equal table when it is sent again', async () => {
     const name = nextTable();
     const { table } = (await service.upload(path(name), workbook)).body;
     const again = await service.post(`/table/${name}?schema=sales`, { table });
@@ -157,14 +157,14 @@ suite('a workbook without a definition', () => {
     assert.equal(withRows.body.load.rows, 2);
   });
 
-  test('goes into the schema of the query', async () => {
+  test('creates the table in the schema of the query', async () => {
     const name = nextTable();
     const answer = await service.upload(path(name, '?schema=sales'), plain);
     assert.equal(answer.body.table.schema, 'sales');
     assert.equal((await rowsOf(service, `sales.${name}`)).length, 2);
   });
 
-  test('and without a row is refused, with a header or without', async () => {
+  test('and without rows is refused, with and without a header', async () => {
     assertProblem(await service.upload(path(nextTable()), sheetOf([['a', 'b']])), 422, 'nothing-to-load');
     assertProblem(await service.upload(path(nextTable()), sheetOf([])), 422, 'nothing-to-load');
   });
@@ -188,7 +188,7 @@ suite('a workbook without a definition', () => {
     ['?sheet=Header', /Sheet "Header" has no row with a value below its header/],
   ];
   for (const [query, detail] of nothing) {
-    test(`and with nothing to load says what was found: ${query}`, async () => {
+    test(`and without anything to load is refused with what was found: ${query}`, async () => {
       const { detail: found } = assertProblem(
         await service.upload(path(nextTable(), query), book),
         422,
@@ -200,7 +200,7 @@ suite('a workbook without a definition', () => {
     });
   }
 
-  test('and with a header alone says so beside the table of a definition', async () => {
+  test('with a definition and only a header creates the table with a warning', async () => {
     const table = { columns: ['a', 'b', 'c', 'd'].map((name) => ({ name, type: 'text' })) };
     for (const query of ['?sheet=Header', '?sheet=Header&if_exists=append']) {
       const { body } = await service.upload(`/table/headed/upload/excel${query}`, book, { table });
@@ -216,7 +216,7 @@ suite('a workbook without a definition', () => {
 });
 
 suite('the example workbook', () => {
-  test('loads as it is', async () => {
+  test('is loaded without changes', async () => {
     const file = readFileSync(new URL('../examples/orders.xlsx', import.meta.url));
     const answer = await service.upload(path('orders'), file);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -269,7 +269,7 @@ suite('a workbook with a definition', () => {
     ],
   ];
   for (const [title, parts] of orders) {
-    test(`${title} makes that table; headers match without case and outer space`, async () => {
+    test(`${title} creates that table, and headers match ignoring case and outer space`, async () => {
       const name = nextTable();
       const answer = await send(name, parts);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -302,7 +302,7 @@ suite('a workbook with a definition', () => {
     'a body without a table': '{}',
     'a table that is null': '{"table":null}',
   })) {
-    test(`${title} is as none`, async () => {
+    test(`${title} is treated as missing`, async () => {
       const answer = await send(nextTable(), [
         ['body', body],
         ['file', plain],
@@ -312,7 +312,7 @@ suite('a workbook with a definition', () => {
     });
   }
 
-  test('an exact header goes before one that differs in case', async () => {
+  test('an exact header has priority over one that differs in case', async () => {
     const name = nextTable();
     const both = { columns: columns(['a', 'integer'], ['A', 'integer']) };
     const answer = await service.upload(
@@ -345,7 +345,7 @@ suite('a workbook with a definition', () => {
     await assertNoTable(service, name);
   });
 
-  test('a header that is no column is named with its cell; ignored or added where so wished', async () => {
+  test('a header without a column is named with its cell, and is ignored or added on request', async () => {
     const table = { columns: columns(['sku', 'text'], ['name', 'text']) };
     const name = nextTable();
     const { errors } = assertProblem(await service.upload(path(name), plain, { table }), 422, 'invalid-data');
@@ -362,7 +362,7 @@ suite('a workbook with a definition', () => {
     assert.deepEqual(typesOf(added), ['sku text', 'name text', 'Stock bigint']);
   });
 
-  test('that is wrong is told as Create Table tells it', async () => {
+  test('that is invalid gets the errors of Create Table', async () => {
     const answer = await service.upload(path('wrong'), plain, {
       table: { columns: columns(['a', 'nonesuch']) },
     });
@@ -431,7 +431,7 @@ suite('the parts of the body', () => {
     ['the file as text', [['file', 'Sku,Name']], 'not-a-file', 'file'],
   ];
   for (const [title, parts, code, part] of cases) {
-    test(`${title}: 422 that names the part`, async () => {
+    test(`${title} is refused with 422 that names the part`, async () => {
       const name = nextTable();
       const { errors } = assertProblem(await send(name, parts), 422, 'invalid-parameter');
       assert.deepEqual(
@@ -466,7 +466,7 @@ suite('the file', () => {
     ],
   ];
   for (const [title, file] of broken) {
-    test(`${title}: 400`, async () => {
+    test(`${title} is refused with 400`, async () => {
       const name = nextTable();
       assertProblem(await service.upload(path(name), file), 400, 'invalid-file');
       await assertNoTable(service, name);
@@ -484,7 +484,7 @@ suite('the file', () => {
     ],
   ];
   for (const [title, file] of unsupported) {
-    test(`${title}: 422 that says so`, async () => {
+    test(`${title} is refused with 422 and the reason`, async () => {
       const name = nextTable();
       const { detail } = assertProblem(await service.upload(path(name), file), 422, 'unsupported-file');
       if (title.includes('encrypted')) assert.match(detail, /encrypt|password/);
@@ -492,14 +492,14 @@ suite('the file', () => {
     });
   }
 
-  test('empty is refused', async () => {
+  test('that is empty is refused', async () => {
     const answer = await service.upload(path(nextTable()), Buffer.alloc(0));
     assert.ok([400, 422].includes(answer.status), JSON.stringify(answer.body));
     assertProblem(answer, answer.status, answer.body.code);
   });
 });
 
-suite('the choice of the cells', () => {
+suite('the parameters that choose cells', () => {
   const workbook = buildWorkbook({
     sheets: [
       { name: 'Hidden', xml: sheetXml([['h'], [0]]), state: 'hidden' },
@@ -541,7 +541,7 @@ suite('the choice of the cells', () => {
     'a sheet number that is not there': '?sheet=9',
     'a range that is none': '?range=hello',
   })) {
-    test(`${title}: 422`, async () => {
+    test(`${title} is refused with 422`, async () => {
       const { detail, errors } = assertProblem(
         await service.upload(path(nextTable(), query), workbook),
         422,
@@ -552,7 +552,7 @@ suite('the choice of the cells', () => {
     });
   }
 
-  test('blank and repeated headers get names, and that is told', async () => {
+  test('blank and repeated headers get names, with warnings', async () => {
     const name = nextTable();
     const answer = await service.upload(
       path(name),
@@ -603,7 +603,7 @@ suite('problems in the cells', () => {
     assert.equal(count, 1);
   });
 
-  test('come in one answer, each with sheet, cell, row, column and value', async () => {
+  test('are in one answer, each with sheet, cell, row, column and value', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -661,7 +661,7 @@ suite('problems in the cells', () => {
     await assertNoTable(service, name);
   });
 
-  test('texts that are JSON objects or arrays go as such into jsonb', async () => {
+  test('texts that are JSON objects or arrays are stored as such in jsonb', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'jsonb'], ['b', 'json']) };
     const rows = [
@@ -679,7 +679,7 @@ suite('problems in the cells', () => {
     ]);
   });
 
-  test('show moments, and say what a number lacks to be one', async () => {
+  test('show dates and times, and say which format a number needs to be one', async () => {
     const table = { columns: columns(['a', 'date'], ['b', 'boolean']) };
     const file = buildWorkbook({
       formats: [14],
@@ -704,7 +704,7 @@ suite('problems in the cells', () => {
     );
   });
 
-  test('that hold text in a date column: the answer says how to make the cell a date', async () => {
+  test('of texts in a date column say how to make the cell a date', async () => {
     const table = { columns: columns(['a', 'date']) };
     const file = buildWorkbook({ sheets: [{ name: 'S', xml: sheetXml([['a'], ['07.01.2026']]) }] });
     const answer = await service.upload(path(nextTable()), file, { table });
@@ -715,7 +715,7 @@ suite('problems in the cells', () => {
     );
   });
 
-  test('of error cells are NULL where so wished', async () => {
+  test('of error cells do not occur with cell_errors=null', async () => {
     const name = nextTable();
     const file = sheetOf([
       ['a', 'b'],
@@ -732,7 +732,7 @@ suite('problems in the cells', () => {
     ]);
   });
 
-  test('of keys name both rows and the cell', async () => {
+  test('of repeated keys name both rows and the cell', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer']),
@@ -788,7 +788,7 @@ suite('if_exists', () => {
     });
   }
 
-  test('append with a definition that agrees, and with another', async () => {
+  test('append with the same definition loads, and with another definition is refused', async () => {
     const name = nextTable();
     await service.upload(path(name), first);
     const query = '?if_exists=append';

@@ -35,7 +35,7 @@ suite('an upload without a definition', () => {
     ],
   };
 
-  test('makes the table that fits all rows', async () => {
+  test('creates a table that fits all rows', async () => {
     const name = nextTable();
     const answer = await upload(name, body);
     assert.equal(answer.status, 201);
@@ -89,7 +89,7 @@ suite('an upload without a definition', () => {
     );
   });
 
-  test('answers what makes an equal table when sent as a definition', async () => {
+  test('answers a description that creates an equal table when it is sent again', async () => {
     const name = nextTable();
     const { table } = (await upload(name, body)).body;
     const again = await service.post(`/table/${name}?schema=sales`, { table });
@@ -100,7 +100,7 @@ suite('an upload without a definition', () => {
     assert.deepEqual(withRows.body.table, table);
   });
 
-  test('goes into the schema of the query', async () => {
+  test('creates the table in the schema of the query', async () => {
     const name = nextTable();
     const answer = await upload(name, body, '?schema=sales');
     assert.equal(answer.status, 201);
@@ -124,7 +124,7 @@ suite('an upload without a definition', () => {
     });
   }
 
-  test('that has no row but wrong ones is refused with these', async () => {
+  test('that has only rows with problems is refused with these problems', async () => {
     const name = nextTable();
     const data = [...new Array(150).fill([1]), {}];
     const { errors, error_count: count } = assertProblem(await upload(name, { data }), 422, 'invalid-data');
@@ -154,7 +154,7 @@ suite('an upload with a definition', () => {
     'before the rows': { table, data },
     'after the rows': { data, table },
   })) {
-    test(`that stands ${title} makes that table`, async () => {
+    test(`${title} creates that table`, async () => {
       const name = nextTable();
       const answer = await upload(name, body);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -182,7 +182,7 @@ suite('an upload with a definition', () => {
     'with data empty': { table, data: [] },
     'with data null': { table, data: null },
   })) {
-    test(`${title} makes an empty table`, async () => {
+    test(`${title} creates an empty table`, async () => {
       const name = nextTable();
       const answer = await upload(name, body);
       assert.equal(answer.status, 201);
@@ -191,7 +191,7 @@ suite('an upload with a definition', () => {
     });
   }
 
-  test('that is wrong is told as Create Table tells it, wherever it stands', async () => {
+  test('that is invalid gets the errors of Create Table, wherever it is in the body', async () => {
     for (const body of [
       { table: { columns: [{ name: 'a', type: 'nonesuch' }] }, data },
       { data, table: { columns: [{ name: 'a', type: 'nonesuch' }] } },
@@ -205,13 +205,13 @@ suite('an upload with a definition', () => {
     await assertNoTable(service, 'wrong');
   });
 
-  test('whose table part is no object is refused', async () => {
+  test('whose table is not an object is refused', async () => {
     assertProblem(await upload('wrong', { table: [], data }), 422, 'invalid-definition');
     assertProblem(await upload('wrong', { table: 'x', data }), 422, 'invalid-definition');
   });
 });
 
-suite('a body that programs write in place of JSON', () => {
+suite('a body that is almost JSON', () => {
   for (const [word, remedy] of Object.entries({
     NaN: 'null',
     nan: 'null',
@@ -234,14 +234,14 @@ suite('a body that programs write in place of JSON', () => {
     });
   }
 
-  test('other words are refused by their first wrong byte', async () => {
+  test('other words are refused with the position of their first wrong byte', async () => {
     for (const word of ['Nano', 'nul', 'truth', 'x', '-x', 'None1']) {
       const answer = await uploadText('wrong', `{"data": [{"a": ${word}}]}`);
       assert.match(assertProblem(answer, 400, 'invalid-json').detail, /: expected .*, found .*\.$/);
     }
   });
 
-  test('what is almost JSON is refused with its place and with what to send', async () => {
+  test('other almost valid JSON is refused with its place and with what to send', async () => {
     const cases: [text: string, detail: string][] = [
       [
         '{"data": [{None: 1}]}',
@@ -306,7 +306,7 @@ suite('a body that programs write in place of JSON', () => {
     }
   });
 
-  test('UTF-16 is refused by its name, with and without a byte order mark', async () => {
+  test('UTF-16 is named when it is refused, with and without a byte order mark', async () => {
     const texts = ['{"data": [{"a": 1}]}', '[{"a": 1}]', '\n {"table": {}}'];
     const bodies = texts
       .flatMap((text) => [text, `\ufeff${text}`])
@@ -363,7 +363,7 @@ suite('values', () => {
     ]);
   });
 
-  test('go into their types', async () => {
+  test('are stored in the types of their columns', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -396,7 +396,7 @@ suite('values', () => {
     });
   });
 
-  test('may come with their keys in any order', async () => {
+  test('may have their keys in any order', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'integer'], ['b', 'text'], ['c', 'boolean']) };
     const data = [
@@ -435,8 +435,8 @@ suite('values', () => {
   });
 });
 
-suite('missing keys and nulls', () => {
-  test('a missing key takes the constant default, null is NULL', async () => {
+suite('missing keys and null', () => {
+  test('a missing key gets the constant default, and null is NULL', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -468,7 +468,7 @@ suite('missing keys and nulls', () => {
     ]);
   });
 
-  test('volatile defaults are new for every row, also where rows alternate', async () => {
+  test('volatile defaults are evaluated for each row, also if rows have different keys in turn', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -505,7 +505,7 @@ suite('missing keys and nulls', () => {
     });
   });
 
-  test('numbers follow the order of the rows, where optional keys come and go too', async () => {
+  test('generated numbers follow the order of the rows, also if rows have different keys', async () => {
     const name = nextTable();
     const table = { columns: columns(['id', 'serial'], ['n', 'integer'], ['a', 'text'], ['b', 'text']) };
     const count = 60_000;
@@ -522,7 +522,7 @@ suite('missing keys and nulls', () => {
     assert.deepEqual(found, { rows: count, in_order: count, a: count / 3, b: count - 40_001 });
   });
 
-  test('numbering goes on after the numbers that rows bring along', async () => {
+  test('generated numbers continue after the numbers that rows send', async () => {
     const name = '"Number ""it"""';
     const encoded = encodeURIComponent('Number "it"');
     const table = {
@@ -542,7 +542,7 @@ suite('missing keys and nulls', () => {
     ]);
   });
 
-  test('rows that have nothing but ignored columns are rows', async () => {
+  test('rows with only ignored columns are loaded if other rows have columns of the table', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'text', { default: 'x' }]) };
     const answer = await upload(
@@ -554,7 +554,7 @@ suite('missing keys and nulls', () => {
     assert.deepEqual(await rowsOf(service, name), [{ a: 'x' }, { a: 'x' }, { a: 'x' }, { a: 'y' }]);
   });
 
-  test('data that has no column of the table makes no empty rows of it', async () => {
+  test('data without any column of the table is refused', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (a text); INSERT INTO ${name} VALUES ('old')`);
     const data = [{ A: 'x' }, { b: 1 }, {}];
@@ -575,7 +575,7 @@ suite('missing keys and nulls', () => {
     assert.equal(answer.body.load.rows, 2, 'rows without any column are meant so');
   });
 
-  test('a missing key of a domain takes the default of the domain', async () => {
+  test('a missing key of a domain column gets the default of the domain', async () => {
     await service.rows("CREATE DOMAIN shade AS text DEFAULT 'grey'");
     const name = nextTable();
     const table = { columns: columns(['n', 'integer'], ['shade', 'shade']) };
@@ -588,7 +588,7 @@ suite('missing keys and nulls', () => {
     ]);
   });
 
-  test('rows of a table of volatile defaults alone', async () => {
+  test('rows without keys are loaded into a table with only volatile defaults', async () => {
     const name = nextTable();
     const table = { columns: columns(['id', 'serial']) };
     const answer = await upload(name, { table, data: [{}, {}] });
@@ -596,7 +596,7 @@ suite('missing keys and nulls', () => {
     assert.deepEqual(await rowsOf(service, name), [{ id: 1 }, { id: 2 }]);
   });
 
-  test('rows without any key take all defaults', async () => {
+  test('rows without any key get all defaults', async () => {
     const name = nextTable();
     const table = { columns: columns(['id', 'serial'], ['a', 'text', { default: 'x' }]) };
     const answer = await upload(name, { table, data: [{}, {}, { a: 'y' }, {}] });
@@ -622,14 +622,14 @@ suite('if_exists', () => {
   };
 
   for (const query of ['', '?if_exists=fail']) {
-    test(`fail (${query || 'by default'}): 409 and the rows stay`, async () => {
+    test(`fail (${query || 'by default'}) answers 409, and the rows are unchanged`, async () => {
       const name = await filled();
       assertProblem(await upload(name, second, query), 409, 'table-exists');
       assert.deepEqual(await rowsOf(service, name), [{ a: '1', b: 'one' }]);
     });
   }
 
-  test('append: the rows are added', async () => {
+  test('append adds the rows', async () => {
     const name = await filled();
     const answer = await upload(name, second, '?if_exists=append');
     assert.equal(answer.status, 200);
@@ -642,7 +642,7 @@ suite('if_exists', () => {
     ]);
   });
 
-  test('truncate: the rows take the place of the old; the table stays', async () => {
+  test('truncate replaces the rows and keeps the table', async () => {
     const name = await filled();
     await service.rows(`CREATE VIEW ${name}_view AS SELECT * FROM ${name}`);
     const before = await service.rows('SELECT to_regclass($1)::oid AS oid', [name]);
@@ -661,13 +661,13 @@ suite('if_exists', () => {
     assert.deepEqual(await rowsOf(service, name), []);
   });
 
-  test('truncate with a problem leaves the old rows', async () => {
+  test('truncate with a problem keeps the old rows', async () => {
     const name = await filled();
     assertProblem(await upload(name, { data: [{ a: 'x' }] }, '?if_exists=truncate'), 422, 'invalid-data');
     assert.deepEqual(await rowsOf(service, name), [{ a: '1', b: 'one' }]);
   });
 
-  test('replace: another table stands in its place', async () => {
+  test('replace creates another table in its place', async () => {
     const name = await filled();
     const answer = await upload(name, { data: [{ c: true }] }, '?if_exists=replace');
     assert.equal(answer.status, 201);
@@ -680,7 +680,7 @@ suite('if_exists', () => {
   });
 
   for (const value of ['append', 'truncate', 'replace']) {
-    test(`${value} where no table stands makes it`, async () => {
+    test(`${value} creates a table that does not exist`, async () => {
       const name = nextTable();
       const answer = await upload(name, first, `?if_exists=${value}`);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -690,7 +690,7 @@ suite('if_exists', () => {
   }
 
   for (const value of ['append', 'truncate']) {
-    test(`${value} with a definition that agrees loads, with another is refused`, async () => {
+    test(`${value} with the same definition loads, and with another definition is refused`, async () => {
       const name = await filled();
       const agreeing = { columns: columns(['a', 'bigint'], ['b', 'text']) };
       const answer = await upload(name, { table: agreeing, ...second }, `?if_exists=${value}`);
@@ -709,14 +709,14 @@ suite('if_exists', () => {
     });
   }
 
-  test('a name that a view has is refused', async () => {
+  test('the name of a view is refused', async () => {
     await service.rows('CREATE VIEW in_the_way AS SELECT 1 AS a');
     for (const value of ['fail', 'append', 'truncate', 'replace']) {
       assertProblem(await upload('in_the_way', first, `?if_exists=${value}`), 409, 'table-exists');
     }
   });
 
-  test('a schema that is not there is told before anything else', async () => {
+  test('a schema that does not exist is reported before any other error', async () => {
     for (const value of ['fail', 'append', 'replace']) {
       const answer = await upload('x', first, `?schema=nowhere&if_exists=${value}`);
       assertProblem(answer, 404, 'schema-not-found');
@@ -731,7 +731,7 @@ suite('extra_columns', () => {
     { a: 2, c: 2.5, b: 'y' },
   ];
 
-  test('fail: every one is named', async () => {
+  test('fail names every extra column', async () => {
     const name = nextTable();
     for (const query of ['', '?extra_columns=fail']) {
       const { errors, error_count: count } = assertProblem(
@@ -751,7 +751,7 @@ suite('extra_columns', () => {
     await assertNoTable(service, name);
   });
 
-  test('ignore: they are left out, and that is told', async () => {
+  test('ignore leaves extra columns out, with a warning', async () => {
     const name = nextTable();
     const answer = await upload(name, { table, data }, '?extra_columns=ignore');
     assert.equal(answer.status, 201);
@@ -765,7 +765,7 @@ suite('extra_columns', () => {
     );
   });
 
-  test('add: a new table gets them', async () => {
+  test('add creates extra columns in a new table', async () => {
     for (const body of [
       { table, data },
       { data, table },
@@ -788,7 +788,7 @@ suite('extra_columns', () => {
     }
   });
 
-  test('add: an existing table gets the columns, and a refused upload removes them again', async () => {
+  test('add creates extra columns in an existing table, and a refused upload leaves none', async () => {
     const name = nextTable();
     await upload(name, { table, data: [{ a: 0 }] });
     const query = '?if_exists=append&extra_columns=add';
@@ -805,7 +805,7 @@ suite('extra_columns', () => {
 });
 
 suite('dry_run', () => {
-  test('answers what would have happened and leaves nothing', async () => {
+  test('answers what would have happened and changes nothing', async () => {
     const name = nextTable();
     const answer = await upload(name, { data: [{ a: 1 }] }, '?dry_run=true');
     assert.equal(answer.status, 200);
@@ -821,7 +821,7 @@ suite('dry_run', () => {
   });
 
   for (const value of ['append', 'truncate', 'replace']) {
-    test(`leaves a table that stands alone (${value})`, async () => {
+    test(`does not change an existing table (${value})`, async () => {
       const name = nextTable();
       await upload(name, { data: [{ a: 1 }] });
       const answer = await upload(name, { data: [{ a: 2 }] }, `?dry_run=true&if_exists=${value}`);
@@ -830,7 +830,7 @@ suite('dry_run', () => {
     });
   }
 
-  test('tells the problems', async () => {
+  test('reports the problems', async () => {
     const table = { columns: columns(['a', 'integer']) };
     assertProblem(
       await upload(nextTable(), { table, data: [{ a: 'x' }] }, '?dry_run=true'),
@@ -847,7 +847,7 @@ suite('problems in the data', () => {
     await service.rows("INSERT INTO countries VALUES ('de'), ('fr')");
   });
 
-  test('look for rows that refer to their own table among the rows', async () => {
+  test('of references to the same table consider the rows of the upload', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer'], ['parent', 'integer'], ['d', 'positive']),
@@ -878,7 +878,7 @@ suite('problems in the data', () => {
     }
   });
 
-  test('tell how to send no value', async () => {
+  test('say how to send no value', async () => {
     const table = {
       columns: columns(['day', 'date'], ['state', 'text', { is_nullable: false, default: 'new' }]),
     };
@@ -893,7 +893,7 @@ suite('problems in the data', () => {
     );
   });
 
-  test('of conversion, NULL, length and range come in one answer, each with its place and value', async () => {
+  test('of conversion, NULL, length and range are in one answer, each with its place and value', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -946,7 +946,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('a required column that no row brings is one problem, with the number of rows', async () => {
+  test('a required column that no row has is one problem with the number of rows', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer'], ['email', 'text', { is_nullable: false }]),
@@ -974,7 +974,7 @@ suite('problems in the data', () => {
     assert.equal(one.errors[0]!.detail, 'a value is needed here');
   });
 
-  test('a required column that a late row brings is a problem of each row without it', async () => {
+  test('a required column that only a late row has is a problem of each row without it', async () => {
     const table = { columns: columns(['id', 'integer'], ['email', 'text', { is_nullable: false }]) };
     const data = Array.from({ length: 250 }, (_, id) => ({ id, ...(id === 200 && { email: 'e' }) }));
     const { errors, error_count: count } = assertProblem(
@@ -990,7 +990,7 @@ suite('problems in the data', () => {
     );
   });
 
-  test('a repeated key is one, in its row', async () => {
+  test('a repeated key is a problem of its row', async () => {
     const name = nextTable();
     const answer = await uploadText(name, '{"data":[{"a":1},{"a":2,"b":3,"a":4}]}');
     const { errors } = assertProblem(answer, 422, 'invalid-data');
@@ -1000,7 +1000,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('keys that are there twice name both rows', async () => {
+  test('of keys that occur twice name both rows', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer'], ['a', 'text'], ['b', 'text']),
@@ -1039,7 +1039,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('keys that the table has already, and those repeated beside them', async () => {
+  test('of keys that exist in the table and of keys that occur twice are reported together', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer']),
@@ -1074,7 +1074,7 @@ suite('problems in the data', () => {
     { id: 4, country: 'yy' },
   ];
   for (const kind of ['a new table', 'a table that stands']) {
-    test(`references without a match name the value and the row (${kind})`, async () => {
+    test(`of references without a match name the value and the row (${kind})`, async () => {
       const name = nextTable();
       if (kind !== 'a new table') await upload(name, { table: references });
       const answer = await upload(name, { table: references, data: foreigners }, '?if_exists=append');
@@ -1087,7 +1087,7 @@ suite('problems in the data', () => {
     });
   }
 
-  test('of the cells and of the keys come together', async () => {
+  test('of cells and of keys are reported together', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer'], ['country', 'text'], ['day', 'date']),
@@ -1112,7 +1112,7 @@ suite('problems in the data', () => {
     }
   });
 
-  test('of CHECKs and domains on a table made by SQL', async () => {
+  test('of CHECKs and domains are reported for a table that was created with SQL', async () => {
     await service.rows(`CREATE TABLE checked (
       a positive, low integer, high integer, tags positive[], CONSTRAINT in_order CHECK (low < high))`);
     const data = [
@@ -1137,7 +1137,7 @@ suite('problems in the data', () => {
     assert.deepEqual(await rowsOf(service, 'checked'), []);
   });
 
-  test('of a domain in a definition', async () => {
+  test('of a domain are reported for a table with a definition', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'positive'], ['b', 'text']) };
     const { errors } = assertProblem(
@@ -1155,7 +1155,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('that a trigger raises are told in its words, with the row', async () => {
+  test('that a trigger raises have its message and the row', async () => {
     await service.rows('CREATE TABLE triggered (a integer)');
     await service.rows(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN IF NEW.a = 3 THEN RAISE EXCEPTION 'three is taken'; END IF; RETURN NEW; END $$`);
@@ -1166,7 +1166,7 @@ suite('problems in the data', () => {
     assert.deepEqual(await rowsOf(service, 'triggered'), []);
   });
 
-  test('beyond a hundred are counted, and a hundred listed', async () => {
+  test('beyond a hundred are counted, and a hundred are listed', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'integer'], ['b', 'integer']) };
     const data = Array.from({ length: 1500 }, (_, n) => ({ a: n % 2 ? n : 'x', b: n % 3 ? n : true }));
@@ -1182,7 +1182,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('beyond a hundred of one key are counted', async () => {
+  test('beyond a hundred of one key are counted, too', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['a', 'integer']),
@@ -1198,7 +1198,7 @@ suite('problems in the data', () => {
     assert.equal(count, 990);
   });
 
-  test('show long values shortened', async () => {
+  test('show long values in a shortened form', async () => {
     const table = { columns: columns(['a', 'integer']) };
     const answer = await upload(nextTable(), { table, data: [{ a: 'é'.repeat(100_000) }] });
     const { errors } = assertProblem(answer, 422, 'invalid-data');
@@ -1206,7 +1206,7 @@ suite('problems in the data', () => {
   });
 });
 
-suite('bodies that are no upload', () => {
+suite('bodies that are not an upload', () => {
   const texts: [string, string, number, RegExp][] = [
     ['not JSON', '{"data": [{"a": 1}, {"a": nul}]}', 400, /Byte 29/],
     ['cut off', '{"data": [{"a": 1}', 400, /ends at byte 18/],
@@ -1216,7 +1216,7 @@ suite('bodies that are no upload', () => {
     ['with bytes that are no UTF-8', '', 400, /Byte 15/],
   ];
   for (const [title, text, status, place] of texts) {
-    test(`${title}: ${status}`, async () => {
+    test(`${title} is refused with ${status}`, async () => {
       const body = title.includes('UTF-8')
         ? Buffer.from('{"data":[{"a":"\xff"}]}', 'latin1')
         : Buffer.from(text);
@@ -1237,7 +1237,7 @@ suite('bodies that are no upload', () => {
     ['null', null, ''],
   ];
   for (const [title, body, pointer] of misfits) {
-    test(`${title}: 422`, async () => {
+    test(`${title} is refused with 422`, async () => {
       const { errors } = assertProblem(await upload('broken', body), 422, 'invalid-data');
       assert.deepEqual(
         errors.map((error) => error.pointer),
@@ -1246,11 +1246,11 @@ suite('bodies that are no upload', () => {
     });
   }
 
-  test('a member twice: 422', async () => {
+  test('a member that occurs twice is refused with 422', async () => {
     assertProblem(await uploadText('broken', '{"data":[{"a":1}],"data":[]}'), 422, 'invalid-data');
   });
 
-  test('a fault behind a hundred thousand rows rolls all of them back', async () => {
+  test('a problem after a hundred thousand rows rolls all of them back', async () => {
     const table = { columns: columns(['a', 'integer']) };
     const rows = '{"a":1},'.repeat(100_000);
     const answer = await uploadText('broken', `{"table":${JSON.stringify(table)},"data":[${rows}{"a":1}`);

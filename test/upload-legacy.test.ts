@@ -199,7 +199,7 @@ for (const bookType of [...formats, 'xlsx' as const]) {
   });
 }
 
-test('inspection shows them too', async () => {
+test('an inspection shows .xls workbooks, too', async () => {
   for (const file of ['kinds.xls', 'kinds.ods']) {
     const form = new FormData();
     form.append('file', new Blob([new Uint8Array(fixture(file))]), 'x');
@@ -212,7 +212,7 @@ test('inspection shows them too', async () => {
   }
 });
 
-test('locked, foreign and broken files, and ones over the limit', async () => {
+test('encrypted, unsupported, broken and too large files are refused', async () => {
   const compound = (stream: string): Buffer => {
     const container = library.CFB.utils.cfb_new();
     library.CFB.utils.cfb_add(container, stream, Buffer.alloc(5000));
@@ -241,7 +241,7 @@ test('locked, foreign and broken files, and ones over the limit', async () => {
   assert.deepEqual(found, [{ found: null }]);
 });
 
-test('no more readers run at the same time than MAX_LEGACY_READERS says; the other uploads wait', async () => {
+test('at most MAX_LEGACY_READERS reader processes run at the same time, and other uploads wait', async () => {
   const file = write([['a'], [1]], 'biff8');
   let most = 0;
   const watch = setInterval(() => {
@@ -275,7 +275,7 @@ function readerPids(): number[] {
 const isTold = existsSync(`/proc/${process.pid}/task/${process.pid}/children`);
 
 for (const path of ['/table/left/upload/excel', '/api/v1/inspect/excel']) {
-  test(`the reader ends when its client goes away: ${path}`, { skip: !isTold }, async () => {
+  test(`the reader process ends when its client disconnects: ${path}`, { skip: !isTold }, async () => {
     const gone = new AbortController();
     const form = new FormData();
     form.append('file', new Blob([new Uint8Array(write([['a'], [1]], 'biff8'))]), 'a.xls');

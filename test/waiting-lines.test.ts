@@ -33,7 +33,7 @@ async function upload(service: TestService, subject: string): Promise<TestAnswer
 }
 
 suite('uploads', () => {
-  test('wait for a place and are then served in the order in which they came', async (context) => {
+  test('wait for a place and are served in the order of arrival', async (context) => {
     const service = await startTestService({ MAX_UPLOADS: '1', UPLOAD_WAIT_MS: '60000' });
     context.after(() => service.stop());
     const held = await hold(service, 'first');
@@ -51,7 +51,7 @@ suite('uploads', () => {
     assert.deepEqual(served, [0, 1, 2]);
   });
 
-  test('are refused when the wait is over, or the line is full', async (context) => {
+  test('are refused after the longest wait, or if the line is full', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '1',
       MAX_WAITING_UPLOADS: '1',
@@ -72,7 +72,7 @@ suite('uploads', () => {
     held.destroy();
   });
 
-  test('of one token subject do not take the places of others', async (context) => {
+  test('of one token subject do not use the places of others', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '2',
       MAX_UPLOADS_PER_SUBJECT: '1',
@@ -87,7 +87,7 @@ suite('uploads', () => {
     held.destroy();
   });
 
-  test('that are slow keep their place, until others wait for it', async (context) => {
+  test('that are slow keep their place until others wait for it', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '1',
       UPLOAD_WAIT_MS: '60000',
@@ -120,7 +120,7 @@ suite('requests that wait for a lock', () => {
   });
   after(() => service.stop());
 
-  test('do not hold up describes, uploads or health checks', async () => {
+  test('do not delay descriptions, uploads or health checks', async () => {
     const other = await service.database.pool.connect();
     await other.query('BEGIN; LOCK TABLE locked');
     const gone = new AbortController();
@@ -196,7 +196,7 @@ suite('a database that hangs', () => {
     proxy.close();
   });
 
-  test('is answered with 503: /readyz soon, other requests after their time; then everything works again', async () => {
+  test('is answered with 503, by /readyz soon and by other requests after their time limit, and later everything works again', async () => {
     assert.equal((await service.get('/readyz')).status, 200);
     assert.equal((await service.post('/table/kept', definition)).status, 201);
     isHanging = true;

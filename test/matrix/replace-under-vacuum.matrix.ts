@@ -5,7 +5,7 @@ import pg from 'pg';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-test('an automatic VACUUM that takes its time gives way to a replace', async () => {
+test('a long automatic VACUUM is cancelled for a replace', async () => {
   const service = await startTestService({ LOCK_TIMEOUT_MS: '5000' });
   const admin = new pg.Client(service.database.adminUrl);
   await admin.connect();

@@ -7,7 +7,7 @@ import { root, runTests } from './run-tests.ts';
 /** The run takes about three minutes on two cores. */
 const timeoutMs = 900_000;
 
-test('the tests in their whole size', { timeout: timeoutMs }, async (t) => {
+test('the tests pass in their full size', { timeout: timeoutMs }, async (t) => {
   const files = globSync(['src/**/*.test.ts', 'test/*.test.ts'], { cwd: root });
   await runTests(t.name, { TEST_SIZE: 'whole' }, files.filter(hasTwoSizes));
 });
