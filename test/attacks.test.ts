@@ -280,7 +280,7 @@ const attacks: Attack[] = [
 ];
 
 for (const { name, send, statuses, memoryBytes = mostMemory, probeMs = mostProbeMs } of attacks) {
-  test(`${name}: bounded memory, and others are answered`, async (context) => {
+  test(`${name} takes bounded memory, and other requests are answered`, async (context) => {
     await probe.take();
     service.resetPeakMemory();
     const startedAt = performance.now();

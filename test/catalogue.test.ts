@@ -60,7 +60,7 @@ test('the overview lists every code under its status', () => {
   );
 });
 
-test('the codes within `errors` stand in docs/errors.md as they are declared, with what they mean', () => {
+test('docs/errors.md has the declared codes of problems with their meanings', () => {
   for (const [code, listed] of Object.entries(problemCodes)) {
     const text = sections.get(code)!;
     const rows = [...text.matchAll(/^\| (`[a-z`, -]+`) \| (.*) \|$/gm)].flatMap(([, cell, meaning]) =>
@@ -82,7 +82,7 @@ test('every code of a problem and of a warning is used in the source', () => {
   assert.deepEqual(unused, []);
 });
 
-test('the OpenAPI document enumerates the codes and states each under its own status only', async () => {
+test('the OpenAPI document lists the codes, and each only under its own status', async () => {
   const { body: document } = await service.get('/openapi.json');
   assert.deepEqual(document.components.schemas.ProblemDocument.properties.code.enum, codes);
   assert.deepEqual(document.components.schemas.Problem.properties.code.examples, allProblemCodes);
@@ -107,12 +107,12 @@ test('/docs/errors/{code} serves the section', async () => {
   assert.equal((await service.get('/docs/errors/nothing')).body.code, 'path-not-found');
 });
 
-test('every code comes about in one way at least', () => {
+test('every code has at least one request that causes it', () => {
   assert.deepEqual([...Object.keys(provocations), ...unprovoked].sort(), codes.toSorted());
 });
 
 for (const [code, { request, send }] of Object.entries(provocations)) {
-  test(`${code}: the service answers what docs/errors.md shows`, async () => {
+  test(`for ${code} the service answers as docs/errors.md shows`, async () => {
     const { status, headers, body } = await send(service);
     assert.equal(status, errorCatalogue[code as ErrorCode].status);
     assert.match(headers.get('content-type')!, /^application\/problem\+json/);

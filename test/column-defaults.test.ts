@@ -46,7 +46,7 @@ const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
 const mixed = (value: unknown, count = 6) =>
   Array.from({ length: count }, (_, id) => (id % 2 === 0 ? { id, d: value } : { id }));
 
-suite('a row without the column gets what INSERT would give it', () => {
+suite('a row without the column gets the value that INSERT would give it', () => {
   const cases: [type: string, byDefault: string, sent: unknown][] = [
     ['mood_domain', `'ok'`, 'so-so'],
     ['mood_of_mood', '', 'ok'],
@@ -111,7 +111,7 @@ suite('a row without the column gets what INSERT would give it', () => {
     ['int', '(random() * 1e9)::int', 0],
   ];
   for (const [type, byDefault, sent] of changing) {
-    test(`${type} DEFAULT ${byDefault}: each row has a value of its own`, async () => {
+    test(`${type} DEFAULT ${byDefault} gives each row its own value`, async () => {
       const clause = byDefault === '' ? '' : `DEFAULT ${byDefault}`;
       for (const query of ['', '&on_conflict=skip']) {
         await service.rows(
@@ -124,7 +124,7 @@ suite('a row without the column gets what INSERT would give it', () => {
     });
   }
 
-  test('a cast by a volatile function, which PostgreSQL does not write out', async () => {
+  test('a cast by a volatile function, which PostgreSQL does not show in the default', async () => {
     await service.rows(`CREATE TABLE t (id int PRIMARY KEY, d mood DEFAULT 'x'::text)`);
     const answer = await append(mixed('ok', 40));
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -164,7 +164,7 @@ suite('a default that raises an error', () => {
     [`int DEFAULT currval('untouched')`, /currval/],
   ];
   for (const [column, told] of cases) {
-    test(`${column}: stops no row that brings a value, and is named by its column otherwise`, async () => {
+    test(`of ${column} does not affect rows with a value, and is otherwise a problem of the column`, async () => {
       await service.rows(
         `CREATE TABLE t (id int PRIMARY KEY, "the column" ${column}, n int DEFAULT length(current_user))`,
       );
@@ -182,7 +182,7 @@ suite('a default that raises an error', () => {
     });
   }
 
-  test('a constant that its domain refuses: the row and the column are named', async () => {
+  test('that its domain refuses names the row and the column', async () => {
     await service.rows('CREATE TABLE t (id int, d default_too_large)');
     assert.equal((await append([{ id: 1, d: 1 }])).status, 200);
     for (const data of [[{ id: 1, d: 1 }, { id: 2 }], [{ id: 1 }]]) {
@@ -191,13 +191,13 @@ suite('a default that raises an error', () => {
     }
   });
 
-  test('is named for rows without any key', async () => {
+  test('is a problem of rows without any key', async () => {
     await service.rows('CREATE TABLE t (a int DEFAULT raise_always())');
     const { errors } = assertProblem(await append([{}, {}]), 422, 'invalid-data');
     assert.deepEqual([errors[0]!.row, errors[0]!.column, errors[0]!.code], [1, 'a', 'failing-default']);
   });
 
-  test('is named beside the problems of the cells', async () => {
+  test('is reported together with the problems of the cells', async () => {
     await service.rows('CREATE TABLE t (a int DEFAULT raise_always(), b int)');
     const data = [{ a: 1, b: 1 }, { b: 2 }, { a: 1, b: 'x' }];
     const { errors } = assertProblem(await append(data), 422, 'invalid-data');
@@ -210,7 +210,7 @@ suite('a default that raises an error', () => {
     );
   });
 
-  test('a sequence that is used up names the column of a table that the upload makes', async () => {
+  test('of a sequence that is used up names the column of a new table', async () => {
     await service.rows('CREATE SEQUENCE IF NOT EXISTS few MAXVALUE 2');
     const table = {
       columns: [

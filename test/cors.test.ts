@@ -43,7 +43,7 @@ for (const [title, setting, allowed, told] of [
       assert(Number(headers.get('access-control-max-age')) > 0);
     });
 
-    test('a page may read a success, an error and the headers that lead on', async () => {
+    test('a page may read a success, an error and the headers that it needs', async () => {
       const created = await service.post(
         '/table/a/upload/json',
         { data: [{ a: 1 }] },
@@ -74,7 +74,7 @@ for (const [title, setting, allowed, told] of [
 }
 
 suite('with a list of origins', () => {
-  test('another origin is told nothing, and no cache may share the answers', async () => {
+  test('another origin gets no CORS header, and caches may not share the answers', async () => {
     const service = await startTestService({ CORS_ORIGINS: page });
     try {
       for (const origin of [
@@ -98,7 +98,7 @@ suite('with a list of origins', () => {
 });
 
 suite('without the setting', () => {
-  test('no answer has a header for other origins, and a preflight request is refused', async () => {
+  test('no answer has a CORS header, and a preflight request is refused', async () => {
     const service = await startTestService();
     try {
       const refused = await preflight(service, page);

@@ -51,7 +51,7 @@ test('every page is HTML for a browser, and Markdown for others', async () => {
   }
 });
 
-test('every link of every page leads to a page of the service and to a place in it', async () => {
+test('every link of every page has an existing page and place as its target', async () => {
   const seen = new Map<string, string>();
   const pageAt = async (path: string): Promise<string> => {
     const page = seen.get(path) ?? (await asBrowser(path));
@@ -75,7 +75,7 @@ test('every link of every page leads to a page of the service and to a place in 
   assert(count > 200);
 });
 
-test('a page has no script and loads nothing but the style sheet of the service', async () => {
+test('a page has no script and loads only the style sheet of the service', async () => {
   for (const path of paths) {
     const { body, headers } = await asBrowser(path);
     assert.doesNotMatch(body, /<script|<img|<iframe|<[^>]*\son[a-z]+=/i, path);
@@ -102,12 +102,12 @@ test('/docs/errors lists every code, each with a link to its page', async () => 
   }
 });
 
-test('what looks like HTML in a guide is shown as text', async () => {
+test('text that looks like HTML in a guide is shown as text', async () => {
   const { body } = await asBrowser('/docs/errors');
   assert.match(body, /\/docs\/errors\/&lt;code(&gt;|>)/);
 });
 
-test('the reference page and the start page lead to the guides', async () => {
+test('the reference page and the start page have links to the guides', async () => {
   const { body: document } = await service.get('/openapi.json', { token: null });
   const { body: start } = await service.get('/', { token: null });
   for (const { name } of guides) {

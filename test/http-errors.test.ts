@@ -36,7 +36,7 @@ suite('paths', () => {
     '/api/v1/table/a/upload/csv',
   ];
   for (const path of paths) {
-    test(`${path}: 404, with and without a body`, async () => {
+    test(`${path} is answered with 404, with and without a body`, async () => {
       assertProblem(await service.get(path), 404, 'path-not-found');
       assertProblem(
         await service.request('POST', path, { headers: json, body: '{}' }),
@@ -46,21 +46,21 @@ suite('paths', () => {
     });
   }
 
-  test('are found with a slash behind or without their letters’ case: no', async () => {
+  test('are not found with a slash at the end or in another case', async () => {
     assertProblem(await service.get('/API/v1/table/a'), 404, 'path-not-found');
     assertProblem(await service.post('/api/v1/table/a/upload/json/', {}), 404, 'path-not-found');
   });
 
-  test('with a broken percent-encoding: 400', async () => {
+  test('with a broken percent-encoding are refused with 400', async () => {
     assertProblem(await rawRequest(service.url, get('/api/v1/table/%E0%A4%A')), 400, 'invalid-request');
     assertProblem(await rawRequest(service.url, get('/%')), 400, 'invalid-request');
   });
 
-  test('without a name of a table: 422', async () => {
+  test('without the name of a table are refused with 422', async () => {
     assertProblem(await service.get('/api/v1/table/'), 422, 'invalid-parameter');
   });
 
-  test('of a thousand bytes are a name that is too long', async () => {
+  test('of a thousand bytes are refused as a name that is too long', async () => {
     assertProblem(await service.get(`/table/${'x'.repeat(1000)}`), 422, 'invalid-parameter');
     assertProblem(
       await service.get(`/table/${encodeURIComponent('🙂'.repeat(500))}`),
@@ -103,7 +103,7 @@ suite('content', () => {
     'application/json;q=0, */*; q=0.0',
     'application/json;q=0, */*',
   ]) {
-    test(`that must be ${accept}: 406`, async () => {
+    test(`with Accept: ${accept} is refused with 406`, async () => {
       assertProblem(await service.get('/table/a', { headers: { accept } }), 406, 'not-acceptable');
     });
   }
@@ -114,7 +114,7 @@ suite('content', () => {
     'application/problem+json',
     '',
   ]) {
-    test(`that may be "${accept}" is answered`, async () => {
+    test(`with Accept: "${accept}" is answered`, async () => {
       assertProblem(await service.get('/table/a', { headers: { accept } }), 404, 'table-not-found');
     });
   }
@@ -128,7 +128,7 @@ suite('content', () => {
       'application/xml',
       'nonsense',
     ]) {
-      test(`${type} at ${path}: 415`, async () => {
+      test(`${type} at ${path} is refused with 415`, async () => {
         const answer = await service.request('POST', path, {
           headers: { 'content-type': type },
           body: 'a,b\r\n',
@@ -136,7 +136,7 @@ suite('content', () => {
         assertProblem(answer, 415, 'unsupported-media-type');
       });
     }
-    test(`no type at ${path}: 415`, async () => {
+    test(`no type at ${path} is refused with 415`, async () => {
       assertProblem(
         await service.request('POST', path, { body: Buffer.from('{}') }),
         415,
@@ -144,7 +144,7 @@ suite('content', () => {
       );
       assertProblem(await service.request('POST', path), 400, 'invalid-json');
     });
-    test(`JSON with a charset at ${path} is taken`, async () => {
+    test(`JSON with a charset at ${path} is accepted`, async () => {
       const headers = { 'content-type': 'application/json; charset=utf-8' };
       const answer = await service.request('POST', `${path}?schema=nowhere`, {
         headers,
@@ -158,7 +158,7 @@ suite('content', () => {
     'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     'multipart/mixed; boundary=x',
   ]) {
-    test(`${type} at upload/excel: 415`, async () => {
+    test(`${type} at upload/excel is refused with 415`, async () => {
       const answer = await service.request('POST', '/table/a/upload/excel', {
         headers: { 'content-type': type },
         body: '{}',
@@ -166,7 +166,7 @@ suite('content', () => {
       assertProblem(answer, 415, 'unsupported-media-type');
     });
   }
-  test('a 415 names the type that came and the body that the path wants', async () => {
+  test('a 415 names the sent type and the accepted body', async () => {
     const cases: [path: string, type: string, detail: string][] = [
       [
         '/table/a/upload/json',
@@ -206,7 +206,7 @@ suite('content', () => {
 });
 
 suite('bodies', () => {
-  test('that are no JSON: 400 with the byte', async () => {
+  test('that are not JSON are refused with 400 and the byte', async () => {
     for (const path of ['/table/a', '/table/a/upload/json']) {
       const answer = await service.request('POST', path, { headers: json, body: '{"table": nope}' });
       assert.match(assertProblem(answer, 400, 'invalid-json').detail, /Byte 11/);
@@ -215,7 +215,7 @@ suite('bodies', () => {
     }
   });
 
-  test('that are nested too deeply: 413', async () => {
+  test('that are nested too deeply are refused with 413', async () => {
     const answer = await service.request('POST', '/table/a', {
       headers: json,
       body: `{"table":${'['.repeat(1000)}`,
@@ -223,7 +223,7 @@ suite('bodies', () => {
     assertProblem(answer, 413, 'limit-exceeded');
   });
 
-  test('over the limit, stated: 413 before they are read', async () => {
+  test('over the limit with a stated size are refused with 413 before they are read', async () => {
     for (const [path, size, setting] of [
       ['/table/a', 5001, /5,000 bytes \(MAX_DEFINITION_BYTES\)/],
       ['/table/a/upload/json', 200_001, /200,000 bytes \(MAX_BODY_BYTES\)/],
@@ -233,7 +233,7 @@ suite('bodies', () => {
     }
   });
 
-  test('over the limit, of unstated size: the client that is sending sees the answer', async () => {
+  test('over the limit without a stated size are refused, and the sending client sees the answer', async () => {
     for (const query of ['', '?extra_columns=add']) {
       const answer = await sendUntilAnswered(
         `/table/a/upload/json${query}`,
@@ -246,7 +246,7 @@ suite('bodies', () => {
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /5,000 bytes \(MAX_DEFINITION_BYTES\)/);
   });
 
-  test('over the limit, of unstated size: the answer comes before the rest of the body', async () => {
+  test('over the limit without a stated size are answered before the rest of the body', async () => {
     for (const [path, start] of [
       [
         '/table/a/upload/json',
@@ -265,7 +265,7 @@ suite('bodies', () => {
     }
   });
 
-  test('over the limit reach their end where the client reads only then', async () => {
+  test('over the limit are read to the end for a client that reads the answer only then', async () => {
     const size = 8 * 1024 * 1024;
     const socket = await openSocket(service.url);
     socket.write(head('POST', '/api/v1/table/a/upload/json', { ...json, 'content-length': String(size) }));
@@ -301,7 +301,7 @@ suite('bodies', () => {
     assertProblem(await sendUntilAnswered('/nowhere', start, rows), 404, 'path-not-found');
   });
 
-  test('are not sent at all by a client that waits for "100 Continue" and is refused', async () => {
+  test('are not sent by a client that waits for "100 Continue" and is refused', async () => {
     const headers = { ...json, 'content-length': '1000000', expect: '100-continue' };
     const socket = await openSocket(service.url);
     socket.write(
@@ -330,7 +330,7 @@ suite('bodies', () => {
     socket.destroy();
   });
 
-  test('that stand still: 408', async () => {
+  test('that stop arriving are refused with 408', async () => {
     const socket = await openSocket(service.url);
     socket.write(
       head('POST', '/api/v1/table/a/upload/json', { ...json, 'transfer-encoding': 'chunked' }) +
@@ -341,7 +341,7 @@ suite('bodies', () => {
     assertProblem(parseAnswer(answer.toString()), 408, 'request-timeout');
   });
 
-  test('shorter than stated: the connection is gone, and the service goes on', async () => {
+  test('shorter than stated close the connection, and the service continues', async () => {
     const socket = await openSocket(service.url);
     socket.end(
       `${head('POST', '/api/v1/table/a/upload/json', { ...json, 'content-length': '100' })}{"data":[]}`,
@@ -361,7 +361,7 @@ suite('bodies', () => {
     ['with a part without a name', '--x\nContent-Type: text/plain\n\nx\n--x--\n', 422, 'invalid-parameter'],
   ];
   for (const [title, text, status, code] of multiparts) {
-    test(`multipart ${title}: ${status}`, async () => {
+    test(`multipart ${title} is refused with ${status}`, async () => {
       const answer = await service.request('POST', '/table/a/upload/excel', {
         headers: { 'content-type': 'multipart/form-data; boundary=x' },
         body: Buffer.from(parts(text)),
@@ -369,14 +369,14 @@ suite('bodies', () => {
       assertProblem(answer, status, code);
     });
   }
-  test('multipart without a boundary in its type: 400', async () => {
+  test('multipart without a boundary in its type is refused with 400', async () => {
     const answer = await service.request('POST', '/table/a/upload/excel', {
       headers: { 'content-type': 'multipart/form-data' },
       body: '--x--',
     });
     assertProblem(answer, 400, 'invalid-multipart');
   });
-  test('multipart over the limit: 413', async () => {
+  test('multipart over the limit is refused with 413', async () => {
     const answer = await service.upload('/table/a/upload/excel', randomBytes(250_000));
     assertProblem(answer, 413, 'limit-exceeded');
     const start = `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
@@ -412,7 +412,7 @@ suite('query parameters', () => {
     ['a name of Object’s prototype', '/table/a', '?constructor=1', ['unknown-parameter constructor']],
   ];
   for (const [title, path, query, expected] of cases) {
-    test(`${title}: 422`, async () => {
+    test(`${title} are refused with 422`, async () => {
       const isExcel = path.endsWith('excel');
       const answer = await (isExcel
         ? service.upload(path + query, Buffer.from(''))
@@ -426,8 +426,8 @@ suite('query parameters', () => {
   }
 });
 
-suite('what is no HTTP', () => {
-  test('headers that are too large: 431', async () => {
+suite('requests that are not valid HTTP', () => {
+  test('headers that are too large are refused with 431', async () => {
     const answer = await rawRequest(service.url, head('GET', '/healthz', { 'x-long': 'x'.repeat(20_000) }));
     assertProblem(answer, 431, 'headers-too-large');
   });
@@ -439,11 +439,11 @@ suite('what is no HTTP', () => {
     ['two lengths', 'POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['TLS', Buffer.from('16030100010100', 'hex')],
   ] as const) {
-    test(`${title}: 400`, async () => {
+    test(`${title} is refused with 400`, async () => {
       assertProblem(await rawRequest(service.url, Buffer.from(text as string)), 400, 'invalid-request');
     });
   }
-  test('a chunk that is none, in the middle of an upload: 400', async () => {
+  test('an invalid chunk in the middle of an upload is refused with 400', async () => {
     const headers = { ...json, 'transfer-encoding': 'chunked' };
     const request = `${head('POST', '/api/v1/table/a/upload/json', headers)}${chunk('{"data":[{"a":1},')}zz\r\n`;
     assertProblem(await rawRequest(service.url, request), 400, 'invalid-request');
@@ -452,7 +452,7 @@ suite('what is no HTTP', () => {
 });
 
 suite('every answer', () => {
-  test('tells browsers to guess no type and to send no referrer; no cache keeps answers with data', async () => {
+  test('forbids browsers to guess types and to send the referrer, and caches to keep data', async () => {
     await service.post('/table/cached', { table });
     for (const path of ['/healthz', '/', '/docs/errors', '/openapi.json', '/nowhere', '/table/cached']) {
       const { headers } = await service.get(path);
@@ -464,7 +464,7 @@ suite('every answer', () => {
     assert.equal(described.headers.get('cache-control'), 'no-store');
   });
 
-  test('that bypasses the routes has the same headers, and is never kept by a cache', async () => {
+  test('to a request without a route has the same headers, and is never kept by a cache', async () => {
     const oddRequests: [string, number, string | Buffer][] = [
       ['no HTTP', 400, 'hello there\r\n\r\n'],
       ['headers that are too large', 431, head('GET', '/healthz', { 'x-long': 'x'.repeat(20_000) })],
@@ -495,7 +495,7 @@ suite('every answer', () => {
     }
   });
 
-  test('to whatever comes without a token is never a failure of the service', async () => {
+  test('to any request without a token is never a failure of the service', async () => {
     const paths = [
       '/docs/static/%00',
       '/docs/static/%ff',
@@ -530,7 +530,7 @@ suite('every answer', () => {
     }
   });
 
-  test('to a path of the reference page that leads out of its folder: 404', async () => {
+  test('to a path outside of the folder of the reference page is 404', async () => {
     for (const path of [
       '/docs/static/%00',
       '/docs/static/../../package.json',
@@ -540,7 +540,7 @@ suite('every answer', () => {
     }
   });
 
-  test('has the id of its request, new for each', async () => {
+  test('has a new id for each request', async () => {
     const answers = await Promise.all([
       service.get('/healthz'),
       service.get('/nowhere'),
@@ -553,7 +553,7 @@ suite('every answer', () => {
     assert.equal(answers[2]!.body.instance, `urn:uuid:${ids[2]}`);
   });
 
-  test('that is a problem leads to its documentation', async () => {
+  test('that is an error links to its documentation', async () => {
     const documented = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8');
     for (const code of Object.keys(errorCatalogue)) {
       if (!documented.includes(code)) continue;
@@ -565,7 +565,7 @@ suite('every answer', () => {
     assertProblem(await service.get('/docs/errors/nonesuch'), 404, 'path-not-found');
   });
 
-  test('whose documentation leads on to pages that are served', async () => {
+  test('with documentation links to pages that are served', async () => {
     const { body } = await service.get('/docs/errors/limit-exceeded', { token: null });
     const links = [...(body as string).matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link!);
     assert.ok(links.includes('limits.md'));
@@ -579,7 +579,7 @@ suite('every answer', () => {
     }
   });
 
-  test('to an unknown path tells where the reference is', async () => {
+  test('to an unknown path names the path of the reference', async () => {
     const { detail } = assertProblem(await service.get('/nowhere'), 404, 'path-not-found');
     assert.match(detail, /reference is at \/docs\.$/);
   });

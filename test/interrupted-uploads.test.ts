@@ -109,10 +109,10 @@ function answerOf(socket: Socket): Promise<TestAnswer> {
   return promise;
 }
 
-suite('a client that goes away in the middle', () => {
+suite('a client that disconnects in the middle', () => {
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     for (const how of ['breaks the connection', 'closes the connection'] as const) {
-      test(`of ${kind} (${how})`, async () => {
+      test(`of ${kind} (${how}) leaves no table`, async () => {
         const name = nextTable();
         const socket = await underWay(service, name, kind);
         if (how === 'breaks the connection') socket.resetAndDestroy();
@@ -125,7 +125,7 @@ suite('a client that goes away in the middle', () => {
   }
 
   for (const value of ['append', 'truncate', 'replace']) {
-    test(`of an upload with if_exists=${value} leaves the rows that were there`, async () => {
+    test(`of an upload with if_exists=${value} keeps the old rows`, async () => {
       const name = nextTable();
       await service.post(`/table/${name}/upload/json`, { table, data: [{ a: 0 }] });
       const socket = await underWay(service, name, 'JSON rows that stream into COPY', `?if_exists=${value}`);
@@ -135,7 +135,7 @@ suite('a client that goes away in the middle', () => {
     });
   }
 
-  test('more often than there are connections and slots', async () => {
+  test('again and again uses up neither connections nor places', async () => {
     for (let n = 0; n < 22; n += 1) {
       const socket = await underWay(service, nextTable(), 'JSON rows that stream into COPY');
       socket.resetAndDestroy();
@@ -144,7 +144,7 @@ suite('a client that goes away in the middle', () => {
     assert.equal((await service.post(`/table/${nextTable()}`, { table })).status, 201);
   });
 
-  test('while PostgreSQL is at work for it: that is cancelled', async () => {
+  test('while PostgreSQL works for it has its statement cancelled', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (a integer)`);
     await service.rows(
@@ -166,7 +166,7 @@ suite('a client that goes away in the middle', () => {
     assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), []);
   });
 
-  test('after the whole body: all rows or none', async () => {
+  test('after the whole body has all rows loaded or none', async () => {
     for (const moment of moments) {
       const name = nextTable();
       const socket = await underWay(service, name, 'JSON rows that stream into COPY');
@@ -194,7 +194,7 @@ async function assertAllOrNothing(name: string): Promise<void> {
 }
 
 suite('a connection to PostgreSQL that ends in the middle', () => {
-  test('is answered with 503, and the next upload gets another', async () => {
+  test('is answered with 503, and the next upload gets another connection', async () => {
     const name = nextTable();
     const socket = await underWay(service, name, 'JSON rows that stream into COPY');
     const answer = answerOf(socket);
@@ -210,7 +210,7 @@ suite('a connection to PostgreSQL that ends in the middle', () => {
     assert.equal((await service.post(`/table/${name}/upload/json`, { data: [{ a: 1 }] })).status, 201);
   });
 
-  test('while it waits for rows, is told when the next one comes', async () => {
+  test('while it waits for rows is reported when the next row comes', async () => {
     const name = nextTable();
     const socket = await underWay(service, name, 'JSON rows that stream into COPY');
     const answer = answerOf(socket);
@@ -233,7 +233,7 @@ suite('a service that ends in the middle', () => {
   };
   after(() => child?.end('SIGKILL'));
 
-  test('with kill -9, of uploads of every kind', async () => {
+  test('with kill -9 leaves no part of an upload of any kind', async () => {
     await started();
     const names: string[] = [];
     for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
@@ -244,7 +244,7 @@ suite('a service that ends in the middle', () => {
     for (const name of names) await assertNothingLeft(name);
   });
 
-  test('with kill -9 after the whole body: all rows or none', async () => {
+  test('with kill -9 after the whole body has all rows loaded or none', async () => {
     for (const moment of moments) {
       const name = nextTable();
       const socket = await underWay(await started(), name, 'JSON rows that stream into COPY');
@@ -256,7 +256,7 @@ suite('a service that ends in the middle', () => {
     }
   });
 
-  test('with SIGTERM: what ends soon is let to, the rest and all new requests are answered 503', async () => {
+  test('with SIGTERM lets requests end that end soon, and answers the others and all new ones with 503', async () => {
     const [quick, slow, silent] = [nextTable(), nextTable(), nextTable()];
     await started();
     const nothingSent = await openSocket(child.url);

@@ -49,7 +49,7 @@ suite('one row on each line', () => {
     }
   });
 
-  test('names the line of every problem, also behind blank lines, streamed and kept', async () => {
+  test('names the line of every problem, also after blank lines, if streamed or kept', async () => {
     const name = nextTable();
     const table = {
       columns: [
@@ -87,7 +87,7 @@ suite('one row on each line', () => {
     assert.match(assertProblem(pretty, 400, 'invalid-json').detail, /line 1, column 2.*whole line.*jq/);
   });
 
-  test('has no place for a definition, for rows_at or for nothing at all', async () => {
+  test('refuses a definition, rows_at and an empty body', async () => {
     const pointer = await sendLines(nextTable(), '{"id":1}', at('/items'));
     const [problem] = assertProblem(pointer, 422, 'invalid-parameter').errors!;
     assert.equal(problem!.parameter, 'rows_at');
@@ -108,7 +108,7 @@ suite('one row on each line', () => {
   });
 });
 
-test('the body may be the array of rows itself, with pointers from there', async () => {
+test('the body may be the array of rows itself, and pointers begin there', async () => {
   const name = nextTable();
   const loaded = await sendJson(name, ' [ {"id":1}, {"id":2} ] ');
   assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
@@ -169,7 +169,7 @@ suite('rows_at', () => {
     }
   });
 
-  test('takes a definition beside the rows, before them or after', async () => {
+  test('accepts a definition before or after the rows', async () => {
     const table = { columns: [{ name: 'id', type: 'smallint' }] };
     for (const body of [
       { table, answer: { rows: [{ id: 1 }] } },
@@ -187,7 +187,7 @@ suite('rows_at', () => {
     assertProblem(await sendJson(nextTable(), '{"data":[{"id":1}]}', '?rows_at='), 422, 'invalid-parameter');
   });
 
-  test('what is not there, not an array or no pointer is said with what is there', async () => {
+  test('refuses a missing place, a value that is not an array, and an invalid pointer, and says what is there', async () => {
     const cases: [string, RegExp][] = [
       ['/response/items', /The value at \/response is an object with the members "total", "a\/b~c", "next"/],
       ['/status', /The value at \/status is a string/],
@@ -207,12 +207,12 @@ suite('rows_at', () => {
     }
   });
 
-  test('a document that needs it is told so', async () => {
+  test('is named in the error for a document that needs it', async () => {
     const refused = await sendJson(nextTable(), JSON.stringify({ items: [{ id: 1 }] }));
     assert.match(assertProblem(refused, 422, 'invalid-data').detail, /\?rows_at=\/items/);
   });
 
-  test('nothing but the rows counts: a large document around them is neither kept nor limited', async () => {
+  test('ignores a large document around the rows, which is neither kept nor limited', async () => {
     const name = nextTable();
     const filler = JSON.stringify(Array.from({ length: 1000 }, (_, n) => ({ n, text: 'x'.repeat(1000) })));
     const pieces = ['{"before":['];

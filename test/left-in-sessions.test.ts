@@ -85,7 +85,7 @@ const kinds: [string, (name: string) => string][] = [
 // A pooler cleans its sessions itself, or does not (docs/postgresql.md).
 const skip = process.env.TEST_POOLER !== undefined && 'the pooler decides what a session keeps';
 
-test('temporary objects with the names that the service uses', async () => {
+test('temporary objects with names that the service uses have no effect', async () => {
   await exercise();
   const answersBefore = await exercise();
   for (const [, create] of kinds) {
@@ -98,7 +98,7 @@ test('temporary objects with the names that the service uses', async () => {
   assert.deepEqual(await exercise(), answersBefore);
 });
 
-test('prepared statements with the names that the service uses, and none where it has some', {
+test('prepared statements with names that the service uses, and removed ones, have no effect', {
   skip,
 }, async () => {
   await exercise();
@@ -114,7 +114,7 @@ test('prepared statements with the names that the service uses, and none where i
   assert.deepEqual(await exercise(), answersBefore);
 });
 
-test('settings and locks', { skip }, async () => {
+test('settings and locks have no effect', { skip }, async () => {
   await exercise();
   const answersBefore = await exercise();
   const statements = [

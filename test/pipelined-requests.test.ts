@@ -38,7 +38,7 @@ function statusOf(answer: string): number {
   return Number(answer.split(' ')[1]);
 }
 
-test('a request sees what the request before it on the same connection has done', async () => {
+test('a request sees the effects of the request before it on the same connection', async () => {
   const head = `HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${await service.token()}\r\n`;
   const post = (path: string, body: string) =>
     `POST /api/v1/table/${path} ${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -50,7 +50,7 @@ test('a request sees what the request before it on the same connection has done'
   assert.deepEqual(answers.map(statusOf), [201, 200, 409, 200]);
 });
 
-test('a connection has 100 requests that wait; the last of them says that the connection closes', async () => {
+test('only 101 of many pipelined requests are answered, and the last answer closes the connection', async () => {
   const answers = await answersTo(small.repeat(20_000));
   assert.equal(answers.length, 101);
   for (const answer of answers) assert.equal(statusOf(answer), 200);
@@ -70,13 +70,13 @@ test('a client that pipelines thousands of requests again and again costs little
   assert.ok(each < 400, `${each} ms`);
 });
 
-test('what is not HTTP after a request does not come before the answer to the request', async () => {
+test('the error for bytes that are not HTTP comes after the answer to the request before', async () => {
   const head = `HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${await service.token()}\r\n`;
   const answers = await answersTo(`GET /api/v1/table/nowhere ${head}\r\nnonsense\r\n\r\n`);
   assert.deepEqual(answers.map(statusOf), [404]);
 });
 
-test('requests that wait are not run when the client has gone', async () => {
+test('waiting requests are not run after the client has disconnected', async () => {
   await database.pool.query('CREATE TABLE locked (a int)');
   const other = await database.pool.connect();
   await other.query('BEGIN; LOCK TABLE locked');

@@ -40,7 +40,7 @@ async function printedToken(): Promise<string> {
   return stdout.trim();
 }
 
-test('there is an example of each operation, and one of bad cells', () => {
+test('README has an example of each operation, and one of cells with problems', () => {
   const paths = examples.map(({ command }) => /api\/v1(\/[^'"\s]*)/.exec(command)?.[1]);
   assert.deepEqual(paths, [
     '/table/customers',
@@ -54,7 +54,7 @@ test('there is an example of each operation, and one of bad cells', () => {
 });
 
 for (const [index, { command, shown }] of examples.entries()) {
-  test(`example ${index + 1} is answered as it is shown`, async () => {
+  test(`example ${index + 1} is answered as README shows`, async () => {
     const { status, body } = await sendExample(command, service.url, token, root);
     if (shown === undefined) assert([200, 201].includes(status), body);
     else assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(shown));
@@ -68,14 +68,14 @@ test('the command for a monthly workbook updates the rows of the month before', 
   assert.deepEqual([status, load.rows, load.updated], [200, 0, 300], body);
 });
 
-test('the examples are understood without curl, too', async () => {
+test('an example works if it is sent by another client than curl', async () => {
   const example = examples.find(({ command }) => command.includes("--data-binary '{"))!;
   const command = example.command.replaceAll('http://127.0.0.1:8080', service.url);
   const { status, body } = await sendByFetch(command, token, root);
   assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(example.shown!));
 });
 
-test('the settings of README.md and docs/limits.md are those of config.ts, with their defaults', () => {
+test('README.md and docs/limits.md have the settings of config.ts with their defaults', () => {
   const limits = readFileSync(join(root, 'docs', 'limits.md'), 'utf8');
   const rows = [...`${readme}\n${limits}`.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`|none|–) \|/gm)];
   const documented = rows.map(([, name, byDefault]) => [name, byDefault?.replaceAll(',', '')]);
@@ -83,7 +83,7 @@ test('the settings of README.md and docs/limits.md are those of config.ts, with 
   assert.deepEqual(documented.toSorted(), expected.toSorted());
 });
 
-test('the errors at a glance are those of the catalogue', () => {
+test('the list of errors equals the catalogue', () => {
   const glance = /^## Errors$(.*?)^## /ms.exec(readme)![1]!;
   for (const [, status, cell] of glance.matchAll(/^\| (\d{3}) \| (.*?) \|/gm)) {
     for (const [, code] of cell!.matchAll(/`([\w-]+)`/g)) {
@@ -93,7 +93,7 @@ test('the errors at a glance are those of the catalogue', () => {
   for (const code of Object.keys(errorCatalogue)) assert(glance.includes(`\`${code}\``), code);
 });
 
-test('the npm scripts that are named exist, and every one is named', () => {
+test('README names exactly the npm scripts that exist', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const words = `${readme}\n${readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')}`;
   const named = [...words.matchAll(/npm (?:run (?:-s )?([\w:]+)|(start|test)\b(?!:))/g)].map(
@@ -102,7 +102,7 @@ test('the npm scripts that are named exist, and every one is named', () => {
   assert.deepEqual([...new Set(named)].sort(), Object.keys(scripts).sort());
 });
 
-test('links within the repository lead to files', () => {
+test('links within the repository have existing targets', () => {
   for (const file of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
     const links = readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!https?:|#|\/)([^)#\s]+)/g);
     for (const [, link] of links) assert(existsSync(join(root, dirname(file), link!)), `${file}: ${link}`);

@@ -45,13 +45,13 @@ function named(body: { errors: { row: number; detail: string }[] }): unknown[] {
   return body.errors.map(({ row, detail }) => [row, detail]);
 }
 
-test('in a table that the upload makes', async () => {
+test('row numbers are right in a new table', async () => {
   const { status, body } = await service.post('/table/made/upload/json', { table, data: rowsWithProblems() });
   assert.equal(status, 422);
   assert.deepEqual(named(body), expected);
 });
 
-test('in a table that the upload makes by way of staged rows, short ones among long ones', async () => {
+test('row numbers are right in a new table with staged rows, short ones among long ones', async () => {
   const count = 3000;
   const data: Record<string, unknown>[] = Array.from({ length: count }, (_, index) => {
     const noise = createHash('sha512').update(`${index}`).digest('hex').repeat(16);
@@ -74,7 +74,7 @@ test('in a table that the upload makes by way of staged rows, short ones among l
   );
 });
 
-test('in a table with rows and free space between them', async () => {
+test('row numbers are right in a table with free space between rows', async () => {
   await service.rows('CREATE TABLE standing (id integer PRIMARY KEY, filler text)');
   await service.rows("INSERT INTO standing SELECT -n, repeat('y', 300) FROM generate_series(1, 20000) n");
   await service.rows('DELETE FROM standing WHERE id % 3 = 0');

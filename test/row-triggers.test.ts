@@ -40,7 +40,7 @@ function assertProblems(answer: TestAnswer, expected: unknown[][]): void {
   );
 }
 
-suite('a column with NOT NULL that a trigger fills in', () => {
+suite('a NOT NULL column that a trigger sets', () => {
   const tables: [what: string, sql: string][] = [
     ['by a trigger of the table', `CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT OR UPDATE')}`],
     [
@@ -62,7 +62,7 @@ suite('a column with NOT NULL that a trigger fills in', () => {
     ],
   ];
   for (const [what, sql] of tables) {
-    test(`${what}: rows may leave it out or send null, and a row that it does not fill in is named`, async () => {
+    test(`may be left out or null with ${what}, and a row without a value is named`, async () => {
       for (const query of conflicts) {
         await service.rows(`DROP TABLE IF EXISTS t CASCADE; ${sql}; INSERT INTO t VALUES (1, '2000-01-01')`);
         const answer = await append([{ id: 2 }, { id: 3, updated_at: null }, { id: 4 }], query);
@@ -76,7 +76,7 @@ suite('a column with NOT NULL that a trigger fills in', () => {
     });
   }
 
-  test('every row that it does not fill in is named, also among rows with other problems and other keys', async () => {
+  test('is named in every row without a value, also among rows with other problems and other keys', async () => {
     await service.rows(`CREATE TABLE t (${columns}, n int CHECK (n > 0), s serial); ${trigger('BEFORE INSERT')};
       INSERT INTO t VALUES (7, '2000-01-01', 1)`);
     const data = [
@@ -101,7 +101,7 @@ suite('a column with NOT NULL that a trigger fills in', () => {
     }
   });
 
-  test('of thousands of rows that it does not fill in, the first hundred are named', async () => {
+  test('is named in the first hundred of thousands of rows without a value', async () => {
     await service.rows(`CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT')}`);
     const data = Array.from({ length: 3000 }, (_, index) => ({ id: 90 + index }));
     const { errors } = assertProblem(await append(data), 422, 'invalid-data');
@@ -111,7 +111,7 @@ suite('a column with NOT NULL that a trigger fills in', () => {
     );
   });
 
-  test('an update by key leaves no row without it', async () => {
+  test('is not removed by an update by key', async () => {
     await service.rows(`CREATE TABLE t (${columns}, n int); ${trigger('BEFORE INSERT OR UPDATE')};
       INSERT INTO t VALUES (1, '2000-01-01', 1)`);
     const { body } = await append([{ id: 1, n: 2 }], '&on_conflict=update');
@@ -119,7 +119,7 @@ suite('a column with NOT NULL that a trigger fills in', () => {
     assert.deepEqual(await service.rows('SELECT n FROM t'), [{ n: 2 }]);
   });
 
-  test('in a workbook, the cell is named', async () => {
+  test('is named with its cell in a workbook', async () => {
     await service.rows(`CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT')}`);
     const sheet = sheetOf([
       ['id', 'updated_at'],
@@ -134,7 +134,7 @@ suite('a column with NOT NULL that a trigger fills in', () => {
     assert.deepEqual([errors[0]!.cell, errors[0]!.code], ['Sheet1!B3', 'null-not-allowed']);
   });
 
-  test('other problems of the upload are named, and no false ones', async () => {
+  test('does not hide other problems and gives no wrong ones', async () => {
     await service.rows(`CREATE TABLE t (${columns}, n int CHECK (n > 0)); ${trigger('BEFORE INSERT')}`);
     const data = [{ id: 1 }, { id: 2, n: -1 }, { id: 3, n: 'x' }, { id: 91, n: 1 }];
     for (const query of conflicts) {
@@ -147,7 +147,7 @@ suite('a column with NOT NULL that a trigger fills in', () => {
   });
 });
 
-suite('a column with NOT NULL that no trigger can fill in is named in every row', () => {
+suite('a NOT NULL column that no trigger can set is named in every row', () => {
   for (const [what, sql] of [
     ['the trigger is disabled', `${trigger('BEFORE INSERT')}; ALTER TABLE t DISABLE TRIGGER u`],
     ['the trigger is for replicas', `${trigger('BEFORE INSERT')}; ALTER TABLE t ENABLE REPLICA TRIGGER u`],
@@ -164,8 +164,8 @@ suite('a column with NOT NULL that no trigger can fill in is named in every row'
   }
 });
 
-suite('a rule that a trigger makes true', () => {
-  test('a CHECK: only rows that PostgreSQL refuses are named', async () => {
+suite('a rule that rows meet because of a trigger', () => {
+  test('CHECK gives problems only for rows that PostgreSQL refuses', async () => {
     await service.rows(`CREATE TABLE t (id int PRIMARY KEY, email text CHECK (email = lower(trim(email)) AND email <> ''));
       CREATE TRIGGER c BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION clean()`);
     const data = [
@@ -182,7 +182,7 @@ suite('a rule that a trigger makes true', () => {
     }
   });
 
-  test('a foreign key and a unique constraint: the same', async () => {
+  test('foreign key or unique constraint gives problems only for rows that PostgreSQL refuses', async () => {
     await service.rows(`CREATE TABLE people (email text PRIMARY KEY); INSERT INTO people VALUES ('a'), ('b');
       CREATE TABLE t (id int PRIMARY KEY, email text UNIQUE REFERENCES people);
       CREATE TRIGGER c BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION clean()`);

@@ -27,7 +27,7 @@ const definition = (...columns: [name: string, type: string, more?: object][]) =
 });
 
 suite('without a definition', () => {
-  test('types come from all rows, and every text comes back', async () => {
+  test('types are inferred from all rows, and every text can be read back', async () => {
     const name = nextTable();
     const answer = await upload(
       name,
@@ -78,7 +78,7 @@ suite('without a definition', () => {
     ]);
   });
 
-  test('a file in UTF-8 but for one letter is refused, and the letter named', async () => {
+  test('a file with one letter that is not UTF-8 is refused, and the place is named', async () => {
     const file = Buffer.concat([Buffer.from('a\nMüller\nKøge\n'), Buffer.from('café\n', 'latin1')]);
     for (const mark of ['', '\ufeff']) {
       const answer = await upload(nextTable(), Buffer.concat([Buffer.from(mark), file]));
@@ -89,7 +89,7 @@ suite('without a definition', () => {
     }
   });
 
-  test('delimiter and encoding are told where they are not what they should be', async () => {
+  test('an unusual delimiter or encoding gives a warning', async () => {
     const name = nextTable();
     const answer = await upload(
       name,
@@ -108,14 +108,14 @@ suite('without a definition', () => {
     ]);
   });
 
-  test('UTF-16 as Excel saves it', async () => {
+  test('UTF-16 is read as Excel saves it', async () => {
     const name = nextTable();
     const answer = await upload(name, Buffer.from('\ufeffa\tb\r\n漢\t1\r\n', 'utf16le'));
     assert.equal(answer.status, 201);
     assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), [{ a: '漢', b: '1' }]);
   });
 
-  test('header row and range', async () => {
+  test('header row and range apply', async () => {
     const name = nextTable();
     const answer = await upload(name, 'Title\n\nx,a,b\nx,1,2\nx,3,4\n', '?header_row=3&range=B:C');
     assert.equal(answer.status, 201);
@@ -163,7 +163,7 @@ suite('with a definition', () => {
     );
   });
 
-  test('rows are added to a table that stands, and its keys hold', async () => {
+  test('rows are added to an existing table, and its keys apply', async () => {
     const name = nextTable();
     const table = {
       table: {
@@ -216,7 +216,7 @@ suite('with a definition', () => {
     assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
   });
 
-  test('a title in place of the header makes no empty rows', async () => {
+  test('a title instead of the header does not make empty rows', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (id integer, n text)`);
     const csv = 'Monthly report,,\n\nid,n\n1,x\n';
@@ -270,7 +270,7 @@ const refused: [title: string, text: string, query: string, status: number, code
   ];
 
 for (const [title, text, query, status, code, detail] of refused) {
-  test(`refused: ${title}`, async () => {
+  test(`${title} is refused`, async () => {
     const answer = await upload(nextTable(), text, query);
     assertProblem(answer, status, code as Parameters<typeof assertProblem>[2]);
     assert.match(answer.body.detail, detail);
@@ -279,7 +279,7 @@ for (const [title, text, query, status, code, detail] of refused) {
 
 const manyRows = sized(50_000, 200_000);
 
-test(`${manyRows} rows`, async () => {
+test(`${manyRows} rows are loaded`, async () => {
   const name = nextTable();
   const ids = (manyRows * (manyRows + 1)) / 2;
   const lines = ['id,name,price,day'];
@@ -296,7 +296,7 @@ test(`${manyRows} rows`, async () => {
   );
 });
 
-test('inspecting shows the one sheet that it is', async () => {
+test('inspecting shows a single sheet', async () => {
   const answer = await service.upload('/api/v1/inspect/excel', Buffer.from('a;b\n1;x\n2;\n'));
   assert.equal(answer.status, 200);
   assert.deepEqual(answer.body.sheets, [{ name: '', visibility: 'visible', rows: 2, columns: 2 }]);
@@ -312,7 +312,7 @@ test('inspecting shows the one sheet that it is', async () => {
   assert.equal(warnings[0].code, 'delimiter');
 });
 
-test('with a definition a text is what its column says', async () => {
+test('with a definition a text is read as the type of its column', async () => {
   await service.database.pool.query("CREATE TYPE answer AS ENUM ('true', 'false', '42')");
   const columns = [
     { name: 'd', type: 'date' },

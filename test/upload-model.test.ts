@@ -214,7 +214,7 @@ function canonical({ columns }: Model, rows: Row[]): string[] {
     .sort();
 }
 
-test(`${cases} random uploads do what the model says`, async () => {
+test(`${cases} random uploads have the results of the model`, async () => {
   for (let seed = firstSeed; seed < firstSeed + cases; seed += 1) {
     const model = makeModel(generator(seed));
     await service.rows(createTable(model));

@@ -205,7 +205,7 @@ const elements: Record<string, Element[]> = {
   regclass: ['pg_class', '-', 1259, 'none'],
 };
 
-suite('a JSON array is the array of its elements', () => {
+suite('a JSON array becomes the array of its elements', () => {
   for (const [type, values] of Object.entries(elements)) {
     test(`${type}[]`, () => {
       const good = values[0]!;
@@ -240,7 +240,7 @@ async function problems(type: string, ...values: unknown[]): Promise<Record<stri
   }));
 }
 
-suite('an object or array for a type that takes none', () => {
+suite('an object or array for a type that does not accept it', () => {
   for (const type of ['point', 'int4range', 'hstore', 'pair', 'interval day', 'money', 'xml', 'known']) {
     test(`${type} refuses it, and does not read it as text`, async () => {
       assert.deepEqual(await problems(type, {}, [1, 2]), [
@@ -259,7 +259,7 @@ suite('an object or array for a type that takes none', () => {
     ]);
   });
 
-  test('an array of text of any kind takes objects as their JSON text', async () => {
+  test('an array of any text type stores objects as their JSON text', async () => {
     await service.rows('DROP TABLE IF EXISTS t; CREATE TABLE t (a citext[], b text[], c citext)');
     const value = { x: '"' };
     const data = [{ a: [value, 'y'], b: [value, 'y'], c: value }];
@@ -272,7 +272,7 @@ suite('an object or array for a type that takes none', () => {
 });
 
 suite('a problem in an array names the element', () => {
-  test('of a type with an encoder', async () => {
+  test('is reported for a type with an encoder', async () => {
     assert.deepEqual(
       await problems(
         'int[]',
@@ -295,7 +295,7 @@ suite('a problem in an array names the element', () => {
     );
   });
 
-  test('of a domain that takes no null, and of a type that PostgreSQL reads', async () => {
+  test('is reported for a domain with NOT NULL and for a type that PostgreSQL reads', async () => {
     assert.deepEqual(await problems('known[]', ['1,2', null], [['1,2'], ['\u0000']], [['1,2'], []]), [
       { pointer: '/data/0/a/1', value: 'null', code: 'null-element' },
       { pointer: '/data/1/a/1/0', value: '\u0000', code: 'nul-character' },
@@ -303,7 +303,7 @@ suite('a problem in an array names the element', () => {
     ]);
   });
 
-  test('a cell that is no array after one with a faulty element is named as a whole', async () => {
+  test('a cell that is not an array is named as a whole, also after one with a faulty element', async () => {
     await service.rows('DROP TABLE IF EXISTS t; CREATE TABLE t (a int[], b date)');
     const data = [{ a: ['x'], b: [1] }];
     const answer = await service.post('/table/t/upload/json?if_exists=append', { data });
@@ -368,7 +368,7 @@ suite('a text that PostgreSQL shows can be loaded again', () => {
   }
 });
 
-test('"char" takes one byte, and refuses what PostgreSQL would cut', async () => {
+test('"char" accepts one byte and refuses longer texts', async () => {
   assert.deepEqual(await problems('"char"', 'abc', 'é', true, '\u0000'), [
     { pointer: '/data/0/a', value: 'abc', code: 'too-long' },
     { pointer: '/data/1/a', value: 'é', code: 'too-long' },
@@ -377,7 +377,7 @@ test('"char" takes one byte, and refuses what PostgreSQL would cut', async () =>
   ]);
 });
 
-test('an interval whose fields are those of infinity is out of range where the server has infinite intervals', async () => {
+test('an interval with the fields of infinity is out of range if the server has infinite intervals', async () => {
   const [{ version }] = (await service.rows(
     "SELECT current_setting('server_version_num')::int AS version",
   )) as [{ version: number }];
@@ -397,7 +397,7 @@ test('an interval whose fields are those of infinity is out of range where the s
   ]);
 });
 
-test('repeated keys of nested objects: json keeps both, jsonb warns', async () => {
+test('repeated keys of nested objects are kept in json and give a warning for jsonb', async () => {
   const data = '[{"a":{"k":1,"k":2},"b":[{"x":{"k":1}}]},{"a":[{"c":{"k":1,"\\u006b":2}}],"b":{"k":1}}]';
   const send = (table: string, body: string) =>
     service.request('POST', `/table/${table}/upload/json`, {

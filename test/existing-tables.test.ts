@@ -50,7 +50,7 @@ const refused = 'refused-by-postgresql';
 
 suite('a trigger that raises', () => {
   for (const timing of ['BEFORE INSERT', 'AFTER INSERT']) {
-    test(`${timing}: its words and the row, beside the problems of the cells`, async () => {
+    test(`${timing} has its message and the row reported, together with the problems of the cells`, async () => {
       await service.rows(
         `CREATE TABLE t (a int); CREATE TRIGGER r ${timing} ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`,
       );
@@ -63,7 +63,7 @@ suite('a trigger that raises', () => {
     });
   }
 
-  test('at the end of the transaction', async () => {
+  test('at the end of the transaction has its message and the row reported', async () => {
     await service.rows(`CREATE TABLE t (a int);
       CREATE CONSTRAINT TRIGGER r AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
     const data = a(...Array.from({ length: 300 }, (_, n) => (n === 211 ? -1 : n)));
@@ -74,7 +74,7 @@ suite('a trigger that raises', () => {
     assert.deepEqual(await stored(), []);
   });
 
-  test('while rows are moved by their keys', async () => {
+  test('while rows are moved with on_conflict has its message and the row reported', async () => {
     await service.rows(`CREATE TABLE t (k int PRIMARY KEY, a int);
       INSERT INTO t VALUES (7, 7);
       CREATE TRIGGER r BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
@@ -87,7 +87,7 @@ suite('a trigger that raises', () => {
     assert.deepEqual(await stored(), [{ k: 7, a: 7 }]);
   });
 
-  test('over rows with keys of their own each', async () => {
+  test('over rows with different columns has its message and the row reported', async () => {
     await service.rows(`CREATE TABLE t (id serial, a int, b text DEFAULT random()::text, c text);
       CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
     const data = [{ a: 1 }, { b: 'x', a: 2 }, { id: 9 }, {}, { c: 'y', a: -4 }, { a: -5 }];
@@ -97,7 +97,7 @@ suite('a trigger that raises', () => {
   });
 });
 
-suite('a trigger that ends with another code than that of RAISE', () => {
+suite('a trigger that raises another code than RAISE does by default', () => {
   const cases: [what: string, body: string, told: RegExp][] = [
     ['one of its own', `RAISE EXCEPTION 'not on Sundays' USING ERRCODE = 'U0001'`, /^not on Sundays$/],
     [
@@ -109,7 +109,7 @@ suite('a trigger that ends with another code than that of RAISE', () => {
     ['that of an ASSERT', `ASSERT NEW.a > 5, 'a is too small'`, /^a is too small$/],
   ];
   for (const [what, body, told] of cases) {
-    test(`${what}: the row is refused in its words`, async () => {
+    test(`${what}: the row is refused with its message`, async () => {
       await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
         CREATE OR REPLACE FUNCTION end_badly() RETURNS trigger LANGUAGE plpgsql AS $$
           BEGIN IF NEW.a = 2 THEN ${body}; END IF; RETURN NEW; END $$;
@@ -125,7 +125,7 @@ suite('a trigger that ends with another code than that of RAISE', () => {
     });
   }
 
-  test('TRUNCATE: there is no row to name', async () => {
+  test('on TRUNCATE is reported without a row', async () => {
     await service.rows(`CREATE TABLE t (a int);
       CREATE OR REPLACE FUNCTION keep_all() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'nothing is ever emptied here' USING ERRCODE = 'U0002'; END $$;
@@ -139,14 +139,14 @@ suite('a trigger that ends with another code than that of RAISE', () => {
   });
 });
 
-test('on_conflict for a table with a rule of its own: PostgreSQL’s reason is told', async () => {
+test('on_conflict for a table with a rule (CREATE RULE) is refused with PostgreSQL’s message', async () => {
   await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
     CREATE RULE r AS ON INSERT TO t DO ALSO SELECT 1`);
   const { detail } = assertProblem(await append(a(1), '&on_conflict=update'), 422, 'invalid-parameter');
   assert.match(detail, /ON CONFLICT clause cannot be used with table that has/);
 });
 
-test('rows that meet at a key by a default of it are refused', async () => {
+test('rows that get the same key from a default are refused', async () => {
   await service.rows('CREATE TABLE t (a int, b int DEFAULT 7, c int, PRIMARY KEY (a, b))');
   const data = [1, 2, 3].map((c) => ({ a: 1, c }));
   const { errors } = assertProblem(await append(data, '&on_conflict=update'), 422, 'invalid-data');
@@ -158,7 +158,7 @@ test('rows that meet at a key by a default of it are refused', async () => {
   assertProblem(await append(data, '&on_conflict=skip'), 422, 'invalid-data');
 });
 
-test('a table that was not there, and an upload without a row, are told of', async () => {
+test('a table that did not exist, and an upload without rows, give a warning', async () => {
   const told = async (query: string, data: unknown[], more = {}) => {
     const { status, body } = await service.post(`/table/t/upload/json?${query}`, { ...more, data });
     assert.ok(status < 300, JSON.stringify(body));
@@ -177,7 +177,7 @@ test('a table that was not there, and an upload without a row, are told of', asy
   assert.deepEqual(await told('if_exists=replace', a(1), { table }), []);
 });
 
-test('an upload with neither a definition nor a row is refused, and what stands stays', async () => {
+test('an upload with neither a definition nor rows is refused, and the table is unchanged', async () => {
   await service.rows('CREATE TABLE t (a int, b numeric); INSERT INTO t VALUES (1, 2)');
   for (const mode of ['append', 'truncate', 'replace']) {
     const query = `/table/t/upload/json?if_exists=${mode}`;
@@ -192,7 +192,7 @@ test('an upload with neither a definition nor a row is refused, and what stands 
   assert.deepEqual(await stored(), [{ a: 1, b: '2' }]);
 });
 
-test('rows that a trigger leaves out are not counted, and told of', async () => {
+test('rows that a trigger leaves out are not counted, and give a warning', async () => {
   await service.rows(`CREATE TABLE t (a int PRIMARY KEY);
     CREATE TRIGGER l BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION leave_out()`);
   for (const query of ['', '&on_conflict=update']) {
@@ -210,7 +210,7 @@ suite('rules that are checked at the end of the transaction', () => {
   const create = `CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES t DEFERRABLE INITIALLY DEFERRED,
     place int UNIQUE DEFERRABLE INITIALLY DEFERRED)`;
 
-  test('name their rows', async () => {
+  test('have the refused row reported', async () => {
     await service.rows(create);
     await service.rows('INSERT INTO t VALUES (100, NULL, 100)');
     const data = [
@@ -226,7 +226,7 @@ suite('rules that are checked at the end of the transaction', () => {
     assert.equal((await stored()).length, 1);
   });
 
-  test('name their rows beside rows that are skipped', async () => {
+  test('have the refused row reported also if rows are skipped', async () => {
     await service.rows(create);
     await service.rows('INSERT INTO t VALUES (1, NULL, 1)');
     const data = [
@@ -243,7 +243,7 @@ suite('rules that are checked at the end of the transaction', () => {
     assert.equal(answer.body.load?.skipped, 1, JSON.stringify(answer.body));
   });
 
-  test('let rows refer to later ones', async () => {
+  test('allow references to later rows', async () => {
     await service.rows(create);
     const answer = await append([
       { id: 1, parent: 2 },
@@ -252,14 +252,14 @@ suite('rules that are checked at the end of the transaction', () => {
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
   });
 
-  test('cannot decide between rows', async () => {
+  test('cannot be the key of on_conflict', async () => {
     await service.rows('CREATE TABLE t (a int PRIMARY KEY DEFERRABLE)');
     const { errors } = assertProblem(await append(a(1), '&on_conflict=skip'), 422, 'invalid-parameter');
     assert.equal(errors[0]!.code, 'no-key');
   });
 });
 
-suite('rules that only PostgreSQL can judge name the first row', () => {
+suite('rules that only PostgreSQL can check have the first refused row reported', () => {
   test('an exclusion constraint', async () => {
     await service.rows('CREATE TABLE t (span int4range, EXCLUDE USING gist (span WITH &&))');
     const spans = ['[1,5)', '[5,9)', null, '[8,12)', '[2,3)'].map((span) => ({ span }));
@@ -274,7 +274,7 @@ suite('rules that only PostgreSQL can judge name the first row', () => {
     assert.deepEqual(await stored(), []);
   });
 
-  test('an exclusion constraint over columns that are copied as they are', async () => {
+  test('an exclusion constraint over columns with binary encoders', async () => {
     await service.rows(
       'CREATE TABLE t (a int, b int, EXCLUDE USING gist (int4range(a, b) WITH &&) WHERE (b < 1000))',
     );
@@ -341,7 +341,7 @@ suite('rules that only PostgreSQL can judge name the first row', () => {
   });
 });
 
-test('a unique index over a part of the rows names every row, its column and its value', async () => {
+test('a partial unique index has every row, its column and its value reported', async () => {
   await service.rows(`CREATE TABLE t (n int, k int, is_open boolean DEFAULT true);
     CREATE UNIQUE INDEX one_open ON t (k) WHERE is_open; INSERT INTO t VALUES (0, 9, true), (0, 8, false)`);
   const row = (k: number, open: boolean) => ({ k, is_open: open });
@@ -358,7 +358,7 @@ test('a unique index over a part of the rows names every row, its column and its
   assert.equal(errors[0]!.code, 'no-key');
 });
 
-test('a foreign key with MATCH FULL names every row with NULL in a part of it, beside the rows without a match', async () => {
+test('a foreign key with MATCH FULL has every row with some NULLs and every row without a match reported', async () => {
   await service.rows(`DROP TABLE IF EXISTS pairs CASCADE; CREATE TABLE pairs (a int, b int, PRIMARY KEY (a, b));
     INSERT INTO pairs VALUES (1, 1);
     CREATE TABLE t (n int PRIMARY KEY, a int, b int, FOREIGN KEY (a, b) REFERENCES pairs MATCH FULL)`);
@@ -396,7 +396,7 @@ suite('values of types that PostgreSQL reads from text', () => {
     ['bit(3)[]', '{101}', '{1011}'],
   ];
   for (const [type, good, bad] of faulty) {
-    test(`${type}: ${bad} is refused where it stands, and nothing of it is cut`, async () => {
+    test(`${type}: ${bad} is refused with its place and never cut`, async () => {
       await service.rows(`CREATE TABLE t (id int PRIMARY KEY, a ${type})`);
       const value = (text: string) => (type === 'aclitem' ? text.replaceAll('postgres', 'pg_monitor') : text);
       const data = [
@@ -415,7 +415,7 @@ suite('values of types that PostgreSQL reads from text', () => {
   }
 });
 
-test('numbers of a sequence follow the rows, whatever cells are missing', async () => {
+test('generated numbers follow the order of the rows, whatever cells are missing', async () => {
   await service.rows('CREATE TABLE t (id serial, k text, r int4range, m money)');
   const data = [{ k: 'a', r: '[1,2)' }, { k: 'b' }, { k: 'c', m: '1.00' }, { k: 'd', r: '[3,4)' }, {}];
   assert.equal((await append(data)).status, 200);
@@ -428,7 +428,7 @@ test('numbers of a sequence follow the rows, whatever cells are missing', async 
   ]);
 });
 
-test('a row may refer to one of the same upload that has other keys', async () => {
+test('a row may refer to a row of the same upload with other columns', async () => {
   await service.rows(
     "CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES t, c int, r int4range DEFAULT '[1,2)')",
   );
@@ -454,7 +454,7 @@ test('a row may refer to one of the same upload that has other keys', async () =
   ]);
 });
 
-test('so it may where no row is staged', async () => {
+test('a row may refer to a row of the same upload also if rows are not staged', async () => {
   await service.rows(
     `CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES t, code uuid DEFAULT gen_random_uuid())`,
   );
@@ -476,7 +476,7 @@ test('so it may where no row is staged', async () => {
 });
 
 suite('CHECK constraints', () => {
-  test('name every row that does not pass, and all of them', async () => {
+  test('have every row reported that does not pass', async () => {
     await service.rows(
       'CREATE TABLE t (a int CONSTRAINT small CHECK (a < 10), b int, CONSTRAINT rising CHECK (a < b))',
     );
@@ -489,7 +489,7 @@ suite('CHECK constraints', () => {
     ]);
   });
 
-  test('that fail over a row instead of being false name it, beside the other problems', async () => {
+  test('that raise an error for a row have the row reported, together with other problems', async () => {
     await service.rows(
       'CREATE TABLE t (a int CONSTRAINT ratio CHECK (100 / a > 0), b int NOT NULL CHECK (b < 9))',
     );
@@ -510,7 +510,7 @@ suite('CHECK constraints', () => {
     assert.deepEqual(await stored(), []);
   });
 
-  test('that raise an error which is no refusal of data name the row, too', async () => {
+  test('that raise an error of another class have the row reported, too', async () => {
     await service.rows(
       `CREATE TABLE t (a int PRIMARY KEY CHECK (a < 2 OR current_setting('app.missing') <> ''))`,
     );
@@ -521,7 +521,7 @@ suite('CHECK constraints', () => {
     }
   });
 
-  test('over columns whose types have no binary encoder', async () => {
+  test('are checked for columns without a binary encoder', async () => {
     await service.rows('CREATE TABLE t (a int4range PRIMARY KEY CHECK (upper(a) < 100))');
     await service.rows("INSERT INTO t VALUES ('[1,2)')");
     const answer = await append(a('[1,2)', '[5,6)', '[5,200)', '[5,6)', '5 to 6'));
@@ -534,8 +534,8 @@ suite('CHECK constraints', () => {
   });
 });
 
-suite('rules over what the rows do not bring are not judged by them', () => {
-  test('a column that is generated', async () => {
+suite('rules that need values from PostgreSQL are not checked with the sent rows', () => {
+  test('a generated column', async () => {
     await service.rows(`CREATE TABLE t (a int UNIQUE, name text, slug text GENERATED ALWAYS AS (lower(name)) STORED,
       CHECK (slug IS NOT NULL), UNIQUE NULLS NOT DISTINCT (slug))`);
     const data = ['A', 'B', 'C'].map((name, index) => ({ a: index % 2, name }));
@@ -573,7 +573,7 @@ suite('rules over what the rows do not bring are not judged by them', () => {
     }
   });
 
-  test('a reference to numbers that PostgreSQL gives', async () => {
+  test('a reference to numbers that PostgreSQL generates', async () => {
     await service.rows('CREATE TABLE t (id serial PRIMARY KEY, p int REFERENCES t, n int CHECK (n > 0))');
     const data = [
       { p: null, n: 1 },
@@ -583,7 +583,7 @@ suite('rules over what the rows do not bring are not judged by them', () => {
     await assertRefused(await append(data), [{ row: 3, column: 'n', code: 'check-violation' }]);
   });
 
-  test('a column that a trigger fills in', async () => {
+  test('a column that a trigger sets', async () => {
     await service.rows(`CREATE TABLE t (a int UNIQUE, n int CHECK (n IS NOT NULL));
       CREATE OR REPLACE FUNCTION fill_in() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN NEW.n := 1; RETURN NEW; END $$;
@@ -605,7 +605,7 @@ suite('rules over what the rows do not bring are not judged by them', () => {
   });
 });
 
-test('a trigger that keeps rows from being updated makes no number of rows negative', async () => {
+test('a trigger that prevents updates never makes a number of rows negative', async () => {
   await service.rows(`CREATE TABLE t (a int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1);
     CREATE OR REPLACE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
     CREATE TRIGGER r BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION keep()`);
@@ -614,11 +614,11 @@ test('a trigger that keeps rows from being updated makes no number of rows negat
   assert.equal(body.load.warnings[0].code, 'suppressed-rows');
 });
 
-suite('rows that give way to others break no rule', () => {
+suite('rows that other rows replace cause no problems', () => {
   const create = `CREATE TABLE t (k int PRIMARY KEY, email text UNIQUE, ref int REFERENCES t, n int CHECK (n > 0));
     INSERT INTO t VALUES (1, 'a', NULL, 1), (2, 'b', 1, 2)`;
 
-  test('nor do rows that keep what they have', async () => {
+  test('and rows that keep their unique values cause none', async () => {
     await service.rows(create);
     const data = [
       { k: 1, email: 'a' },
@@ -640,7 +640,7 @@ suite('rows that give way to others break no rule', () => {
     assert.equal(answer.body.load?.updated, 3, JSON.stringify(answer.body));
   });
 
-  test('nor do rows that are skipped', async () => {
+  test('and rows that are skipped cause none', async () => {
     await service.rows(create);
     const data = [
       { k: 1, email: 'b', ref: 97 },
@@ -661,7 +661,7 @@ suite('rows that give way to others break no rule', () => {
     );
   });
 
-  test('whose keys are equal without being spelt so', async () => {
+  test('and rows with equal keys in different spelling are the same row', async () => {
     await service.rows('CREATE TABLE t (r int4range PRIMARY KEY, n int)');
     const data = [
       { r: '[1,5)', n: 1 },
@@ -682,7 +682,7 @@ suite('rows that give way to others break no rule', () => {
   });
 });
 
-test('emptying a table empties none that inherits from it', async () => {
+test('truncate does not empty tables that inherit from the table', async () => {
   await service.rows(`CREATE TABLE t (a int); CREATE TABLE child (b int) INHERITS (t);
     INSERT INTO t VALUES (1); INSERT INTO child VALUES (2, 2)`);
   const answer = await service.post('/table/t/upload/json?if_exists=truncate', { data: a(3) });
@@ -698,7 +698,7 @@ test('a partitioned table that refers to itself can be emptied', async () => {
   assert.deepEqual(await stored(), [{ a: 2, p: 2 }]);
 });
 
-test('a table that takes no column: PostgreSQL’s reason is told', async () => {
+test('a table to which no column can be added is refused with PostgreSQL’s message', async () => {
   await service.rows(
     `CREATE TABLE whole (a int) PARTITION BY LIST (a); CREATE TABLE t PARTITION OF whole DEFAULT`,
   );
@@ -720,7 +720,7 @@ suite('a partitioned table', () => {
     CREATE TABLE t_low PARTITION OF t FOR VALUES FROM (0) TO (100);
     CREATE TABLE t_high PARTITION OF t FOR VALUES FROM (100) TO (200)`;
 
-  test('takes rows into its partitions', async () => {
+  test('gets rows in its partitions', async () => {
     await service.rows(create);
     const answer = await append([{ k: 150 }, { k: 1, v: 'x' }]);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -728,7 +728,7 @@ suite('a partitioned table', () => {
     assert.deepEqual(await service.rows('SELECT * FROM t_low'), [{ k: 1, v: 'x' }]);
   });
 
-  test('names a row that no partition takes', async () => {
+  test('reports a row without a partition', async () => {
     await service.rows(create);
     await assertRefused(await append([{ k: 1 }, { k: 99 }, { k: 200 }, { k: 300 }]), [
       {
@@ -743,7 +743,7 @@ suite('a partitioned table', () => {
     assert.deepEqual(await stored(), []);
   });
 
-  test('has its rows updated, skipped and emptied', async () => {
+  test('supports update, skip and truncate', async () => {
     await service.rows(create);
     await append([{ k: 1, v: 'old' }, { k: 150 }]);
     const updated = await append([{ k: 1, v: 'new' }, { k: 2 }, { k: 150, v: 'x' }], '&on_conflict=update');
@@ -762,7 +762,7 @@ suite('a partitioned table', () => {
     assert.deepEqual(await stored('k'), [{ k: 7 }]);
   });
 
-  test('is not replaced', async () => {
+  test('cannot be replaced', async () => {
     await service.rows(create);
     const answer = await service.post('/table/t/upload/json?if_exists=replace', { data: [{ k: 1 }] });
     const { errors } = assertProblem(answer, 409, 'dependent-objects');
@@ -773,8 +773,8 @@ suite('a partitioned table', () => {
   });
 });
 
-suite('columns that PostgreSQL fills', () => {
-  test('generated ones take no value, and need none', async () => {
+suite('columns that PostgreSQL sets', () => {
+  test('generated columns refuse values and need none', async () => {
     await service.rows('CREATE TABLE t (a int, b int GENERATED ALWAYS AS (a * 2) STORED)');
     await assertRefused(await append([{ a: 1 }, { a: 1, b: 2 }]), [
       { pointer: '/data/1/b', column: 'b', code: 'generated-column' },
@@ -788,7 +788,7 @@ suite('columns that PostgreSQL fills', () => {
     ]);
   });
 
-  test('generated ones that are NOT NULL need no value, and a NULL that PostgreSQL computes is refused', async () => {
+  test('generated NOT NULL columns need no value, and a computed NULL is refused', async () => {
     const kinds = ['STORED', ...((await isVersion(18)) ? ['VIRTUAL'] : [])];
     const keys = ['', 'PRIMARY KEY', 'UNIQUE'];
     for (const kind of kinds) {
@@ -823,7 +823,7 @@ suite('columns that PostgreSQL fills', () => {
     }
   });
 
-  test('a table with nothing but generated columns takes empty rows', async () => {
+  test('a table with only generated columns accepts empty rows', async () => {
     for (const query of ['', '&extra_columns=ignore', '&extra_columns=add']) {
       await service.rows('CREATE TABLE t (a int GENERATED ALWAYS AS (1) STORED)');
       const answer = await append([{}, {}], query);
@@ -838,7 +838,7 @@ suite('columns that PostgreSQL fills', () => {
     }
   });
 
-  test('identity ones keep what is given, also those that are always generated', async () => {
+  test('identity columns store sent values, also GENERATED ALWAYS', async () => {
     for (const query of ['', '&on_conflict=skip', '&on_conflict=update']) {
       await service.rows('CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text)');
       const answer = await append([{ id: 70, v: 'x' }, { v: 'y' }, {}], query);
@@ -855,7 +855,7 @@ suite('columns that PostgreSQL fills', () => {
 });
 
 suite('columns of the data and of the table', () => {
-  test('without any in common: each is named, and so are the columns there are', async () => {
+  test('without a common column are all named', async () => {
     await service.rows('CREATE TABLE t (a int, b int)');
     const { errors } = assertProblem(await append([{ x: 1, y: 2 }, { z: 3 }]), 422, 'invalid-data');
     assert.deepEqual(
@@ -869,7 +869,7 @@ suite('columns of the data and of the table', () => {
     assert.match(errors[0]!.detail, /The columns are "a", "b"$/);
   });
 
-  test('misspelt: told with what was probably meant, in JSON and workbooks', async () => {
+  test('with a misspelled name get a suggestion, in JSON and workbooks', async () => {
     await service.rows('CREATE TABLE t (quantity int, "Unit price" numeric, note text)');
     const data = [{ quantiy: 1, 'unit prise': 2, colour: 3 }];
     const file = sheetOf([Object.keys(data[0]!), Object.values(data[0]!)]);
@@ -883,13 +883,13 @@ suite('columns of the data and of the table', () => {
     }
   });
 
-  test('a row without a key is a row of defaults', async () => {
+  test('an empty row gets all defaults', async () => {
     await service.rows("CREATE TABLE t (a int DEFAULT 5, b text DEFAULT 'x')");
     assert.equal((await append([{}])).body.load.rows, 1);
     assert.deepEqual(await stored(), [{ a: 5, b: 'x' }]);
   });
 
-  test('a table without a column takes rows all the same', async () => {
+  test('a table without columns accepts rows', async () => {
     await service.rows('CREATE TABLE t ()');
     assert.equal((await append([{}, {}])).body.load?.rows, 2);
     assert.deepEqual(await stored('count(*)::int AS n'), [{ n: 2 }]);
@@ -917,7 +917,7 @@ suite('columns of the data and of the table', () => {
   });
 });
 
-suite('keys of the data that cannot name a column', () => {
+suite('keys of the data that cannot be column names', () => {
   const long = 'k'.repeat(64);
   const data = [{ ok: 1 }, { ok: 1, [long]: 1, '': 1, ctid: 1, 'nul\0': 1 }];
   const expected = [
@@ -927,12 +927,12 @@ suite('keys of the data that cannot name a column', () => {
     { pointer: '/data/1/nul\0', row: 2, column: 'nul\0', code: 'invalid-name' },
   ];
 
-  test('are named where they stand when a table is inferred', async () => {
+  test('are reported with their places when a table is inferred', async () => {
     await assertRefused(await service.post('/table/t/upload/json', { data }), expected);
     assert.deepEqual(await service.rows("SELECT to_regclass('t') AS found"), [{ found: null }]);
   });
 
-  test('are named when columns are added', async () => {
+  test('are reported when columns are added', async () => {
     await service.rows('CREATE TABLE t (ok int)');
     await assertRefused(await append(data, '&extra_columns=add'), expected);
     const table = { columns: [{ name: 'ok', type: 'int' }] };
@@ -940,7 +940,7 @@ suite('keys of the data that cannot name a column', () => {
     await assertRefused(answer, expected);
   });
 
-  test('are unknown columns of a table that stands', async () => {
+  test('are unknown columns of an existing table', async () => {
     await service.rows('CREATE TABLE t (ok int)');
     await assertRefused(
       await append(data),
@@ -948,7 +948,7 @@ suite('keys of the data that cannot name a column', () => {
     );
   });
 
-  test('beyond 1,024 bytes end the scan', async () => {
+  test('longer than 1,024 bytes end the scan', async () => {
     const answer = await service.post('/table/t/upload/json', {
       data: [{ ok: 1 }, { [long.repeat(17)]: 1 }],
     });
@@ -962,7 +962,7 @@ suite('keys of the data that cannot name a column', () => {
 suite('a replace', () => {
   const replace = () => service.post('/table/t/upload/json?if_exists=replace', { data: [{ n: 1 }] });
 
-  test('takes all that belongs to the table alone', async () => {
+  test('removes objects that belong only to the table', async () => {
     await service.rows(`CREATE TABLE t (id serial PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a + 1) STORED, c int CHECK (c > a),
         parent int REFERENCES t, UNIQUE (a, b));
       CREATE INDEX ON t ((a + c)) WHERE c > 1; CREATE STATISTICS s ON a, c FROM t`);
@@ -977,7 +977,7 @@ suite('a replace', () => {
     ['CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION leave_out()', 'trigger r on table t'],
     ['CREATE VIEW u AS SELECT id FROM t GROUP BY id', 'view u'],
   ]) {
-    test(`names what else depends on it, before the body is read: ${name}`, async () => {
+    test(`names other dependent objects before the body is read: ${name}`, async () => {
       await service.rows(`CREATE TABLE t (id serial PRIMARY KEY, a int); ${object}`);
       try {
         const { errors } = assertProblem(await replace(), 409, 'dependent-objects');
