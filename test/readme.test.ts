@@ -46,7 +46,7 @@ test('README has an example of each operation, and one of cells with problems', 
     '/table/customers',
     '/table/shipments/upload/json',
     '/table/orders/upload/excel',
-    '/table/order_book/upload/excel?if_exists=append&on_conflict=update&extra_columns=add',
+    '/table/order_book/upload/excel?primary_key=Order%20no&if_exists=append&on_conflict=update',
     '/table/shipments/upload/json?if_exists=append',
     '/table/customers',
   ]);

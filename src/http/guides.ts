@@ -12,6 +12,11 @@ export interface Guide {
 
 export const guides: Guide[] = [
   {
+    name: 'recipes',
+    title: 'Recipes',
+    about: 'files as people have them, each with the request that loads it and the answer',
+  },
+  {
     name: 'definitions',
     title: 'Definitions',
     about: 'types, defaults, keys, and each problem of a definition',

@@ -5,6 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 
 export interface ShellExample {
   /** One `curl` command. */
@@ -50,12 +51,13 @@ async function sendByCurl(command: string, token: string, folder: string): Promi
   return { status: Number(output.slice(end + 1)), body: output.slice(0, end) };
 }
 
-/** Knows the options of curl that the documents use. */
+/** Knows the options of curl that the documents use, and `gzip -c FILE |` before curl. */
 export async function sendByFetch(command: string, token: string, folder: string): Promise<HttpAnswer> {
   const headers = new Headers();
-  let body: string | FormData | undefined;
+  let body: string | Buffer<ArrayBuffer> | FormData | undefined;
   let url: string | undefined;
-  const words = shellWords(command, token).slice(1);
+  const [, packedFile, curl] = /^(?:gzip -c (\S+) \| )?(curl .*)$/s.exec(command)!;
+  const words = shellWords(curl!, token).slice(1);
   while (words.length > 0) {
     const word = words.shift()!;
     if (word === '-H') {
@@ -63,7 +65,8 @@ export async function sendByFetch(command: string, token: string, folder: string
       headers.set(name!, value!);
     } else if (word === '--data-binary') {
       const value = words.shift()!;
-      body = value.startsWith('@') ? await readFile(join(folder, value.slice(1)), 'utf8') : value;
+      if (value === '@-') body = gzipSync(await readFile(join(folder, packedFile!)));
+      else body = value.startsWith('@') ? await readFile(join(folder, value.slice(1)), 'utf8') : value;
     } else if (word === '-F') {
       const [name, value] = words.shift()!.split(/=(.*)/s, 2);
       if (!(body instanceof FormData)) body = new FormData();
