@@ -16,7 +16,7 @@ function errorsOf(environment: Record<string, string>): string[] {
   return [];
 }
 
-test('nothing set: every default', () => {
+test('without any setting every default applies', () => {
   const config = readConfig({});
   assert.deepEqual(config.http, {
     host: '127.0.0.1',
@@ -39,7 +39,7 @@ test('every default passes its own check', () => {
   }
 });
 
-test('what is set is taken, an empty value counts as absent', () => {
+test('settings are read, and an empty value counts as absent', () => {
   const config = readConfig({
     HOST: '::1',
     PORT: '0',
@@ -78,7 +78,7 @@ test('all errors are reported at once, each with its name, its rule and an examp
   assert.equal(errors[1], 'PORT must be a whole number from 0 to 65535, not "80a"; for example 8080');
 });
 
-test('a number is digits alone', () => {
+test('a number has only digits', () => {
   for (const value of ['1e3', '0x10', '1.5', '+1', '65536', '99999999999999999999', '１']) {
     assert.equal(errorsOf({ PORT: value }).length, 1, value);
   }
@@ -91,15 +91,15 @@ test('secrets are not repeated in the message', () => {
   assert(!errors.join().includes('hunter2'));
 });
 
-test('a database of one’s own needs a token secret', () => {
+test('DATABASE_URL needs TOKEN_SECRET', () => {
   assert.match(errorsOf({ DATABASE_URL: 'postgres://u@h/d' }).join(), /^TOKEN_SECRET is needed/);
 });
 
-test('uploads leave a connection for the rest', () => {
+test('uploads must leave a connection for other requests', () => {
   assert.match(errorsOf({ MAX_UPLOADS: '20' }).join(), /^DATABASE_POOL_SIZE must be above MAX_UPLOADS/);
 });
 
-test('a row may be as long as a value', () => {
+test('the limit of a row must not be below the limit of a value', () => {
   assert.match(
     errorsOf({ MAX_CELL_BYTES: '100000000' }).join(),
     /^MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is 100000000, not 67108864/,

@@ -37,7 +37,7 @@ const bytes = fc.oneof(
 const cuts = fc.array(fc.nat(), { maxLength: 8 });
 const name = fc.constantFrom(...Object.keys(packers));
 
-test('what was packed comes back, in one coding or two, whatever the chunks', async () => {
+test('a packed body is unpacked, in one coding or two, whatever the chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       bytes,
@@ -52,7 +52,7 @@ test('what was packed comes back, in one coding or two, whatever the chunks', as
   );
 });
 
-test('a damaged body is refused or comes back whole, and never hangs or fails otherwise', async () => {
+test('a damaged body is refused or unpacked completely, and never hangs', async () => {
   await fc.assert(
     fc.asyncProperty(
       bytes,
@@ -85,7 +85,7 @@ test('a damaged body is refused or comes back whole, and never hangs or fails ot
   );
 });
 
-test('a reader that stops in the middle ends the source', async () => {
+test('if the reader stops in the middle, the source ends', async () => {
   for (const coding of Object.keys(packers)) {
     let isEnded = false;
     const packed = packers[coding]!(
@@ -107,7 +107,7 @@ test('a reader that stops in the middle ends the source', async () => {
   }
 });
 
-test('the error of the source is that of the body', async () => {
+test('an error of the source is thrown to the reader', async () => {
   async function* broken(): AsyncGenerator<Buffer> {
     yield zlib.gzipSync('rows').subarray(0, 12);
     throw new Error('the client is gone');
@@ -117,13 +117,13 @@ test('the error of the source is that of the body', async () => {
   }, /the client is gone/);
 });
 
-test('frames of zstd without end are bounded', async () => {
+test('the number of zstd frames is limited', async () => {
   const empty = zlib.zstdCompressSync('');
   const frames = Buffer.concat(Array.from({ length: 10_001 }, () => empty));
   await assert.rejects(unpacked(frames, [], ['zstd']), /limit-exceeded: .*10,000 frames/);
 });
 
-test('the header may have any case, blanks, identity and nothing', () => {
+test('the header may have any case, spaces, identity, or be empty', () => {
   assert.deepEqual(parseContentEncoding(undefined), []);
   assert.deepEqual(parseContentEncoding(' , identity,'), []);
   assert.deepEqual(parseContentEncoding('GZip,\tidentity, BR '), ['gzip', 'br']);

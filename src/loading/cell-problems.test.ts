@@ -10,7 +10,7 @@ const numbers = [
 ];
 const { describeCellProblem } = problems;
 
-test('every problem has a number, a code and words of its own', () => {
+test('every problem has its own number, code and text', () => {
   assert.equal(new Set(numbers).size, numbers.length);
   const described = numbers.map((number) => describeCellProblem(number));
   assert.equal(new Set(described.map(({ code }) => code)).size, numbers.length);
@@ -37,7 +37,7 @@ test('the type that refuses the value is named with its limit', () => {
   }
 });
 
-test('some labels of an enum are listed, the rest counted', () => {
+test('some labels of an enum are listed, and the rest are counted', () => {
   const mood = (labels: string[]): ColumnType => ({ oid: 9, name: 'mood', typmod: -1, kind: 'enum', labels });
   assert.equal(
     describeCellProblem(problems.NOT_A_LABEL, mood(['sad', 'ok'])).detail,

@@ -85,7 +85,7 @@ const cells = fc.uniqueArray(
   { selector: ([column]) => column },
 );
 
-test('rows are whole wherever the sink is drained', async () => {
+test('rows are complete wherever the sink is drained', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(cells, { maxLength: 12 }),

@@ -107,7 +107,7 @@ const columns = fc.oneof(
   ].map((values) => fc.array(values, { minLength: 1, maxLength: 3 })),
 );
 
-it('takes every value and gives it back', { timeout: 120_000 }, async () => {
+it('the inferred type stores every value and returns it unchanged', { timeout: 120_000 }, async () => {
   const types = new Map<InferredType, number>();
   await fc.assert(
     fc.asyncProperty(columns, async (values) => {

@@ -31,7 +31,7 @@ test('a key is repeated only within one object', () => {
     assert.equal(find(text), undefined, text);
 });
 
-test('an escaped key is the key that it stands for', () => {
+test('an escaped key equals the unescaped key', () => {
   assert.equal(find('{"k":1,"\\u006b":2}'), '\\u006b');
   assert.equal(find('{"\\u006b":1,"k":2}'), 'k');
   assert.equal(find('{"\\ud83d\\ude00":1,"😀":2}'), '😀');
@@ -39,7 +39,7 @@ test('an escaped key is the key that it stands for', () => {
   assert.equal(find('{"\\\\":1,"\\"":2}'), undefined);
 });
 
-test('it finds what a set of keys finds, whatever came before', () => {
+test('repeated keys are found as with a set, whatever values came before', () => {
   const key = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom('a', 'b', 'é', '"'));
   const objects = fc.array(fc.array(key, { maxLength: 40 }), { maxLength: 6 });
   fc.assert(

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { RowNumbers } from './row-numbers.ts';
 
-test('rows are found again by their place in the stream, whatever was left out', () => {
+test('rows are found by their place in the stream, whatever rows were left out', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 300 })), (rows) => {
       const numbers = new RowNumbers();
@@ -16,7 +16,7 @@ test('rows are found again by their place in the stream, whatever was left out',
   );
 });
 
-test('numbers taken over from several streams keep their order', () => {
+test('numbers of several streams keep their order', () => {
   fc.assert(
     fc.property(fc.array(fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 20 })), (streams) => {
       const all = new RowNumbers();

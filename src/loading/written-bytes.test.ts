@@ -13,7 +13,7 @@ test('rows and defaults together are limited by MAX_WRITTEN_BYTES', () => {
   );
 });
 
-test('defaults are limited to 64 MiB, or to a multiple of the values that the rows bring', () => {
+test('defaults are limited to 64 MiB, or to a multiple of the values in the rows', () => {
   const limits = { maxWrittenBytes: 1000 * mib, maxUnpackRatio: 10 };
   const empty = new WrittenBytes(limits);
   empty.add(64 * mib, 0, 64 * mib);

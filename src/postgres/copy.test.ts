@@ -37,11 +37,11 @@ test('bytes cut anywhere become rows, and the number of rows is returned', async
   ]);
 });
 
-test('no row at all', async () => {
+test('a COPY without rows ends', async () => {
   assert.equal(await copyFrom(client, 'COPY t FROM STDIN').end(), 0);
 });
 
-test('a buffer can be used again as soon as its write is over', async () => {
+test('a buffer can be used again when its write has ended', async () => {
   const rowCount = 400;
   const text = Buffer.alloc(256 * 1024);
   const copy = copyFrom(client, 'COPY t FROM STDIN');
@@ -72,7 +72,7 @@ test('the first call rejects with the error of a COPY that cannot start', async 
   assert.deepEqual(await rows(), []);
 });
 
-test('an error in the middle is reported while rows are still arriving, and the connection goes on', async () => {
+test('an error in the middle is reported while rows still arrive, and the connection remains usable', async () => {
   const copy = copyFrom(client, 'COPY t FROM STDIN');
   await copy.write(Buffer.from('1\tone\nnot a number\ttwo\n'));
   const more = Buffer.from(`3\t${'x'.repeat(60_000)}\n`);
@@ -91,13 +91,13 @@ test('an error in the middle is reported while rows are still arriving, and the 
   assert.deepEqual(await rows(), []);
 });
 
-test('an error of the last row is reported by the end', async () => {
+test('an error of the last row is reported by end()', async () => {
   const copy = copyFrom(client, 'COPY t FROM STDIN');
   await copy.write(Buffer.from('1\tone\n1\ttwo\n'));
   await assert.rejects(copy.end(), { code: '23505' });
 });
 
-test('an abort ends the COPY without a row, and later calls tell its cause', async () => {
+test('an abort ends the COPY without rows, and later calls reject with the cause', async () => {
   const cause = new Error('enough');
   const copy = copyFrom(client, 'COPY t FROM STDIN');
   await copy.write(Buffer.from('1\tone\n'));
@@ -108,13 +108,13 @@ test('an abort ends the COPY without a row, and later calls tell its cause', asy
   assert.deepEqual(await rows(), []);
 });
 
-test('an abort at once, before PostgreSQL has answered', async () => {
+test('an abort before PostgreSQL has answered ends the COPY', async () => {
   await copyFrom(client, 'COPY t FROM STDIN').abort(new Error('enough'));
   await copyFrom(client, 'COPY missing FROM STDIN').abort(new Error('enough'));
   assert.deepEqual(await rows(), []);
 });
 
-test('a connection that breaks in the middle fails the write', async () => {
+test('a write fails if the connection breaks', async () => {
   const other = await database.pool.connect();
   other.on('error', () => {});
   const pid = (await other.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;

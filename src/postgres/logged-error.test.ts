@@ -29,7 +29,7 @@ test('names and codes are kept, values are not', () => {
   assert.match(logged.stack!, /^ {4}at /);
 });
 
-test('a message that names objects only is kept, unless somebody’s function raised it', () => {
+test("a message that only names objects is kept, unless a user's function raised it", () => {
   const message = 'syntax error at or near "x"';
   assert.equal(
     loggedError(databaseError({ message, code: '42601', routine: 'scanner_yyerror' })).message,

@@ -122,14 +122,14 @@ test('the missing privilege TEMPORARY is distinguished from other privileges', a
   assert.deepEqual([conditionOf(other), isLackOfTemporary(other)], ['insufficient_privilege', false]);
 });
 
-test('malformed hstore text is refused as invalid input, or else by a function that is known', async (t) => {
+test('malformed hstore text is refused as invalid input or by a known function', async (t) => {
   const { rows } = await client.query(`SELECT FROM pg_available_extensions WHERE name = 'hstore'`);
   if (rows.length === 0) return t.skip('the server does not have hstore');
   const error = await errorOf('CREATE EXTENSION hstore', `SELECT 'a=>'::hstore`);
   assert(isMalformedHstore(error) || error.code === '42601', `${error.code} ${error.routine}`);
 });
 
-test('a statement that uses an object which was just dropped gets an internal error that is known', async () => {
+test('a statement that uses an object which was just dropped gets a known internal error', async () => {
   const error = await errorOf(`
     DO $$ DECLARE id oid; BEGIN
       CREATE TYPE dropped AS (a integer);
@@ -172,7 +172,7 @@ test('COPY names the last collected row if it fails when it stores a row that is
   assert(line > 2 && line <= lines.length + 1 && lines.length < maxRowsStoredTogether, `line ${line}`);
 });
 
-test('the line and the column of a COPY are found behind the context of a trigger', async () => {
+test('the line and the column of a COPY are found after the context of a trigger', async () => {
   const invalid = await copyErrorOf('CREATE TABLE t (a integer, b integer)', '1\t1\n2\tx\n');
   assert.deepEqual(copyLineOf(invalid), { line: 2, column: 'b' });
   const raised = await copyErrorOf(
@@ -185,7 +185,7 @@ test('the line and the column of a COPY are found behind the context of a trigge
   assert.equal(copyLineOf(await errorOf(`SELECT 'x'::integer`)), undefined);
 });
 
-test('the partition key of a row is found if no partition takes it, and not in the values of other errors', async () => {
+test('the partition key of a row without a partition is found, and not in the values of other errors', async () => {
   const table = 'CREATE TABLE t (k integer, "a b" text) PARTITION BY LIST (k)';
   const none = await errorOf(table, 'INSERT INTO t VALUES (200)');
   assert.deepEqual(partitionKeyOf(none), { columns: 'k', values: '200' });
@@ -197,7 +197,7 @@ test('the partition key of a row is found if no partition takes it, and not in t
   assert.deepEqual([conditionOf(other), partitionKeyOf(other)], ['check_violation', undefined]);
 });
 
-test('the key that exists already is found with its values', async () => {
+test('a key that already exists is found with its values', async () => {
   const error = await errorOf(
     'CREATE TABLE t (a integer, "b c" text, UNIQUE (a, "b c"))',
     `INSERT INTO t VALUES (1, 'x)=(y'), (1, 'x)=(y')`,

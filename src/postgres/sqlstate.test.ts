@@ -21,7 +21,7 @@ function codeOf(error: unknown): string | undefined {
   return result instanceof AppError ? result.code : undefined;
 }
 
-test('a SQLSTATE, else its class, has its place in the catalogue', () => {
+test('each SQLSTATE or its class has its error code', () => {
   const expected: Record<string, string | undefined> = {
     '08006': 'database-unavailable',
     '28P01': 'database-unavailable',
@@ -64,7 +64,7 @@ test('a SQLSTATE, else its class, has its place in the catalogue', () => {
     assert.equal(codeOf(postgresError(sqlstate)), code, sqlstate);
 });
 
-test('what a trigger raises is a refusal of the data by the table, with every SQLSTATE', () => {
+test('an error that a trigger raises is a refusal of the data, with every SQLSTATE', () => {
   const raised = (code: string) => postgresError(code, { routine: 'exec_stmt_raise', where: 'PL/pgSQL …' });
   for (const code of ['P0001', 'U0001', '45000', '42P01', '22023', '23514', '0A000', '02000', '2F003']) {
     const { code: answered, detail } = toAppError(raised(code)) as AppError;
@@ -115,12 +115,12 @@ test('a change of the catalogue by another session is a conflict, and not a prob
   assert.ok(!isRefusalOfData(postgresError('23505', inCatalogue)));
 });
 
-test('the privilege to make temporary tables is named', () => {
+test('the missing privilege to create temporary tables is named', () => {
   const error = postgresError('42501', { routine: 'InitTempTableNamespace' });
   assert.match((toAppError(error) as AppError).detail, /TEMPORARY on the database/);
 });
 
-test('every rule names a code of the catalogue and never repeats a value or, but for a few, the message', () => {
+test('every rule has a code of the catalogue and never repeats a value, and only a few repeat the message', () => {
   for (const [sqlstate, rule] of Object.entries(sqlstateRules)) {
     assert(rule.code in errorCatalogue, sqlstate);
     const error = postgresError(sqlstate, {
@@ -142,7 +142,7 @@ test('the message names the constraint or the column', () => {
   assert.equal(missing.detail, 'A value is missing in the column "price": null is not allowed.');
 });
 
-test('what passes by itself says when to come back, and the cause stays for the log', () => {
+test('temporary errors say when to retry, and keep the cause for the log', () => {
   const error = postgresError('55P03');
   const busy = toAppError(error) as AppError;
   assert.deepEqual(busy.headers, { 'retry-after': '5' });
@@ -150,7 +150,7 @@ test('what passes by itself says when to come back, and the cause stays for the 
   assert.deepEqual((toAppError(postgresError('23505')) as AppError).headers, {});
 });
 
-test('a database that is not there', async () => {
+test('a database that does not answer is unavailable', async () => {
   const pool = createPool(
     { url: 'postgresql://u:p@127.0.0.1:1/d', poolSize: 1, statementTimeoutMs: 0 },
     { info() {}, warn() {} },
@@ -171,7 +171,7 @@ test('a pool without a free connection names the setting of its size', () => {
   assert.match(detail, /\(DATABASE_POOL_SIZE\)/);
 });
 
-test('what is not PostgreSQL’s passes', () => {
+test('errors that are not of PostgreSQL are returned unchanged', () => {
   // A caller who hangs up: the same code as a lost connection to the database, but no system call of ours.
   const hangUp = Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
   for (const error of [hangUp, new Error('boom'), new AppError('table-exists', 'x'), 'text', undefined]) {
@@ -179,14 +179,14 @@ test('what is not PostgreSQL’s passes', () => {
   }
 });
 
-test('a refusal of data is one of its content', () => {
+test('only errors about the content of rows are refusals of data', () => {
   assert(isRefusalOfData(postgresError('22P02')));
   assert(isRefusalOfData(postgresError('23505')));
   assert(!isRefusalOfData(postgresError('57014')));
   assert(!isRefusalOfData(new Error('x')));
 });
 
-test('a full disk is no failure of a row, wherever it is noticed', () => {
+test('a full disk is never a problem of a row', () => {
   for (const where of ['COPY orders, line 2000', 'PL/pgSQL function f() line 1 at SQL statement']) {
     const error = postgresError('53100', { where });
     assert(!isFailureOfExpression(error), where);
@@ -194,7 +194,7 @@ test('a full disk is no failure of a row, wherever it is noticed', () => {
   }
 });
 
-test('a full disk is recognized by the words of the operating system, too', () => {
+test('a full disk is also recognized by the message of the operating system', () => {
   for (const code of ['53100', '58030', 'XX000', 'XX001']) {
     const error = postgresError(code, {
       message: 'could not write to file "base/1/2": No space left on device',

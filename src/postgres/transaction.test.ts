@@ -55,7 +55,7 @@ async function backendPid(client: pg.PoolClient): Promise<number> {
   return (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
 }
 
-test('commits, and answers what the work answers', async () => {
+test('a transaction commits and returns the result of the work', async () => {
   const answer = await inTransaction(pool, {}, async (client) => {
     await client.query('INSERT INTO public.t VALUES (1)');
     return 'done';
@@ -64,7 +64,7 @@ test('commits, and answers what the work answers', async () => {
   assert.equal(await countRows(), 1);
 });
 
-test('keeps nothing when the work throws, and keeps the connection', async () => {
+test('a transaction whose work throws is rolled back, and its connection remains usable', async () => {
   const pids: number[] = [];
   for (let i = 0; i < 2; i++) {
     const failing = inTransaction(pool, {}, async (client) => {
@@ -78,14 +78,14 @@ test('keeps nothing when the work throws, and keeps the connection', async () =>
   assert.equal(pids[0], pids[1]);
 });
 
-test('a dry run keeps nothing and answers', async () => {
+test('a dry run is rolled back and returns the result', async () => {
   const work = (client: pg.PoolClient) =>
     client.query('INSERT INTO public.t VALUES (1)').then((result) => result.rowCount);
   assert.equal(await inTransaction(pool, { rollback: true }, work), 1);
   assert.equal(await countRows(), 0);
 });
 
-test('a failed statement whose error the work swallowed is no success', async () => {
+test('a failed statement whose error the work ignored makes the transaction fail', async () => {
   const swallowing = inTransaction(pool, {}, async (client) => {
     await client.query('INSERT INTO public.t VALUES (1)');
     await client.query('SELECT 1/0').catch(() => {});
@@ -94,12 +94,12 @@ test('a failed statement whose error the work swallowed is no success', async ()
   assert.equal(await countRows(), 0);
 });
 
-test('what only the commit finds out is thrown', async () => {
+test('an error of the commit is thrown', async () => {
   const duplicate = inTransaction(pool, {}, (client) => client.query('INSERT INTO public.t VALUES (1), (1)'));
   await assert.rejects(duplicate, { code: '23505' });
 });
 
-test('settings hold in the transaction and not after it', async () => {
+test('settings apply in the transaction and not after it', async () => {
   const options = { statementTimeoutMs: 1234, lockTimeoutMs: 56, readOnly: true };
   const read = `SELECT current_setting('statement_timeout') AS s, current_setting('lock_timeout') AS l,
     current_setting('transaction_read_only') AS r`;
@@ -108,7 +108,7 @@ test('settings hold in the transaction and not after it', async () => {
   assert.deepEqual((await pool.query(read)).rows, [{ s: '0', l: '0', r: 'off' }]);
 });
 
-test('what texts mean in a transaction does not depend on the database, the role or the session', async () => {
+test('texts mean the same in a transaction, whatever the settings of database, role and session are', async () => {
   const settings: Record<string, [foreign: string, ours: string]> = {
     client_encoding: ['LATIN1', 'UTF8'],
     TimeZone: ['Asia/Tokyo', 'UTC'],
@@ -154,7 +154,7 @@ test('what texts mean in a transaction does not depend on the database, the role
   again.release();
 });
 
-test('a transaction outlives the transaction_timeout of the session', async (t) => {
+test('the transaction_timeout of the session does not end a transaction', async (t) => {
   const client = await pool.connect();
   const { rowCount } = await client.query(`SELECT FROM pg_settings WHERE name = 'transaction_timeout'`);
   if (rowCount === 0) {
@@ -174,7 +174,7 @@ test('a transaction outlives the transaction_timeout of the session', async (t) 
   again.release();
 });
 
-test('a statement that takes too long', async () => {
+test('a statement that takes too long fails', async () => {
   const slow = inTransaction(pool, { statementTimeoutMs: 50 }, (client) =>
     client.query('SELECT pg_sleep(10)'),
   );
@@ -197,7 +197,7 @@ test('a role with any name applies to the transaction only', async () => {
   }
 });
 
-test('a role that is not there', async () => {
+test('a role that does not exist is refused', async () => {
   let hasRun = false;
   const refused = inTransaction(pool, { role: 'x"; DROP TABLE public.t; --' }, async () => {
     hasRun = true;
@@ -207,7 +207,7 @@ test('a role that is not there', async () => {
   assert.equal(await countRows(), 0);
 });
 
-test('a connection that PostgreSQL ends is thrown away, and the next transaction works', async () => {
+test('a connection that PostgreSQL ends is not used again, and the next transaction works', async () => {
   const broken = inTransaction(pool, {}, async (client) => {
     const pid = await backendPid(client);
     const ending = database.pool.query('SELECT pg_terminate_backend($1)', [pid]);
@@ -252,7 +252,7 @@ test('an abort ends a COPY that waits for its rows', { timeout: 60_000 }, async 
   assert.equal(await countRows(), 0);
 });
 
-test('work that ends by itself on an abort keeps its connection', async () => {
+test('work that ends by itself after an abort keeps its connection', async () => {
   const reason = new Error('the caller has gone');
   const caller = new AbortController();
   let pid = 0;
@@ -269,7 +269,7 @@ test('work that ends by itself on an abort keeps its connection', async () => {
   assert.equal(await countRows(), 0);
 });
 
-test('an abort before the begin, and one while all connections are taken', async () => {
+test('an abort before the begin, and one while all connections are in use, throw the reason', async () => {
   const reason = new Error('the caller has gone');
   await assert.rejects(
     inTransaction(pool, { signal: AbortSignal.abort(reason) }, async () => {}),
@@ -283,7 +283,7 @@ test('an abort before the begin, and one while all connections are taken', async
   for (const client of taken) client.release();
 });
 
-test('many at once, with every kind of end, leak nothing', async () => {
+test('many transactions with every kind of end leave no open connection', async () => {
   const runs = Array.from({ length: 60 }, async (_, i) => {
     const caller = new AbortController();
     if (i % 3 === 0) setTimeout(() => caller.abort(new Error('gone')), i % 7);
@@ -297,7 +297,7 @@ test('many at once, with every kind of end, leak nothing', async () => {
   assert(pool.totalCount <= 2);
 });
 
-test('last statements end the transaction with them', async () => {
+test('endWith runs the last statements and ends the transaction', async () => {
   const work = (client: pg.PoolClient, { endWith }: TransactionEdges) =>
     client
       .query('INSERT INTO public.t VALUES (1)')
@@ -309,7 +309,7 @@ test('last statements end the transaction with them', async () => {
   assert.equal(await countRows(), 2);
 });
 
-test('a last statement that fails is reported, keeps nothing, and leaves a connection that can COPY', async () => {
+test('a last statement that fails is reported, rolls back, and leaves a connection that can COPY', async () => {
   let pid = 0;
   const failing = inTransaction(pool, {}, async (client, { endWith }) => {
     pid = await backendPid(client);
@@ -352,7 +352,7 @@ test('an abort after the commit changes nothing', async () => {
   assert.equal(await countRows(), 1);
 });
 
-test('an abort lets a commit under way end, and answers it', async () => {
+test('an abort lets a running commit end and returns its result', async () => {
   await pool.query(`
     CREATE FUNCTION wait_for_lock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
     CREATE TABLE public.late (a int);
@@ -372,7 +372,7 @@ test('an abort lets a commit under way end, and answers it', async () => {
   assert.deepEqual(rows, [{ a: 1 }]);
 });
 
-test('a first statement goes with the begin, and never outlives a role that is refused', async () => {
+test('a first statement is sent with BEGIN, and has no effect if the role is refused', async () => {
   const first = { preparedName: 'seven', text: 'SELECT current_user AS name, $1::int AS n', values: [7] };
   const n = await inTransaction(pool, {}, async (_, { begun }) => begun!.rows[0].n, first);
   assert.equal(n, 7);

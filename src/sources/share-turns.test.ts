@@ -23,14 +23,14 @@ async function pushFor(milliseconds: number, sliceMs: number): Promise<void> {
 }
 
 suite('pauses between slices', () => {
-  test('the sink’s own wait comes first', async () => {
+  test("the sink's promise has priority", async () => {
     const wait = Promise.resolve();
     const sink = { drain: () => wait } as CellSink;
     assert.equal(pauseBetweenSlices(sink), wait);
     await immediate();
   });
 
-  test('a source that has taken its part of a turn waits for the next', async () => {
+  test('a source that has used its part of a turn waits for the next turn', async () => {
     assert.equal(pauseBetweenSlices(greedy), undefined);
     work(10);
     const wait = pauseBetweenSlices(greedy);
@@ -40,7 +40,7 @@ suite('pauses between slices', () => {
     await immediate();
   });
 
-  test('all sources together take one part', async () => {
+  test('all sources together use one part of a turn', async () => {
     let turns = 0;
     let isDone = false;
     const counting = (async () => {

@@ -37,7 +37,7 @@ async function openFiles(directory: string): Promise<string[]> {
   return links.filter((link) => link.startsWith(directory));
 }
 
-test('what was written is read back, in memory and from the file, in passes and at random', async () => {
+test('written bytes are read back, in memory and from the file, in passes and at random', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 30 }),
@@ -68,7 +68,7 @@ test('what was written is read back, in memory and from the file, in passes and 
   );
 });
 
-test('a large body passes through the read-ahead buffers unharmed', async () => {
+test('a large body is unchanged by the read-ahead buffers', async () => {
   const body = randomBytes(1_000_003);
   const spool = new Spool({ maxBytes: body.length });
   for (let i = 0; i < body.length; i += 65_536) await spool.write(body.subarray(i, i + 65_536));
@@ -77,7 +77,7 @@ test('a large body passes through the read-ahead buffers unharmed', async () => 
   await spool.close();
 });
 
-test('the size is right between the parts of a write, and reads then see every byte', async () => {
+test('the size is right between the parts of a write, and reads see every byte', async () => {
   const body = randomBytes(5000);
   const spool = new Spool({ maxBytes: 10_000, memoryBytes: 1000 });
   spool.write(body.subarray(0, 900));
@@ -107,7 +107,7 @@ test('a second write before the first has ended is refused', async () => {
   await spool.close();
 });
 
-test('over the limit: refused with the limit, before anything is kept', () => {
+test('bytes over the limit are refused before anything is kept', () => {
   const spool = new Spool({ maxBytes: 10 });
   spool.write(Buffer.alloc(8));
   assert.throws(
@@ -118,7 +118,7 @@ test('over the limit: refused with the limit, before anything is kept', () => {
   assert.equal(spool.size, 8);
 });
 
-test('the file has no name, is for its owner alone and is closed by close()', {
+test('the file has no name, only its owner can read it, and close() closes it', {
   skip: process.platform !== 'linux',
 }, async () => {
   await inTemporaryFolder(async (directory) => {
@@ -143,7 +143,7 @@ test('the file has no name, is for its owner alone and is closed by close()', {
   });
 });
 
-test('closed while the file is being opened: nothing stays open', {
+test('close() while the file is being opened leaves no open file', {
   skip: process.platform !== 'linux',
 }, async () => {
   await inTemporaryFolder(async (directory) => {
@@ -157,7 +157,7 @@ test('closed while the file is being opened: nothing stays open', {
   });
 });
 
-test('a pass given up early leaves no read behind', async () => {
+test('a pass that ends early leaves no running read', async () => {
   const spool = new Spool({ maxBytes: 1_000_000, memoryBytes: 10 });
   await spool.write(Buffer.alloc(900_000, 'x'));
   for await (const chunk of spool.chunks()) {
@@ -167,7 +167,7 @@ test('a pass given up early leaves no read behind', async () => {
   await spool.close();
 });
 
-test('a full disk: 503 that says so', async () => {
+test('a full disk is an error storage-full', async () => {
   // No disk can be filled in a test: the handles' own write answers as the system does then.
   const spool = new Spool({ maxBytes: 1000, memoryBytes: 1 });
   await spool.write(Buffer.alloc(10));

@@ -16,7 +16,7 @@ test('whole numbers and plain decimals are numbers', () => {
   }
 });
 
-test('what a number would not give back is text', () => {
+test('text that a number would not return unchanged is text', () => {
   const texts = [
     '007 00 -01 00.5 +49 +1 1e5 1E5 1.5e3 0x1F 1_000 1,5 1.234,56 .5 5. -.5 - -- . 1-2 1.2.3 192.168.0.1',
     '2024-01-15 12:30 1/2 12a NaN Infinity TRUE FALSE True tru truee fals falsey t f null #N/A ,',
@@ -25,12 +25,12 @@ test('what a number would not give back is text', () => {
   for (const text of [' 1', '1 ', ' ', 'true ', '١٢']) assert.equal(kindOf(text), `string ${text}`);
 });
 
-test('booleans', () => {
+test('true and false are booleans', () => {
   assert.equal(kindOf('true'), 'true');
   assert.equal(kindOf('false'), 'false');
 });
 
-test('the grammar of numbers', () => {
+test("numbers have JSON's grammar without exponent", () => {
   const anyText = fc.string({ unit: fc.constantFrom(...'0019-.e+ '), minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(anyText, (text) => {

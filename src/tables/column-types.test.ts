@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTypeName, serialBase } from './column-types.ts';
 
-test('the grammar of types', () => {
+test("names of types are parsed by PostgreSQL's grammar", () => {
   const expected: [string, string, string, boolean][] = [
     ['text', 'text', '', false],
     ['INTEGER', '<integer>', '', false],
@@ -39,7 +39,7 @@ test('the grammar of types', () => {
   }
 });
 
-test('aliases stand in only where PostgreSQL does not know the name, and only with a length that they can have', () => {
+test('aliases are used only for names that PostgreSQL does not know, and only with a valid length', () => {
   assert.equal(parseTypeName('String')?.alias, 'text');
   assert.equal(parseTypeName('string(20)')?.alias, 'varchar');
   assert.equal(parseTypeName('double')?.alias, 'double precision');
@@ -49,7 +49,7 @@ test('aliases stand in only where PostgreSQL does not know the name, and only wi
   assert.equal(parseTypeName('constructor')?.alias, undefined);
 });
 
-test('what is no name of a type', () => {
+test('texts that are not a name of a type are refused', () => {
   const refused = [
     '',
     ' ',
@@ -89,7 +89,7 @@ test('what is no name of a type', () => {
   for (const text of refused) assert.equal(parseTypeName(text), undefined, text);
 });
 
-test('the serial family', () => {
+test('serial types have their integer types', () => {
   assert.equal(serialBase(' BigSerial '), 'bigint');
   assert.equal(serialBase('serial4'), 'integer');
   for (const text of ['"serial"', 'serial[]', 'serial(1)', 'pg_catalog.serial', 'int', 'constructor']) {

@@ -17,7 +17,7 @@ function read(text: string, extraFunctions: string[] = []): string {
   return parsed.kind === 'literal' ? `= ${parsed.text}` : expressionSql(parsed.expression, names);
 }
 
-test('step 1: SQL literals', () => {
+test('step 1 reads SQL literals', () => {
   assert.equal(read("'pending'"), '= pending');
   assert.equal(read(" '' "), '= ');
   assert.equal(read("'O''Brien'"), "= O'Brien");
@@ -28,7 +28,7 @@ test('step 1: SQL literals', () => {
   assert.equal(read('B\'101\'::"bit"'), "CAST(B'101' AS <bit>)");
 });
 
-test('step 2: allowed calls and keywords', () => {
+test('step 2 reads allowed calls and keywords', () => {
   assert.equal(read('now()'), '"found"."now"()');
   assert.equal(read(' NOW ( ) '), '"found"."now"()');
   assert.equal(read('pg_catalog.now()'), '"pg_catalog"."now"()');
@@ -52,7 +52,7 @@ test('step 2: allowed calls and keywords', () => {
   assert.equal(read('app.my_id(1)', ['app.my_id']), '"app"."my_id"(1)');
 });
 
-test('step 3: anything else is literal text, exactly as written', () => {
+test('step 3 reads anything else as literal text, exactly as written', () => {
   const literal = [
     '',
     ' ',
@@ -105,7 +105,7 @@ test('step 3: anything else is literal text, exactly as written', () => {
   for (const text of literal) assert.equal(read(text), `= ${text}`, text);
 });
 
-test('what a literal that is refused was probably meant to be', () => {
+test('a refused literal gets a hint at what was probably meant', () => {
   const hint = (text: string) => {
     const parsed = parseDefault(text, ['my_id']);
     return parsed.kind === 'literal' ? parsed.hint : undefined;
@@ -116,7 +116,7 @@ test('what a literal that is refused was probably meant to be', () => {
   assert.equal(hint('abc'), '');
 });
 
-test('the text of an SQL literal comes out whole, and nothing of it reaches SQL unquoted', () => {
+test('the text of an SQL literal is kept completely, and always quoted in SQL', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (value) => {
       const quoted = `'${value.replaceAll("'", "''")}'`;
@@ -128,7 +128,7 @@ test('the text of an SQL literal comes out whole, and nothing of it reaches SQL 
   );
 });
 
-test('whether evaluating takes a number from a sequence', () => {
+test('a default that takes a number from a sequence is recognized', () => {
   const takes = (text: string) => {
     const parsed = parseDefault(text, []);
     return parsed.kind === 'expression' && takesNumbers(parsed.expression);
@@ -138,7 +138,7 @@ test('whether evaluating takes a number from a sequence', () => {
   assert.ok(!takes('now()'));
 });
 
-test("PostgreSQL's own text of a default, as a definition says it", () => {
+test("PostgreSQL's text of a default becomes the default of a definition", () => {
   const describe = (expression: string, category = 'S', takesFractions = false) =>
     describeDefault({ expression, category, takesFractions }, ['my_id']);
   const says = (text: string) => ({ text, isExpression: false });
@@ -160,7 +160,7 @@ test("PostgreSQL's own text of a default, as a definition says it", () => {
   }
 });
 
-test('a call that PostgreSQL converts is read back', () => {
+test('a call to which PostgreSQL adds a cast is read back', () => {
   for (const text of [
     "date_trunc('month'::text, (CURRENT_DATE)::timestamp with time zone)",
     "to_timestamp((nextval('q'::regclass))::double precision)",

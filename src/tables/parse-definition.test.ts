@@ -12,7 +12,7 @@ function problems(table: unknown, name = 't'): string[] {
 
 const column = { name: 'a', type: 'text' };
 
-test('a definition with every part', () => {
+test('a definition with every part is parsed', () => {
   const { definition, problems } = parseDefinition({
     name: 'ignored',
     schema: 1,
@@ -61,7 +61,7 @@ test('a definition with every part', () => {
   });
 });
 
-test('none is none: absent, null and initial shapes', () => {
+test('absent, null and initial shapes mean no key', () => {
   for (const constraints of [
     undefined,
     null,
@@ -81,7 +81,7 @@ test('none is none: absent, null and initial shapes', () => {
   }
 });
 
-test('wrong shapes, each at its place and all at once', () => {
+test('wrong shapes are all reported, each with its place', () => {
   assert.deepEqual(problems(undefined), ['/table wrong-type']);
   assert.deepEqual(problems([]), ['/table wrong-type']);
   assert.deepEqual(problems({}), ['/table/columns missing']);
@@ -141,7 +141,7 @@ test('wrong shapes, each at its place and all at once', () => {
   );
 });
 
-test('a default that cannot be said is refused as a whole, and not looked at', () => {
+test('a default that a definition cannot have is refused without being checked', () => {
   const table = {
     columns: [{ ...column, type: 'integer', default: 'now() + 1', default_is_expression: true }],
   };
@@ -153,7 +153,7 @@ test('a default that cannot be said is refused as a whole, and not looked at', (
   assert.equal(definition.columns[0]!.default, undefined);
 });
 
-test('a misspelt property is told what it may have meant', () => {
+test('a misspelled property gets a suggestion', () => {
   const { problems } = parseDefinition({
     columns: [{ ...column, nullable: true, is_nulable: false }],
     constraint: {},
@@ -162,19 +162,19 @@ test('a misspelt property is told what it may have meant', () => {
   assert.match(problems[2]!.detail, /"is_nullable"/);
 });
 
-test('a number as a default is told how to be written', () => {
+test('a number as a default is refused with the text to write', () => {
   const { problems } = parseDefinition({ columns: [{ ...column, default: 0 }] });
   assert.match(problems[0]!.detail, /write "0"/);
 });
 
-test('63 bytes are a name, 64 are none, whatever the characters', () => {
+test('a name has at most 63 bytes, whatever its characters', () => {
   assert.deepEqual(problems({ columns: [{ name: `${'é'.repeat(31)}x`, type: 'text' }] }), []);
   assert.deepEqual(problems({ columns: [{ name: 'é'.repeat(32), type: 'text' }] }), [
     '/table/columns/0/name invalid-name',
   ]);
 });
 
-test('columns among each other', () => {
+test('repeated column names are refused', () => {
   const columns = [
     column,
     { ...column, name: 'A' },
@@ -191,7 +191,7 @@ test('columns among each other', () => {
   assert.deepEqual(problems({ columns: many.slice(1) }), []);
 });
 
-test('constraints among each other and the columns', () => {
+test('constraints with repeated names or unknown columns are refused', () => {
   const columns = Array.from({ length: 40 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
   const fk = { column: 'c1', reference_table: 'o', reference_column: 'x' };
   assert.deepEqual(
@@ -238,7 +238,7 @@ test('constraints among each other and the columns', () => {
   );
 });
 
-test('any JSON is parsed without an exception, and answers only valid Unicode', () => {
+test('any JSON is parsed without an exception, and problems have only valid Unicode', () => {
   const anything = fc.jsonValue();
   const shaped = fc.record(
     {

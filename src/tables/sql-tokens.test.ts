@@ -10,7 +10,7 @@ function texts(text: string): string | undefined {
     .join(' ');
 }
 
-test('words are folded, quoted words are not, doubled quotes are one', () => {
+test('words are folded, quoted words are not, and doubled quotes become one', () => {
   assert.equal(texts('Now ( )'), 'word:now symbol:( symbol:)');
   assert.equal(texts('ÄB_1$'), 'word:Äb_1$');
   assert.equal(texts('"A ""b"""."C"'), 'quoted:A "b" symbol:. quoted:C');
@@ -19,13 +19,13 @@ test('words are folded, quoted words are not, doubled quotes are one', () => {
   assert.equal(texts("'\\'"), 'string:\\');
 });
 
-test('numbers', () => {
+test('numbers are tokens', () => {
   assert.equal(texts('1 1.5 .5 1e-3'), 'number:1 number:1.5 number:.5 number:1e-3');
   assert.equal(texts('-1'), 'symbol:- number:1');
   for (const text of ['1a', '1.2.3', '1_000', '0x1f$']) assert.equal(texts(text), undefined, text);
 });
 
-test('what a definition never needs has no tokens', () => {
+test('text that a definition never needs has no tokens', () => {
   const refused = [
     "'open",
     '"open',
@@ -54,7 +54,7 @@ test('two dashes are two signs and never begin a comment that hides the rest', (
   assert.equal(texts('a -- b'), 'word:a symbol:- symbol:- word:b');
 });
 
-test('a quoted value comes back whatever it holds', () => {
+test('a quoted value is read back, whatever it contains', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1 }), (value) => {
       assert.deepEqual(tokenize(`'${value.replaceAll("'", "''")}'`), [{ kind: 'string', text: value }]);
@@ -63,7 +63,7 @@ test('a quoted value comes back whatever it holds', () => {
   );
 });
 
-test('any text ends, in time that grows with its length alone', async () => {
+test('any text is read in time that grows linearly with its length', async () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...`ab'"1.e:()-[]$& `) }), (text) => void tokenize(text)),
   );
@@ -74,7 +74,7 @@ test('any text ends, in time that grows with its length alone', async () => {
   }, 50_000);
 });
 
-test('names of relations, as regclass reads them', () => {
+test('names of relations are read as regclass reads them', () => {
   const name = (text: string) => Object.values(parseRelationName(text) ?? {});
   assert.deepEqual(name('Seq'), [undefined, 'seq']);
   assert.deepEqual(name(' "A ""b""" . C '), ['A "b"', 'c']);

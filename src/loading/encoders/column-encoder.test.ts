@@ -21,7 +21,7 @@ test('a modifier becomes a limit', () => {
   assert.deepEqual(limits(((3 << 16) | (-2 & 0x7ff)) + 4), [3, -2]);
 });
 
-test('types without an encoder have none, nor have arrays and domains over them', () => {
+test('types without an encoder, and arrays and domains over them, are staged', () => {
   const point = base(600);
   assert.equal(columnEncoder(point), undefined);
   assert.equal(columnEncoder({ ...base(1017), kind: 'array', element: point }), undefined);
@@ -29,13 +29,13 @@ test('types without an encoder have none, nor have arrays and domains over them'
   assert.equal(columnEncoder({ ...base(90_000), kind: 'other' }), undefined);
 });
 
-test('an interval whose fields are restricted is left to the server', () => {
+test('an interval type with restricted fields is staged', () => {
   assert.equal(columnEncoder(base(1186, (0x7fff << 16) | 3))?.precision, 3);
   assert.equal(columnEncoder(base(1186, 0x7fff_ffff))?.precision, -1);
   assert.equal(columnEncoder(base(1186, (1024 << 16) | 0xffff)), undefined);
 });
 
-test('a domain is encoded as its base, under its own oid', () => {
+test('a domain is encoded as its base type, with its own oid', () => {
   const domain: ColumnType = { ...base(90_000), kind: 'domain', base: base(1043, 24), domainNotNull: true };
   const encoder = columnEncoder(domain)!;
   assert.deepEqual(
@@ -46,12 +46,12 @@ test('a domain is encoded as its base, under its own oid', () => {
   assert.deepEqual([array.code, array.element?.oid, array.element?.notNull], [codes.ARRAY, 90_000, true]);
 });
 
-test('the modifier of an array is its elements', () => {
+test('the modifier of an array applies to its elements', () => {
   const array = columnEncoder({ ...base(1015, 24), kind: 'array', element: base(1043) })!;
   assert.equal(array.element?.maxLength, 20);
 });
 
-test('all encoders have one shape', () => {
+test('all encoders have the same object shape', () => {
   const shapes = [base(16), base(1700, 100), base(1043, 24)].map((type) =>
     Object.keys(columnEncoder(type)!).join(),
   );

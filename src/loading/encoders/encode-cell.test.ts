@@ -54,7 +54,7 @@ test('NULL is a length of -1 whatever the type', () => {
   for (const type of [bool, int4, text, jsonb, ints]) assert.equal(encode(type, cell.NULL, ''), 'NULL');
 });
 
-test('a number that is whole goes into an integer however it is written', () => {
+test('a whole number is stored in an integer, however it is written', () => {
   const whole: [string, number][] = [
     ['42', 42],
     ['42.0', 42],
@@ -77,7 +77,7 @@ test('a number that is whole goes into an integer however it is written', () => 
   assert.equal(encode(int8, cell.NUMBER, '1e15'), '00038d7ea4c68000');
 });
 
-test('a number with a fraction, or beyond the type, does not', () => {
+test('a number with a fraction or outside of the range is refused for an integer', () => {
   for (const written of ['42.5', '1e-1', '0.1', '10.01e1', '1e-99999999999']) {
     for (const type of [int2, int4, int8]) {
       assert.equal(encode(type, cell.NUMBER, written), problems.NOT_A_WHOLE_NUMBER, written);
@@ -90,7 +90,7 @@ test('a number with a fraction, or beyond the type, does not', () => {
   assert.equal(encode(int4, cell.STRING, '42.0'), problems.NOT_A_WHOLE_NUMBER);
 });
 
-test('booleans go into bool, text and json, not into numbers', () => {
+test('booleans are stored in bool, text and json, but not in numbers', () => {
   assert.deepEqual([encode(bool, cell.TRUE, ''), encode(bool, cell.FALSE, '')], ['01', '00']);
   assert.deepEqual([encode(text, cell.TRUE, ''), encode(text, cell.FALSE, '')].map(textOf), [
     'true',
@@ -111,7 +111,7 @@ test('numbers do not become dates, times, uuids or bytes', () => {
   assert.equal(encode(base(17), cell.NUMBER, '1'), problems.NOT_BYTES);
 });
 
-test('objects and arrays go into json and text alone, arrays also into arrays', () => {
+test('objects and arrays are stored only in json and text, and arrays also in arrays', () => {
   assert.equal(textOf(encode(text, cell.OBJECT, '{"a": 1}')), '{"a": 1}');
   assert.equal(textOf(encode(jsonb, cell.ARRAY, '[1]')), '\x01[1]');
   assert.equal(encode(int4, cell.OBJECT, '{}'), problems.NESTED_VALUE);
@@ -123,7 +123,7 @@ test('objects and arrays go into json and text alone, arrays also into arrays', 
   assert.equal(encode(ints, cell.ARRAY, '[[[[[[[1]]]]]]]'), problems.TOO_MANY_DIMENSIONS);
 });
 
-test('an array has a million elements and no more, whatever its dimensions', () => {
+test('an array has at most a million elements, whatever its dimensions', () => {
   const ones = (count: number) => `${'1,'.repeat(count - 1)}1`;
   for (const kind of [cell.ARRAY, cell.STRING]) {
     const [open, close] = kind === cell.ARRAY ? ['[', ']'] : ['{', '}'];
@@ -154,7 +154,7 @@ test('the strings of an array are unescaped as JSON.parse unescapes them', () =>
   );
 });
 
-test('U+0000 is found wherever a text holds it', () => {
+test('U+0000 is found anywhere in a text', () => {
   for (const length of [1, 3, 4, 5, 40, 200, 5_000]) {
     for (const at of [0, length >> 1, length - 1]) {
       const value = `${'x'.repeat(at)}\0${'x'.repeat(length - at - 1)}`;
@@ -174,7 +174,7 @@ test('U+0000 is found wherever a text holds it', () => {
   assert.equal(encode({ ...ints, element: text }, cell.ARRAY, '["a\\u0000"]'), problems.NUL_CHARACTER);
 });
 
-test('texts of every length are copied to the letter', () => {
+test('texts of every length are copied exactly', () => {
   const source = Buffer.from(
     Array.from({ length: 700 }, (_, index) => String.fromCharCode(33 + (index % 200))).join(''),
   );
@@ -191,7 +191,7 @@ test('texts of every length are copied to the letter', () => {
 
 const noon = 43_200_000_000;
 
-test('a moment goes into what can hold it', () => {
+test('a moment is stored in the types that can store it', () => {
   assert.equal(moment(date, cell.DATE, -1, 0), 'ffffffff');
   assert.equal(moment(date, cell.TIMESTAMP, 8_765, noon), '0000223d');
   for (const type of [timestamp, timestamptz]) {
@@ -217,7 +217,7 @@ function hex64(value: number): string {
   return bytes.toString('hex');
 }
 
-test('a moment becomes ISO 8601 in text and json', () => {
+test('a moment is written as ISO 8601 in text and json', () => {
   const asText = (kind: number, days: number, microseconds: number) =>
     textOf(moment(text, kind, days, microseconds));
   assert.equal(asText(cell.DATE, 8_825, 0), '2024-02-29');

@@ -264,7 +264,7 @@ agree(['"char"'], () => [
   { kind: NUMBER, text: '7' },
 ]);
 
-test('"char" takes every byte in the form in which PostgreSQL shows it', async () => {
+test('"char" accepts every byte in the form in which PostgreSQL shows it', async () => {
   if (version < 16) return;
   const { differences, stored } = await compareWithServer(
     client,

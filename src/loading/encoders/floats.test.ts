@@ -9,14 +9,14 @@ import { encodeFloat8 } from './floats.ts';
 const digits = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength });
 
-test('decimals of many digits', () => {
+test('decimals with many digits are rounded correctly', () => {
   fc.assert(
     fc.property(digits(1, 16), digits(10, 26), (whole, fraction) => sameAsNumber(`${whole}.${fraction}`)),
     { numRuns: 20_000 },
   );
 });
 
-test('decimals with an exponent', () => {
+test('decimals with an exponent are rounded correctly', () => {
   const exponent = fc.integer({ min: -30, max: 10 });
   fc.assert(
     fc.property(digits(1, 40), exponent, (text, e) => sameAsNumber(`-1${text}e${e}`)),
@@ -26,7 +26,7 @@ test('decimals with an exponent', () => {
   );
 });
 
-test('decimals on and beside the middle of two doubles', () => {
+test('decimals at and near the middle of two doubles are rounded correctly', () => {
   const mantissa = fc.bigInt({ min: 2n ** 52n, max: 2n ** 53n - 1n });
   const scale = fc.integer({ min: 1, max: 12 });
   fc.assert(

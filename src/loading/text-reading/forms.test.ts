@@ -32,7 +32,7 @@ const signs: [decimal: string, thousands: string, decimalCode: number, thousands
 ];
 
 suite('numbers', () => {
-  test('a number written in a notation is read as itself', () => {
+  test('a number in any notation is read as the same number', () => {
     const number = fc.record({
       sign: fc.constantFrom('', '-'),
       whole: fc.bigInt({ min: 0n, max: 10n ** 30n }).map(String),
@@ -79,7 +79,7 @@ suite('numbers', () => {
     ['', undefined],
     ['-', undefined],
   ] as const) {
-    test(`${JSON.stringify(text)} with a comma for decimals and points between thousands: ${expected}`, () => {
+    test(`${JSON.stringify(text)} with a decimal comma and points between thousands is ${expected}`, () => {
       assert.equal(numberOf(text, COMMA, POINT), expected);
     });
   }
@@ -88,7 +88,7 @@ suite('numbers', () => {
 suite('dates', () => {
   const two = (value: number) => String(value).padStart(2, '0');
 
-  test('a date written in an order is read as itself', () => {
+  test('a date in any order is read as the same date', () => {
     const date = fc.record({
       year: fc.integer({ min: 1000, max: 9999 }),
       month: fc.integer({ min: 1, max: 12 }),
@@ -132,7 +132,7 @@ suite('dates', () => {
     ['2026-11-21', DAY_MONTH_YEAR, undefined],
     ['', DAY_MONTH_YEAR, undefined],
   ] as const) {
-    test(`${JSON.stringify(text)} in the order ${order}: ${expected}`, () => {
+    test(`${JSON.stringify(text)} in the order ${order} is ${expected}`, () => {
       assert.equal(dateOf(text, order), expected);
     });
   }

@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-test('links that an install script did not make are made, and existing ones stay', async () => {
+test('missing links are created, and existing ones are kept', async () => {
   const lib = join(folder, 'native', 'lib');
   await mkdir(lib);
   await symlink('libpq.so.other', join(lib, 'libpq.so'));
@@ -28,12 +28,12 @@ test('links that an install script did not make are made, and existing ones stay
   assert.equal(await readlink(join(lib, 'libpq.so')), 'libpq.so.other');
 });
 
-test('two processes that start at the same moment can both make the links', async () => {
+test('two processes can create the links at the same moment', async () => {
   await mkdir(join(folder, 'native', 'lib'));
   await Promise.all(Array.from({ length: 8 }, () => restoreLinks(folder, 'postgres-package')));
 });
 
-test('where the links cannot be made, the error names the command that makes them', async () => {
+test('if the links cannot be created, the error names the command that creates them', async () => {
   // A folder that is missing stands for one that may not be written: root may write everywhere.
   await assert.rejects(restoreLinks(folder, 'postgres-package'), /run "npm rebuild postgres-package"/);
 });

@@ -17,7 +17,7 @@ function chunksOf(bytes: Buffer, chunkBytes: number): Buffer[] {
   return chunks;
 }
 
-test('every byte of Windows-1252 is what the Encoding Standard says', () => {
+test('every byte of Windows-1252 is decoded as in the Encoding Standard', () => {
   const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
   const expected = new TextDecoder('windows-1252').decode(all);
   assert.equal(expected[0x80], '€');
@@ -28,12 +28,12 @@ test('every byte of Windows-1252 is what the Encoding Standard says', () => {
   }
 });
 
-test('long texts in Windows-1252', () => {
+test('long texts in Windows-1252 are decoded', () => {
   const bytes = Buffer.alloc(20_000, 'M\xf6hre, 5 \x80 \xa0\xc2\n', 'latin1');
   assert.equal(decode(bytes, 'windows-1252', 20_000), new TextDecoder('windows-1252').decode(bytes));
 });
 
-test('any text in UTF-16, at every chunk size', () => {
+test('any text in UTF-16 is decoded at every chunk size', () => {
   const character = fc.constantFrom(
     '\0',
     'a',
@@ -62,7 +62,7 @@ test('any text in UTF-16, at every chunk size', () => {
   );
 });
 
-test('what is not UTF-16 is named by its byte', () => {
+test('bytes that are not UTF-16 are refused with their position', () => {
   const wrong: [bytes: string, position: number][] = [
     ['610000dc', 2],
     ['00d86100', 2],
@@ -80,7 +80,7 @@ test('what is not UTF-16 is named by its byte', () => {
   }
 });
 
-test('what is not UTF-8, or ends too soon', async () => {
+test('bytes that are not UTF-8, or incomplete, are found', async () => {
   const found = (hex: string, chunkBytes: number) =>
     findNonUtf8(asStream(chunksOf(Buffer.from(hex, 'hex'), chunkBytes)));
   const fault = (position: number, followsUtf8 = false) => ({ position, followsUtf8 });
@@ -100,7 +100,7 @@ async function* asStream(chunks: Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks;
 }
 
-test('what the first bytes tell', () => {
+test('the first bytes show the encoding', () => {
   const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
   const cases: [bytes: Buffer, encoding: TextEncoding | undefined, markBytes: number][] = [
     [Buffer.from('a,b\n1,2'), undefined, 0],

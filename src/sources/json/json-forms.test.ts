@@ -68,7 +68,7 @@ const cutPlaces = fc.array(fc.nat(), { maxLength: 20 });
 const cutsWithin = (places: number[], text: string): number[] =>
   [...new Set(places.map((place) => place % (Buffer.byteLength(text) + 1)))].sort((a, b) => a - b);
 
-test('random rows on lines have the cells of the same rows in an array, and the numbers of their lines', () => {
+test('random rows on lines give the same cells as in an array, and the numbers of their lines', () => {
   const line = fc.tuple(
     fc.array(blank, { maxLength: 2 }),
     blank,
@@ -99,7 +99,7 @@ test('random rows on lines have the cells of the same rows in an array, and the 
   );
 });
 
-test('random rows anywhere in a random document are found by their pointer, and nothing else is', () => {
+test('random rows anywhere in a random document are found by their pointer', () => {
   const level = fc.record({
     isArray: fc.boolean(),
     name,
@@ -183,7 +183,7 @@ test('damaged lines are accepted exactly where JSON.parse accepts each of them',
   );
 });
 
-test('a line that is no object is a problem of its row, and the last line may end without a newline', () => {
+test('a line that is not an object is a problem of its row, and the last line may end without a newline', () => {
   const body = '{"a":1}\n\n[1,2]\n"x"\n{"a":2}\n42';
   for (const size of [1, 2, 100]) {
     const { sink } = scan(body, 'lines', cutsEvery(size, body.length));
@@ -223,12 +223,12 @@ test('an error in a line names the line, the column and what to do', () => {
   }
 });
 
-test('a body without a line has no row', () => {
+test('a body without a line has no rows', () => {
   for (const body of ['', '\n', ' \r\n\t\n', '\uFEFF', '\uFEFF\n'])
     assert.deepEqual(scan(body, 'lines').sink.rows, []);
 });
 
-test('a place that the document does not have is named with the deepest part that is there', () => {
+test('for a missing place the deepest existing part is named', () => {
   const nothing = (at: string, why: string) => `The document has nothing at ${at}. ${why}.`;
   const cases: [string, string[], string, string, string][] = [
     [
@@ -309,7 +309,7 @@ test('a document that has a member of the pointer, or the definition, twice is r
   assert.equal(scan('{"x":{"a":1,"a":2},"a":[{"k":1}],"x":3}', ['a']).sink.rows.length, 1);
 });
 
-test('what stands around the rows is checked to its end', () => {
+test('values around the rows are checked to the end', () => {
   for (const body of [
     '{"x":[1,],"a":[]}',
     '{"a":[],"x":tru}',

@@ -324,7 +324,7 @@ const invalidValues: Buffer[] = [
   ]),
 ];
 
-test('a valid value is a cell of its kind, and so inside an array, an object and the definition', () => {
+test('a valid value is a cell of its kind, also inside an array, an object and the definition', () => {
   for (const [value, kind] of validValues) {
     const body = bytes('{"data":[{"a":', [...value], '}]}');
     assert.equal(verdict(body), 'accepted', body.toString());
@@ -342,7 +342,7 @@ test('a valid value is a cell of its kind, and so inside an array, an object and
   }
 });
 
-test('an invalid value is refused wherever it stands', () => {
+test('an invalid value is refused wherever it is', () => {
   const wholes: [before: string, after: string][] = [
     ['{"data":[{"a":', '}]}'],
     ['{"data":[{"a":', ' , "b":1}]}'],
@@ -366,7 +366,7 @@ test('an invalid value is refused wherever it stands', () => {
   }
 });
 
-test('bodies around the rows', () => {
+test('the parts of a body around the rows are accepted or refused by the grammar', () => {
   for (const body of [
     '{}',
     ' {\n}\t\r\n',
@@ -449,7 +449,7 @@ test('bodies around the rows', () => {
   assert.match(verdict(bytes([0xef, 0xbb], '{}')), /^invalid-json: Byte 2/);
 });
 
-test('deep nesting ends at the limit, however deep', () => {
+test('nesting is refused at the limit, however deep it is', () => {
   for (const opening of ['[', '{"a":']) {
     for (const value of [opening.repeat(65), opening.repeat(100_000)]) {
       const body = Buffer.from(`{"data":[{"a":${value}`);

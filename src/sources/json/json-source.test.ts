@@ -33,7 +33,7 @@ test('every pass pushes all rows, from memory and from the file', async () => {
   }
 });
 
-test('nothing is pushed while the sink drains', async () => {
+test('no row is pushed while the sink drains', async () => {
   const spool = await spoolOf(body, 1000);
   let isDraining = false;
   let drains = 0;

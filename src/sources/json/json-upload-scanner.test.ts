@@ -24,7 +24,7 @@ const everything = Buffer.from(
 ] , "t\u0061ble" : {"columns":[{"name":"id \u20ac","type":"int"}]} } `,
 );
 
-test('the cells, faults and definition of one document are the same at every chunk size', () => {
+test('the cells, problems and definition of a document are the same at every chunk size', () => {
   const whole = scanInChunks(everything, []);
   const texts = whole.sink.rows.map((row) => row.map((cell) => `${cell.name}=${cell.text}`));
   assert.deepEqual(whole.sink.names, [
@@ -66,7 +66,7 @@ test('the cells, faults and definition of one document are the same at every chu
   }
 });
 
-test('every beginning of a document is incomplete, and says so with its length', () => {
+test('every beginning of a document is refused as incomplete, with its length', () => {
   const complete = everything.toString('latin1').trimEnd().length;
   for (let length = 1; length < complete; length++) {
     assert.throws(
@@ -79,12 +79,12 @@ test('every beginning of a document is incomplete, and says so with its length',
   }
 });
 
-test('a one-character key written as an escape is that character, whatever came before', () => {
+test('a one-character key written as an escape is that character, whatever keys came before', () => {
   const { sink } = scanInChunks(Buffer.from(String.raw`{"data":[{"ab":1,"":2,"\u0061":3},{"a":4}]}`), []);
   assert.deepEqual(sink.names, ['ab', '', 'a']);
 });
 
-test('a key that matches the raw bytes of an escaped one is no key', () => {
+test('a key that has the raw bytes of an escaped key is refused', () => {
   const body = String.raw`{"data":[{"a\"b":1},{"a"b":1}]}`;
   assert.throws(
     () => scanInChunks(Buffer.from(body), []),
@@ -92,7 +92,7 @@ test('a key that matches the raw bytes of an escaped one is no key', () => {
   );
 });
 
-test('keys in changing order, more columns than the first guess, and keys that share a beginning', () => {
+test('keys in any order, many columns, and keys with the same beginning are mapped to their columns', () => {
   const limits = { ...testLimits, maxColumns: 1000 };
   const names = Array.from({ length: 700 }, (_, i) => `c${i % 7 === 0 ? 'é'.repeat(i % 5) : ''}${i}`);
   const rows = Array.from({ length: 9 }, (_, turn) => {
@@ -108,7 +108,7 @@ test('keys in changing order, more columns than the first guess, and keys that s
   assert.deepEqual(found, rows);
 });
 
-test('without a sink it stops once, after the "[" of data, and goes on with the rest', () => {
+test('without a sink the scan stops once after the "[" of data, and then continues', () => {
   const body = Buffer.from('\uFEFF{"table":{"é":1},"data":[{"é":"é"}]}');
   for (let size = 1; size <= body.length; size++) {
     const sink = new CollectingSink();
@@ -133,7 +133,7 @@ test('without a sink it stops once, after the "[" of data, and goes on with the 
   }
 });
 
-test('the offset counts on over chunks and over the stop', () => {
+test('the offset continues over chunks and over the stop', () => {
   const body = Buffer.from('{"data":[{"a":1},{"a":x}]}');
   for (const size of [1, 5, 100]) {
     const scanner = new JsonUploadScanner(testLimits);
@@ -162,7 +162,7 @@ function refusal(body: string | Buffer, limits: JsonLimits = testLimits): [Error
   return assert.fail('accepted');
 }
 
-test('what is at fault, where, and what would be right', () => {
+test('errors say what is wrong, where, and what was expected', () => {
   const expected: [string | Buffer, string][] = [
     ['', 'The body is empty; expected an object that holds "table", "data" or both.'],
     [
@@ -215,7 +215,7 @@ test('what is at fault, where, and what would be right', () => {
   for (const [body, detail] of expected) assert.deepEqual(refusal(body), ['invalid-json', detail]);
 });
 
-test('JSON that is no upload is named by pointer', () => {
+test('JSON that is not an upload is refused with a pointer', () => {
   const array = 'The member "data" must be an array of row objects.';
   const object = 'The body must be an object that holds "table", "data" or both, or an array of row objects.';
   assert.deepEqual(refusal('{"data":{"a":[1]}}'), ['invalid-data', array, '/data']);
@@ -236,7 +236,7 @@ test('JSON that is no upload is named by pointer', () => {
   ]);
 });
 
-test('a body in another shape or format gets an answer that says what to send', () => {
+test('a body in another form or format is refused with what to send', () => {
   const [lines, perLine] = refusal('{"a":1}\n{"a":2}\n');
   assert.equal(lines, 'invalid-data');
   assert.match(perLine, /one object per line, send it as application\/x-ndjson/);
@@ -258,13 +258,13 @@ test('a body in another shape or format gets an answer that says what to send', 
   assert.doesNotMatch(refusal('{"data":[{"a":x')[1]!, /upload\/excel/);
 });
 
-test('members that are null are absent', () => {
+test('members that are null count as absent', () => {
   const { scanner } = scanInChunks(Buffer.from('{"table":null,"data":null}'), []);
   assert.equal(scanner.table, undefined);
   assert.equal(scanner.rowsSeen, false);
 });
 
-test('limits are exact, whether a value is taken whole or gathered', () => {
+test('limits are exact, whether a value is in one chunk or in several', () => {
   const limits = { maxDepth: 3, maxTableBytes: 10, maxColumns: 2, maxCellBytes: 8, maxRowBytes: 1_000_000 };
   const cell = 'Row 2: The value is too long: the limit is 8 bytes (MAX_CELL_BYTES).';
   const cases: [string, string, string][] = [
@@ -310,7 +310,7 @@ test('limits are exact, whether a value is taken whole or gathered', () => {
   }
 });
 
-test('a row is bounded, however its cells are cut, and blanks between rows do not count', () => {
+test('the bytes of a row are limited, however its cells are cut, and white space between rows does not count', () => {
   const limits = { ...testLimits, maxRowBytes: 5000 };
   const cells = Array.from({ length: 60 }, (_, index) => `"c${index}":"${'x'.repeat(90)}"`).join();
   const short = `{${cells.slice(0, 4000)}"}`;
@@ -328,7 +328,7 @@ test('a row is bounded, however its cells are cut, and blanks between rows do no
   }
 });
 
-test('a value over many chunks costs linear time', () => {
+test('a value in many chunks takes linear time', () => {
   const limits = { ...testLimits, maxCellBytes: 100_000_000, maxRowBytes: 100_000_000 };
   const secondsFor = (value: string) => {
     const body = Buffer.from(`{"data":[{"a":${value}}]}`);
@@ -351,7 +351,7 @@ test('a value over many chunks costs linear time', () => {
   }
 });
 
-test('kinds of scalar cells', () => {
+test('scalar cells have their kinds', () => {
   const { sink } = scanInChunks(Buffer.from('{"data":[{"a":null,"b":-1.50,"c":"","d":{}}]}'), []);
   assert.deepEqual(
     sink.rows[0]!.map((cell) => [cell.kind, cell.text]),

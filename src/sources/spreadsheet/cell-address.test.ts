@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cellAddress, columnLetters, parseRange, rowAddress } from './cell-address.ts';
 
-test('columns have letters', () => {
+test('columns are written with letters', () => {
   const expected: [number, string][] = [
     [1, 'A'],
     [26, 'Z'],
@@ -14,7 +14,7 @@ test('columns have letters', () => {
   for (const [column, letters] of expected) assert.equal(columnLetters(column), letters);
 });
 
-test('addresses quote a sheet name where Excel does', () => {
+test('addresses quote a sheet name if Excel does', () => {
   assert.equal(cellAddress('Orders', 1483, 3), 'Orders!C1483');
   assert.equal(cellAddress('My sheet', 3, 3), "'My sheet'!C3");
   assert.equal(cellAddress("Bob's", 3, 3), "'Bob''s'!C3");
@@ -24,7 +24,7 @@ test('addresses quote a sheet name where Excel does', () => {
   }
 });
 
-test('ranges', () => {
+test('ranges are parsed', () => {
   const range = (firstColumn: number, firstRow: number, lastColumn: number, lastRow: number) => ({
     firstColumn,
     firstRow,
@@ -40,7 +40,7 @@ test('ranges', () => {
   assert.deepEqual(parseRange('C3'), range(3, 3, 3, 3));
 });
 
-test('what is no range', () => {
+test('texts that are not ranges are refused', () => {
   for (const text of [
     '',
     ':',

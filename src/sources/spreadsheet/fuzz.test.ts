@@ -65,14 +65,14 @@ async function tryToRead(bytes: Buffer): Promise<string> {
   }
 }
 
-test('mutated zip files end in an answer', async () => {
+test('every mutated zip file is read or refused', async () => {
   const bytes = buildWorkbook(spec);
   assert.equal(await tryToRead(bytes), 'read');
   const random = randomNumbers(1);
   for (let run = 0; run < sized(500, 1500); run++) await tryToRead(mutate(bytes, random));
 });
 
-test('mutated parts end in an answer', async () => {
+test('every mutated part is read or refused', async () => {
   const parts = Object.entries(workbookParts(spec));
   const random = randomNumbers(2);
   const seen = new Map<string, number>();

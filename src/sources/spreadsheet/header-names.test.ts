@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { assertLinear } from '../../../test/support/growth.ts';
 import { nameBlankColumn, nameColumns } from './header-names.ts';
 
-test('repeated headers get the next free number, and a warning each', () => {
+test('repeated headers get the next free number and one warning each', () => {
   const names = nameColumns(['a', 'a', 'a_2', '', 'a', '__proto__', '__proto__'], 'exact', 2);
   assert.deepEqual(names.named, ['a', 'a_3', 'a_2', undefined, 'a_4', '__proto__', '__proto___2']);
   assert.deepEqual(
@@ -27,13 +27,13 @@ test('a blank header over data is named by its column', () => {
   );
 });
 
-test('so is one of signs alone, where names are to be in snake_case', () => {
+test('a header without letters or digits is named by its column in snake_case', () => {
   const names = nameColumns(['%'], 'snake_case', 1);
   assert.equal(nameBlankColumn(names, 'snake_case', 1, '%'), 'column_a');
   assert.match(names.warnings[0]!.detail, /under the header "%", which has no letter or digit; it/);
 });
 
-test('snake_case', () => {
+test('headers are converted to snake_case', () => {
   const expected: [text: string, name: string | undefined][] = [
     ['Order ID', 'order_id'],
     ['orderId', 'order_id'],
@@ -55,7 +55,7 @@ test('the time to name columns of one header grows linearly with their number', 
   }, 8192);
 });
 
-test('a header longer than 63 bytes is cut at a character, and the name is unique', () => {
+test('a header longer than 63 bytes is cut between characters, and its name is unique', () => {
   const long = 'ä'.repeat(40);
   const cut = 'ä'.repeat(31);
   const { named, warnings } = nameColumns([long, `${long}x`, cut, 'a'.repeat(63)], 'exact', 2);
@@ -71,7 +71,7 @@ test('a header longer than 63 bytes is cut at a character, and the name is uniqu
   assert.match(warnings[0]!.detail, new RegExp(`"${long}" of column B .* is named "${named[0]}"`));
 });
 
-test('a shortened header cuts no emoji, and a long repeated one keeps its suffix', () => {
+test('a shortened header does not cut an emoji, and a long repeated one keeps its suffix', () => {
   const emoji = '🙂'.repeat(20);
   const full = 'b'.repeat(63);
   const { named } = nameColumns([emoji, full, full], 'exact', 1);

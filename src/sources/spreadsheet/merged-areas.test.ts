@@ -57,7 +57,7 @@ function write(rows: unknown[][], merges: string[], bookType: library.BookType):
 }
 
 for (const format of formats) {
-  test(`a value beneath a merged cell is not read from .${format}, and counted in a warning`, async () => {
+  test(`a value covered by a merged cell of .${format} is left out and counted in a warning`, async () => {
     const rows = [
       ['id', 'region', 'amount'],
       [1, 'North', 10],
@@ -82,7 +82,7 @@ for (const format of formats) {
     ]);
   });
 
-  test(`a row of .${format} whose values are all beneath merged cells is no row`, async () => {
+  test(`a row of .${format} with only covered values is not a row`, async () => {
     const file = write(
       [
         ['a', 'b'],
@@ -159,7 +159,7 @@ test('cells that follow the cells of an .xlsx and merged areas without a range a
     [`<sheetData>${first}</sheetData>${merge}${second}`, /second sheetData element/],
     [`<sheetData/>${second}`, /second sheetData element/],
     [`<sheetData>${first}</sheetData><mergeCells><mergeCell/></mergeCells>`, /merged cells without a range/],
-    [`<sheetData>${first}</sheetData><mergeCells><mergeCell ref="A-B"/></mergeCells>`, /range is no range/],
+    [`<sheetData>${first}</sheetData><mergeCells><mergeCell ref="A-B"/></mergeCells>`, /invalid range/],
   ];
   for (const [xml, detail] of refused) {
     const sheet = `<?xml version="1.0"?><worksheet>${xml}</worksheet>`;
@@ -172,7 +172,7 @@ test('cells that follow the cells of an .xlsx and merged areas without a range a
   }
 });
 
-test('any two opposite corners name a merged area', async () => {
+test('a merged area may be named by any two opposite corners', async () => {
   const rows =
     '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row><row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>';
   for (const ref of ['A2:B3', 'B3:A2', 'A3:B2', 'B2:A3']) {
@@ -225,7 +225,7 @@ test('exactly the cells of merged areas that are not their top-left cells are co
   );
 });
 
-test('the work for hundreds of thousands of merged areas grows with their number, and not with its square', () => {
+test('the work for hundreds of thousands of merged areas grows linearly with their number', () => {
   const areas = new MergedAreas();
   for (let row = 1_000_000; row >= 1; row--) areas.add(row, 1, row, 16);
   assert.equal(areas.add(1, 1, 2, 2), false);

@@ -81,7 +81,7 @@ const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('header, rows and their places', async () => {
+test('a sheet gives its header, its rows and their places', async () => {
   const result = await read(workbookOf([['id', ' name '], [1, 'Ann'], [], [3, undefined]]));
   assert.deepEqual(result.columns, ['id', 'name']);
   assert.deepEqual(plainRows(result), [
@@ -94,7 +94,7 @@ test('header, rows and their places', async () => {
   assert.equal(result.source.nameMatching, 'loose');
 });
 
-test('a second pass tells the same, and the warnings once', async () => {
+test('a second pass gives the same rows, and warnings only once', async () => {
   const source = await open(
     workbookOf([
       ['a', 'a', ''],
@@ -127,7 +127,7 @@ test('the header is the first row that has a text; headers may be values', async
   assert.equal(result.source.locate(1, 0, '').cell, 'Data!A4');
 });
 
-test('columns with neither header nor data do not exist', async () => {
+test('columns with neither header nor data are left out', async () => {
   const result = await read(
     workbookOf([
       ['a', undefined, 'c', '  '],
@@ -145,7 +145,7 @@ test('a header without rows still names its columns', async () => {
   assert.deepEqual((await read(workbookOf([]))).columns, []);
 });
 
-test('a header row that is asked for', async () => {
+test('the requested header row is used', async () => {
   const rows = [
     ['Report', 'of May'],
     ['id', 'n'],
@@ -159,7 +159,7 @@ test('a header row that is asked for', async () => {
   assert.equal(blank.source.locate(1, 1, '').cell, 'Data!B3');
 });
 
-test('a range', async () => {
+test('only the requested range is read', async () => {
   const rows = [
     ['no', 'no', 'no', 'no'],
     ['no', 'x', 'y', 'no'],
@@ -181,7 +181,7 @@ test('a range', async () => {
   await assert.rejects(open(workbookOf(rows), { range: 'B3:C9', headerRow: 1 }), invalid);
 });
 
-test('snake_case', async () => {
+test('column_names=snake_case changes the names', async () => {
   const result = await read(
     workbookOf([
       ['Order ID', 'orderId', ''],
@@ -192,7 +192,7 @@ test('snake_case', async () => {
   assert.deepEqual(result.columns, ['order_id', 'order_id_2', 'column_c']);
 });
 
-test('faults, or NULL where that is asked for', async () => {
+test('error cells are problems, or NULL on request', async () => {
   const rows = [
     ['a', 'b', 'c'],
     ['<c t="e"><v>#N/A</v></c>', '<c ><f>A1</f></c>', '<c t="s"><v>9</v></c>'],
@@ -208,7 +208,7 @@ test('faults, or NULL where that is asked for', async () => {
   assert.deepEqual(plainRows(await read(noDate, { cellErrors: 'null' })), [[1, { day: 'null' }]]);
 });
 
-test('a header cell with an error is a problem, or blank where errors are NULL', async () => {
+test('a header cell with an error is a problem, or blank if errors are NULL', async () => {
   const rows = [
     ['a', '<c t="e"><v>#REF!</v></c>', '<c ><f>A1</f></c>', 'd'],
     [1, 2, 3, 4],
@@ -247,7 +247,7 @@ test('a negative time is a negative duration, in both date systems', async () =>
   }
 });
 
-test('white space alone makes no row and no column', async () => {
+test('cells with only white space make no row and no column', async () => {
   const blank = '\u00a0 \u3000';
   const { source, columns, ...result } = await read(
     workbookOf([
@@ -273,7 +273,7 @@ test('white space alone makes no row and no column', async () => {
   );
 });
 
-test('a title above the header is told, with the row that looks like the header', async () => {
+test('a title above the header gives a warning with the row that looks like the header', async () => {
   const warnings = async (rows: (string | number | undefined)[][], options: Options = {}) =>
     (await read(workbookOf(rows), options)).source.warnings.filter(({ code }) => code === 'header-row');
   const data = [
@@ -308,7 +308,7 @@ test('no row is suggested as the header if it has a text twice or is one of seve
   assert.deepEqual(await hints(texts), ['header_row=2']);
 });
 
-test('the source says what was read', async () => {
+test('the source describes what was read', async () => {
   const rows = [['Title'], [], [undefined, 'a', 'b'], [undefined, 1, 2], [undefined, 3], [' ']];
   const { source } = await read(workbookOf(rows), { headerRow: 3 });
   assert.deepEqual(source.reading, { format: 'xlsx', sheet: 'Data', headerRow: 3, range: 'B3:C5' });
@@ -316,7 +316,7 @@ test('the source says what was read', async () => {
   assert.deepEqual(empty.source.reading, { format: 'xlsx', sheet: 'Data' });
 });
 
-test('values by their number formats', async () => {
+test('values have the types of their number formats', async () => {
   const cell = (style: number, value: string): string => `<c s="${style}"><v>${value}</v></c>`;
   const rows = [
     ['date', 'both', 'time', 'long', 'zip', 'percent'],
@@ -338,7 +338,7 @@ test('values by their number formats', async () => {
   ]);
 });
 
-test('strict workbooks, shared strings, any header name', async () => {
+test('strict workbooks and shared strings are read, with any header name', async () => {
   const bytes = buildWorkbook({
     isStrict: true,
     sharedStrings: '<si><t>__proto__</t></si><si><r><t>a</t></r><r><t>b</t></r></si>',
@@ -350,13 +350,13 @@ test('strict workbooks, shared strings, any header name', async () => {
   assert.equal(result.source.sheet, '__proto__');
 });
 
-test('a sheet part in UTF-16', async () => {
+test('a sheet part in UTF-16 is read', async () => {
   const xml = `\ufeff<?xml version="1.0" encoding="UTF-16"?><worksheet><sheetData>${sheetOf([['é'], ['漢字']])}</sheetData></worksheet>`;
   const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml: Buffer.from(xml, 'utf16le') }] }));
   assert.deepEqual(plainRows(result), [[1, { é: 'string 漢字' }]]);
 });
 
-test('a cell or a row that is in a sheet twice is refused, in the header too', async () => {
+test('a cell or a row that is in a sheet twice is refused, also in the header', async () => {
   const refused: [rows: string, detail: RegExp][] = [
     [
       `${sheetOf([['a']])}<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>`,
@@ -405,7 +405,7 @@ test('the condition of a section decides whether a number is a date or has its z
   ]);
 });
 
-test('a number whose style is missing in the file is a problem; the style 0 is always there', async () => {
+test('a number whose style is missing in the file is a problem, and the style 0 always exists', async () => {
   const rows = [
     ['a', 'b', 'c'],
     [1, '<c s="0"><v>2</v></c>', '<c s="9"><v>44197</v></c>'],
@@ -425,7 +425,7 @@ test('a number whose style is missing in the file is a problem; the style 0 is a
   assert.ok(styles);
 });
 
-test('rows out of order keep their numbers; a header that comes late is refused', async () => {
+test('rows out of order keep their numbers, and a header after the rows is refused', async () => {
   const late = `${sheetOf([['a']])}${sheetOf([[5]], 5)}${sheetOf([[3]], 3)}`;
   const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml: late }] }));
   assert.deepEqual(
@@ -447,7 +447,7 @@ const threeSheets = buildWorkbook({
   ],
 });
 
-test('sheets by name and by number', async () => {
+test('a sheet is chosen by name or by number', async () => {
   const columnsOf = async (sheet?: string): Promise<string[]> =>
     (await read(threeSheets, sheet === undefined ? {} : { sheet })).columns;
   assert.deepEqual(await columnsOf(), ['o']);
@@ -477,7 +477,7 @@ const relationshipsOf = (content: string): string =>
   `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${content}</Relationships>`;
 const types = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-test('workbooks that are not whole', async () => {
+test('incomplete workbooks are refused', async () => {
   await assert.rejects(open(withPart('_rels/.rels', undefined)), fails('unsupported-file', /another kind/));
   await assert.rejects(
     open(withPart('xl/workbook.xml', undefined)),
@@ -505,7 +505,7 @@ test('workbooks that are not whole', async () => {
   assert.deepEqual(plainRows(styles), [[1, { a: 'number 1' }]]);
 });
 
-test('parts that are made to hurt', async () => {
+test('hostile parts are refused', async () => {
   const dtd = '<!DOCTYPE w [<!ENTITY a "aaaa">]><workbook>&a;</workbook>';
   await assert.rejects(open(withPart('xl/workbook.xml', dtd)), fails('invalid-file', /document type/));
   const strings = await open(
@@ -520,7 +520,7 @@ test('parts that are made to hurt', async () => {
   await assert.rejects(pass(cyclic), fails('invalid-file', /not a worksheet/));
 });
 
-test('limits of rows and columns', async () => {
+test('rows and columns over the limit are refused', async () => {
   const rows = `${sheetOf([['a']])}${'<row><c><v>1</v></c></row>'.repeat(10_001)}`;
   const many = buildWorkbook({ sheets: [{ name: 'S', xml: rows }] });
   await assert.rejects(read(many), fails('limit-exceeded', /10,000 rows/));
@@ -531,7 +531,7 @@ test('limits of rows and columns', async () => {
   );
 });
 
-test('a limit of one cell, whichever way it is written', async () => {
+test('a cell over the limit is refused, however it is written', async () => {
   const long = 'x'.repeat(100_001);
   const cells = [
     `<c t="str"><v>${long}</v></c>`,
@@ -557,7 +557,7 @@ test('the time for styled rows without a value grows linearly with their number'
   }, 10_000);
 });
 
-test('other files are named', async () => {
+test('other files are refused with their kind', async () => {
   const files: [bytes: Buffer, detail: RegExp][] = [
     [Buffer.alloc(0), /empty/],
     [Buffer.from('<html><table>'), /a web page/],
@@ -592,7 +592,7 @@ test('other files are named', async () => {
   for (const [bytes, detail] of files) await assert.rejects(open(bytes), fails('unsupported-file', detail));
 });
 
-test('a Numbers document is refused by its name', async () => {
+test('a Numbers document is refused with its kind', async () => {
   for (const part of ['Index/Document.iwa', 'Index.zip']) {
     const file = buildZip([{ name: part, data: 'x' }]);
     await assert.rejects(
@@ -602,7 +602,7 @@ test('a Numbers document is refused by its name', async () => {
   }
 });
 
-test('text that begins as a file of another kind might is text', async () => {
+test('text that begins like a file of another kind is text', async () => {
   for (const header of ['PAR1,PAR2', 'BZh,x', 'Rar!,x']) {
     const { columns } = await read(Buffer.from(`${header}\n1,2\n`));
     assert.deepEqual(columns, header.split(','));
@@ -613,7 +613,7 @@ test('text that begins as a file of another kind might is text', async () => {
   }
 });
 
-test('whole numbers are whole however they are written', async () => {
+test('whole numbers stay whole, however they are written', async () => {
   const rows = [
     '<c s="0"><v>1.0</v></c>',
     '<c s="0"><v>72.0</v></c>',

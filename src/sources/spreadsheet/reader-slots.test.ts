@@ -5,7 +5,7 @@ import { ReaderSlots } from './reader-slots.ts';
 
 const never = new AbortController().signal;
 
-test('no more slots are taken than there are, and who waits longest is next', async () => {
+test('at most all slots are used, and the longest waiting request is next', async () => {
   const slots = new ReaderSlots(2);
   const order: number[] = [];
   const give: (() => void)[] = [];
@@ -26,7 +26,7 @@ test('no more slots are taken than there are, and who waits longest is next', as
   (await slots.take(never))();
 });
 
-test('who gives up leaves the line, and takes no slot', async () => {
+test('a cancelled request leaves the line and uses no slot', async () => {
   const slots = new ReaderSlots(1);
   const give = await slots.take(never);
   const controller = new AbortController();

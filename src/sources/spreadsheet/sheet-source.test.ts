@@ -105,7 +105,7 @@ test('a pass is repeated once if merged areas follow the cells', async () => {
   );
 });
 
-test('cells of a file without sheets have no sheet in their place', async () => {
+test('places in a file without sheets have no sheet', async () => {
   const source = await open(async () => ({
     format: 'toy',
     sheets: [{ name: '', ...visible }],

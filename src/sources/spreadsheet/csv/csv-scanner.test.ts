@@ -101,7 +101,7 @@ function outcome(run: () => Cells): Cells | string {
   }
 }
 
-test('any text at every slice size is read as the rules say', () => {
+test('any text is read by the rules at every slice size', () => {
   for (const delimiter of [',', '\t', ';']) {
     const character = fc.constantFrom(delimiter, '"', '"', '\n', '\r', ' ', '\t', 'x', '1', 'é', '漢', '😀');
     fc.assert(
@@ -119,7 +119,7 @@ test('any text at every slice size is read as the rules say', () => {
   }
 });
 
-test('any table comes back from its text', () => {
+test('any table can be read back from its text', () => {
   const field = fc.string({
     unit: fc.constantFrom(',', '"', '\n', '\r', ' ', 'x', 'é'),
     minLength: 1,
@@ -169,7 +169,7 @@ test('a quote that is never closed names its record and column', () => {
   assert.throws(() => scan(text, 5), { code: 'invalid-file', detail: /record 3, column B/ });
 });
 
-test('limits', () => {
+test('long fields, records and column counts are refused', () => {
   const limits = { maxCellBytes: 10, maxColumns: 3 };
   const ten = '0123456789';
   for (const sliceBytes of [1, 4, 100]) {
@@ -195,19 +195,19 @@ const HASH = 0x23;
 
 suite('another dialect', () => {
   for (const sliceBytes of [1, 2, 3, 1000]) {
-    test(`comments are left out and count as records, slices of ${sliceBytes} bytes`, () => {
+    test(`comments are ignored and count as records, in slices of ${sliceBytes} bytes`, () => {
       const text = '# a "comment\na,b\r\n#x\r\n#\n1,#2\n"#3",4\n#end';
       const cells = scan(text, sliceBytes, ',', noLimits, QUOTE, HASH);
       const expected = ['2', '2:0 a', '2:1 b', '5', '5:0 1', '5:1 #2', '6', '6:0 #3', '6:1 4'];
       assert.deepEqual(cells, expected);
     });
 
-    test(`another quote, slices of ${sliceBytes} bytes`, () => {
+    test(`another quote is used, in slices of ${sliceBytes} bytes`, () => {
       const cells = scan(`a,'b, "c" ''d'''\n'',"e"`, sliceBytes, ',', noLimits, APOSTROPHE);
       assert.deepEqual(cells, ['1', '1:0 a', `1:1 b, "c" 'd'`, '2', '2:1 "e"']);
     });
 
-    test(`no quote, slices of ${sliceBytes} bytes`, () => {
+    test(`no quote is used, in slices of ${sliceBytes} bytes`, () => {
       const cells = scan('"a,b"\n"c,"""\n', sliceBytes, ',', noLimits, 0);
       assert.deepEqual(cells, ['1', '1:0 "a', '1:1 b"', '2', '2:0 "c', '2:1 """']);
     });

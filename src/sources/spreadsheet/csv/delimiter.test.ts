@@ -31,13 +31,13 @@ for (const [title, text, delimiter] of cases) {
   });
 }
 
-test('a record that the head cuts does not count', () => {
+test('a record that is cut at the end of the head is not counted', () => {
   assert.equal(delimiterOf('a,b;c;d\n1,2;', false), ';');
   assert.equal(delimiterOf('x;y\n1;2\n3;4,5,6,7', false), ';');
   assert.equal(delimiterOf('a;b;c', false), ';');
 });
 
-test('the line that says it', () => {
+test('a first line sep=; decides', () => {
   const found = (text: string): [string, number] => {
     const { delimiter, lineBytes } = findDialect(Buffer.from(text), true);
     return [String.fromCharCode(delimiter), lineBytes];
@@ -51,7 +51,7 @@ test('the line that says it', () => {
   assert.deepEqual(found('sepal,petal\n1,2'), [',', 0]);
 });
 
-test('the time for a head of nothing but delimiters or quotes does not grow with the square of its length', () => {
+test('the time for a head of only delimiters or quotes grows linearly', () => {
   for (const unit of [',;\t"', '"']) {
     delimiterOf(unit.repeat(65_536 / unit.length));
     const short = millisecondsOf(() => delimiterOf(unit.repeat(16_384 / unit.length)));

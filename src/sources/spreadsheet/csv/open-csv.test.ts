@@ -41,7 +41,7 @@ async function read(
 const plainRows = ({ rows }: RecordedRows): [number, Record<string, string>][] =>
   rows.map(({ row, cells }) => [row, { ...cells }]);
 
-test('cells by what their text looks like', async () => {
+test('cells have the kind that their text looks like', async () => {
   const result = await read(
     'id,zip,price,day,ok,loud\r\n1,01234,1.50,2024-02-29,true,TRUE\r\n,,,,,\r\n-2,"","3",,,',
   );
@@ -65,7 +65,7 @@ test('cells by what their text looks like', async () => {
   assert.deepEqual(result.source.locate(3, -1, ''), { cell: '4:4' });
 });
 
-test('a record with line breaks is one row, an empty record a gap', async () => {
+test('a record with line breaks is one row, and an empty record is a gap', async () => {
   const result = await read('a,b\n"x\n\ny",1\n\nz,2\n');
   assert.deepEqual(plainRows(result), [
     [1, { a: 'string x\n\ny', b: 'number 1' }],
@@ -74,7 +74,7 @@ test('a record with line breaks is one row, an empty record a gap', async () => 
   assert.deepEqual(result.source.locate(3, 0, 'a'), { cell: 'A4' });
 });
 
-test('header row, range and names are those of every spreadsheet', async () => {
+test('header row, range and names work as for every spreadsheet', async () => {
   const text = '\nReport\nno,First name,x,x,\n0,A,1,2,3\n0,B,4,5,6\n';
   const second = await read(text, { headerRow: 3, range: 'B:E' });
   assert.deepEqual(second.columns, ['First name', 'x', 'x_2', 'column_E']);
@@ -90,12 +90,12 @@ test('header row, range and names are those of every spreadsheet', async () => {
   assert.deepEqual(first.columns.slice(0, 2), ['Report', 'column_B']);
 });
 
-test('a text goes on where a sheet would end', async () => {
+test('a text file may have more rows than a sheet', async () => {
   const result = await read(`a\n${'\n'.repeat(1_048_600)}last\n`);
   assert.deepEqual(plainRows(result), [[1_048_601, { a: 'string last' }]]);
 });
 
-test('records without a value may come before the header, however many', async () => {
+test('any number of records without a value may come before the header', async () => {
   assert.deepEqual(plainRows(await read(`${'\n'.repeat(400_000)}a\n1\n`)), [[1, { a: 'number 1' }]]);
 });
 
@@ -121,7 +121,7 @@ for (const [title, bytes, warning] of encodings) {
   });
 }
 
-test('one byte at the end decides against UTF-8, for all of the file', async () => {
+test('one invalid byte at the end means that the whole file is not UTF-8', async () => {
   const read = async (line: string) => {
     const source = await openSpreadsheet(
       memoryFile(Buffer.from(`a,b\n${line.repeat(20_000)}x\xe9,1\n`, 'latin1')),
@@ -141,7 +141,7 @@ test('one byte at the end decides against UTF-8, for all of the file', async () 
   });
 });
 
-test('texts across the borders of what is read at once', async () => {
+test('texts that cross the borders of chunks are read', async () => {
   const bytes = Buffer.from(`\ufeffa;b\n${'"größe ""漢""";1\n'.repeat(9000)}`);
   for (const encoded of [bytes, Buffer.from(bytes.toString(), 'utf16le')]) {
     const source = await openSpreadsheet(
@@ -161,7 +161,7 @@ test('texts across the borders of what is read at once', async () => {
   }
 });
 
-test('the delimiter is told where it is no comma', async () => {
+test('a delimiter other than a comma gives a warning', async () => {
   const warningsOf = async (text: string): Promise<string[]> =>
     (await read(text)).source.warnings.map(({ detail }) => detail);
   assert.match((await warningsOf('a;b\n1;2\n'))[0]!, /semicolons/);
@@ -173,13 +173,13 @@ test('the delimiter is told where it is no comma', async () => {
   assert.deepEqual(stated.source.locate(1, 0, 'a'), { cell: 'A2' });
 });
 
-test('text behind a closing quote is a fault of its cell', async () => {
+test('text after a closing quote is a problem of its cell', async () => {
   assert.deepEqual(plainRows(await read('a,b\n"say "hi"",1\n')), [
     [1, { a: 'fault TEXT_AFTER_QUOTE say "hi""', b: 'number 1' }],
   ]);
 });
 
-test('no rows', async () => {
+test('files without rows give a warning', async () => {
   assert.deepEqual((await read('a,b')).columns, ['a', 'b']);
   for (const text of ['\n\n', '\ufeff', ' \n', ',,\n']) assert.deepEqual((await read(text)).columns, []);
 });
@@ -207,7 +207,7 @@ const refused: [title: string, content: string | Buffer, options: Options, code:
 ];
 
 for (const [title, content, options, code, detail] of refused) {
-  test(`refused: ${title}`, async () => {
+  test(`${title} is refused`, async () => {
     await assert.rejects(read(content, options), (error) => {
       assert.ok(error instanceof AppError, String(error));
       assert.equal(error.code, code, error.detail);
@@ -217,7 +217,7 @@ for (const [title, content, options, code, detail] of refused) {
   });
 }
 
-test('the only sheet may be asked for by its number', async () => {
+test('the only sheet may be chosen by its number', async () => {
   assert.deepEqual((await read('a\n1\n', { sheet: '1' })).columns, ['a']);
 });
 
@@ -247,7 +247,7 @@ test('the source waits for the sink', async () => {
   assert.equal(sink.rows.length, 900);
 });
 
-test('the event loop has its turns while a long text is read from memory', async () => {
+test('other work runs while a long text is read from memory', async () => {
   const bytes = Buffer.alloc(40_000_000, 'some text,123,2024-01-15,"quoted ""text"""\n');
   const file = memoryFile(bytes);
   const source = await openSpreadsheet(
@@ -267,7 +267,7 @@ test('the event loop has its turns while a long text is read from memory', async
   assert.ok(turns >= Math.floor(milliseconds / 40), `${turns} turns in ${milliseconds} ms`);
 });
 
-test('mutated texts end in an answer', async () => {
+test('every mutated text is read or refused', async () => {
   const text =
     'sep=;\r\nid;name;note\r\n1;"a ""b"";\r\nc";é\r\n2;;"漢"\r\n;;\r\n3;x;1.5\r\n4;"y";"z"\r\n5;true;2024-01-15\r\n';
   const originals = [
@@ -302,7 +302,7 @@ test('mutated texts end in an answer', async () => {
   }
 });
 
-test('Ctrl-Z at the end of the file is no row', async () => {
+test('Ctrl-Z at the end of the file is not a row', async () => {
   for (const end of ['\x1a', '\r\n\x1a', '\r\n\x1a\r\n', '\x1a\x1a']) {
     const result = await read(`id,name\r\n1,Ann${end}`);
     assert.deepEqual(plainRows(result), [[1, { id: 'number 1', name: 'string Ann' }]], JSON.stringify(end));
@@ -310,7 +310,7 @@ test('Ctrl-Z at the end of the file is no row', async () => {
   assert.deepEqual(plainRows(await read('a,b\n1,x\x1ay\n')), [[1, { a: 'number 1', b: 'string x\x1ay' }]]);
 });
 
-test('a control character at the beginning of a text is read as it is later', async () => {
+test('a control character at the beginning of a text is read like a later one', async () => {
   const early = await read('id,name\n1,a\x02b\n2,c\n');
   assert.deepEqual(plainRows(early)[0], [1, { id: 'number 1', name: 'string a\x02b' }]);
   await assert.rejects(
@@ -323,7 +323,7 @@ test('a control character at the beginning of a text is read as it is later', as
   );
 });
 
-test('rows with another number of fields than the header are a warning with both numbers', async () => {
+test('rows with another number of fields than the header give a warning with both numbers', async () => {
   const detailsOf = async (content: string, options: Options = {}) =>
     (await read(content, options)).source.warnings
       .filter(({ code }) => code === 'short-rows' || code === 'long-rows')

@@ -80,7 +80,7 @@ function pair(plain: Buffer, encrypt: (file: Buffer) => Buffer): [Buffer, Buffer
 }
 
 for (const [name, encrypt] of schemes) {
-  test(`${name}: the default password opens the workbook, and another password does not`, async () => {
+  test(`${name} is opened with the default password, and not with another one`, async () => {
     // The key changes within a file of many rows.
     const rowCount = 400;
     const [plain, locked] = encrypt(excelsPassword, rowCount);
@@ -99,7 +99,7 @@ test('the RC4 of the test files is RC4', () => {
   assert.equal(rc4(Buffer.from('0102030405', 'hex'), 16).toString('hex'), 'b2396305f03dc027ccc3524a0a1118a8');
 });
 
-test('the rounds that a file asks for are limited, take turns and end with the signal', async () => {
+test('the rounds that a file needs are limited, let other requests run, and end with the signal', async () => {
   const plain = workbook('xlsx', 1);
   await assert.rejects(
     read(encryptAgile(plain, excelsPassword, 10, 10_000_001)),
@@ -117,7 +117,7 @@ test('the rounds that a file asks for are limited, take turns and end with the s
   clearInterval(others);
 });
 
-test('schemes that are not known are refused by name', async () => {
+test('unknown encryption is refused', async () => {
   const change = (from: string, to: string): Buffer => {
     const bytes = encryptAgile(workbook('xlsx', 1), excelsPassword, 10);
     const at = bytes.indexOf(from);
@@ -138,7 +138,7 @@ test('schemes that are not known are refused by name', async () => {
   }
 });
 
-test('a compound file whose sectors lead in circles or out of the file ends in an answer', async () => {
+test('a compound file with circles of sectors or sectors outside of the file is refused', async () => {
   const files = [
     encryptAgile(workbook('xlsx', 200), excelsPassword, 10),
     encryptStandard(workbook('xlsx', 2), 'x'),

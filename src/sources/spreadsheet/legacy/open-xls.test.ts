@@ -114,7 +114,7 @@ const kinds: Value[][] = [
 ];
 
 for (const bookType of ['biff8', 'xlsb'] as const) {
-  test(`cells of every kind (${bookType})`, async () => {
+  test(`cells of every kind are read (${bookType})`, async () => {
     const source = await open(write(kinds, bookType));
     const result = await pass(source);
     assert.deepEqual(result.columns, ['id', 'name', 'when', 'code', 'flag', 'error']);
@@ -146,7 +146,7 @@ for (const bookType of ['biff8', 'xlsb'] as const) {
     assert.deepEqual(cellsOf(await pass(source)), cellsOf(result));
   });
 
-  test(`the condition of a section decides what a number is (${bookType})`, async () => {
+  test(`the condition of a section decides the meaning of a number (${bookType})`, async () => {
     const cell = (v: number): Value => ({ v, t: 'n', z: '[>100]yyyy;0' });
     const rows: Value[][] = [['a'], [cell(50)], [cell(44_197)]];
     assert.deepEqual(cellsOf(await pass(await open(write(rows, bookType)))), [
@@ -155,7 +155,7 @@ for (const bookType of ['biff8', 'xlsb'] as const) {
     ]);
   });
 
-  test(`the 1904 system, hidden sheets and the choice of a sheet (${bookType})`, async () => {
+  test(`the 1904 system, hidden sheets and the choice of a sheet work (${bookType})`, async () => {
     const day: Value[][] = [['day'], [{ v: 42_735, t: 'n', z: 'yyyy-mm-dd' }]];
     const bytes = write(day, bookType, {
       SheetNames: ['Deep', 'Notes', 'Data'],
@@ -181,7 +181,7 @@ for (const bookType of ['biff8', 'xlsb'] as const) {
     );
   });
 
-  test(`header row, range, error cells as NULL (${bookType})`, async () => {
+  test(`header row, range and error cells as NULL work (${bookType})`, async () => {
     const bytes = write(
       [
         ['title', null, null],
@@ -221,7 +221,7 @@ test('more cells than are kept are read again in every pass', async () => {
   }
 });
 
-test('files of Excel 5, 4, 3 and 2', async () => {
+test('files of Excel 5, 4, 3 and 2 are read', async () => {
   const rows: Value[][] = [
     ['name', 'amount'],
     ['caf@', 1.5],
@@ -243,7 +243,7 @@ test('files of Excel 5, 4, 3 and 2', async () => {
   }
 });
 
-test('a workbook that LibreOffice wrote', async () => {
+test('a workbook that LibreOffice wrote is read', async () => {
   const bytes = readFileSync(join(import.meta.dirname, '../../../../test/fixtures/kinds.xls'));
   const result = await pass(await open(bytes));
   assert.deepEqual({ ...result.rows[0]!.cells }, kindsOfFirstRow);
@@ -267,7 +267,7 @@ const kindsOfFirstRow = {
   formula: 'number 2',
 };
 
-test('compound files that hold no workbook are named', async () => {
+test('compound files without a workbook are refused with their kind', async () => {
   const compound = (...streams: string[]): Buffer => {
     const container = library.CFB.utils.cfb_new();
     for (const name of streams) library.CFB.utils.cfb_add(container, name, Buffer.alloc(5000));
@@ -285,7 +285,7 @@ test('compound files that hold no workbook are named', async () => {
   for (const [bytes, code, detail] of files) await assert.rejects(open(bytes), fails(code, detail));
 });
 
-test('a protected .xls is encrypted, a text about encryption is not', async () => {
+test('a protected .xls is refused as encrypted, and a text about encryption is not', async () => {
   const bytes = write([['EncryptedPackage'], ['password']], 'biff8');
   assert.deepEqual((await pass(await open(bytes))).columns, ['EncryptedPackage']);
   // FILEPASS (MS-XLS 2.4.117) stands right after BOF.
@@ -299,7 +299,7 @@ test('a protected .xls is encrypted, a text about encryption is not', async () =
   await assert.rejects(open(locked), fails('unsupported-file', /encrypted/));
 });
 
-test('limits: the size of the file, of a cell, the rows', async () => {
+test('a file, a cell and rows over the limit are refused', async () => {
   const bytes = write([['a'], ['x'.repeat(200)], [1], [2]], 'biff8');
   const openWithin = (more: Partial<typeof limits>) =>
     openSpreadsheet(memoryFile(bytes), plainOptions, { ...limits, ...more });
@@ -308,7 +308,7 @@ test('limits: the size of the file, of a cell, the rows', async () => {
   await assert.rejects(pass(await openWithin({ maxRows: 2 })), fails('limit-exceeded', /2 rows/));
 });
 
-test('bounds of the process: time, memory in all, memory of the heap', async () => {
+test('the process is limited in time, memory and heap', async () => {
   const bounds = { maxHeapMib: 512, maxResidentMib: 1024, maxWaitMs: 60_000, maxKeptBytes: 1_000_000 };
   const rows = Array.from({ length: 10_000 }, (_, index): Value[] => [index, `text ${index}`, index / 7]);
   const file = memoryFile(write([['a', 'b', 'c'], ...rows], 'biff8'));
@@ -342,7 +342,7 @@ function wholeNumbers(row: number, count: number): Buffer {
   return record;
 }
 
-test('an .xls with more cells than the memory holds is refused before it is read', async () => {
+test('an .xls with more cells than fit into memory is refused before it is read', async () => {
   const small = write([['a', 'b', 'c']], 'biff8');
   const { rows } = await pass(await open(withRecords(small, wholeNumbers(1, 3))));
   assert.deepEqual({ ...rows[0]!.cells }, { a: 'number 0', b: 'number 0', c: 'number 0' });
@@ -354,7 +354,7 @@ test('an .xls with more cells than the memory holds is refused before it is read
   await assert.rejects(opening, fails('limit-exceeded', /too many cells.* 1,750,000 cells/));
 });
 
-test('an .xls whose texts or sheet names are other bytes is broken', async () => {
+test('an .xls with invalid texts or sheet names is refused as broken', async () => {
   const withNul = write([['a'], ['w@@x']], 'biff8');
   const at = withNul.indexOf(Buffer.from('w@@x', 'utf16le')) >= 0 ? 2 : 1;
   const text = Buffer.from('w@@x', at === 2 ? 'utf16le' : 'latin1');
@@ -394,13 +394,13 @@ test('a signal ends the opening, a pass and the process', async () => {
   if (process.platform === 'linux') assert.equal(children(), 0);
 });
 
-test('a file that cannot be read is not the caller’s fault', async () => {
+test("a file that the service cannot read is not the caller's error", async () => {
   const bytes = write([['a'], [1]], 'biff8');
   const failing = { size: bytes.length, read: () => Promise.reject(new Error('disk')) };
   await assert.rejects(openSpreadsheet(failing, plainOptions, limits), /disk/);
 });
 
-test('nor is a process that cannot be started', async () => {
+test("a process that cannot be started is not the caller's error", async () => {
   const file = memoryFile(write([['a'], [1]], 'biff8'));
   const noBound = { maxHeapMib: Number.NaN, maxResidentMib: 1024, maxWaitMs: 60_000 };
   await assert.rejects(openWithBounds(file, noBound), (error: Error) => {
@@ -408,7 +408,7 @@ test('nor is a process that cannot be started', async () => {
   });
 });
 
-test('mutated files end in an answer', async () => {
+test('every mutated file is read or refused', async () => {
   const random = randomNumbers(7);
   for (const original of [write(kinds, 'biff8'), write(kinds, 'xlsb')]) {
     for (let run = 0; run < sized(3, 12); run++) {
@@ -423,7 +423,7 @@ test('mutated files end in an answer', async () => {
   }
 });
 
-test('all sheets from one reading', async () => {
+test('all sheets are read by one process', async () => {
   const names = ['One', 'Two', 'Six'];
   const Sheets = Object.fromEntries(names.map((name, n) => [name, sheetOf([[`h${n}`], [n], [`text ${n}`]])]));
   const file = memoryFile(write([], 'biff8', { SheetNames: names, Sheets }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseDuration } from './duration.ts';
 
-test('durations', () => {
+test('durations are parsed', () => {
   const hour = 3_600_000_000;
   const texts: [text: string, days: number, microseconds: number][] = [
     ['PT10H10M10S', 0, 10 * hour + 610_000_000],
@@ -22,7 +22,7 @@ test('durations', () => {
   }
 });
 
-test('what is none', () => {
+test('texts that are not durations are refused', () => {
   for (const text of [
     '',
     'P',

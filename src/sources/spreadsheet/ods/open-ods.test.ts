@@ -107,7 +107,7 @@ const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('an error that a cell shows is an error whatever the type of the cell says', async () => {
+test('an error that a cell shows is an error, whatever the type of the cell is', async () => {
   const shown = (type: string, text: string): string => cell(type, `<text:p>${text}</text:p>`);
   const float = 'office:value-type="float" office:value="0"';
   const cells: [xml: string, expected: string][] = [
@@ -152,7 +152,7 @@ test('a number that is shown as ### or with a sign before it is a number', async
   assert.deepEqual(await readColumn([errorAsText]), ['string #N/A']);
 });
 
-test('values are what their types say, not what is shown', async () => {
+test('values have their types, whatever the cell shows', async () => {
   const cells: [xml: string, expected: string | undefined][] = [
     [number(1.5), 'number 1.5'],
     [number('1.1000000000000001'), 'number 1.1'],
@@ -191,7 +191,7 @@ test('values are what their types say, not what is shown', async () => {
   );
 });
 
-test('texts: paragraphs, spaces, what hangs on a cell', async () => {
+test('texts have their paragraphs and spaces, without notes and shapes', async () => {
   const cells: [xml: string, expected: string][] = [
     [text('a</text:p><text:p>b</text:p><text:p/><text:p>c'), 'string a\nb\n\nc'],
     [text('\n  two\t \n words <text:s text:c="2"/>x<text:s/>'), 'string two words   x '],
@@ -245,7 +245,7 @@ test('a cell that shows a value which the file does not hold is a problem, and o
   );
 });
 
-test('errors and formulas without a result', async () => {
+test('errors and formulas without a result are problems', async () => {
   const shown = (error: string): string => `<text:p>${error}</text:p>`;
   const cells: [xml: string, expected: string][] = [
     [
@@ -296,7 +296,7 @@ const styles = `
   <style:style style:name="x" style:family="table-cell" style:parent-style-name="y"/>
   <style:style style:name="y" style:family="table-cell" style:parent-style-name="x"/>`;
 
-test('styles say what numbers, dates and times mean', async () => {
+test('styles decide what numbers, dates and times mean', async () => {
   const styled = (style: string, type: string, value: string): string =>
     cell(
       `table:style-name="${style}" office:value-type="${type}" office:${type === 'float' ? '' : `${type}-`}value="${value}"`,
@@ -353,7 +353,7 @@ test('the condition of a data style decides whether a number is a date', async (
   assert.deepEqual(await readColumn(cells, { automaticStyles }), ['number 50', 'date 2021-01-01']);
 });
 
-test('a padded number goes by the section of its format, as in .xlsx', async () => {
+test('a number is padded by its section of the format, as in .xlsx', async () => {
   const digits = (count: number): string =>
     `<number:number number:decimal-places="0" number:min-integer-digits="${count}"/>`;
   const literal = (content: string): string => `<number:text>${content}</number:text>`;
@@ -457,7 +457,7 @@ test('a duration whose format has a section for text is a duration', async () =>
   assert.deepEqual(await readColumn([xml], { automaticStyles }), ['interval 0d 08:00:00']);
 });
 
-test('a column’s or row’s style counts for cells without one; the 1904 system for dates as numbers', async () => {
+test('the style of a column or row applies to cells without one, and the 1904 system to dates as numbers', async () => {
   const columns =
     '<table:table-column table:default-cell-style-name="c1" table:number-columns-repeated="2"/><table:table-column/>';
   const body = table(
@@ -474,7 +474,7 @@ test('a column’s or row’s style counts for cells without one; the 1904 syste
   ]);
 });
 
-test('repeated cells and rows, covered cells, groups of rows', async () => {
+test('repeated cells and rows, covered cells and groups of rows are read', async () => {
   const body = table(
     `<table:shapes>${table(row(text('in a shape')))}</table:shapes>` +
       `<table:table-header-rows>${header('a', 'b', 'c', 'd')}</table:table-header-rows>` +
@@ -508,7 +508,7 @@ test('repeated cells and rows, covered cells, groups of rows', async () => {
   assert.deepEqual(cellsOf(await pass(source)), cellsOf(result));
 });
 
-test('sheets, hidden ones, and the choice among them', async () => {
+test('sheets are listed and chosen, and hidden ones are marked', async () => {
   const spec = {
     automaticStyles:
       '<style:style style:name="ta1" style:family="table"><style:table-properties table:display="false"/></style:style><style:style style:name="ta2" style:family="table"><style:table-properties table:display="true"/></style:style>',
@@ -537,7 +537,7 @@ test('sheets, hidden ones, and the choice among them', async () => {
   assert.deepEqual(last.locate(1, 0, 'c'), { sheet: 'Last', cell: 'Last!A2' });
 });
 
-test('a workbook that LibreOffice wrote', async () => {
+test('a workbook that LibreOffice wrote is read', async () => {
   const bytes = readFileSync(join(import.meta.dirname, '../../../../test/fixtures/kinds.ods'));
   const source = await open(bytes);
   assert.deepEqual(
@@ -595,7 +595,7 @@ test('a workbook that LibreOffice wrote', async () => {
   assert.deepEqual({ ...rows[4]!.cells }, { text: 'string merged' });
 });
 
-test('what is no spreadsheet, locked or broken', async () => {
+test('other documents, encrypted and broken files are refused', async () => {
   const encrypted =
     '<manifest:file-entry manifest:full-path="content.xml" manifest:size="5"><manifest:encryption-data/></manifest:file-entry>';
   const sheet = `<office:spreadsheet>${table(header('a'))}</office:spreadsheet>`;
@@ -636,7 +636,7 @@ test('what is no spreadsheet, locked or broken', async () => {
   await assert.rejects(open(withoutContent), fails('invalid-file', /content\.xml/));
 });
 
-test('a few bytes that stand for billions of cells end early, and others get their turn', async () => {
+test('a few bytes that mean billions of cells are refused early, and other work runs meanwhile', async () => {
   const many = table(
     header(...Array.from({ length: 40 }, (_, index) => `c${index}`)) +
       row(text('x', 'table:number-columns-repeated="40"'), 'table:number-rows-repeated="1000000"'),
@@ -664,7 +664,7 @@ test('a few bytes that stand for billions of cells end early, and others get the
   await assert.rejects(read({ body: wide }), fails('limit-exceeded', /50 columns/));
 });
 
-test('limits and signals', async () => {
+test('limits and signals end a pass', async () => {
   const bytes = buildOds({ body: table(header('a') + row(text('y'.repeat(200))) + row(number(1))) });
   await assert.rejects(
     pass(await open(bytes, {}, { maxCellBytes: 100 })),
@@ -679,7 +679,7 @@ test('limits and signals', async () => {
   await assert.rejects((await open(bytes)).read(recordRows(), gone), /gone/);
 });
 
-test('spaces, spans and their kind give the same text wherever they are cut', async () => {
+test('spaces and spans give the same text wherever they are cut', async () => {
   const piece = fc.constantFrom(
     'a',
     ' ',
@@ -702,7 +702,7 @@ test('spaces, spans and their kind give the same text wherever they are cut', as
   );
 });
 
-test('mutated files end in an answer', async () => {
+test('every mutated file is read or refused', async () => {
   const random = randomNumbers(3);
   const interesting = Buffer.from('<>&"\'/=;! \n\0\xff:09AZ', 'latin1');
   const content = Buffer.from(
@@ -772,7 +772,7 @@ test('long values are repeated in portions, over rows and over columns', async (
   assert.ok(overColumns.most < 500_000, `${overColumns.most} bytes in one turn`);
 });
 
-test('the values of a row are bounded, as often as they are repeated in it', async () => {
+test('the bytes of a row are limited, counted as often as cells are repeated', async () => {
   const five = row(text('y'.repeat(90_000), 'table:number-columns-repeated="5"'));
   const bytes = buildOds({ body: table(header('a') + row(text('x')) + five) });
   await assert.rejects(
@@ -781,7 +781,7 @@ test('the values of a row are bounded, as often as they are repeated in it', asy
   );
 });
 
-test('what repeated values come to in all is bounded', async () => {
+test('the bytes of all repeated values are limited', async () => {
   const rows = row(text('y'.repeat(90_000)), 'table:number-rows-repeated="100000"');
   const bytes = buildOds({ body: table(header('a') + rows) });
   await assert.rejects(

@@ -9,7 +9,7 @@ const inPlace = (text: string, decode: (bytes: Buffer, start: number, end: numbe
   return bytes.toString('utf8', 2, decode(bytes, 2, bytes.length - 2));
 };
 
-test('references and line ends', () => {
+test('references and line ends are replaced', () => {
   const decoded: [text: string, expected: string][] = [
     ['plain', 'plain'],
     ['a&amp;b&lt;&gt;&quot;&apos;', 'a&b<>"\''],
@@ -22,7 +22,7 @@ test('references and line ends', () => {
   for (const [text, expected] of decoded) assert.equal(inPlace(text, decodeReferences), expected);
 });
 
-test('references that XML does not know', () => {
+test('unknown references are refused', () => {
   for (const text of [
     '&',
     '&;',
@@ -41,7 +41,7 @@ test('references that XML does not know', () => {
   }
 });
 
-test('escapes of characters that XML cannot hold', () => {
+test('escapes of characters that XML cannot hold are replaced', () => {
   const decoded: [text: string, expected: string][] = [
     ['a_x000D_b', 'a\rb'],
     ['_x005F_x000D_', '_x000D_'],
@@ -83,7 +83,7 @@ test('every encoding is read, whatever the chunks', async () => {
   }
 });
 
-test('bytes that are not what the encoding says are refused', async () => {
+test('bytes that do not match the encoding are refused', async () => {
   const broken = [
     Buffer.from('<a>\xff</a>', 'latin1'),
     Buffer.concat([Buffer.from(`<a>${' '.repeat(300)}`), Buffer.from([0xe2, 0x82])]),
@@ -98,7 +98,7 @@ test('bytes that are not what the encoding says are refused', async () => {
   }
 });
 
-test('valid UTF-8 passes at every cut', async () => {
+test('valid UTF-8 is accepted at every cut', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme' }),

@@ -44,7 +44,7 @@ const readable: [name: string, entry: Partial<ZipEntry>][] = [
 ];
 
 for (const [name, entry] of readable) {
-  test(`parts ${name} are read whole`, async () => {
+  test(`parts ${name} are read completely`, async () => {
     const zip = buildZip([
       { name: 'a.xml', data: 'first', ...entry },
       { name: 'xl/Big.bin', data: large, ...entry },
@@ -56,7 +56,7 @@ for (const [name, entry] of readable) {
   });
 }
 
-test('part names do without case and leading slash; a path is only a name', async () => {
+test('part names ignore case and a leading slash, and a path is only a name', async () => {
   const zip = buildZip([
     { name: '/XL/Workbook.xml', data: 'w' },
     { name: '../../etc/passwd', data: 'p' },
@@ -68,7 +68,7 @@ test('part names do without case and leading slash; a path is only a name', asyn
   assert.equal((await readAll(zip, 'xl/back.xml')).toString(), 'b');
 });
 
-test('what is no zip or only a piece of one', async () => {
+test('files that are not a complete zip are refused', async () => {
   const zip = buildZip([{ name: 'a', data: large }]);
   for (const bytes of [
     Buffer.alloc(0),
@@ -114,7 +114,7 @@ for (const [name, stated, detail] of lies) {
   });
 }
 
-test('a part that goes on as another gzip member is refused', async () => {
+test('a part that continues as another gzip member is refused', async () => {
   const [first, second] = [large.subarray(0, 300_000), large.subarray(300_000)];
   const member = gzipSync(first).subarray(10);
   const packed = Buffer.concat([member, gzipSync(second).subarray(0, 10), deflateRawSync(second)]);
@@ -137,7 +137,7 @@ test('parts that share bytes, or a name, are refused', async () => {
   await assert.rejects(openZipContainer(memoryFile(same), limits), fails('invalid-file', /twice/));
 });
 
-test('encrypted parts and unusual methods are named', async () => {
+test('encrypted parts and unusual methods are refused by name', async () => {
   const encrypted = buildZip([{ name: 'a', data: 'x', stated: { flags: 1 } }]);
   await assert.rejects(
     openZipContainer(memoryFile(encrypted), limits),
@@ -146,10 +146,10 @@ test('encrypted parts and unusual methods are named', async () => {
   const strong = buildZip([{ name: 'a', data: 'x', stated: { flags: 0x41 } }]);
   await assert.rejects(openZipContainer(memoryFile(strong), limits), fails('unsupported-file', /encrypted/));
   const lzma = buildZip([{ name: 'a', data: 'x', stated: { method: 14 } }]);
-  await assert.rejects(readAll(lzma, 'a'), fails('unsupported-file', /method \(14\)/));
+  await assert.rejects(readAll(lzma, 'a'), fails('unsupported-file', /unknown method 14/));
 });
 
-test('bombs end at the limits', async () => {
+test('bombs are refused at the limits', async () => {
   const bomb = buildZip([{ name: 'a', data: Buffer.alloc(20_000_000) }]);
   await assert.rejects(
     readAll(bomb, 'a'),
@@ -167,19 +167,19 @@ test('bombs end at the limits', async () => {
   );
 });
 
-test('a second pass over a part does not count again', async () => {
+test('a second pass over a part is not counted again', async () => {
   const data = randomBytes(6_000_000);
   const container = await openZipContainer(memoryFile(buildZip([{ name: 'a', data }])), limits);
   for (let pass = 0; pass < 10; pass++) for await (const _ of container.read(container.find('a')!));
 });
 
-test('a file that cannot be read is our fault and not the zip', async () => {
+test('a file that the service cannot read is not reported as a broken zip', async () => {
   const failure = new Error('disk');
   const file = { size: 1000, read: () => Promise.reject(failure) };
   await assert.rejects(openZipContainer(file, limits), failure);
 });
 
-test('a reader that stops early leaves nothing running', async () => {
+test('a reader that stops early leaves no running stream', async () => {
   const container = await openZipContainer(memoryFile(buildZip([{ name: 'a', data: large }])), limits);
   for await (const chunk of container.read(container.find('a')!)) {
     assert.ok(chunk.length > 0);
@@ -187,7 +187,7 @@ test('a reader that stops early leaves nothing running', async () => {
   }
 });
 
-test('a few bytes behind the end of the zip do not matter', async () => {
+test('a few bytes after the end of the zip are ignored', async () => {
   const zip = buildZip([{ name: 'a.xml', data: 'first' }]);
   for (const more of ['\n', '\r\n\r\n', '\0'.repeat(512)]) {
     assert.equal((await readAll(Buffer.concat([zip, Buffer.from(more)]), 'a.xml')).toString(), 'first');
@@ -201,7 +201,7 @@ test('a few bytes behind the end of the zip do not matter', async () => {
   );
 });
 
-test('a zip that was cut off is told as such', async () => {
+test('a zip that was cut off is refused as such', async () => {
   const zip = buildZip([{ name: 'a.xml', data: 'first' }]);
   await assert.rejects(
     openZipContainer(memoryFile(zip.subarray(0, zip.length - 30)), limits),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DATE, TIME, TIMESTAMP } from '../../cell-kind.ts';
 import { parseIsoMoment } from './iso-moment.ts';
 
-test('moments that exist', () => {
+test('existing moments are parsed', () => {
   const day = 7671;
   const time = ((10 * 60 + 11) * 60 + 12) * 1e6;
   assert.deepEqual(parseIsoMoment('2021-01-01'), { kind: DATE, days: day, microseconds: 0 });
@@ -23,7 +23,7 @@ test('moments that exist', () => {
   });
 });
 
-test('what is no moment', () => {
+test('texts that are not existing moments are refused', () => {
   const texts = ['', 'Z', 'T', '2021-02-29', '2021-13-01', '2021-01-01T', '24:00:00', '10:60', '2021-1-1'];
   for (const text of [
     ...texts,

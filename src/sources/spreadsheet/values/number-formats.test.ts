@@ -79,16 +79,17 @@ const meanings: [code: string, meaning: number][] = [
 ];
 
 for (const [code, meaning] of meanings) {
-  test(`the format ${JSON.stringify(code)}`, () => assert.equal(parseFormatCode(code).meaning, meaning));
+  test(`the format ${JSON.stringify(code)} has its meaning`, () =>
+    assert.equal(parseFormatCode(code).meaning, meaning));
 }
 
-test('the mask of a padding format holds its literals', () => {
+test('the mask of a padding format has its literals', () => {
   assert.equal(parseFormatCode('00000\\-0000').mask, '00000-0000');
   assert.equal(parseFormatCode('[$-409]"("000") "000').mask, '(000) 000');
   assert.equal(parseFormatCode('0# ## ## ## ##').mask, '00 00 00 00 00');
 });
 
-test('words are no part of a mask', () => {
+test('words are not part of a mask', () => {
   for (const code of ['"KD-"0000', '\\K\\D\\-0000', '"No. "0000\\ "x"', '"K"\\000"0"']) {
     assert.equal(parseFormatCode(code).mask, '0000', code);
   }
@@ -123,7 +124,7 @@ test('the sections of a format with conditions are chosen by the value', () => {
   }
 });
 
-test('sections that only show the sign pad alike', () => {
+test('sections that only show the sign have the same mask', () => {
   assert.equal(parseFormatCode('[>=0]0000;-00').mask, '0000');
   assert.equal(parseFormatCode('000000;-00').mask, '000000');
 });

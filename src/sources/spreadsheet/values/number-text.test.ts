@@ -15,7 +15,7 @@ function round(text: string): string {
   return target.toString('latin1', 0, roundNumber(Buffer.from(text), 0, text.length, target));
 }
 
-test('numbers that stay as they are', () => {
+test("numbers in JSON's grammar are unchanged", () => {
   const texts = [
     '0',
     '-0',
@@ -38,7 +38,7 @@ test('fractions with more than 15 digits are too precise', () => {
   }
 });
 
-test('what is no number', () => {
+test('texts that are not numbers are refused', () => {
   const texts = [
     '',
     '-',
@@ -59,7 +59,7 @@ test('what is no number', () => {
   for (const text of texts) assert.equal(check(text), numbers.NOT_A_NUMBER, text);
 });
 
-test('numbers that JSON would not have', () => {
+test('numbers in other forms are normalized', () => {
   const normal: [text: string, expected: string][] = [
     ['007', '7'],
     ['+5', '5'],
@@ -92,7 +92,7 @@ test('numbers that JSON would not have', () => {
   }
 });
 
-test('a number that is brought into form once is in form', () => {
+test('a normalized number is not changed again', () => {
   const digits = fc.string({ unit: fc.constantFrom('0', '0', '1', '9'), maxLength: 30 });
   const exponent = fc.tuple(
     fc.constantFrom('e', 'E+', 'e-'),
@@ -115,7 +115,7 @@ test('a number that is brought into form once is in form', () => {
   );
 });
 
-test('rounding to the 15 digits that Excel shows', () => {
+test('numbers are rounded to the 15 digits that Excel shows', () => {
   const rounded: [text: string, expected: string][] = [
     ['1.1000000000000001', '1.1'],
     ['0.30000000000000004', '0.3'],
@@ -132,7 +132,7 @@ test('rounding to the 15 digits that Excel shows', () => {
   for (const [text, expected] of rounded) assert.equal(round(text), expected, text);
 });
 
-test('a 5 behind the 15 digits goes to where the double lies', () => {
+test('a 5 after the 15 digits is rounded towards the stored double', () => {
   const halves: [text: string, expected: string][] = [
     ['0.9659671015314805', '0.96596710153148'],
     ['0.965967101531480500', '0.96596710153148'],
@@ -160,7 +160,7 @@ test('a whole number ends before its point and zeros', () => {
   }
 });
 
-test('rounding agrees with the engine', () => {
+test('rounding gives the same result as JavaScript', () => {
   fc.assert(
     fc.property(fc.double({ min: -1e9, max: 1e9, noNaN: true }), (value) => {
       const text = String(value);
@@ -171,7 +171,7 @@ test('rounding agrees with the engine', () => {
   );
 });
 
-test('the end of a decimal, and what is to be said of it, in one go', () => {
+test('endOfDecimal finds the end of a number and its check', () => {
   const digits = fc.string({ unit: fc.constantFrom('0', '0', '1', '5', '9'), maxLength: 12 });
   const odd = fc.constantFrom('', '', '', '', '.', '-', 'e5', 'x', ' ');
   const text = fc
@@ -194,7 +194,7 @@ test('the end of a decimal, and what is to be said of it, in one go', () => {
   assert.equal(numbers.endOfDecimal(Buffer.from('0.30000000000000004<'), 0), -19);
 });
 
-test('the time to refuse a text that is no number grows linearly with its length', async () => {
+test('the time to refuse a text that is not a number grows linearly with its length', async () => {
   for (const [start, digit] of [
     ['', '0'],
     ['1.', '1'],
@@ -207,7 +207,7 @@ test('the time to refuse a text that is no number grows linearly with its length
   }
 });
 
-test('padding with zeros', () => {
+test('numbers are padded with zeros', () => {
   const padded: [digits: string, mask: string, expected: string][] = [
     ['501', '00000', '00501'],
     ['-5', '000', '-005'],

@@ -12,7 +12,7 @@ function parse(text: string): { days: number; microseconds: number } | undefined
 
 const dayOf = (text: string): number => Date.parse(text) / 86_400_000 - 10_957;
 
-test('days of the 1900 system, with the day that never was', () => {
+test('serials of the 1900 system become days, except the day that did not exist', () => {
   assert.equal(serialToDays(1, false), dayOf('1900-01-01'));
   assert.equal(serialToDays(59, false), dayOf('1900-02-28'));
   assert.ok(Number.isNaN(serialToDays(60, false)));
@@ -24,7 +24,7 @@ test('days of the 1900 system, with the day that never was', () => {
   assert.ok(Number.isNaN(serialToDays(0, false)));
 });
 
-test('days of the 1904 system', () => {
+test('serials of the 1904 system become days', () => {
   assert.equal(serialToDays(0, true), dayOf('1904-01-01'));
   assert.equal(serialToDays(60, true), dayOf('1904-03-01'));
   assert.equal(serialToDays(42_735, true), dayOf('2021-01-01'));
@@ -32,7 +32,7 @@ test('days of the 1904 system', () => {
   assert.ok(Number.isNaN(serialToDays(2_957_004, true)));
 });
 
-test('serials that are read', () => {
+test('serials are split into days and microseconds', () => {
   assert.deepEqual(parse('44197'), { days: 44_197, microseconds: 0 });
   assert.deepEqual(parse('44197.5'), { days: 44_197, microseconds: dayMicroseconds / 2 });
   assert.deepEqual(parse('0.25'), { days: 0, microseconds: dayMicroseconds / 4 });
@@ -41,14 +41,14 @@ test('serials that are read', () => {
   assert.deepEqual(parse('0.9999999999999'), { days: 1, microseconds: 0 });
 });
 
-test('what is no serial', () => {
+test('texts that are not serials are refused', () => {
   for (const text of ['-1', '-0.5', '9999999999', '1e300', '1e9']) assert.equal(parse(text), undefined, text);
 });
 
 const milliseconds = fc.integer({ min: 0, max: 86_399_999 });
 const days = fc.integer({ min: 1, max: 2_958_464 });
 
-test('every millisecond comes back as it was entered, whatever the writer puts down', () => {
+test('every millisecond is read as it was entered, whatever digits the program wrote', () => {
   fc.assert(
     fc.property(days, milliseconds, (day, millisecond) => {
       const serial = day + millisecond / 86_400_000;
@@ -62,7 +62,7 @@ test('every millisecond comes back as it was entered, whatever the writer puts d
   );
 });
 
-test('tenths of a second that are summed up in the sheet stay tenths', () => {
+test('sums of tenths of a second remain exact', () => {
   let serial = 45_000;
   for (let tenth = 1; tenth <= 20; tenth++) {
     serial += 0.1 / 86_400;

@@ -85,7 +85,7 @@ const anyCell = fc.oneof(
   fc.constantFrom(0, 7, 15, 23, 29, 36, 42).map((v) => ({ t: 'e', v })),
 );
 
-test('a workbook gives the same cells as .xlsb as it does as .xlsx', async () => {
+test('a workbook gives the same cells as .xlsb and as .xlsx', async () => {
   const anySheet = fc.array(fc.array(anyCell, { minLength: 1, maxLength: 6 }), {
     minLength: 1,
     maxLength: 12,
@@ -110,7 +110,7 @@ test('a workbook gives the same cells as .xlsb as it does as .xlsx', async () =>
   );
 });
 
-test('the text of a double is the shortest that gives it back', () => {
+test('the text of a double is the shortest that gives the same double', () => {
   const target = Buffer.alloc(maxDoubleBytes);
   const anyDouble = fc.oneof(
     fc.double(),
@@ -128,7 +128,7 @@ test('the text of a double is the shortest that gives it back', () => {
   );
 });
 
-test('numbers of all forms', async () => {
+test('numbers of all forms are read', async () => {
   const tooLarge = 1.2345678901234567e19;
   const rows = [
     ...header,
@@ -160,7 +160,7 @@ test('numbers of all forms', async () => {
   ]);
 });
 
-test('texts, rich texts, results of formulas, and strings that are not there', async () => {
+test('texts, rich texts and results of formulas are read, and missing strings are problems', async () => {
   const rows = [
     ...header,
     rowHeader(2),
@@ -274,7 +274,7 @@ test('records may be cut anywhere', () => {
   );
 });
 
-test('what a part states of itself is not trusted', async () => {
+test('sizes that a part states are not trusted', async () => {
   const sheet = (...rows: Buffer[]): XlsbSpec => ({ rows: [...header, rowHeader(2), ...rows] });
   const huge = Buffer.from([0xff, 0xff, 0xff, 0x7f]);
   const cases: [spec: XlsbSpec, code: ErrorCode, detail: RegExp][] = [
@@ -294,7 +294,7 @@ test('what a part states of itself is not trusted', async () => {
   for (const [spec, code, detail] of cases) await assert.rejects(read(buildXlsb(spec)), fails(code, detail));
 });
 
-test('shared strings are limited in memory, and as often as cells name them', async () => {
+test('shared strings are limited in memory and in the number of uses by cells', async () => {
   const sharedStrings = Array.from({ length: 20 }, () => 'x'.repeat(90_000));
   await assert.rejects(
     read(buildXlsb({ rows: header, sharedStrings })),
@@ -322,7 +322,7 @@ test('parts are unpacked within the limits, and only those with cells', async ()
   );
 });
 
-test('mutated parts end in an answer', async () => {
+test('every mutated part is read or refused', async () => {
   const rows = [
     ...header,
     rowHeader(2),

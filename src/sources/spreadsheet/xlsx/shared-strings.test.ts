@@ -53,13 +53,13 @@ const cases: [name: string, items: string, expected: string[]][] = [
 ];
 
 for (const [name, items, expected] of cases) {
-  test(`shared strings: ${name}, at every chunk size`, () => {
+  test(`shared strings are read at every chunk size: ${name}`, () => {
     const xml = `<?xml version="1.0"?>\n<sst count="99999999" uniqueCount="4294967295">${items}</sst>`;
     for (const chunkSize of [1, 2, 3, 7, 64, 1000]) assert.deepEqual(read(xml, chunkSize), expected);
   });
 }
 
-test('strings read at once are those read piece by piece', () => {
+test('strings in one chunk and in many chunks are the same', () => {
   const piece = fc.constantFrom(
     'a',
     'ä',
@@ -106,12 +106,12 @@ test('strings read at once are those read piece by piece', () => {
   );
 });
 
-test('more strings than any first guess', () => {
+test('more strings than the first page are kept', () => {
   const texts = Array.from({ length: 600 }, (_, i) => `s${i}`);
   assert.deepEqual(read(`<sst>${texts.map((text) => `<si><t>${text}</t></si>`).join('')}</sst>`), texts);
 });
 
-test('more strings than a page and a slab hold', () => {
+test('more strings than a page and a slab can hold are kept', () => {
   const strings = new SharedStrings(100_000_000);
   const expected: string[] = [];
   for (let index = 0; index < 140_000; index++) {
@@ -122,13 +122,13 @@ test('more strings than a page and a slab hold', () => {
   assert.deepEqual(textsOf(strings), expected);
 });
 
-test('limits of one string and of all', () => {
+test('one string and all strings over the limit are refused', () => {
   const isLimit = (error: unknown): boolean => error instanceof AppError && error.code === 'limit-exceeded';
   assert.throws(() => read(`<sst><si><t>${'x'.repeat(1001)}</t></si></sst>`), isLimit);
   assert.throws(() => read(`<sst>${'<si/>'.repeat(900)}</sst>`), isLimit);
 });
 
-test('what is not whole or not well-formed', () => {
+test('incomplete or malformed parts are refused', () => {
   const isInvalid = (error: unknown): boolean => error instanceof AppError && error.code === 'invalid-file';
   const broken = [
     '',

@@ -174,7 +174,7 @@ const cells: [name: string, xml: string, expected: string[]][] = [
 ];
 
 for (const [name, xml, expected] of cells) {
-  test(`a cell: ${name}`, () => {
+  test(`a cell is read: ${name}`, () => {
     const whole = sheet(`<row r="7">${xml}</row>`);
     for (const chunkSize of [1, 2, 3, 5, 16, 1000]) {
       assert.deepEqual(scan(whole, chunkSize), expected, `chunks of ${chunkSize}`);
@@ -183,7 +183,7 @@ for (const [name, xml, expected] of cells) {
   });
 }
 
-test('rows without numbers, with jumps, out of order and with numbers of their cells only', () => {
+test('rows without numbers, with gaps, out of order and with numbers only in their cells are read', () => {
   const c = (ref: string): string => `<c r="${ref}"><v>1</v></c>`;
   assert.deepEqual(
     scanRows('<row><c><v>1</v></c></row><row r="9"><c><v>1</v></c></row><row><c><v>1</v></c></row>'),
@@ -197,7 +197,7 @@ test('rows without numbers, with jumps, out of order and with numbers of their c
   assert.deepEqual(scanRows('<row r="1" spans="1:9" s="1" customFormat="1"/><row r="2"></row>'), []);
 });
 
-test('what stands around the rows does not matter', () => {
+test('elements around the rows are ignored', () => {
   const xml = `<?xml version="1.0"?><!-- c --><x:worksheet xmlns:x="u"><x:sheetPr><x:row r="1"/></x:sheetPr>
     <x:sheetData> <x:row r="1"> <x:c r="A1"> <x:v>1</x:v> </x:c> </x:row> </x:sheetData>
     <x:mergeCells><x:mergeCell ref="A1:B1"/></x:mergeCells></x:worksheet>`;
@@ -252,7 +252,7 @@ for (const [name, xml, detail] of broken) {
   });
 }
 
-test('endless attributes and texts end at a limit, endless comments at their end', () => {
+test('endless attributes and texts are refused, and long comments are skipped', () => {
   const long = 'x'.repeat(20_000_000);
   const attribute = sheet(`<row r="1"><c r="A1" s="${long}"/></row>`);
   assert.throws(() => scan(attribute, 65_536), fails('limit-exceeded', /1 MiB/));
@@ -284,7 +284,7 @@ test('a text may be as long as the limit', () => {
   assert.equal(line!.length, 'A1 string '.length + 1_200_000);
 });
 
-test('a long CDATA section is the same text wherever it is cut', () => {
+test('a long CDATA section gives the same text wherever it is cut', () => {
   const text = 'ä]]\r\n\rx]>'.repeat(40_000);
   const xml = sheet(`<row r="1"><c r="A1" t="str"><v><![CDATA[${text}]]></v></c></row>`);
   const expected = [`A1 string ${text.replaceAll(/\r\n?/g, '\n')}`];
@@ -293,14 +293,14 @@ test('a long CDATA section is the same text wherever it is cut', () => {
   }
 });
 
-test('comments may hold what looks like their end, wherever they are cut', () => {
+test('comments may contain text that looks like their end, wherever they are cut', () => {
   const xml = sheet('<!-- a -> -- > - ->x<!- --><?a ? > ??><row><!----><c><?b?><v>1<!--2-->3</v></c></row>');
   for (let chunkSize = 1; chunkSize < 30; chunkSize++) {
     assert.deepEqual(scan(xml, chunkSize), ['A1 number 13'], `${chunkSize}`);
   }
 });
 
-test('a row is bounded, with strings that it names again and again', () => {
+test('the bytes of a row are limited, including strings that it names repeatedly', () => {
   const cells = `<c t="str"><v>${'x'.repeat(1_900_000)}</v></c>`;
   assert.throws(
     () => scan(sheet(`<row>${cells.repeat(5)}</row>`), 65_536),
@@ -309,7 +309,7 @@ test('a row is bounded, with strings that it names again and again', () => {
   assert.equal(scan(sheet(`<row>${cells}</row>`.repeat(5)), 65_536).length, 5);
 });
 
-test('shared strings named again and again come to a limit', () => {
+test('the bytes of repeatedly named shared strings are limited', () => {
   const row = '<row><c t="s"><v>2</v></c></row>';
   assert.equal(scan(sheet(row.repeat(50_000))).length, 50_000);
   assert.throws(() => scan(sheet(row.repeat(60_000))), fails('limit-exceeded', /row 5\d{4}:.*500,000 bytes/));
@@ -478,7 +478,7 @@ const sheetXml = prefixes.chain((prefix) =>
   }),
 );
 
-test('the scanner says what a general parser says, whatever the chunks', () => {
+test('the scanner gives the same cells as a general parser, whatever the chunks', () => {
   fc.assert(
     fc.property(sheetXml, fc.integer({ min: 1, max: 40 }), (xml, chunkSize) => {
       const expected = scanSlowly(xml);
