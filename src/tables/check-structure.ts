@@ -1,12 +1,8 @@
 /** Checks whether the parts of a definition fit each other. These checks need no query. */
 import type { Problem } from '../errors.ts';
 import type { ForeignKeyDefinition, KeyDefinition, TableDefinition } from './definition.ts';
-import { columnPointer } from './definition.ts';
+import { columnPointer, maxColumns, maxKeyColumns } from './definition.ts';
 import { didYouMean, isSystemColumn, shorten } from './identifiers.ts';
-
-/** MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
-const maxColumns = 1600;
-const maxKeyColumns = 32;
 
 /** Returns the problems of the definition of a table with the name `table`. */
 export function checkStructure(table: string, definition: TableDefinition): Problem[] {

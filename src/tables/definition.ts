@@ -1,17 +1,26 @@
 /** The types of a table definition: the schemas of `table` in requests and answers, and the form that the code uses. */
 import Type from 'typebox';
+import { maxIdentifierBytes } from './identifiers.ts';
+
+/** MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
+export const maxColumns = 1600;
+export const maxKeyColumns = 32;
+
+/** A schema counts characters and PostgreSQL bytes, so the schema refuses no name that PostgreSQL allows. */
+const nameLength = { minLength: 1, maxLength: maxIdentifierBytes };
 
 const Name = (description: string, example: string) =>
   Type.String({
-    minLength: 1,
-    maxLength: 63,
-    description: `${description} 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.`,
+    ...nameLength,
+    description: `${description} 1 to ${maxIdentifierBytes} bytes of UTF-8, case-sensitive and used exactly as written.`,
     examples: [example],
   });
 
+export const ColumnNameSchema = Type.String(nameLength);
+
 const ConstraintName = (example: string) =>
   Type.Optional(
-    Type.Union([Type.String({ maxLength: 63 }), Type.Null()], {
+    Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
       description:
         'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
       examples: [example],
@@ -19,12 +28,14 @@ const ConstraintName = (example: string) =>
   );
 
 const KeyColumns = (examples: string[]) =>
-  Type.Array(Type.String(), {
-    description: 'Names of columns of this table, in the order of the key.',
-    examples: [examples],
-  });
+  Type.Optional(
+    Type.Union([Type.Array(ColumnNameSchema, { maxItems: maxKeyColumns }), Type.Null()], {
+      description: 'Names of columns of this table, in the order of the key.',
+      examples: [examples],
+    }),
+  );
 
-const UniqueSchema = Type.Object(
+export const UniqueSchema = Type.Object(
   { name: ConstraintName('orders_number_key'), columns: KeyColumns(['number']) },
   {
     title: 'UniqueKey',
@@ -33,7 +44,7 @@ const UniqueSchema = Type.Object(
   },
 );
 
-const PrimaryKeySchema = Type.Object(
+export const PrimaryKeySchema = Type.Object(
   { name: ConstraintName('orders_pkey'), columns: KeyColumns(['id']) },
   {
     title: 'PrimaryKey',
@@ -42,20 +53,22 @@ const PrimaryKeySchema = Type.Object(
   },
 );
 
-const ForeignKeySchema = Type.Object(
+export const ForeignKeySchema = Type.Object(
   {
     name: ConstraintName('orders_customer_id_fkey'),
-    column: Type.String({ description: 'A column of this table.', examples: ['customer_id'] }),
+    column: Type.String({ ...nameLength, description: 'A column of this table.', examples: ['customer_id'] }),
     reference_table: Type.String({
+      ...nameLength,
       description: 'The table that the column refers to. It may be this table.',
       examples: ['customers'],
     }),
     reference_column: Type.String({
+      ...nameLength,
       description: 'The column that the column refers to. It must be a primary key or unique.',
       examples: ['id'],
     }),
     reference_schema: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
+      Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
         description: 'The schema of the table that the column refers to. Default: `public`.',
       }),
     ),
@@ -84,7 +97,7 @@ const others = Type.Optional(
   }),
 );
 
-const ConstraintsSchema = Type.Object(
+export const ConstraintsSchema = Type.Object(
   {
     unique: Type.Optional(Type.Union([Type.Array(UniqueSchema), Type.Null()])),
     primary_key: Type.Optional(Type.Union([PrimaryKeySchema, Type.Null()])),
@@ -124,7 +137,7 @@ const answerOnly = {
   ),
 };
 
-const ColumnSchema = Type.Object(
+export const ColumnSchema = Type.Object(
   {
     id: Type.Optional(Type.Unknown({ description: 'Ignored: PostgreSQL numbers the columns.' })),
     name: Name('Name of the column.', 'amount'),
@@ -162,7 +175,7 @@ export const TableDefinitionSchema = Type.Object(
     schema: Type.Optional(Type.Unknown({ description: 'Ignored: the query names the schema.' })),
     columns: Type.Array(ColumnSchema, {
       minItems: 1,
-      maxItems: 1600,
+      maxItems: maxColumns,
       description: 'The columns, in the order of the table.',
     }),
     constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),

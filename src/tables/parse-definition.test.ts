@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { TObject, TSchema } from 'typebox';
+import Schema from 'typebox/schema';
 import { checkStructure } from './check-structure.ts';
+import { PrimaryKeySchema, TableDefinitionSchema } from './definition.ts';
 import { parseDefinition } from './parse-definition.ts';
 
 /** `pointer code` of every fault, those of the parts among each other included. */
@@ -92,7 +95,7 @@ test('wrong shapes are all reported, each with its place', () => {
       columns: [
         null,
         {},
-        { name: 1, type: 2, is_nullable: 'yes', default: 0 },
+        { name: 1, type: 2, is_nullable: 'yes', default: [0] },
         { name: '', type: '', typ: 'x', 'a/b~c': 1 },
         { name: 'ok', type: 'text\0', default: '\ud800' },
         { name: 'x'.repeat(64), type: 'text', identity: 'sometimes' },
@@ -162,9 +165,14 @@ test('a misspelled property gets a suggestion', () => {
   assert.match(problems[2]!.detail, /"is_nullable"/);
 });
 
-test('a number as a default is refused with the text to write', () => {
-  const { problems } = parseDefinition({ columns: [{ ...column, default: 0 }] });
-  assert.match(problems[0]!.detail, /write "0"/);
+test('a number or a boolean as a default is its text', () => {
+  const columns = [0, 1.5, false].map((value, index) => ({ ...column, name: `c${index}`, default: value }));
+  const { definition, problems } = parseDefinition({ columns });
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    definition.columns.map((column) => column.default),
+    ['0', '1.5', 'false'],
+  );
 });
 
 test('a name has at most 63 bytes, whatever its characters', () => {
@@ -263,4 +271,140 @@ test('any JSON is parsed without an exception, and problems have only valid Unic
       assert.ok(JSON.stringify([...problems, ...checkStructure('t', definition)]).isWellFormed());
     }),
   );
+});
+
+/** A definition with every member of the schemas. */
+const whole = {
+  name: 't',
+  schema: 's',
+  columns: [
+    {
+      id: 1,
+      name: 'a',
+      type: 'serial',
+      is_nullable: false,
+      default: null,
+      identity: 'always',
+      generated: null,
+      default_is_expression: false,
+    },
+  ],
+  constraints: {
+    unique: [{ name: '', columns: ['a'] }],
+    primary_key: { name: '', columns: ['a'] },
+    foreign_keys: [
+      { name: 'f', column: 'a', reference_table: 'o', reference_column: 'x', reference_schema: 's' },
+    ],
+    others: [],
+  },
+};
+
+/** Each object in a value, with its pointer and the schema that describes it. */
+function objectsOf(schema: TSchema, value: unknown, pointer: string): [TObject, object, string][] {
+  const choices = 'anyOf' in schema ? (schema.anyOf as TSchema[]) : [schema];
+  return choices.flatMap((choice) => {
+    if (Array.isArray(value)) {
+      if (!('items' in choice)) return [];
+      return value.flatMap((entry, index) =>
+        objectsOf(choice.items as TSchema, entry, `${pointer}/${index}`),
+      );
+    }
+    if (typeof value !== 'object' || value === null || !('properties' in choice)) return [];
+    const members = Object.entries((choice as TObject).properties).flatMap(([name, member]) =>
+      objectsOf(member, (value as Record<string, unknown>)[name], `${pointer}/${name}`),
+    );
+    return [[choice as TObject, value, pointer], ...members];
+  });
+}
+
+test('the schemas say which members there are, which must be there, and of which types they are', () => {
+  const objects = objectsOf(TableDefinitionSchema, whole, '/table');
+  assert.deepEqual(
+    objects.map(([, , pointer]) => pointer),
+    [
+      '/table',
+      '/table/columns/0',
+      '/table/constraints',
+      '/table/constraints/unique/0',
+      '/table/constraints/primary_key',
+      '/table/constraints/foreign_keys/0',
+    ],
+  );
+  assert.deepEqual(problems(whole), []);
+  const values = [null, true, 1.5, 'always', [], {}];
+  for (const [schema, object, pointer] of objects) {
+    const changed = object as Record<string, unknown>;
+    const original = { ...object };
+    assert.deepEqual(Object.keys(object), Object.keys(schema.properties), pointer);
+    for (const [name, member] of Object.entries(schema.properties)) {
+      const isRequired = (schema.required as string[]).includes(name);
+      const ofForm = (codes: string[]) => codes.filter((code) => /(wrong-type|missing)$/.test(code));
+      for (const value of values) {
+        changed[name] = value;
+        const refused = ofForm(problems(whole)).filter((problem) =>
+          problem.startsWith(`${pointer}/${name} `),
+        );
+        const isValid = Schema.Check(member, value) || (value === null && !isRequired);
+        // A table without columns is refused because of what it means.
+        const means = Array.isArray(value) && pointer === '/table' && name === 'columns';
+        assert.equal(refused.length > 0, !isValid || means, `${pointer}/${name} ${JSON.stringify(value)}`);
+      }
+      delete changed[name];
+      const at = `${pointer}/${name} missing`;
+      assert.equal(ofForm(problems(whole)).includes(at), isRequired, at);
+      Object.assign(changed, original);
+    }
+  }
+});
+
+test('the schemas allow each definition that is accepted, and each name that PostgreSQL allows', () => {
+  const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 70 });
+  const type = fc.constantFrom('text', 'serial');
+  const value = fc.oneof(fc.string(), fc.constant(null), fc.double(), fc.boolean());
+  const column = fc.record(
+    { name, type, default: value, is_nullable: fc.constantFrom(true, false, null) },
+    { requiredKeys: ['name', 'type'] },
+  );
+  const key = (columns: { name: string }[]) =>
+    fc.record(
+      {
+        name: fc.oneof(name, fc.constantFrom('', null)),
+        columns: fc.subarray(columns.map(({ name }) => name)),
+      },
+      { requiredKeys: [] },
+    );
+  const table = fc.array(column, { minLength: 1, maxLength: 4 }).chain((columns) =>
+    fc.record({
+      columns: fc.constant(columns),
+      constraints: fc.record({ primary_key: key(columns), unique: fc.array(key(columns)) }),
+    }),
+  );
+  fc.assert(
+    fc.property(table, (table) => {
+      if (problems(table).length === 0) assert.ok(Schema.Check(TableDefinitionSchema, table));
+    }),
+  );
+  // 63 characters may be more than 63 bytes, which only the parser can count.
+  const long = { columns: [{ name: 'é'.repeat(63), type: 'text' }] };
+  assert.ok(Schema.Check(TableDefinitionSchema, long));
+  assert.deepEqual(problems(long), ['/table/columns/0/name invalid-name']);
+});
+
+test('a table and a key can have as many columns as the schemas say', () => {
+  const columns = Array.from({ length: 1601 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
+  const names = columns.map(({ name }) => name);
+  for (const [count, keyed] of [
+    [1600, 32],
+    [1601, 33],
+  ] as const) {
+    const primary_key = { columns: names.slice(0, keyed) };
+    const table = { columns: columns.slice(0, count), constraints: { primary_key } };
+    const refused = [
+      '/table/columns too-many-columns',
+      '/table/constraints/primary_key/columns too-many-columns',
+    ];
+    assert.deepEqual(problems(table), count === 1600 ? [] : refused);
+    assert.equal(Schema.Check(TableDefinitionSchema.properties.columns, table.columns), count === 1600);
+    assert.equal(Schema.Check(PrimaryKeySchema, primary_key), count === 1600);
+  }
 });

@@ -1,19 +1,27 @@
 /**
- * Turns any JSON value into a definition, and reports every problem that can be found without a query, with its place. The parts
- * without a problem are kept, so the later checks can add their problems to the same answer.
+ * Turns any JSON value into a definition, and reports every problem that can be found without a query, with its place. The form of
+ * the JSON is checked by the schemas (read-members.ts); what a schema cannot say is checked here. The parts without a problem are
+ * kept, so the later checks can add their problems to the same answer.
  */
 
 import type { Problem } from '../errors.ts';
-import type { ProblemCode } from '../problem-codes.ts';
-import type {
-  ColumnDefinition,
-  ForeignKeyDefinition,
-  ForeignKeyPair,
-  KeyDefinition,
-  TableDefinition,
+import {
+  type ColumnDefinition,
+  ColumnNameSchema,
+  ColumnSchema,
+  ConstraintsSchema,
+  columnPointer,
+  type ForeignKeyDefinition,
+  type ForeignKeyPair,
+  ForeignKeySchema,
+  type KeyDefinition,
+  PrimaryKeySchema,
+  type TableDefinition,
+  TableDefinitionSchema,
+  UniqueSchema,
 } from './definition.ts';
-import { columnPointer } from './definition.ts';
-import { didYouMean, identifierProblem, shorten } from './identifiers.ts';
+import { identifierProblem, shorten } from './identifiers.ts';
+import { isOfType, type Members, type Report, readMembers } from './read-members.ts';
 
 export interface ParsedDefinition {
   definition: TableDefinition;
@@ -22,24 +30,6 @@ export interface ParsedDefinition {
 
 /** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
 const maxEntries = 5000;
-
-type JsonObject = Record<string, unknown>;
-type Report = (pointer: string, code: ProblemCode, detail: string, value?: unknown) => void;
-
-const tableProperties = ['columns', 'constraints', 'name', 'schema'];
-const columnProperties = [
-  'name',
-  'type',
-  'is_nullable',
-  'default',
-  'id',
-  'identity',
-  'generated',
-  'default_is_expression',
-];
-const constraintProperties = ['unique', 'primary_key', 'foreign_keys', 'others'];
-const keyProperties = ['name', 'columns'];
-const foreignKeyProperties = ['name', 'column', 'reference_table', 'reference_column', 'reference_schema'];
 
 /** Reads the `table` of a request (already parsed JSON, of any shape). Never throws. */
 export function parseDefinition(value: unknown): ParsedDefinition {
@@ -51,159 +41,117 @@ export function parseDefinition(value: unknown): ParsedDefinition {
     problems.push(problem);
   };
   const definition: TableDefinition = { columns: [], primaryKey: undefined, unique: [], foreignKeys: [] };
-  const table = asObject(value, '/table', tableProperties, report);
+  const table = readMembers(TableDefinitionSchema, value, '/table', report);
   if (table !== undefined) {
-    definition.columns = parseColumns(table.columns, report);
-    parseConstraints(table.constraints, definition, report);
+    const columns = table('columns', ': the list of the columns, each with a name and a type');
+    definition.columns = parseColumns(columns, report);
+    parseConstraints(table('constraints'), definition, report);
   }
   return { definition, problems };
 }
 
-function parseColumns(value: unknown, report: Report): ColumnDefinition[] {
+function parseColumns(value: unknown[] | null | undefined, report: Report): ColumnDefinition[] {
   const pointer = '/table/columns';
-  if (value === undefined) {
-    report(pointer, 'missing', '"columns" is missing: the list of the columns, each with a name and a type');
-    return [];
-  }
-  const entries = asArray(value, pointer, report);
-  if (entries === undefined) return [];
-  if (entries.length === 0) report(pointer, 'missing', 'the table needs at least one column');
+  if (value?.length === 0) report(pointer, 'missing', 'the table needs at least one column');
+  const entries = entriesOf(value, pointer, report);
   return entries.map((entry, index) => parseColumn(entry, columnPointer(index), report));
 }
 
 function parseColumn(value: unknown, pointer: string, report: Report): ColumnDefinition {
-  const column: ColumnDefinition = {
-    name: '',
-    type: '',
-    isNullable: true,
-    default: undefined,
-    identityAlways: false,
+  const column = readMembers(ColumnSchema, value, pointer, report);
+  if (column === undefined) {
+    return { name: '', type: '', default: undefined, isNullable: true, identityAlways: false };
+  }
+  const name = column('name');
+  const type = column('type', ': a PostgreSQL type such as text, bigint or numeric(12,2)');
+  const sent = column('default', ', or null for no default');
+  // A default that is refused as a whole is not checked.
+  const isRefused = refuseMembersOfAnswers(column, sent, pointer, report);
+  return {
+    name: readName(name, `${pointer}/name`, report) ?? '',
+    type: readText(type, `${pointer}/type`, report) ?? '',
+    default: isRefused ? undefined : readText(sent?.toString(), `${pointer}/default`, report),
+    isNullable: column('is_nullable') ?? true,
+    identityAlways: column('identity') === 'always',
   };
-  const object = asObject(value, pointer, columnProperties, report);
-  if (object === undefined) return column;
-  column.name = requiredName(object, 'name', pointer, report);
-  column.type = parseTypeText(object, pointer, report);
-  // `refuseMembersOfAnswers` refuses this default, so its text is not checked.
-  const cannotBeDefined = object.default_is_expression === true;
-  column.default = cannotBeDefined ? undefined : parseDefaultText(object.default, pointer, report);
-  const nullable = object.is_nullable ?? true;
-  if (typeof nullable === 'boolean') column.isNullable = nullable;
-  else
-    report(
-      `${pointer}/is_nullable`,
-      'wrong-type',
-      `must be true or false, not ${jsonType(nullable)}`,
-      nullable,
-    );
-  const identity = object.identity ?? undefined;
-  if (identity === 'always') column.identityAlways = true;
-  else if (identity !== undefined) {
-    report(`${pointer}/identity`, 'wrong-type', 'must be "always", or left out', identity);
-  }
-  refuseMembersOfAnswers(object, pointer, report);
-  return column;
 }
 
-/** Refuses members that only answers have. Ignoring them would create a table that differs from the original. */
-function refuseMembersOfAnswers(column: JsonObject, pointer: string, report: Report): void {
-  if (column.generated !== undefined && column.generated !== null) {
-    report(
-      `${pointer}/generated`,
-      'not-supported',
-      'a generated column cannot be defined here; leave "generated" out for an ordinary column',
-    );
+/**
+ * Refuses members that only answers have. Ignoring them would create a table that differs from the original.
+ *
+ * @returns whether the default is refused
+ */
+function refuseMembersOfAnswers(
+  column: Members<typeof ColumnSchema>,
+  sent: unknown,
+  pointer: string,
+  report: Report,
+): boolean {
+  if (typeof column('generated') === 'string') {
+    const detail = 'a generated column cannot be defined here; leave "generated" out for an ordinary column';
+    report(`${pointer}/generated`, 'not-supported', detail);
   }
-  if (column.default_is_expression === true) {
-    report(
-      `${pointer}/default`,
-      'not-supported',
-      'this default is an expression that cannot be defined here; leave "default" and "default_is_expression" out',
-      column.default,
-    );
-  }
-}
-
-function parseTypeText(column: JsonObject, pointer: string, report: Report): string {
-  const type = column.type;
-  const at = `${pointer}/type`;
-  if (type === undefined || type === null || type === '') {
-    report(at, 'missing', '"type" is missing: a PostgreSQL type such as text, bigint or numeric(12,2)');
-  } else if (typeof type !== 'string') {
-    report(at, 'wrong-type', `must be a string, not ${jsonType(type)}`, type);
-  } else if (isPlainText(type)) {
-    return type;
-  } else {
-    report(at, 'invalid-text', 'must be valid Unicode without the character NUL');
-  }
-  return '';
-}
-
-function parseDefaultText(value: unknown, pointer: string, report: Report): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  const at = `${pointer}/default`;
-  if (typeof value !== 'string') {
-    const remedy =
-      typeof value === 'number' || typeof value === 'boolean'
-        ? `: write "${value}"`
-        : ', or null for no default';
-    report(at, 'wrong-type', `must be a string, not ${jsonType(value)}${remedy}`, value);
-  } else if (isPlainText(value)) {
-    return value;
-  } else {
-    report(at, 'invalid-text', 'must be valid Unicode without the character NUL');
-  }
-  return undefined;
+  if (column('default_is_expression') !== true) return false;
+  const detail =
+    'this default is an expression that cannot be defined here; leave "default" and "default_is_expression" out';
+  report(`${pointer}/default`, 'not-supported', detail, sent ?? undefined);
+  return true;
 }
 
 function parseConstraints(value: unknown, definition: TableDefinition, report: Report): void {
   if (value === undefined || value === null) return;
   const pointer = '/table/constraints';
-  const constraints = asObject(value, pointer, constraintProperties, report);
+  const constraints = readMembers(ConstraintsSchema, value, pointer, report);
   if (constraints === undefined) return;
-  if (constraints.primary_key !== undefined && constraints.primary_key !== null) {
-    definition.primaryKey = parseKey(constraints.primary_key, `${pointer}/primary_key`, report);
+  const primaryKey = constraints('primary_key');
+  if (primaryKey !== undefined && primaryKey !== null) {
+    definition.primaryKey = parseKey(PrimaryKeySchema, primaryKey, `${pointer}/primary_key`, report);
   }
-  const unique = optionalArray(constraints.unique, `${pointer}/unique`, report);
+  const unique = entriesOf(constraints('unique'), `${pointer}/unique`, report);
   for (const [index, entry] of unique.entries()) {
-    const key = parseKey(entry, `${pointer}/unique/${index}`, report);
+    const key = parseKey(UniqueSchema, entry, `${pointer}/unique/${index}`, report);
     if (key !== undefined) definition.unique.push(key);
   }
-  const foreignKeys = optionalArray(constraints.foreign_keys, `${pointer}/foreign_keys`, report);
+  const foreignKeys = entriesOf(constraints('foreign_keys'), `${pointer}/foreign_keys`, report);
   for (const [index, entry] of foreignKeys.entries()) {
     parseForeignKey(entry, `${pointer}/foreign_keys/${index}`, definition.foreignKeys, report);
   }
-  if (optionalArray(constraints.others, `${pointer}/others`, report).length > 0) {
-    report(
-      `${pointer}/others`,
-      'not-supported',
-      'these constraints cannot be defined here; leave "others" out',
-    );
+  if (entriesOf(constraints('others'), `${pointer}/others`, report).length > 0) {
+    const detail = 'these constraints cannot be defined here; leave "others" out';
+    report(`${pointer}/others`, 'not-supported', detail);
   }
 }
 
 /** Returns undefined for an entry that means no key (an empty name and no columns), and for a value that is not a key. */
-function parseKey(value: unknown, pointer: string, report: Report): KeyDefinition | undefined {
-  const object = asObject(value, pointer, keyProperties, report);
-  if (object === undefined) return undefined;
-  const name = optionalName(object.name, `${pointer}/name`, report);
-  const entries = optionalArray(object.columns, `${pointer}/columns`, report);
+function parseKey(
+  schema: typeof UniqueSchema | typeof PrimaryKeySchema,
+  value: unknown,
+  pointer: string,
+  report: Report,
+): KeyDefinition | undefined {
+  const key = readMembers(schema, value, pointer, report);
+  if (key === undefined) return undefined;
+  const name = readName(key('name'), `${pointer}/name`, report);
+  const at = `${pointer}/columns`;
+  const list = key('columns');
+  const entries = entriesOf(list, at, report);
   if (entries.length === 0) {
-    const isReadable =
-      object.columns === undefined || object.columns === null || Array.isArray(object.columns);
-    if (name !== undefined && isReadable) {
-      report(`${pointer}/columns`, 'missing', `the constraint "${shorten(name)}" has no columns`);
+    const isReported = list === null;
+    if (name !== undefined && !isReported) {
+      report(at, 'missing', `the constraint "${shorten(name)}" has no columns`);
     }
     return undefined;
   }
-  const columns = entries.map((entry, index) => {
-    const at = `${pointer}/columns/${index}`;
-    if (typeof entry !== 'string')
-      report(at, 'wrong-type', `must be a column's name, not ${jsonType(entry)}`, entry);
-    else if (entry === '') report(at, 'missing', 'the name of a column is missing');
-    else return entry;
-    return '';
-  });
+  const columns = entries.map((entry, index) => readColumnName(entry, `${at}/${index}`, report));
   return { pointer, name, columns };
+}
+
+/** Returns '' for an entry that is not a name. */
+function readColumnName(entry: unknown, pointer: string, report: Report): string {
+  if (entry === '') report(pointer, 'missing', 'the name of a column is missing');
+  else if (isOfType(ColumnNameSchema, entry, pointer, report, ': the name of a column'))
+    return entry as string;
+  return '';
 }
 
 /** Adds a pair of columns to the foreign key with the same name, or adds a new foreign key. */
@@ -213,15 +161,16 @@ function parseForeignKey(
   into: ForeignKeyDefinition[],
   report: Report,
 ): void {
-  const object = asObject(value, pointer, foreignKeyProperties, report);
-  if (object === undefined) return;
-  const name = optionalName(object.name, `${pointer}/name`, report);
-  const schema = optionalName(object.reference_schema, `${pointer}/reference_schema`, report) ?? 'public';
-  const table = requiredName(object, 'reference_table', pointer, report);
+  const key = readMembers(ForeignKeySchema, value, pointer, report);
+  if (key === undefined) return;
+  const read = (member: Parameters<typeof key>[0]) => readName(key(member), `${pointer}/${member}`, report);
+  const name = read('name');
+  const schema = read('reference_schema') ?? 'public';
+  const table = read('reference_table') ?? '';
   const pair: ForeignKeyPair = {
     pointer,
-    column: requiredName(object, 'column', pointer, report),
-    referenceColumn: requiredName(object, 'reference_column', pointer, report),
+    column: read('column') ?? '',
+    referenceColumn: read('reference_column') ?? '',
   };
   const same = name === undefined ? undefined : into.find((key) => key.name === name);
   if (same === undefined) {
@@ -242,91 +191,28 @@ function parseForeignKey(
   }
 }
 
-/** Reads a required name. Returns '' if it is missing or not a string, and the name itself if only its text is invalid. */
-function requiredName(object: JsonObject, property: string, pointer: string, report: Report): string {
-  const value = object[property];
-  const at = `${pointer}/${property}`;
-  if (value === undefined || value === null || value === '') {
-    report(at, 'missing', `"${property}" is missing`);
-    return '';
-  }
-  return checkedName(value, at, report) ?? '';
-}
-
-/** Reads an optional name. Returns undefined if it is absent, null, empty or not a string. */
-function optionalName(value: unknown, pointer: string, report: Report): string | undefined {
-  if (value === undefined || value === null || value === '') return undefined;
-  return checkedName(value, pointer, report);
-}
-
-function checkedName(value: unknown, pointer: string, report: Report): string | undefined {
-  if (typeof value !== 'string') {
-    report(pointer, 'wrong-type', `must be a string, not ${jsonType(value)}`, value);
-    return undefined;
-  }
-  const problem = identifierProblem(value);
-  if (problem === undefined) return value;
-  report(pointer, 'invalid-name', `the name ${problem}`, value.toWellFormed());
+/** Returns undefined for a name that is absent or empty, or that PostgreSQL does not allow. */
+function readName(name: string | null | undefined, pointer: string, report: Report): string | undefined {
+  if (!name) return undefined;
+  const problem = identifierProblem(name);
+  if (problem === undefined) return name;
+  report(pointer, 'invalid-name', `the name ${problem}`, name.toWellFormed());
   return undefined;
 }
 
-const lengthHint = ' A length is part of the type: write "varchar(5)".';
-const precisionHint = ' Precision and scale are part of the type: write "numeric(12,2)".';
-
-/** Members that definitions for other programs have, with advice. */
-const typeModifiers = new Map([
-  ['length', lengthHint],
-  ['size', lengthHint],
-  ['max_length', lengthHint],
-  ['maxlength', lengthHint],
-  ['precision', precisionHint],
-  ['scale', precisionHint],
-]);
-
-function asObject(value: unknown, pointer: string, known: string[], report: Report): JsonObject | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    report(pointer, 'wrong-type', `must be an object, not ${jsonType(value)}`, value);
-    return undefined;
-  }
-  for (const property of Object.keys(value)) {
-    if (known.includes(property)) continue;
-    const hint = typeModifiers.get(property.toLowerCase()) ?? didYouMean(property, known, 0);
-    const detail = `"${shorten(property).toWellFormed()}" is not known here.${hint}`;
-    report(`${pointer}/${escapePointer(property)}`, 'unknown-property', detail);
-  }
-  return value as JsonObject;
-}
-
-function asArray(value: unknown, pointer: string, report: Report): unknown[] | undefined {
-  if (Array.isArray(value)) {
-    if (value.length <= maxEntries) return value;
-    report(
-      pointer,
-      'too-many-columns',
-      `there can be at most ${maxEntries} entries here; there are ${value.length}`,
-    );
-    return value.slice(0, maxEntries);
-  }
-  report(pointer, 'wrong-type', `must be an array, not ${jsonType(value)}`, value);
+/** Returns undefined for a text that is absent, or that PostgreSQL cannot store. */
+function readText(text: string | null | undefined, pointer: string, report: Report): string | undefined {
+  if (text === undefined || text === null) return undefined;
+  if (text.isWellFormed() && !text.includes('\0')) return text;
+  report(pointer, 'invalid-text', 'must be valid Unicode without the character NUL');
   return undefined;
 }
 
-function optionalArray(value: unknown, pointer: string, report: Report): unknown[] {
-  return value === undefined || value === null ? [] : (asArray(value, pointer, report) ?? []);
-}
-
-function isPlainText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
-}
-
-function jsonType(value: unknown): string {
-  if (value === undefined) return 'absent';
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-/** RFC 6901 section 3. */
-function escapePointer(property: string): string {
-  return property.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+/** Returns the entries of a list; none if it is absent. */
+function entriesOf(list: unknown[] | null | undefined, pointer: string, report: Report): unknown[] {
+  if (!list) return [];
+  if (list.length <= maxEntries) return list;
+  const detail = `there can be at most ${maxEntries} entries here; there are ${list.length}`;
+  report(pointer, 'too-many-columns', detail);
+  return list.slice(0, maxEntries);
 }

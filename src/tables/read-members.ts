@@ -1,0 +1,135 @@
+/**
+ * Reads the members of an object in a definition by its schema (definition.ts), and reports each member that does not have the form
+ * that the schema says. The schemas are the only list of members, of their JSON types, and of the members that must be there.
+ */
+import type { Static, TObject, TSchema } from 'typebox';
+import type { ProblemCode } from '../problem-codes.ts';
+import { didYouMean, shorten } from './identifiers.ts';
+
+export type Report = (pointer: string, code: ProblemCode, detail: string, value?: unknown) => void;
+
+/**
+ * Returns the member with this name. undefined: it is absent or null, and may be. null: it has a problem, which is reported. The
+ * members and entries of the returned value are not checked yet.
+ *
+ * @param advice the end of the message that a required member is missing, or that an optional member has a wrong type
+ */
+export type Members<Schema extends TObject> = <Name extends string & keyof Static<Schema>>(
+  name: Name,
+  advice?: string,
+) => Unchecked<NonNullable<Static<Schema>[Name]>> | null | undefined;
+
+type Unchecked<Value> = Value extends readonly unknown[] ? unknown[] : Value extends object ? unknown : Value;
+
+/** Returns a function that reads the members; undefined: the value is no object. Members that the schema lacks are reported. */
+export function readMembers<Schema extends TObject>(
+  schema: Schema,
+  value: unknown,
+  pointer: string,
+  report: Report,
+): Members<Schema> | undefined {
+  if (!isOfType(schema, value, pointer, report)) return undefined;
+  const object = value as Record<string, unknown>;
+  reportUnknown(object, Object.keys(schema.properties), pointer, report);
+  return (name, advice = '') => {
+    const member = schema.properties[name]!;
+    const found = Object.hasOwn(object, name) ? object[name] : undefined;
+    const at = `${pointer}/${name}`;
+    const isRequired = (schema.required as readonly string[]).includes(name);
+    if (!isRequired && (found === undefined || found === null)) return undefined;
+    if (isRequired && isMissing(member, found)) report(at, 'missing', `"${name}" is missing${advice}`);
+    else if (isOfType(member, found, at, report, isRequired ? '' : advice)) return found as never;
+    return null;
+  };
+}
+
+/** Reports a value that has none of the types of the schema. */
+export function isOfType(
+  schema: TSchema,
+  value: unknown,
+  pointer: string,
+  report: Report,
+  advice = '',
+): boolean {
+  const choices = choicesOf(schema);
+  if (choices.some((choice) => fits(choice, value))) return true;
+  const { type, const: constant } = choices[0]!;
+  const detail =
+    constant === undefined
+      ? `must be ${expectations[type]}, not ${jsonType(value)}${advice}`
+      : `must be ${JSON.stringify(constant)}, or left out`;
+  report(pointer, 'wrong-type', detail, value);
+  return false;
+}
+
+/** The keywords of the schemas of definition.ts that this file reads. */
+interface Choice {
+  type: keyof typeof expectations | 'null';
+  const?: unknown;
+}
+
+const expectations = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  null: 'null',
+};
+
+function choicesOf(schema: TSchema): Choice[] {
+  return ((schema as { anyOf?: Choice[] }).anyOf ?? [schema]) as Choice[];
+}
+
+function fits({ type, const: constant }: Choice, value: unknown): boolean {
+  if (constant !== undefined) return value === constant;
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'null') return value === null;
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === type;
+}
+
+/** A text that must be there is also missing if it is null or empty. */
+function isMissing(schema: TSchema, found: unknown): boolean {
+  const isText = choicesOf(schema).some(({ type }) => type === 'string');
+  return found === undefined || (isText && (found === null || found === ''));
+}
+
+function reportUnknown(
+  object: Record<string, unknown>,
+  known: string[],
+  pointer: string,
+  report: Report,
+): void {
+  for (const name of Object.keys(object)) {
+    if (known.includes(name)) continue;
+    const hint = typeModifiers.get(name.toLowerCase()) ?? didYouMean(name, known, 0);
+    const detail = `"${shorten(name).toWellFormed()}" is not known here.${hint}`;
+    report(`${pointer}/${escapePointer(name)}`, 'unknown-property', detail);
+  }
+}
+
+const lengthHint = ' A length is part of the type: write "varchar(5)".';
+const precisionHint = ' Precision and scale are part of the type: write "numeric(12,2)".';
+
+/** Members that definitions for other programs have, with advice. */
+const typeModifiers = new Map([
+  ['length', lengthHint],
+  ['size', lengthHint],
+  ['max_length', lengthHint],
+  ['maxlength', lengthHint],
+  ['precision', precisionHint],
+  ['scale', precisionHint],
+]);
+
+function jsonType(value: unknown): string {
+  if (value === undefined) return 'absent';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** RFC 6901 section 3. */
+function escapePointer(property: string): string {
+  return property.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+}
