@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, wrongParameter } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
-import { identifierProblem, isSystemSchema } from '../tables/identifiers.ts';
+import { checkTableName, refuseSystemSchema } from '../tables/identifiers.ts';
 import { factsOf } from './access-log.ts';
 import { authenticate, type Grants, invalidToken, requireSchema, requireScope, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
@@ -90,13 +90,10 @@ export async function admitTableRequest(
 ): Promise<TableRequest> {
   const { grants, signal } = await admitRequest(request, reply, context, scope);
   const { table_name: name } = request.params as { table_name: string };
-  refuseUnfitName('table_name', name);
   refuseDotSegment(name);
-  refuseUnfitName('schema', schema);
+  checkTableName(schema, name);
   Object.assign(factsOf(request), { schema, table: name });
-  if (isSystemSchema(schema)) {
-    throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
-  }
+  refuseSystemSchema(schema);
   requireSchema(grants, schema);
   const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
   return {
@@ -111,13 +108,6 @@ export async function admitTableRequest(
 /** Returns the path of the table, for the header `Location` after its creation (RFC 9110 section 10.2.2). */
 export function tableLocation({ schema, name }: { schema: string; name: string }): string {
   return `/api/v1/table/${encodeURIComponent(name)}?schema=${encodeURIComponent(schema)}`;
-}
-
-function refuseUnfitName(parameter: string, name: string): void {
-  const problem = identifierProblem(name);
-  if (problem === undefined) return;
-  const detail = `The name given as ${parameter} ${problem}.`;
-  throw wrongParameter(parameter, detail, { code: 'invalid-name', value: name });
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Checks names by PostgreSQL's rules, and suggests the nearest name for a misspelled one. */
+import { AppError, wrongParameter } from '../errors.ts';
 
 /** NAMEDATALEN - 1 (PostgreSQL 4.1.1). PostgreSQL cuts a longer name without an error; the service refuses it. */
 export const maxIdentifierBytes = 63;
@@ -18,6 +19,23 @@ export function identifierProblem(name: string): string | undefined {
   return undefined;
 }
 
+/**
+ * Checks the names that a request gives for a table and its schema.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+export function checkTableName(schema: string, name: string): void {
+  checkParameter('table_name', name);
+  checkParameter('schema', schema);
+}
+
+function checkParameter(parameter: string, name: string): void {
+  const problem = identifierProblem(name);
+  if (problem === undefined) return;
+  const detail = `The name given as ${parameter} ${problem}.`;
+  throw wrongParameter(parameter, detail, { code: 'invalid-name', value: name });
+}
+
 const systemColumns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 
 /** Whether it is a column that every table has (PostgreSQL 5.6). */
@@ -28,6 +46,12 @@ export function isSystemColumn(name: string): boolean {
 /** Whether the schema belongs to PostgreSQL itself. */
 export function isSystemSchema(schema: string): boolean {
   return schema.startsWith('pg_') || schema === 'information_schema';
+}
+
+/** @throws AppError `schema-forbidden` */
+export function refuseSystemSchema(schema: string): void {
+  if (!isSystemSchema(schema)) return;
+  throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
 }
 
 /** Returns up to three of `candidates` that are most similar to `name`, the nearest one first. Case does not count. */

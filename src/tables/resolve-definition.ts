@@ -30,7 +30,7 @@ import { columnPointer } from './definition.ts';
 import { isAdmitted } from './dotted-name.ts';
 import { askForSchema } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
-import { identifierProblem, isSystemSchema, shorten } from './identifiers.ts';
+import { checkTableName, isSystemSchema, refuseSystemSchema, shorten } from './identifiers.ts';
 import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
 import { type PaddedColumn, paddingProblem } from './padded-width.ts';
 import { parseDefinition } from './parse-definition.ts';
@@ -93,6 +93,7 @@ export async function resolveDefinition(
 export function draftDefinition(options: PrepareOptions): DefinitionDraft {
   const { schema, name, extraFunctions = [] } = options;
   checkTableName(schema, name);
+  refuseSystemSchema(schema);
   const { admitSchema = () => {} } = options;
   const { definition, problems: misshapen } = parseDefinition(options.table);
   for (const key of definition.foreignKeys) admitSchema(key.schema);
@@ -174,20 +175,6 @@ export async function resolveDraft(
       }
     },
   };
-}
-
-/** @throws AppError `invalid-parameter`, `schema-forbidden` */
-export function checkTableName(schema: string, name: string): void {
-  for (const [what, value] of [
-    ['schema', schema],
-    ['table_name', name],
-  ] as const) {
-    const problem = identifierProblem(value);
-    if (problem !== undefined) throw new AppError('invalid-parameter', `${what} ${problem}.`);
-  }
-  if (isSystemSchema(schema)) {
-    throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);
-  }
 }
 
 /** A column whose texts are parsed, and whose names are not looked up yet. */
