@@ -391,6 +391,10 @@ suite('bodies', () => {
 });
 
 suite('query parameters', () => {
+  const manyParameters =
+    'if_exists extra_columns on_conflict dry_run date_order decimal_sign thousands_sign trim header_row header column_names cell_errors quote encoding'.split(
+      ' ',
+    );
   const cases: [string, string, string, string[]][] = [
     ['an unknown one', '/table/a/upload/json', '?dryrun=true', ['unknown-parameter dryrun']],
     [
@@ -408,6 +412,12 @@ suite('query parameters', () => {
       '/table/a/upload/excel',
       '?x=1&dry_run=1&if_exists=no',
       ['unknown-parameter x', 'invalid-parameter if_exists', 'invalid-parameter dry_run'],
+    ],
+    [
+      'a fault in each of fourteen parameters',
+      '/table/a/upload/excel',
+      `?${manyParameters.map((name) => `${name}=x`).join('&')}`,
+      manyParameters.map((name) => `invalid-parameter ${name}`),
     ],
     ['a name of Object’s prototype', '/table/a', '?constructor=1', ['unknown-parameter constructor']],
   ];

@@ -1,9 +1,18 @@
 /**
  * Checks query strings with the TypeBox schemas of the OpenAPI document.
  */
-import type { Static, TObject } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { Check } from 'typebox/value';
 import { AppError, type Problem } from '../errors.ts';
+
+/** Returns the schema of a parameter that takes one of these values. */
+export function choice<const Values extends readonly string[]>(
+  values: Values,
+  options: { default?: Values[number]; description: string },
+) {
+  return Type.Unsafe<Values[number]>(Type.String({ enum: [...values], ...options }));
+}
 
 /** A parser for the query of one endpoint. Its result contains every default. */
 export type QueryParser<Schema extends TObject> = (query: unknown) => Static<Schema>;
@@ -26,12 +35,12 @@ export function queryParser<Schema extends TObject>(schema: Schema): QueryParser
       const value = parameterValue(given[name], parameter);
       if (value !== undefined) values[name] = value;
     }
-    const seen = new Set<string>();
-    for (const error of validator.Errors(values)) {
-      const name = error.instancePath.split('/')[1] ?? '';
-      if (seen.has(name)) continue;
-      seen.add(name);
-      problems.push(refusedValue(name, given[name], schema.properties[name] as ParameterSchema));
+    if (!validator.Check(values)) {
+      // The list of errors of the validator ends after a few, so each value is checked by itself.
+      for (const [name, property] of Object.entries(schema.properties)) {
+        const isFit = name in values ? Check(property, values[name]) : Type.IsOptional(property);
+        if (!isFit) problems.push(refusedValue(name, given[name], property as ParameterSchema));
+      }
     }
     if (problems.length > 0) {
       throw new AppError('invalid-parameter', problems.map((problem) => problem.detail).join(' '), {

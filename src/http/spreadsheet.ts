@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static, type TObject } from 'typebox';
 import { AppError, type ErrorCode, wrongParameter } from '../errors.ts';
-import { type NamedEncoding, namedEncodings } from '../sources/bytes/text-encoding.ts';
+import { namedEncodings } from '../sources/bytes/text-encoding.ts';
 import { Spool } from '../sources/spool.ts';
 import { openSpreadsheet } from '../sources/spreadsheet/open-spreadsheet.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
@@ -12,6 +12,7 @@ import type { SpreadsheetOptions, TextDialect } from '../sources/spreadsheet/spr
 import type { HttpContext } from './context.ts';
 import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
 import { readSpreadsheetUpload } from './multipart.ts';
+import { choice } from './query.ts';
 import { readBody } from './request-body.ts';
 import type { AdmittedRequest } from './table-request.ts';
 
@@ -33,13 +34,11 @@ export const spreadsheetParameters = {
   range: Type.Optional(
     Type.String({ description: 'Load only these cells, as in `B3:F200`. Default: all cells.' }),
   ),
-  column_names: Type.String({
-    enum: ['exact', 'snake_case'],
+  column_names: choice(['exact', 'snake_case'], {
     default: 'exact',
     description: '`exact`: the header text, trimmed. `snake_case`: lower case with underscores.',
   }),
-  cell_errors: Type.String({
-    enum: ['fail', 'null'],
+  cell_errors: choice(['fail', 'null'], {
     default: 'fail',
     description:
       'How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.',
@@ -50,14 +49,12 @@ export const spreadsheetParameters = {
         'For text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names.',
     }),
   ),
-  quote: Type.String({
-    enum: ['"', "'", 'none'],
+  quote: choice(['"', "'", 'none'], {
     default: '"',
     description: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
   }),
   encoding: Type.Optional(
-    Type.String({
-      enum: [...namedEncodings],
+    choice(namedEncodings, {
       description: 'For text files: the encoding. Default: detected among UTF-8, UTF-16 and Windows-1252.',
     }),
   ),
@@ -186,7 +183,7 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
     ...(query.range !== undefined && { range: query.range }),
     hasHeader: query.header,
     ...textDialectOf(query),
-    columnNames: query.column_names as SpreadsheetOptions['columnNames'],
+    columnNames: query.column_names,
     cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
   };
 }
@@ -201,7 +198,7 @@ function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'
   const text: TextDialect = {
     ...(delimiter !== undefined && { delimiter: signOf('delimiter', delimiter) }),
     ...(quote !== '"' && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
-    ...(encoding !== undefined && { encoding: encoding as NamedEncoding }),
+    ...(encoding !== undefined && { encoding }),
     ...(comment !== undefined && { comment: signOf('comment', comment) }),
   };
   return Object.keys(text).length > 0 ? { text } : {};

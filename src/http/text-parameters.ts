@@ -1,12 +1,8 @@
 /** The parameters for reading text. They are the same for JSON strings, text files and text cells of workbooks. */
 import Type, { type Static } from 'typebox';
 import { wrongParameter } from '../errors.ts';
-import type {
-  DateOrder,
-  DecimalSign,
-  TextReading,
-  ThousandsSign,
-} from '../loading/text-reading/text-reading.ts';
+import type { TextReading } from '../loading/text-reading/text-reading.ts';
+import { choice } from './query.ts';
 import { splitList } from './split-list.ts';
 
 export const textParameters = {
@@ -16,19 +12,16 @@ export const textParameters = {
         'Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none.',
     }),
   ),
-  date_order: Type.String({
-    enum: ['iso', 'dmy', 'mdy', 'ymd'],
+  date_order: choice(['iso', 'dmy', 'mdy', 'ymd'], {
     default: 'iso',
     description:
       'The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.',
   }),
-  decimal_sign: Type.String({
-    enum: ['.', ','],
+  decimal_sign: choice(['.', ','], {
     default: '.',
     description: 'The sign before the decimals of a number.',
   }),
-  thousands_sign: Type.String({
-    enum: ['none', '.', ',', 'space', "'"],
+  thousands_sign: choice(['none', '.', ',', 'space', "'"], {
     default: 'none',
     description:
       'The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`.',
@@ -68,9 +61,9 @@ export function textReadingOf(query: TextQuery): TextReading | undefined {
   if (isDefault) return undefined;
   return {
     nullValues,
-    dateOrder: date_order as DateOrder,
-    decimalSign: decimal_sign as DecimalSign,
-    thousandsSign: thousands_sign as ThousandsSign,
+    dateOrder: date_order,
+    decimalSign: decimal_sign,
+    thousandsSign: thousands_sign,
     trim,
   };
 }

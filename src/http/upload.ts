@@ -5,35 +5,33 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
-import type { IfExists, OnConflict } from '../loading/load-request.ts';
 import { loadTable } from '../loading/load-table.ts';
 import { renameColumns } from '../loading/rename-columns.ts';
 import { readText } from '../loading/text-reading/read-text.ts';
+import type { TextReading } from '../loading/text-reading/text-reading.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
-import { columnChoicesOf, columnParameters } from './column-parameters.ts';
+import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
 import { tableErrors, Warnings } from './openapi.ts';
+import { choice } from './query.ts';
 import { admitTableRequest, schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
 import { textParameters, textReadingOf } from './text-parameters.ts';
 
 export const uploadParameters = {
   schema: schemaParameter,
-  if_exists: Type.String({
-    enum: ['fail', 'append', 'truncate', 'replace'],
+  if_exists: choice(['fail', 'append', 'truncate', 'replace'], {
     default: 'fail',
     description:
       'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments.',
   }),
-  extra_columns: Type.String({
-    enum: ['fail', 'ignore', 'add'],
+  extra_columns: choice(['fail', 'ignore', 'add'], {
     default: 'fail',
     description:
       'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out. `add`: add them to the table with inferred types.',
   }),
-  on_conflict: Type.String({
-    enum: ['fail', 'skip', 'update'],
+  on_conflict: choice(['fail', 'skip', 'update'], {
     default: 'fail',
     description:
       'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
@@ -118,25 +116,31 @@ export const uploadErrors: ErrorCode[] = [
   'storage-full',
 ];
 
-/** Admits an upload. @throws AppError as `admitTableRequest` does */
+/** An upload that is admitted, with what its parameters say about columns and texts. */
+export interface AdmittedUpload extends TableRequest {
+  columns: ColumnChoices;
+  /** undefined: text is read as usual. */
+  textReading: TextReading | undefined;
+}
+
+/** Admits an upload before its body is read. @throws AppError as `admitTableRequest` does, `invalid-parameter` */
 export async function admitUpload(
   request: FastifyRequest,
   reply: FastifyReply,
   context: HttpContext,
   query: UploadQuery,
-): Promise<TableRequest> {
-  // An invalid parameter is refused before the body is read.
-  textReadingOf(query);
-  columnChoicesOf(query);
+): Promise<AdmittedUpload> {
+  const textReading = textReadingOf(query);
+  const columns = columnChoicesOf(query);
   const scope = uploadScope(query.if_exists);
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
   // `add` may change the definition of the table, so it needs the scope before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
-  return table;
+  return { ...table, columns, textReading };
 }
 
 /** Returns the scope that every such upload needs. */
-function uploadScope(ifExists: string): Scope {
+function uploadScope(ifExists: UploadQuery['if_exists']): Scope {
   if (ifExists === 'append') return 'table:load';
   return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }
@@ -155,25 +159,25 @@ function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, 
 /** Loads the input, always closes it, and answers. */
 export async function answerUpload(
   context: HttpContext,
-  table: TableRequest,
+  upload: AdmittedUpload,
   query: UploadQuery,
   unread: LoadInput,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { schema, name, grants, signal, transaction } = table;
+  const { schema, name, grants, signal, transaction, columns, textReading } = upload;
   const { pool, config } = context;
   const startedAt = performance.now();
-  const { primaryKey, conflictKey, rename } = columnChoicesOf(query);
-  const input = readText(renameColumns(unread, rename), textReadingOf(query));
+  const { primaryKey, conflictKey, rename } = columns;
+  const input = readText(renameColumns(unread, rename), textReading);
   try {
     const loaded = await loadTable(
       { pool, transaction, extraFunctions: config.database.defaultFunctions, limits: config.limits },
       {
         schema,
         name,
-        ifExists: query.if_exists as IfExists,
-        extraColumns: query.extra_columns as 'fail' | 'ignore' | 'add',
-        onConflict: query.on_conflict as OnConflict,
+        ifExists: query.if_exists,
+        extraColumns: query.extra_columns,
+        onConflict: query.on_conflict,
         conflictKey,
         primaryKey,
         dryRun: query.dry_run,
@@ -195,7 +199,7 @@ export async function answerUpload(
     };
     factsOf(reply.request).rows = loaded.rows;
     const isCreated = loaded.isNew && !query.dry_run;
-    if (isCreated) reply.header('location', tableLocation(table));
+    if (isCreated) reply.header('location', tableLocation(upload));
     return reply.code(isCreated ? 201 : 200).send({ table: loaded.table, load });
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.

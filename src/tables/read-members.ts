@@ -2,7 +2,7 @@
  * Reads the members of an object in a definition by its schema (definition.ts), and reports each member that does not have the form
  * that the schema says. The schemas are the only list of members, of their JSON types, and of the members that must be there.
  */
-import type { Static, TObject, TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { ProblemCode } from '../problem-codes.ts';
 import { didYouMean, shorten } from './identifiers.ts';
 
@@ -35,7 +35,7 @@ export function readMembers<Schema extends TObject>(
     const member = schema.properties[name]!;
     const found = Object.hasOwn(object, name) ? object[name] : undefined;
     const at = `${pointer}/${name}`;
-    const isRequired = (schema.required as readonly string[]).includes(name);
+    const isRequired = !Type.IsOptional(member);
     if (!isRequired && (found === undefined || found === null)) return undefined;
     if (isRequired && isMissing(member, found)) report(at, 'missing', `"${name}" is missing${advice}`);
     else if (isOfType(member, found, at, report, isRequired ? '' : advice)) return found as never;

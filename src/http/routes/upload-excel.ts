@@ -54,11 +54,11 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const table = await admitUpload(request, reply, context, query);
-      return withSpreadsheet(request, context, query, table, {}, ({ source, spool, definition }) =>
+      const upload = await admitUpload(request, reply, context, query);
+      return withSpreadsheet(request, context, query, upload, {}, ({ source, spool, definition }) =>
         answerUpload(
           context,
-          table,
+          upload,
           query,
           spreadsheetInput(source, spool, definition, query.sheet !== undefined),
           reply,

@@ -58,9 +58,9 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const table = await admitUpload(request, reply, context, query);
+      const upload = await admitUpload(request, reply, context, query);
       const form = jsonFormOf(request, query.rows_at);
-      return context.lines.uploads.use(table.grants.subject ?? '', table.signal, () => {
+      return context.lines.uploads.use(upload.grants.subject ?? '', upload.signal, () => {
         const spool = new Spool({ maxBytes: limits.maxBodyBytes });
         const chunks = readBody(
           request,
@@ -68,7 +68,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
           context.stopping,
         );
         const input = jsonInput(chunks, spool, jsonLimitsOf(limits), form);
-        return answerUpload(context, table, query, input, reply);
+        return answerUpload(context, upload, query, input, reply);
       });
     },
   );
