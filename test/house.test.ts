@@ -1,6 +1,6 @@
 /**
  * The rules of the house that a test can hold (CONTRIBUTING.md): imports go down only, `sources` and `tables` do not know each
- * other, no file imports itself by way of others, and some kinds of knowledge stand in one file only.
+ * other, no file imports itself by way of others, and some kinds of knowledge are in one file or room only.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -132,6 +132,38 @@ test('messages of limits are written in one file', () => {
   assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
 });
 
+test('SQL is made in the rooms for it only', () => {
+  const rooms = ['src/postgres/', 'src/tables/', 'src/loading/staged/'];
+  const isInRoom = (file: string) => rooms.some((room) => file.startsWith(room));
+  const elsewhere = sourceFiles().filter((file) => !isInRoom(file));
+  assert.deepEqual(
+    elsewhere.flatMap((file) => sqlIn(codeOf(read(file))).map((found) => `${file}: ${found}`)),
+    [],
+  );
+  for (const room of rooms) {
+    const files = sourceFiles().filter((file) => file.startsWith(room));
+    assert(
+      files.some((file) => sqlIn(codeOf(read(file))).length > 0),
+      room,
+    );
+  }
+});
+
+test('the check sees SQL in code, and neither in comments nor in words for people', () => {
+  const code = codeOf(`
+// await client.query('SELECT 1');
+await client.query('SELECT 1');
+const text = \`
+WITH a AS (SELECT 2) SELECT FROM a\`;
+const lock = "LOCK TABLE x IN ACCESS EXCLUSIVE MODE";
+await client.query(\`SAVEPOINT \${name}\`);
+const condition = \`\${column} OPERATOR(pg_catalog.=) 1\`;
+const privileges = ['INSERT', 'UPDATE'];
+const detail = 'Select another sheet. UPDATE and DELETE need the right.';
+`);
+  assert.deepEqual(sqlIn(code), ["'SELECT ", '`\nWITH ', '"LOCK ', '`SAVEPOINT ', 'pg_catalog.']);
+});
+
 test('the check sees SQLSTATEs and fields of errors in code, and not in comments', () => {
   const code = codeOf(`
 /** SQLSTATE '23505' */
@@ -157,6 +189,14 @@ function sqlstatesIn(code: string): string[] {
   const whole = `'(?!\\d+[kMGT]B')${errorClass}[0-9A-Z]{3}'|\\b${errorClass}[0-9A-Z]{3}:`;
   const beginning = `/\\^\\(?${errorClass}(?=[0-9P]*[|)])`;
   return [...code.matchAll(new RegExp(`${whole}|${beginning}`, 'g'))].map(([found]) => found);
+}
+
+/** Beginnings of statements, and names of the schema that every expression of the service qualifies. */
+function sqlIn(code: string): string[] {
+  const keywords =
+    'SELECT INSERT UPDATE DELETE MERGE WITH VALUES COPY LOCK TRUNCATE CREATE ALTER DROP SAVEPOINT ROLLBACK RELEASE BEGIN COMMIT SET RESET PREPARE DEALLOCATE ANALYZE EXPLAIN GRANT';
+  const statement = `['"\`]\\s*(?:${keywords.replaceAll(' ', '|')})\\s`;
+  return [...code.matchAll(new RegExp(`${statement}|\\bpg_catalog\\.`, 'g'))].map(([found]) => found);
 }
 
 /** The name of the C function that raised an error, its context, and names of C functions. */

@@ -3,6 +3,7 @@
 import type { ClientBase } from 'pg';
 import type { Warning } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
+import { setStatementTimeout } from '../postgres/transaction-settings.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
@@ -84,7 +85,7 @@ export async function copyRows(
     },
   });
   try {
-    await client.query('SET LOCAL statement_timeout = 0');
+    await client.query(setStatementTimeout(0));
     await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
     sink.endOfRows();
     for (const problem of headerProblems(input)) problems.add(problem);
@@ -94,7 +95,7 @@ export async function copyRows(
     await session.abort(error instanceof Error ? error : new Error(String(error)));
     throw error;
   }
-  if (!session.refusal) await client.query(`SET LOCAL statement_timeout = ${options.statementTimeoutMs}`);
+  if (!session.refusal) await client.query(setStatementTimeout(options.statementTimeoutMs));
   const rowOf = (ordinal: number) => sink.rowNumbers.rowOf(ordinal);
   return {
     sent: sink.loaded,

@@ -7,8 +7,8 @@
 import type { ClientBase, DatabaseError } from 'pg';
 import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../postgres/search-path.ts';
-import { quoteIdentifier } from '../postgres/sql.ts';
 import { isFailureOfExpression } from '../postgres/sqlstate.ts';
+import { copyInto, insertDefaults } from '../tables/load-statements.ts';
 import type { RowOutput } from './encoding-sink.ts';
 
 /**
@@ -122,12 +122,7 @@ export class CopySession implements RowOutput {
     this.#heldRows = 0;
     this.#heldBytes = 0;
     const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
-    this.#writer = copyFrom(
-      this.#client,
-      inCallersPath(
-        `COPY ${this.#relation} (${names.map(quoteIdentifier).join(', ')}) FROM STDIN (FORMAT binary)`,
-      ),
-    );
+    this.#writer = copyFrom(this.#client, inCallersPath(copyInto(this.#relation, names)));
     await this.#writer.write(header);
   }
 
@@ -137,7 +132,7 @@ export class CopySession implements RowOutput {
     this.#columns = columns;
     const { rowCount: taken } = await queryInCallersPath(
       this.#client,
-      `INSERT INTO ${this.#relation} SELECT FROM pg_catalog.generate_series(1, ${rowCount})`,
+      insertDefaults(this.#relation, rowCount),
     );
     this.rowsTaken += taken ?? 0;
     this.rowsBefore += rowCount;

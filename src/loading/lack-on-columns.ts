@@ -4,6 +4,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
+import { type LackedPrivilege, lackedPrivilege } from '../tables/load-statements.ts';
 import type { ColumnMatcher } from './column-matching.ts';
 import type { LoadTarget } from './load-target.ts';
 import { shortenValue } from './problems.ts';
@@ -23,21 +24,11 @@ export async function lackOnColumns(
   const privileges = conflict?.action === 'update' ? ['INSERT', 'UPDATE'] : ['INSERT'];
   // An update does not change the columns of a key.
   const keyColumns = conflict?.keys.flatMap((key) => key.columns) ?? [];
-  const { rows } = await client.query<LackedPrivilege>(findLack, [relation, sent, privileges, keyColumns]);
+  const query = lackedPrivilege(relation, sent, privileges, keyColumns);
+  const { rows } = await client.query<LackedPrivilege>(query);
   const [lack] = rows;
   if (lack === undefined) return undefined;
   const named = lack.columns.slice(0, 20).map(shortenValue).join(', ');
   const detail = `The role "${lack.role}" lacks ${lack.privilege} on these columns of the table ${relation}: ${named}.`;
   return new AppError('permission-denied', detail, { cause });
 }
-
-interface LackedPrivilege {
-  role: string;
-  privilege: string;
-  columns: string[];
-}
-
-const findLack = `
-SELECT current_user::text AS role, p AS privilege, pg_catalog.array_agg(pg_catalog.format('"%s"', c)) AS columns
-FROM pg_catalog.unnest($2::text[]) c, pg_catalog.unnest($3::text[]) p
-WHERE NOT pg_catalog.has_column_privilege($1, c, p) AND NOT (p = 'UPDATE' AND c = ANY ($4::text[])) GROUP BY p ORDER BY p LIMIT 1`;

@@ -10,6 +10,7 @@
 import type { ClientBase } from 'pg';
 import type { Warning } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
+import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
 import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
 import { ColumnMatcher } from './column-matching.ts';
 import { type CopiedRows, copyRows } from './copy-rows.ts';
@@ -30,6 +31,9 @@ import { maxStagedColumns } from './staged/staging-table.ts';
 import { byPlace, byRowNumber } from './staged/violation-queries.ts';
 import { isStagedAsText } from './target-columns.ts';
 import type { WrittenLimits } from './written-bytes.ts';
+
+/** The savepoint before the first row. */
+const savepoint = 'rows';
 
 /** The most different sets of columns in one upload. Each set is moved separately, so more of them would take too long. */
 const maxMovedShapes = 200;
@@ -70,7 +74,7 @@ export async function loadRows(
   const load = { input, target, options, problems };
   const isStaged =
     options.conflict !== undefined || target.takesNoCopy || target.columns.some(isStagedAsText);
-  await client.query('SAVEPOINT "rows"');
+  await setSavepoint(client, savepoint);
   try {
     return await (isStaged ? loadStaged(client, load) : loadStraight(client, load));
   } catch (error) {
@@ -175,7 +179,7 @@ function stagedRows(
 
 /** Rolls back all loaded rows. */
 async function undoRows(client: ClientBase): Promise<void> {
-  await client.query('ROLLBACK TO SAVEPOINT "rows"');
+  await rollBackTo(client, savepoint);
 }
 
 function refuseTooManyColumns(count: number): void {

@@ -4,24 +4,24 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../errors.ts';
+import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteQualified, randomName, type Statement } from '../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
 import { findRelation } from '../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../tables/create-table.ts';
 import { addConstraints, continueNumbering, createBareTable, type Naming } from '../tables/ddl.ts';
-import type { KeyDefinition } from '../tables/definition.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
-import { baseOfDomain, equalityOperator, type LoadColumn } from '../tables/load-column.ts';
+import type { LoadColumn } from '../tables/load-column.ts';
 import { namesAside } from '../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents, swapTable } from '../tables/replace-table.ts';
 import type { EndedLoad, LoadTarget } from './load-target.ts';
 import type { LoadedRows } from './loaded-rows.ts';
 import type { Problems } from './problems.ts';
-import type { Equality } from './staged/equality.ts';
 import { explainRefusedKeys } from './staged/explain-refusal.ts';
-import { type RowRule, readRowRules } from './staged/row-rules.ts';
+import { readRowRules } from './staged/row-rules.ts';
+import { conflictKeysOf, rulesOfNewTable } from './staged/rules-of-new-table.ts';
 
 export interface NewTableOptions {
   /** The new table may replace an existing one. */
@@ -62,20 +62,16 @@ export async function openNewTable(
     hasRules: false,
     takesNoCopy: false,
     primaryKey: table.primaryKey?.columns,
-    keys: keysOf(table).map((key) => ({
-      columns: key.columns,
-      equals: equalitiesOf(key.columns, columns),
-      nullsNotDistinct: false,
-    })),
+    keys: conflictKeysOf(table, columns),
     warnings: table.warnings,
     readRules: async () => [
       ...(await readRowRules(client, schema, naming.name)),
-      ...(await rulesOf(client, table, columns)),
+      ...(await rulesOfNewTable(client, table, columns)),
     ],
     finish: async (rows) => {
       const refusal = await addKeys(client, table, naming);
       if (refusal) {
-        const rules = await rulesOf(client, table, columns);
+        const rules = await rulesOfNewTable(client, table, columns);
         await explainRefusedKeys(client, refusal, rows.sent, rules, rows.places, problems);
       }
       problems.throwIfAny();
@@ -131,7 +127,7 @@ async function addKeys(client: ClientBase, table: PreparedTable, naming: Naming)
   } catch (error) {
     if (isUndefinedTable(error)) throw targetDropped(error);
     if (!isRefusalOfData(error)) throw error;
-    await client.query('ROLLBACK TO SAVEPOINT "keys"');
+    await rollBackTo(client, 'keys');
     return error;
   }
 }
@@ -152,14 +148,14 @@ async function createNamed(
   savepoint: string,
   onClash: () => Promise<void>,
 ): Promise<void> {
-  await client.query(`SAVEPOINT "${savepoint}"`);
+  await setSavepoint(client, savepoint);
   for (let tries = 1; ; tries++) {
     try {
       await queryInCallersPath(client, toStatement().text);
       return;
     } catch (error) {
       if (!isNameClash(error)) throw error;
-      await client.query(`ROLLBACK TO SAVEPOINT "${savepoint}"`);
+      await rollBackTo(client, savepoint);
       await onClash();
       table.names = await table.chooseNamesAgain(client);
       if (tries === maxNameTries) throw nameConflict(error);
@@ -190,84 +186,4 @@ function lostObjects(lost: string[]): Warning[] {
 /** Returns whether the type is a domain. Only the checks of domains can refuse a row of a bare table. */
 function isDomain({ type }: LoadColumn): boolean {
   return type.kind === 'domain' || type.element?.kind === 'domain';
-}
-
-function keysOf({ primaryKey, unique }: PreparedTable): KeyDefinition[] {
-  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique];
-}
-
-/** Returns the operators that compare columns with the referenced columns, or with themselves. */
-function equalitiesOf(
-  names: string[],
-  columns: LoadColumn[],
-  otherNames = names,
-  others = columns,
-): Equality[] {
-  const find = (name: string, among: LoadColumn[]) => among.find((column) => column.name === name);
-  return names.map((name, index) => {
-    const column = find(name, columns);
-    return {
-      operator: equalityOperator(column),
-      leftBase: baseOfDomain(column),
-      rightBase: baseOfDomain(find(otherNames[index]!, others)),
-    };
-  });
-}
-
-async function rulesOf(client: ClientBase, table: PreparedTable, own: LoadColumn[]): Promise<RowRule[]> {
-  const hidden = await hiddenTables(client, table);
-  const referenced = await referencedColumns(client, table, own);
-  return [
-    ...keysOf(table).map((key): RowRule => {
-      return {
-        kind: 'unique',
-        name: key.name ?? '',
-        columns: key.columns,
-        equals: equalitiesOf(key.columns, own),
-        isPrimary: key === table.primaryKey,
-        nullsNotDistinct: false,
-        isDeferrable: false,
-      };
-    }),
-    ...table.foreignKeys.map((key, index): RowRule => {
-      const names = key.pairs.map((pair) => pair.column);
-      const referencedNames = key.pairs.map((pair) => pair.referenceColumn);
-      return {
-        kind: 'foreign key',
-        name: key.name ?? '',
-        columns: names,
-        isSelf: key.isSelf,
-        isFull: false,
-        isHidden: hidden.has(quoteQualified(key.schema, key.table)),
-        referencedSchema: key.schema,
-        referencedTable: key.table,
-        referencedColumns: referencedNames,
-        equals: equalitiesOf(referencedNames, referenced[index]!, names, own),
-      };
-    }),
-  ];
-}
-
-/** Reads the columns of the table that each foreign key refers to. */
-async function referencedColumns(
-  client: ClientBase,
-  { foreignKeys }: PreparedTable,
-  own: LoadColumn[],
-): Promise<LoadColumn[][]> {
-  const columns: LoadColumn[][] = [];
-  for (const { isSelf, schema, table } of foreignKeys) {
-    columns.push(isSelf ? own : await readLoadColumns(client, schema, table));
-  }
-  return columns;
-}
-
-/** Returns the referenced tables (quoted) in which row-level security hides rows from the role. */
-async function hiddenTables(client: ClientBase, { foreignKeys }: PreparedTable): Promise<Set<string>> {
-  const others = foreignKeys.filter((key) => !key.isSelf).map((key) => quoteQualified(key.schema, key.table));
-  if (others.length === 0) return new Set();
-  const { rows } = await client.query<{ name: string }>(
-    'SELECT name FROM pg_catalog.unnest($1::text[]) AS name WHERE pg_catalog.row_security_active(pg_catalog.to_regclass(name))',
-    [others],
-  );
-  return new Set(rows.map(({ name }) => name));
 }

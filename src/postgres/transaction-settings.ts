@@ -64,12 +64,16 @@ export function beginStatements(settings: TransactionSettings, session: SessionF
   const { role, statementTimeoutMs, lockTimeoutMs } = settings;
   const access = settings.readOnly ? 'READ ONLY' : 'READ WRITE';
   const statements = [`BEGIN ISOLATION LEVEL READ COMMITTED ${access} NOT DEFERRABLE`, setFixedSettings];
-  if (statementTimeoutMs !== undefined)
-    statements.push(`SET LOCAL statement_timeout TO ${Math.trunc(statementTimeoutMs)}`);
+  if (statementTimeoutMs !== undefined) statements.push(setStatementTimeout(statementTimeoutMs));
   if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`);
   if (session === undefined) statements.push(setTransactionTimeout);
   else if (session.limitsTransactions) statements.push('SET LOCAL transaction_timeout TO 0');
   if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);
   if (session === undefined) statements.push(askForSession);
   return statements.join('; ');
+}
+
+/** The statement that limits the time of each statement of the transaction that follows. 0: no limit. */
+export function setStatementTimeout(timeoutMs: number): string {
+  return `SET LOCAL statement_timeout TO ${Math.trunc(timeoutMs)}`;
 }

@@ -1,0 +1,12 @@
+/** Savepoints of a transaction that other rooms than `tables` and `staged` set. */
+import type { ClientBase } from 'pg';
+import { quoteIdentifier } from './sql.ts';
+
+export async function setSavepoint(client: ClientBase, name: string): Promise<void> {
+  await client.query(`SAVEPOINT ${quoteIdentifier(name)}`);
+}
+
+/** Undoes everything since the savepoint, which stays. */
+export async function rollBackTo(client: ClientBase, name: string): Promise<void> {
+  await client.query(`ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}`);
+}

@@ -1,0 +1,117 @@
+/**
+ * Pure functions that return the statements with which a load opens an existing table and sends its rows. Relations are quoted by
+ * the caller (`quoteQualified`).
+ */
+import { quoteIdentifier, randomName, type Statement } from '../postgres/sql.ts';
+
+/** @param mode `ROW EXCLUSIVE` suffices for rows, and `ACCESS EXCLUSIVE` for new columns */
+export function lockTable(relation: string, mode: 'ROW EXCLUSIVE' | 'ACCESS EXCLUSIVE'): string {
+  return `LOCK TABLE ${relation} IN ${mode} MODE`;
+}
+
+/**
+ * Returns statements that take the lock `ROW EXCLUSIVE` for a role that may insert into some columns only. PostgreSQL takes the lock
+ * when it prepares an INSERT, and keeps it until the transaction ends.
+ */
+export function lockByPrepare(relation: string): string {
+  const name = quoteIdentifier(randomName('lock'));
+  return `PREPARE ${name} AS INSERT INTO ${relation} DEFAULT VALUES; DEALLOCATE ${name}`;
+}
+
+/** Tables that inherit from this one keep their rows. Partitions are part of the table. */
+export function truncateTable(relation: string, kind: string | undefined): string {
+  return `TRUNCATE ${kind === 'p' ? '' : 'ONLY'} ${relation}`;
+}
+
+/** @param columns of types that were inferred */
+export function addColumnsTo(relation: string, columns: { name: string; type: string }[]): string {
+  const additions = columns.map(
+    ({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${typeForSql(type)}`,
+  );
+  return `ALTER TABLE ${relation} ${additions.join(', ')}`;
+}
+
+/** Returns a type name for SQL. SQL keywords must not have a schema. */
+function typeForSql(type: string): string {
+  const isKeyword = /^(boolean|bigint|numeric|double precision|interval|timestamp|time)\b/.test(type);
+  return isKeyword ? type : `pg_catalog.${type}`;
+}
+
+export function copyInto(relation: string, columns: string[]): string {
+  return `COPY ${relation} (${columns.map(quoteIdentifier).join(', ')}) FROM STDIN (FORMAT binary)`;
+}
+
+/** Inserts rows that have only defaults. COPY has no form without columns. */
+export function insertDefaults(relation: string, rowCount: number): string {
+  return `INSERT INTO ${relation} SELECT FROM pg_catalog.generate_series(1, ${rowCount})`;
+}
+
+/** Returns a query of `kind`, the table's `pg_class.relkind`. */
+export function kindOfTable(relation: string): Statement {
+  return {
+    text: 'SELECT relkind AS kind FROM pg_class WHERE oid = pg_catalog.to_regclass($1)',
+    values: [relation],
+  };
+}
+
+/** Returns a query of `may`: whether the role has one of the privileges on the whole table that LOCK TABLE needs. */
+export function mayLockTable(relation: string): Statement {
+  return {
+    text: "SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE') AS may",
+    values: [relation],
+  };
+}
+
+export interface RowTreatment {
+  /** The kind of the relation, as in `pg_class.relkind`. */
+  kind: string;
+  hasRowSecurity: boolean;
+  /** The table has triggers that run for each row. */
+  hasRowTriggers: boolean;
+  /** The table has triggers that run for each row before it is inserted. */
+  changesRows: boolean;
+  /** The table has rules for INSERT or UPDATE. */
+  hasRules: boolean;
+}
+
+/** Returns a query of the `RowTreatment`: what PostgreSQL does to the rows of the table besides storing them. */
+export function rowTreatment(relation: string): Statement {
+  // The bits of `tgtype` (catalog/pg_trigger.h): 1 for each row, 2 BEFORE, 4 INSERT. A partition may have its own triggers.
+  // session_replication_role decides which triggers are enabled.
+  const text = `
+WITH triggers AS (
+  SELECT tgtype::int AS type FROM pg_catalog.pg_trigger
+  WHERE (tgrelid = $1::regclass OR tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::regclass)))
+    AND NOT tgisinternal AND tgtype::int & 1 = 1
+    AND tgenabled IN ('A', CASE pg_catalog.current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
+SELECT (SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = $1::regclass) AS kind,
+  pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
+  EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
+  EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules"`;
+  return { text, values: [relation] };
+}
+
+export interface LackedPrivilege {
+  role: string;
+  privilege: string;
+  columns: string[];
+}
+
+/**
+ * Returns a query of one of the privileges that the role lacks on some of the columns, with these columns; of no row if it has all.
+ *
+ * @param privileges `INSERT` and `UPDATE`
+ * @param notUpdated columns that need no UPDATE
+ */
+export function lackedPrivilege(
+  relation: string,
+  columns: string[],
+  privileges: string[],
+  notUpdated: string[],
+): Statement {
+  const text = `
+SELECT current_user::text AS role, p AS privilege, pg_catalog.array_agg(pg_catalog.format('"%s"', c)) AS columns
+FROM pg_catalog.unnest($2::text[]) c, pg_catalog.unnest($3::text[]) p
+WHERE NOT pg_catalog.has_column_privilege($1, c, p) AND NOT (p = 'UPDATE' AND c = ANY ($4::text[])) GROUP BY p ORDER BY p LIMIT 1`;
+  return { text, values: [relation, columns, privileges, notUpdated] };
+}
