@@ -217,7 +217,7 @@ suite('null_values and trim', () => {
 
   test('trim removes every white space character of Unicode', async () => {
     const name = nextTable();
-    const spaces = '\u00a0\u2003\u202f\u3000\u2028\ufeff\u200b\u1680\u205f\t';
+    const spaces = '\u00a0\u2003\u202f\u3000\u2028\ufeff\u200b\u1680\u205f\u0085\u0001\t';
     await service.post(`/table/${name}/upload/json?trim=true`, {
       data: [{ a: `${spaces}é x€${spaces}`, b: spaces }],
     });

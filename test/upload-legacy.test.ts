@@ -36,6 +36,32 @@ function write(rows: Row[], bookType: library.BookType): Buffer {
 
 const formats: library.BookType[] = ['biff8', 'xlsb', 'ods'];
 
+test('rows and headers of any white space are blank in every format', async () => {
+  const spaces = ['\u00a0', '\u2003\u3000', '\u200b', '\ufeff', '\u0085', '\u2028'];
+  const rows: Row[] = [
+    ['\u200bname\u2003', '\u2003'],
+    ...spaces.map((space) => [space, space]),
+    ['Ann\u2003', 1],
+  ];
+  const csv = Buffer.from(rows.map((row) => `"${row.join('","')}"`).join('\n'));
+  for (const file of [csv, ...(['xlsx', ...formats] as const).map((format) => write(rows, format))]) {
+    const name = nextTable();
+    const { status, body } = await upload(name, file);
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.equal(body.load.rows, 1, body.load.format);
+    assert.deepEqual(
+      body.load.warnings
+        .map(({ code }: { code: string }) => code)
+        .filter((code: string) => code.startsWith('blank')),
+      ['blank-header', 'blank-rows'],
+      body.load.format,
+    );
+    assert.deepEqual(await service.rows(`SELECT name, "column_B"::int FROM ${name}`), [
+      { name: 'Ann\u2003', column_B: 1 },
+    ]);
+  }
+});
+
 for (const file of ['kinds.xls', 'kinds.ods']) {
   test(`${file}: a table of the right types`, async () => {
     const name = nextTable();

@@ -2,6 +2,7 @@
 
 import { AppError, type Problem } from '../errors.ts';
 import type { ProblemCode } from '../problem-codes.ts';
+import { trimText } from '../sources/bytes/white-space.ts';
 import { didYouMean } from '../tables/identifiers.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { shortenValue } from './problems.ts';
@@ -98,7 +99,7 @@ export class ColumnMatcher {
 
 /** Returns the name without case and outer space, to compare it with others. */
 export function looseName(name: string): string {
-  return name.trim().toLowerCase();
+  return trimText(name).toLowerCase();
 }
 
 const maxShownNames = 20;

@@ -5,7 +5,9 @@
  * A column has one bit for each form that all of its values so far may have. Most columns of text lose all bits with their
  * first value.
  */
+
 import { APOSTROPHE, COMMA, PLUS, POINT, SPACE } from '../../sources/bytes/ascii.ts';
+import { trimText } from '../../sources/bytes/white-space.ts';
 import { NUMBER } from '../../sources/cell-kind.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import {
@@ -96,7 +98,7 @@ const maxNullWords = 20;
 
 /** Returns whether the text is a word that people and programs write if there is no value: `n/a`. */
 export function isNullWord(text: string): boolean {
-  return nullWords.has(text.trim().toLowerCase());
+  return nullWords.has(trimText(text).toLowerCase());
 }
 
 /** The parameters with which a text column would have another type. */

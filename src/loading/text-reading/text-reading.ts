@@ -8,6 +8,7 @@
  */
 
 import { APOSTROPHE, COMMA, isDigit, MINUS, PLUS, POINT, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
+import { trimmedEnd, trimmedStart } from '../../sources/bytes/white-space.ts';
 import { daysFromCivil } from '../../sources/calendar.ts';
 import {
   DATE,
@@ -31,7 +32,6 @@ import { DATE_STRING, OTHER } from '../infer/seen.ts';
 import { classifyString } from '../infer/string-class.ts';
 import { lastDate, maxDateBytes, readDate } from './date-form.ts';
 import { type NumberSigns, readNumber } from './number-form.ts';
-import { trimmedEnd, trimmedStart } from './white-space.ts';
 
 export type DateOrder = 'iso' | 'dmy' | 'mdy' | 'ymd';
 export type DecimalSign = '.' | ',';

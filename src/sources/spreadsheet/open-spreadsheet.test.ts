@@ -248,7 +248,7 @@ test('a negative time is a negative duration, in both date systems', async () =>
 });
 
 test('cells with only white space make no row and no column', async () => {
-  const blank = '\u00a0 \u3000';
+  const blank = '\u00a0 \u3000\u2003\u200b\ufeff\u0085';
   const { source, columns, ...result } = await read(
     workbookOf([
       [' ', blank],

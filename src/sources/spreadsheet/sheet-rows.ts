@@ -5,6 +5,7 @@
 
 import { AppError, type Warning, wrongParameter } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
+import { isBlank, trimmedStart, trimText } from '../bytes/white-space.ts';
 import {
   ERROR_CELL,
   FALSE,
@@ -600,19 +601,6 @@ function repeatedRow(row: number): AppError {
   );
 }
 
-/** Returns whether a text has only white space, including the no-break and the ideographic space. */
-function isBlank(bytes: Buffer, start: number, end: number): boolean {
-  let at = start;
-  while (at < end) {
-    const byte = bytes[at]!;
-    if (byte <= 0x20 && byte !== 0) at++;
-    else if (byte === 0xc2 && bytes[at + 1] === 0xa0) at += 2;
-    else if (byte === 0xe3 && bytes[at + 1] === 0x80 && bytes[at + 2] === 0x80) at += 3;
-    else return false;
-  }
-  return true;
-}
-
 function isText(kind: number, bytes: Buffer, start: number, end: number): boolean {
   return (kind === TEXT ? textKind(bytes, start, end) : kind) === STRING;
 }
@@ -628,12 +616,9 @@ const maxHeaderLength = 256;
 
 /** Returns the trimmed text, or the beginning of a long one. */
 function shortText(bytes: Buffer, start: number, end: number): string {
-  let from = start;
-  while (from < end && bytes[from]! <= 0x20) from++;
-  return bytes
-    .toString('utf8', from, Math.min(end, from + 4 * maxHeaderLength))
-    .trim()
-    .slice(0, maxHeaderLength);
+  const from = trimmedStart(bytes, start, end);
+  const text = bytes.toString('utf8', from, Math.min(end, from + 4 * maxHeaderLength));
+  return trimText(text).slice(0, maxHeaderLength);
 }
 
 /** Returns the text of a header that is a date or a time in ISO 8601. A duration is written in hours, minutes and seconds. */

@@ -20,6 +20,7 @@ import {
   type WorkSheet,
 } from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
+import { trimText } from '../../bytes/white-space.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
@@ -251,7 +252,7 @@ function hasValue(cell: CellObject | undefined): cell is CellObject {
 }
 
 function isBlank({ v: value }: CellObject): boolean {
-  return typeof value === 'string' && value.trim() === '';
+  return typeof value === 'string' && trimText(value) === '';
 }
 
 function writeCell(

@@ -1,7 +1,27 @@
 /**
- * Finds white space at the ends of a text. White space is every character with Unicode's property White_Space, and the invisible
- * characters U+FEFF and U+200B, which programs often leave in texts.
+ * The one meaning of white space in cells and headers: every character with Unicode's property White_Space, the invisible characters
+ * U+FEFF and U+200B, and the control characters U+0001 to U+001F. Programs often leave these in texts, and nobody sees them. NUL does not
+ * count, because PostgreSQL cannot store it and it must be reported.
  */
+
+/** Returns whether a text has only white space. */
+export function isBlank(bytes: Buffer, start: number, end: number): boolean {
+  return trimmedStart(bytes, start, end) === end;
+}
+
+/** Returns the text without the white space at both ends. */
+export function trimText(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text[start]!)) start++;
+  while (end > start && isSpace(text[end - 1]!)) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(character: string): boolean {
+  // `\s` is White_Space without U+0085 and with U+FEFF (ECMA-262, 22.2.2.9).
+  return character <= ' ' ? character !== '\0' : /[\s\x85\u200b]/.test(character);
+}
 
 /** Returns where the text begins after its leading white space; `end`: there is only white space. */
 export function trimmedStart(bytes: Buffer, start: number, end: number): number {
@@ -30,7 +50,7 @@ export function trimmedEnd(bytes: Buffer, start: number, end: number): number {
 /** Returns the length in UTF-8 of the white space character at `at`; 0: another character is there. */
 function spaceLength(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]!;
-  if (first === 0x20 || (first >= 0x09 && first <= 0x0d)) return 1;
+  if (first <= 0x20) return first === 0 ? 0 : 1;
   if (first < 0xc2) return 0;
   if (first === 0xc2) return at + 1 < end && (bytes[at + 1] === 0xa0 || bytes[at + 1] === 0x85) ? 2 : 0;
   if (at + 2 >= end) return 0;
