@@ -127,6 +127,13 @@ test('fields of errors that depend on the source code of PostgreSQL are read in 
   assert.notDeepEqual(internalsIn(codeOf(read(internalsFile))), []);
 });
 
+test('undocumented properties of pg and of Node are reached in one file each', () => {
+  const ofPg = (code: string) => code.match(/\b(?:client|connection) as unknown as\b/g) ?? [];
+  assert.deepEqual(placesOf(ofPg, 'src/postgres/driver-internals.ts'), []);
+  const ofNode = (code: string) => code.match(/\bsocket as (?:unknown|Socket)\b|[.{] ?_[a-z]\w*/g) ?? [];
+  assert.deepEqual(placesOf(ofNode, 'src/http/stop-parser.ts'), []);
+});
+
 test('messages of limits are written in one file', () => {
   const made = (code: string) => code.match(/AppError\(\s*'limit-exceeded',\s*['`]/g) ?? [];
   assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);

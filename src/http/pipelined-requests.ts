@@ -66,6 +66,11 @@ export function inTurn(handle: Handler): Handler {
   };
 }
 
+/** Returns the response of the request that runs; undefined: none runs. */
+export function runningResponse(socket: Socket): ServerResponse | undefined {
+  return pipelines.get(socket)?.running.response;
+}
+
 /**
  * Closes the connection after the answers to the requests that were read. Bytes that the client sends from now on are ignored.
  *

@@ -26,7 +26,7 @@ import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { jsonMediaTypes } from './json-body.ts';
 import { registerOpenApi } from './openapi.ts';
-import { closeAfterAnswers, inTurn, lingerBytes, lingerMs } from './pipelined-requests.ts';
+import { closeAfterAnswers, inTurn, lingerBytes, lingerMs, runningResponse } from './pipelined-requests.ts';
 import {
   asAppError,
   prepareProblem,
@@ -362,10 +362,9 @@ function answerRefusedBody(error: AppError, _request: IncomingMessage, response:
 
 /** Answers on the socket itself if Node's parser refuses a request, because then no request object exists. */
 function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket): void {
-  // `_httpMessage` is Node's response that is being written. No second response may follow it.
-  const { _httpMessage: response } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
   if (closeAfterAnswers(socket)) return;
-  if (!socket.writable || response?.headersSent) {
+  // No second response may follow one that is being written.
+  if (!socket.writable || runningResponse(socket)?.headersSent) {
     socket.destroy();
     return;
   }

@@ -2,30 +2,17 @@
  * Cancels the statement that runs on a connection, with the protocol's own request (PostgreSQL 54.2.8) over a new connection.
  * `pg_cancel_backend` would need the number of the server process, which a pooler does not give to its clients.
  */
-import pg from 'pg';
-
-/** Properties of pg's client that are not in its published types. */
-interface ClientInternals {
-  host: string;
-  port: number;
-  ssl: unknown;
-  sslNegotiation: string;
-  processID: number | null;
-  secretKey: number | null;
-}
-interface ConnectionInternals extends pg.Connection {
-  connect(portOrPath: number | string, host?: string): void;
-  requestSsl(): void;
-  cancel(processID: number | null, secretKey: number | null): void;
-}
+import type { ClientBase } from 'pg';
+import { internalsOf, newConnection } from './driver-internals.ts';
 
 /**
  * Resolves when the server has closed the connection, which it does after it has passed the request on. It also resolves if the request
  * fails, and after `timeoutMs`. It does not say whether a statement was cancelled.
  */
-export async function sendCancelRequest(client: pg.ClientBase, timeoutMs: number): Promise<void> {
-  const { host, port, ssl, sslNegotiation, processID, secretKey } = client as unknown as ClientInternals;
-  const connection = new pg.Connection({ ssl, sslNegotiation } as pg.ClientConfig) as ConnectionInternals;
+export async function sendCancelRequest(client: ClientBase, timeoutMs: number): Promise<void> {
+  const driver = internalsOf(client);
+  const { host, port, ssl, sslNegotiation, processID, secretKey } = driver;
+  const connection = newConnection(driver);
   const ended = Promise.withResolvers<void>();
   const send = () => connection.cancel(processID, secretKey);
   connection.on('error', () => ended.resolve());

@@ -7,6 +7,7 @@
 
 import type { Socket } from 'node:net';
 import type { ClientBase, Connection, Submittable } from 'pg';
+import type { DriverConnection } from './driver-internals.ts';
 
 export interface CopyWriter {
   /**
@@ -127,7 +128,7 @@ class Copy implements CopyWriter, Submittable {
   // pg calls the methods below.
 
   submit(connection: Connection): void {
-    (connection as unknown as { query(sql: string): void }).query(this.#sql);
+    (connection as DriverConnection).query(this.#sql);
   }
 
   handleCopyInResponse(connection: { stream: Socket }): void {

@@ -3,10 +3,7 @@
  * does not work if the server hangs or the network drops all packets.
  */
 import pg from 'pg';
-
-interface Internals {
-  connection: { stream: { destroy(error: Error): void } };
-}
+import { internalsOf } from './driver-internals.ts';
 
 /**
  * Returns a client class with a time limit for answers.
@@ -64,6 +61,6 @@ export function deadlineClient(answerMs: number): typeof pg.Client {
 
 /** Ends the connection at once. Statements that wait for an answer fail, and the connection is not used again. */
 export function breakConnection(client: pg.ClientBase): void {
-  const { connection } = client as unknown as Internals;
+  const { connection } = internalsOf(client);
   connection.stream.destroy(new Error('Connection terminated: the database did not answer in time'));
 }

@@ -3,6 +3,7 @@
  * of its own, in which a prepared statement can be used again.
  */
 import type { ClientBase, QueryConfig } from 'pg';
+import { internalsOf } from './driver-internals.ts';
 import type { Statement } from './sql.ts';
 
 export interface SessionFacts {
@@ -23,8 +24,7 @@ export const askForSession = `SELECT pg_catalog.pg_backend_pid() AS pid,
  * BackendKeyData). A pooler sends another number, because the process can change.
  */
 export function noteSession(client: ClientBase, facts: SessionFacts): void {
-  const { processID } = client as unknown as { processID: number | null };
-  if (facts.pid === processID) ownSessions.set(client, facts);
+  if (facts.pid === internalsOf(client).processID) ownSessions.set(client, facts);
 }
 
 /** Returns the facts of a direct connection; undefined: the connection is new or reaches a pooler. */

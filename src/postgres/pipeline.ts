@@ -1,12 +1,8 @@
 /** Sends several statements in one round trip. */
-import type { Duplex } from 'node:stream';
 import type { ClientBase, QueryResult } from 'pg';
+import { internalsOf } from './driver-internals.ts';
 import { toQuery } from './own-session.ts';
 import type { Statement } from './sql.ts';
-
-interface Internals {
-  connection: { stream: Pick<Duplex, 'cork' | 'uncork'> };
-}
 
 /** A text without values may contain several statements. */
 export type Query = string | Statement;
@@ -51,7 +47,7 @@ export async function pipelineWithTail(
   setPipelining(client, true);
   const send = (query: Query) => client.query(typeof query === 'string' ? query : toQuery(client, query));
   // All messages leave in one system call.
-  const { stream } = (client as unknown as Internals).connection;
+  const { stream } = internalsOf(client).connection;
   stream.cork();
   const sent = queries.map(send);
   const sentTail = tail === undefined ? undefined : send(tail).catch(() => undefined);
@@ -72,5 +68,5 @@ export async function pipelineWithTail(
 
 /** Switches pipelining on or off. While it is on, closing the connection waits for the answers to all statements. */
 export function setPipelining(client: ClientBase, isOn: boolean): void {
-  (client as unknown as { pipeline: boolean }).pipeline = isOn;
+  internalsOf(client).pipeline = isOn;
 }

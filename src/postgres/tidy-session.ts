@@ -6,11 +6,8 @@
  * each transaction and `DISCARD TEMP` protect the objects of the service, and statements are not prepared.
  */
 import type pg from 'pg';
+import { internalsOf } from './driver-internals.ts';
 import { ownSession } from './own-session.ts';
-
-interface Internals {
-  connection: { parsedStatements: Record<string, string> };
-}
 
 /**
  * Returns a text with several statements that removes what can be removed with little effort. It is sent together with the
@@ -31,7 +28,7 @@ export function isTidy(client: pg.PoolClient, answer: pg.QueryResult | undefined
   if (ownSession(client) === undefined) return true;
   // A text with several statements has a list of results.
   const found = (answer as unknown as pg.QueryResult<Tidiness>[] | undefined)?.at(-1)?.rows[0];
-  const { parsedStatements } = (client as unknown as Internals).connection;
+  const { parsedStatements } = internalsOf(client).connection;
   return found?.isTidy === true && found.prepared === Object.keys(parsedStatements).length;
 }
 

@@ -1,0 +1,39 @@
+/**
+ * The properties of pg that its documentation and its types do not have. No other file reaches them. A new version of pg may change
+ * them; each has a test over a real connection, which then fails.
+ */
+import pg from 'pg';
+
+export interface DriverClient {
+  /** pg pipelines for the whole life of a client. The service needs it for some statements only, because a COPY cannot be pipelined. */
+  pipeline: boolean;
+  connection: DriverConnection;
+  /** Where the client is connected to. A cancel request must reach the same server. */
+  host: string;
+  port: number;
+  ssl: unknown;
+  sslNegotiation: string;
+  /** The server process and the key that cancel requests need (PostgreSQL 54.2.8). */
+  processID: number | null;
+  secretKey: number | null;
+}
+
+/** The protocol of one connection. */
+export interface DriverConnection extends pg.Connection {
+  /** The names of the prepared statements, with their texts. */
+  parsedStatements: Record<string, string>;
+  /** Sends a text without waiting for an answer. */
+  query(sql: string): void;
+  connect(portOrPath: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processID: number | null, secretKey: number | null): void;
+}
+
+export function internalsOf(client: pg.ClientBase): DriverClient {
+  return client as unknown as DriverClient;
+}
+
+/** Returns a connection that is not open yet, with the client's way of encryption. */
+export function newConnection({ ssl, sslNegotiation }: DriverClient): DriverConnection {
+  return new pg.Connection({ ssl, sslNegotiation } as pg.ClientConfig) as DriverConnection;
+}
