@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 
 /** The setting's value for "every origin". */
-export const anyOrigin = '*';
+const anyOrigin = '*';
 
 const allowedMethods = 'GET, POST';
 const allowedHeaders = 'Authorization, Content-Type';

@@ -12,7 +12,7 @@ import { acceptedEncodings } from './content-encoding.ts';
 import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
 
-export const apiVersion = '1.0.0';
+const apiVersion = '1.0.0';
 
 const summary =
   'Turns a table definition, JSON rows or a spreadsheet into a real PostgreSQL table: all or nothing, with every bad cell named.';

@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import { stopParser } from './stop-parser.ts';
 
 /** The most requests of one connection that wait for the running one. */
-export const maxPipelined = 100;
+const maxPipelined = 100;
 
 /**
  * How many bytes of an answered client are still read, and for how long. If a socket with unread bytes is closed, the

@@ -25,7 +25,7 @@ export const enterCallersPath = `pg_catalog.set_config('search_path', pg_catalog
 const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', true)`;
 
 /** Restores the service's own path after `SELECT enterCallersPath`. */
-export const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
+const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
 
 /** Returns one text that runs the statements in the callers' path. They must qualify every name. */
 export function inCallersPath(...statements: string[]): string {

@@ -264,7 +264,7 @@ export function mentionsOf(expression: Expression, into: Mentions): void {
 }
 
 /** Returns the name of the sequence if the expression is `nextval('…')` or `nextval('…'::regclass)`. */
-export function sequenceOf(expression: Expression): string | undefined {
+function sequenceOf(expression: Expression): string | undefined {
   if (expression.kind !== 'call' || expression.name.name !== 'nextval' || !isBuiltIn(expression.name)) {
     return undefined;
   }

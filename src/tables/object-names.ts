@@ -100,7 +100,7 @@ function nameSeries(table: string, columns: string[], label: string): NameSeries
 }
 
 /** Does what PostgreSQL's `makeObjectName` does. If the name is too long, it cuts the longer part first, and never inside a character. */
-export function objectName(first: string, second: string | undefined, label: string): string {
+function objectName(first: string, second: string | undefined, label: string): string {
   const whole = second === undefined ? `${first}_${label}` : `${first}_${second}_${label}`;
   if (whole.length * 3 <= maxIdentifierBytes || Buffer.byteLength(whole) <= maxIdentifierBytes) return whole;
   const available = maxIdentifierBytes - label.length - (second === undefined ? 1 : 2);

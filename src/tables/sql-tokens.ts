@@ -85,10 +85,6 @@ export class TokenReader {
     this.at = at;
   }
 
-  peek(): Token | undefined {
-    return this.tokens[this.at];
-  }
-
   next(): Token | undefined {
     return this.tokens[this.at++];
   }

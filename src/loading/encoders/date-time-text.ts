@@ -43,9 +43,9 @@ export const found = {
   isRounded: false,
 };
 
-export const READ = 0;
+const READ = 0;
 /** The text has none of the forms above. */
-export const UNREADABLE = 1;
+const UNREADABLE = 1;
 /** The text has one of the forms, but there is no such day, time or offset. */
 export const NO_SUCH_VALUE = 2;
 

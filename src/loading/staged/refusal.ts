@@ -112,7 +112,7 @@ function oneOfRows([first, last]: [number, number], { locate }: CellPlaces): str
 }
 
 /** Returns the problem of a NULL that PostgreSQL refused after triggers and defaults could have set a value. */
-export function missingValue(column: string, row: number | undefined, places: CellPlaces): Problem {
+function missingValue(column: string, row: number | undefined, places: CellPlaces): Problem {
   return {
     ...(row !== undefined && { ...places.locate(row, places.sourceColumn(column), column), row }),
     column,

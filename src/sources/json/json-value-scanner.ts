@@ -193,6 +193,6 @@ export class JsonValueScanner {
   }
 }
 
-export function numberFault(position: number): JsonFault {
+function numberFault(position: number): JsonFault {
   return new JsonFault(position, 'a digit in the number');
 }

@@ -23,8 +23,8 @@ export const FAILED = 5;
 export const frameHeadBytes = 5;
 
 /** The kinds of records in a block. */
-export const ROW = 0;
-export const NUMBER_CELL = 1;
+const ROW = 0;
+const NUMBER_CELL = 1;
 export const STRING_CELL = 2;
 export const ERROR_TEXT_CELL = 3;
 export const TRUE_CELL = 4;
