@@ -1,4 +1,4 @@
-/** The access log: one line of JSON for each request, with what an operator asks about, and nothing secret. */
+/** The access log: one line of JSON for each request, with facts for operators and without secrets. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ interface Line {
   [name: string]: unknown;
 }
 
-/** The lines of a request, once there is one: it is written after the answer. */
+/** Returns the lines of a request, when there is one. It is written after the answer. */
 async function linesOf(fits: (line: Line) => boolean): Promise<Line[]> {
   let lines: Line[] = [];
   await until('the line in the log', () => {

@@ -1,6 +1,6 @@
 /**
- * Small requests that stand for much: what each one may cost the service and PostgreSQL. Every case is a request, the answer
- * that it must have, and bounds on memory that do not depend on how fast the machine is.
+ * Small requests that could cause much work, and the memory that each may cost the service and PostgreSQL. Every case is a
+ * request, the answer that it must have, and limits of memory that do not depend on the speed of the machine.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -31,9 +31,9 @@ interface Attack {
   name: string;
   send: () => Promise<TestAnswer>;
   detail: RegExp;
-  /** What the process may hold in all. */
+  /** The most memory of the process. */
   maxProcessMib?: number;
-  /** What one backend may hold for itself. */
+  /** The most private memory of one PostgreSQL backend. */
   maxBackendMib?: number;
 }
 
@@ -133,7 +133,7 @@ for (const [name, defaults, rowCount] of emptyRows) {
     const columns = defaults.map((text, index) => ({ name: `c${index}`, type, default: text }));
     const made = await service.post('/table/defaults', { table: { columns } });
     assert.equal(made.status, 201, JSON.stringify(made.body));
-    // Without compression, which would hide what is written.
+    // Compression would hide how much is written.
     await database.pool.query(
       defaults.map((_, index) => `ALTER TABLE defaults ALTER c${index} SET STORAGE EXTERNAL`).join(';'),
     );
@@ -141,7 +141,7 @@ for (const [name, defaults, rowCount] of emptyRows) {
     const body = { data: Array.from({ length: rowCount }, () => ({})) };
     const send = () => service.post('/table/defaults/upload/json?if_exists=append', body);
     const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
-    // The rows that were rolled back still take their place.
+    // Rows that were rolled back still use disk space.
     const { rows } = await database.pool.query<{ bytes: string }>(
       "SELECT pg_total_relation_size('defaults') AS bytes",
     );
@@ -236,7 +236,7 @@ test('40 rows of 10 MB need the memory of a few of them in PostgreSQL', async (c
   await database.pool.query(
     'CREATE TABLE long_rows (c text, id int PRIMARY KEY, parent int REFERENCES long_rows)',
   );
-  // Each row but the last refers to a later one, which comes in another COPY.
+  // Each row except the last refers to a later one, which is sent in another COPY.
   const data = Array.from({ length: 40 }, (_, id) => ({
     c: 'x'.repeat(10_000_000),
     id,
@@ -297,7 +297,7 @@ test('short records below a header of 1,600 fields are loaded in bounded memory'
   const columns = Array.from({ length: 1600 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
   const made = await service.post('/table/short_records', { table: { columns } });
   assert.equal(made.status, 201);
-  // The first record has all fields, so the rows of the others get NULL for each field that they lack.
+  // The first record has all fields, so each field that another record lacks is NULL.
   const first = Array(1600).fill('1').join();
   const file = Buffer.from(`${header}\n${first}\n${'1\n'.repeat(rowCount)}`);
   const answer = await service.upload('/table/short_records/upload/excel?if_exists=append', file);
@@ -318,7 +318,7 @@ test('a row of 60 MiB is loaded', async () => {
   await database.pool.query('DROP TABLE long_row');
 });
 
-/** Sends a body that is made while it is sent, until the answer comes. */
+/** Sends a body that is generated while it is sent, until the answer comes. */
 async function sendStream(
   path: string,
   chunks: Generator<Buffer>,
@@ -368,7 +368,7 @@ function* csvRecord(fields: number, megabytes: number): Generator<Buffer> {
   yield Buffer.from('\n\r\n--XB--\r\n');
 }
 
-/** Random, so that the file is no bomb by its ratio. */
+/** The content is random, so that the ratio of the file does not make it a bomb. */
 function textCell(bytes: number, attributes = ''): string {
   const text = randomBytes(bytes / 2).toString('hex');
   return `<table:table-cell office:value-type="string" ${attributes}><text:p>${text}</text:p></table:table-cell>`;

@@ -1,7 +1,7 @@
 /**
- * Requests that are made to cost the service memory or time. Each line of the table says what is sent, what must be answered, how
- * much memory the process may take, and how long the event loop may work while another client waits for a description.
- * Workbooks that are made to harm are in hostile-workbooks.test.ts.
+ * Requests that try to cost the service memory or time. Each line of the table has what is sent, what must be answered, how
+ * much memory the process may take, and how long the event loop may work while another client waits for a description. Hostile
+ * workbooks are in hostile-workbooks.test.ts.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -22,21 +22,21 @@ import { buildZip } from './support/xlsx-builder.ts';
 const mebibyte = 2 ** 20;
 /** The limit of the service for one value. */
 const maxCellBytes = sized(2, 16) * mebibyte;
-/** What one long value, key or blank of an attack takes. */
+/** The length of one long value, key or run of white space in an attack. */
 const hugeBytes = sized(4, 100) * mebibyte;
-/** How many small things an attack has. */
+/** The number of small items in an attack. */
 const many = sized(200_000, 1_000_000);
 
-/** Unless the line says something else. The process takes about 120 MiB before the first attack. */
+/** The default for all lines. The process takes about 120 MiB before the first attack. */
 const mostMemory = 350 * mebibyte;
-/** Milliseconds of processor time. A slow machine may need several times what was measured. */
+/** Milliseconds of processor time. A slow machine may need several times the measured time. */
 const mostProbeMs = 300;
 
 interface Attack {
   name: string;
-  /** Sends it and returns the status of each answer; 0: the connection was closed without an answer. */
+  /** Sends the attack and returns the status of each answer; 0: the connection was closed without an answer. */
   send: () => Promise<number[]>;
-  /** The statuses that it may get. */
+  /** The allowed statuses. */
   statuses: number[];
   memoryBytes?: number;
   probeMs?: number;
@@ -303,7 +303,7 @@ for (const { name, send, statuses, memoryBytes = mostMemory, probeMs = mostProbe
 
 type Piece = string | Buffer | Repeated;
 
-/** A text again and again, which is never held as a whole. */
+/** Yields a text again and again, without holding all of it in memory. */
 interface Repeated {
   text: string;
   bytes: number;
@@ -349,7 +349,7 @@ function longColumns(): string {
   return `{"table":${JSON.stringify({ columns: longNames.map((name) => ({ name, type: 'text' })) })},`;
 }
 
-/** Values that are each as long as MAX_CELL_BYTES allows. */
+/** Values that are as long as MAX_CELL_BYTES allows. */
 function longCells(begin: (n: number) => string, end: string): Piece[] {
   return longNames.flatMap((_, n) => [
     `${n === 0 ? '' : ','}${begin(n)}`,
@@ -358,7 +358,7 @@ function longCells(begin: (n: number) => string, end: string): Piece[] {
   ]);
 }
 
-/** Blanks between two rows. */
+/** White space between two rows. */
 function packed(encoding: keyof typeof packers): Promise<number[]> {
   const blanks = Buffer.alloc(sized(60, 300) * mebibyte, ' ');
   const body = packers[encoding](Buffer.concat([Buffer.from('{"data":[{"a":1}'), blanks, Buffer.from(']}')]));
@@ -374,12 +374,12 @@ const packers = {
   zstd: (bytes: Buffer) => zstdCompressSync(bytes),
 };
 
-/** A few hundred kilobytes that stand for gigabytes. */
+/** A few hundred kilobytes that unpack to gigabytes. */
 function repeatingOds(): Buffer {
   const type = 'application/vnd.oasis.opendocument.spreadsheet';
   const cell = (value: string): string =>
     `<table:table-cell office:value-type="string"><text:p>${value}</text:p></table:table-cell>`;
-  // Random, so that it does not pack to nothing.
+  // The content is random, so that it cannot be packed to almost nothing.
   const value = randomBytes(mebibyte / 2).toString('hex');
   const rows = `<table:table-row>${cell('a')}</table:table-row><table:table-row table:number-rows-repeated="5000">${cell(value)}</table:table-row>`;
   const names = ['office', 'table', 'text'].map(
@@ -425,7 +425,7 @@ function file(pieces: Piece[]): Promise<number[]> {
   return form([`--p\r\n${partHead('file')}`, ...pieces, '\r\n--p--\r\n']);
 }
 
-/** Sends a body in pieces, no faster than the service reads it, and stops when the answer comes. */
+/** Sends a body in pieces, as fast as the service reads it, and stops when the answer comes. */
 async function send(
   method: string,
   path: string,
@@ -445,7 +445,7 @@ async function send(
       resolve(response.statusCode!);
       request.destroy();
     });
-    // What is written after the answer breaks the connection.
+    // Writing after the answer breaks the connection.
     request.on('error', () => isAnswered || resolve(0));
     request.once('close', () => isAnswered || resolve(0));
   });
@@ -463,7 +463,7 @@ async function together(count: number, work: (n: number) => Promise<number[]>): 
   return (await Promise.all(Array.from({ length: count }, (_, n) => work(n)))).flat();
 }
 
-/** The status of each answer that comes until the connection closes. */
+/** Returns the status of each answer that comes until the connection closes. */
 async function statusesOn(socket: Socket, bytes: string | Buffer): Promise<number[]> {
   let received = '';
   socket.on('data', (data: Buffer) => {
@@ -499,7 +499,7 @@ async function pipelined(count: number): Promise<number[]> {
   return statusesOn(await openSocket(service.url), requests);
 }
 
-/** The status of another request meanwhile. */
+/** Returns the status of another request that is sent meanwhile. */
 async function silent(count: number): Promise<number[]> {
   const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(service.url)));
   const { status } = await service.get('/table/probe');

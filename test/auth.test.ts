@@ -1,4 +1,4 @@
-/** Who may do what: tokens, scopes, schemas, roles. And what of all that is logged. */
+/** Tests tokens, scopes, schemas and roles, and which of these facts are logged. */
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
@@ -29,7 +29,7 @@ const claims = () => ({
   exp: seconds() + 60,
 });
 
-/** A JWT made by hand, so that it can be wrong in any way. */
+/** Creates a JWT by hand, so that it can be wrong in any way. */
 function jwt(
   payload: unknown,
   header: object = { alg: 'HS256', typ: 'JWT' },
@@ -339,7 +339,7 @@ suite('schemas', () => {
       },
     };
     const token = await service.token({ schemas: ['public'] });
-    // Or else whoever may not see the table could ask it for its keys, one by one.
+    // Otherwise a caller who may not see the table could ask for its keys, one by one.
     for (const [path, body] of [
       ['/table/refers', { table: refers }],
       ['/table/refers/upload/json', { table: refers, data }],
@@ -368,7 +368,7 @@ suite('schemas', () => {
       'schema-forbidden',
     );
     assert.equal((await service.post('/table/numbered', { table: numbered })).status, 201);
-    // One that has them already takes rows, and is found equal.
+    // A table that already has them accepts rows, and equals the definition.
     const append = '/table/numbered/upload/json?if_exists=append';
     assert.equal((await service.post(append, { table: numbered, data }, { token })).status, 200);
     const again = await service.post('/table/numbered?if_not_exists=true', { table: numbered }, { token });
@@ -477,7 +477,7 @@ suite('the log', () => {
       await child.get('/nowhere', { token }),
       await child.request('PUT', '/table/a', { token }),
     ];
-    // Our own faults are logged with their causes: PostgreSQL's message must not bring the cell along.
+    // Errors of the service are logged with their causes. PostgreSQL's message must not contain the cell.
     await service.rows(`CREATE TABLE failing (a text);`);
     await service.rows(
       `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000' USING MESSAGE = NEW.a; END $$`,

@@ -1,4 +1,4 @@
-/** The service connects as a role that has no rights of its own, and each token names the role of its request. */
+/** The service connects as a role without rights, and each token names the role of its request. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';

@@ -1,6 +1,4 @@
-/**
- * The error catalogue, docs/errors.md, the OpenAPI document and the running service say the same.
- */
+/** Tests that the error catalogue, docs/errors.md, the OpenAPI document and the running service agree. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +25,7 @@ before(async () => {
   service = await startServiceForErrors();
 });
 
-// The last provocation ends it.
+// The last request stops the service.
 after(() => service.stop().catch(() => {}));
 
 test('every code has its section in docs/errors.md, in the order of the catalogue', () => {
@@ -126,7 +124,7 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
   });
 }
 
-/** The last block of a section: the answer. */
+/** Returns the last block of a section, which is the answer. */
 function exampleOf(code: string) {
   const blocks = [...sections.get(code)!.matchAll(/```json\n(.*?)\n```/gs)];
   return JSON.parse(blocks.at(-1)![1]!);

@@ -1,4 +1,7 @@
-/** Checks of domains that are inside a value: the elements of an array, the fields of a composite. Every row that fails one is named. */
+/**
+ * Checks of domains inside a value: in the elements of an array and in the fields of a composite. Every row that fails one is
+ * reported.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';

@@ -1,6 +1,6 @@
 /**
- * What a row gets for a column that it leaves out: the column's default, evaluated by PostgreSQL for the rows that need it and
- * for no other row. Constants may be sent with the rows; they must be exactly what PostgreSQL would have stored.
+ * The value that a row gets for a column that it leaves out: the column's default, which PostgreSQL evaluates only for the rows
+ * that need it. Constants may be sent with the rows. They must equal the values that PostgreSQL would have stored.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
@@ -42,7 +42,7 @@ afterEach(() => service.rows('DROP TABLE IF EXISTS t CASCADE'));
 const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
   service.post(`/table/t/upload/json?if_exists=append${query}`, { data });
 
-/** Every second row brings `d`, so that the rows without it meet a list of columns that has it. */
+/** Every second row has `d`, so that rows without it are in a COPY whose columns include it. */
 const mixed = (value: unknown, count = 6) =>
   Array.from({ length: count }, (_, id) => (id % 2 === 0 ? { id, d: value } : { id }));
 

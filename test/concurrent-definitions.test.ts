@@ -1,6 +1,6 @@
 /**
- * Other sessions that create and drop the same table meanwhile: a request succeeds, or is answered 409 with the advice to send
- * it again. Nobody is told of faults in the data or the definition, and nothing is an internal error.
+ * Other sessions create and drop the same table meanwhile. A request succeeds, or is answered with 409 and the advice to send
+ * it again. No error blames the data or the definition, and none is internal.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -61,7 +61,7 @@ for (const [what, send] of Object.entries(requests)) {
       isDone = true;
       const failure = await meddling;
       other.release();
-      // The other session, too, may lose a race for a name.
+      // The other session may lose a race for a name, too.
       if (failure) assert.match(failure.message, /duplicate key|already exists|concurrently/);
     }
   });

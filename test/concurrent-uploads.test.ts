@@ -1,4 +1,7 @@
-/** Many uploads at once: all succeed, others are served meanwhile, memory stays small; one too many is told so. */
+/**
+ * Many uploads at the same time all succeed, other requests are served meanwhile, and memory remains small. One upload too many
+ * is refused.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
@@ -27,7 +30,7 @@ suite('eight uploads at once', () => {
     await database?.drop();
   });
 
-  // Made once, so that it is not the test that keeps the processor busy.
+  // The body is created once, so that the test itself does not keep the processor busy.
   const part = Buffer.from(
     Array.from(
       { length: 1000 },
@@ -54,7 +57,7 @@ suite('eight uploads at once', () => {
       yield Buffer.from(table ? `{"table":${JSON.stringify(table)},"data":[` : '{"data":[');
       for (let n = 0; n < parts; n += 1) {
         if (n > 0) yield Buffer.from(',');
-        // A copy: what is sent is handed over.
+        // A copy, because a sent buffer is transferred.
         yield Buffer.from(part);
       }
       yield Buffer.from(']}');
@@ -108,7 +111,7 @@ suite('more uploads than MAX_UPLOADS', () => {
   });
   after(() => service.stop());
 
-  /** An upload that has begun and sends nothing more. */
+  /** An upload that has begun and sends no more bytes. */
   async function hold(by = service) {
     const request = httpRequest(`${by.url}/api/v1/table/held/upload/json?dry_run=true`, {
       method: 'POST',
@@ -124,17 +127,17 @@ suite('more uploads than MAX_UPLOADS', () => {
       throw new Error(`The upload was answered ${statusCode} before its body.`);
     });
     await Promise.race([once(request, 'continue'), refused]);
-    // The answer to the whole request is no failure.
+    // Only the final answer counts.
     refused.catch(() => {});
     request.write('{"data":[{"a":1}');
-    // A request that is let in later and answered: this one has its place by then.
+    // A request that was admitted later may be answered now. This one has its place by then.
     await by.get('/table/kept');
     return request;
   }
 
   const post = (by = service) => by.post('/table/new/upload/json?dry_run=true', { data: [{ a: 1 }] });
 
-  /** The places are all free again: as many uploads as there are can be under way. */
+  /** Checks that all places are free again, by running as many uploads as there are places. */
   async function assertFree(by = service): Promise<void> {
     await until('all places to be given back', async () => {
       const answers = await Promise.all([post(by), post(by)]);

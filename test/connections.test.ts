@@ -1,4 +1,4 @@
-/** How many connections the service serves, and what it answers when it has no file descriptor left. */
+/** The number of connections that the service allows, and its answers when it has no file descriptor left. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => database?.drop());
 
-/** Sends a request on a connection of its own. */
+/** Sends a request on a new connection. */
 async function ask(service: ChildService, path: string) {
   const socket = await openSocket(service.url);
   socket.on('error', () => {});
@@ -57,7 +57,7 @@ suite('MAX_CONNECTIONS', () => {
   test('a request is refused if all connections are in use, but health checks are answered', async () => {
     const token = await service.token();
     const first = await beginUpload(service.url, '/busy/upload/json', token, 'application/json');
-    // They wait in line for the only place.
+    // These uploads wait for the only place.
     const waiting = await Promise.all(
       Array.from({ length: 19 }, async () => {
         const socket = await openSocket(service.url);
@@ -99,7 +99,7 @@ suite('a process that may open 300 files', () => {
     }
     const rows = Array.from({ length: 20_000 }, (_, n) => ({ a: `a value that is not short ${n}` }));
     for (let round = 0; round < 3; round += 1) {
-      // Inferred, so it is kept in a file.
+      // The types are inferred, so the body is kept in a file.
       const answer = await service.post('/table/spooled/upload/json?if_exists=replace', { data: rows });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
     }
@@ -163,12 +163,12 @@ function multipart(file: Buffer): { type: string; body: Buffer } {
   };
 }
 
-/** The limit is one for the numbers of file descriptors, and a new one gets the lowest number that is free. */
+/** The limit applies to the numbers of file descriptors. A new descriptor gets the lowest free number. */
 function lowestFree(taken: number[]): number {
   for (let number = 0; ; number += 1) if (!taken.includes(number)) return number;
 }
 
-/** Sets how many files a running process may have open. */
+/** Sets the number of files that a running process may have open. */
 function limitFiles(pid: number, count: number): void {
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${count}:`]);
 }

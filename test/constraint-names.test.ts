@@ -1,4 +1,7 @@
-/** Constraints have the names of the definition in every operation, and unnamed ones the names that PostgreSQL would choose. */
+/**
+ * Constraints have the names of the definition in every operation, and unnamed constraints have the names that PostgreSQL would
+ * choose.
+ */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
@@ -41,7 +44,7 @@ interface Definition {
 }
 
 const columns = ['id', 'a', 'b', 'c'];
-/** Names that would be chosen for something else, most of them. */
+/** Names, most of which would be chosen for something else. */
 const names = [
   'pkey',
   'a_key',
@@ -86,7 +89,7 @@ const definition: fc.Arbitrary<Definition> = fc
     };
     const primary = made.primary && once(made.primary);
     const unique = made.unique.map(once);
-    // Only a column that is unique by itself can be referred to.
+    // A foreign key can only refer to a column that is unique by itself.
     const alone = new Set(
       [primary, ...unique].map((key) => (key?.columns.length === 1 ? key.columns[0]! : '')),
     );
@@ -109,7 +112,7 @@ const toTable = ({ serial, primary, unique, references }: Definition, schema: st
   },
 });
 
-/** What was answered, without what differs between two schemas. */
+/** Returns the answer without the parts that differ between two schemas. */
 function shape(answer: TestAnswer, schema: string) {
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return JSON.parse(JSON.stringify(answer.body.table).replaceAll(`"${schema}"`, '"its own schema"'));
@@ -148,7 +151,7 @@ test('a random definition gives equal tables when it is created, uploaded and us
       );
       assert.deepEqual(await leftovers(), []);
 
-      // As it was sent: every constraint, under its own name, in its place.
+      // The answer has every sent constraint, under its name and in its place.
       const { primary_key, unique, foreign_keys } = created.constraints;
       assert.deepEqual(
         unique.map((key: Key) => key.columns),
@@ -167,7 +170,7 @@ test('a random definition gives equal tables when it is created, uploaded and us
           );
       }
 
-      // The answer is a definition of the same table.
+      // The answer can be sent again as a definition of the same table.
       const sent = (await service.get('/table/t?schema=created')).body.table;
       const again = await upload('created', sent, 'replace');
       assert.deepEqual(shape(again, 'created'), created);
@@ -303,7 +306,7 @@ suite('a given name that another relation already has', () => {
       if (ifExists === 'replace') await service.rows('CREATE TABLE replaced.t (b text)');
       async function* body() {
         yield Buffer.from(`{"table":${JSON.stringify(table)},"data":[{"a":1}`);
-        // Once the upload has begun to make its table.
+        // Wait until the upload creates its table.
         await until('the upload to make its table', async () => (await pending()) > 0);
         await service.rows(`CREATE TABLE ${schema}.taken ()`);
         yield Buffer.from(']}');
@@ -344,7 +347,7 @@ suite('a given name that another relation already has', () => {
   });
 });
 
-/** Transactions that have made a table and not ended. */
+/** Returns the number of open transactions that have created a table. */
 async function pending(): Promise<number> {
   const { rows } = await admin.query(
     `SELECT count(*)::int AS count FROM pg_locks JOIN pg_database d ON d.oid = database

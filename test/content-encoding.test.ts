@@ -1,4 +1,4 @@
-/** Bodies with a Content-Encoding: what is unpacked, what is refused, and what a hostile one costs. */
+/** Bodies with a Content-Encoding: which are unpacked, which are refused, and what hostile ones cost. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { until } from './support/until.ts';
 
-/** Every stream of node:zlib in this process that was given bytes, those of the service among them. */
+/** Every stream of node:zlib in this process that received bytes, including those of the service. */
 const unpackers = new Set<{ destroyed: boolean }>();
 const base = Object.getPrototypeOf(Object.getPrototypeOf(zlib.Gunzip.prototype));
 const transform = base._transform;
@@ -179,7 +179,7 @@ suite('a body that is not what its Content-Encoding says', () => {
   });
 });
 
-/** A packed body whose content begins as an upload does and goes on with so many bytes of white space. */
+/** Returns a packed body whose content begins as an upload and continues with so many bytes of white space. */
 async function bomb(coding: 'gzip' | 'br' | 'zstd', bytes: number): Promise<Buffer> {
   const make = { gzip: zlib.createGzip, br: zlib.createBrotliCompress, zstd: zlib.createZstdCompress }[
     coding

@@ -1,4 +1,4 @@
-/** Web pages of other origins: what a browser is told, with and without `CORS_ORIGINS`. */
+/** The headers that browsers get for web pages of other origins, with and without `CORS_ORIGINS`. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { startTestService, type TestService } from './support/service.ts';

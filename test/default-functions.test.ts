@@ -1,6 +1,4 @@
-/**
- * `DEFAULT_FUNCTIONS`: further functions for defaults.
- */
+/** The setting `DEFAULT_FUNCTIONS`, which allows more functions in defaults. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestService } from './support/service.ts';

@@ -1,6 +1,6 @@
 /**
- * Hostile text in every field of a definition: the table appears with exactly these names, or no table does. The
- * catalogue is the witness, and the time limit of a statement: a sleep that is injected exceeds it.
+ * Hostile text in every field of a definition. The table gets exactly these names, or no table is created. The catalogue shows
+ * it, and so does the time limit of a statement: an injected sleep would exceed it.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -185,7 +185,9 @@ before(async () => {
 
 after(() => database.drop());
 
-/** As each transaction of the service begins: nothing that a caller sends may leave another search path. */
+/**
+ * The settings with which each transaction of the service begins. Nothing that a caller sends may leave another search path.
+ */
 function inOwnPath<Answer>(work: (client: PoolClient) => Promise<Answer>) {
   return async (client: PoolClient): Promise<Answer> => {
     await client.query(`SET LOCAL search_path TO ${ownPath}`);
@@ -193,7 +195,7 @@ function inOwnPath<Answer>(work: (client: PoolClient) => Promise<Answer>) {
   };
 }
 
-/** Everything in the database that a statement could have made, and what could have been changed. */
+/** Returns everything in the database that a statement could have created or changed. */
 async function objects(client: PoolClient): Promise<string[]> {
   const { rows } = await client.query<{ object: string }>(`
     SELECT format('relation %s.%s %s', n.nspname, relname, relkind) AS object
@@ -275,7 +277,9 @@ function withForeignKey(part: object) {
 }
 
 const mostExposed = ['table_name', 'column name', 'default of a text', 'constraint name'];
-/** Every so many texts are tried, others in each field, so that each text is tried in several fields. */
+/**
+ * Only one in so many texts is tried in each field, other ones in other fields, so that each text is tried in several fields.
+ */
 const stepOfMostExposed = sized(2, 1);
 const stepOfOthers = sized(8, 3);
 
@@ -346,7 +350,7 @@ async function checkCreated(client: PoolClient, { schema, name, table }: Asked):
       assert.deepEqual(evaluated, [{ same: true }]);
     } else assert.doesNotMatch(values[0]!.value, /sleep\(|file|intrude|select/i);
   }
-  // Dropping it takes all that was made: nothing else is left.
+  // Dropping the table removes everything that was created.
   await client.query(`DROP TABLE ${relation}`);
   assert.deepEqual(await objects(client), baseline);
 }

@@ -1,4 +1,4 @@
-/** Any legal definition, created, described, and sent again elsewhere, gives the same table. */
+/** Any valid definition that is created, described, and sent again in another schema gives the same table. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
@@ -27,7 +27,7 @@ after(() => database.drop());
 
 const mood = `"O'Neil ""types"".🙂"."mood (of)"`;
 
-/** Types and defaults that each of them takes, in every way the rule knows. */
+/** Types, and defaults for each of them, written in every allowed way. */
 const typesWithDefaults: [string, string[]][] = [
   [
     'text',
@@ -122,7 +122,7 @@ const typesWithDefaults: [string, string[]][] = [
   ['short[]', ['{abc}']],
 ];
 
-/** Not usable in keys: no btree order. */
+/** Types that cannot be in keys, because they have no btree order. */
 const unordered = /^(json|point|xml|interval year to month\[\])/;
 
 const name = fc
@@ -247,7 +247,9 @@ const definition = fc
     };
   });
 
-/** What may differ: ids start at 1 in both, but the schema is another, and a self reference follows it. */
+/**
+ * The parts that may differ: ids start at 1 in both tables, but the schema differs, also in references of a table to itself.
+ */
 function comparable(table: TableDescription): TableDescription {
   const { foreign_keys } = table.constraints;
   const constraints = {

@@ -1,4 +1,7 @@
-/** Definitions against a real PostgreSQL: what is refused, and why; what stands already; who else creates it. */
+/**
+ * Definitions with a real PostgreSQL: refused definitions with the reasons, existing tables, and tables that other sessions
+ * create meanwhile.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg, { type ClientBase } from 'pg';
@@ -32,7 +35,7 @@ before(async () => {
     CREATE UNLOGGED TABLE fleeting (id bigint PRIMARY KEY);
     CREATE TABLE other.customers (id bigint PRIMARY KEY);
     CREATE VIEW customer_view AS SELECT * FROM customers`);
-  // A type without a body takes a superuser.
+  // Only a superuser may create a type without a body.
   const admin = new pg.Client(database.adminUrl ?? database.url);
   await admin.connect();
   await admin.query('CREATE TYPE shell');
@@ -41,7 +44,7 @@ before(async () => {
 
 after(() => database.drop());
 
-/** Creates `subject` in `public` and undoes it; what came of it, or `pointer code` of every fault. */
+/** Creates `subject` in `public` and rolls back. Returns the description, or `pointer code` of every problem. */
 async function create(table: unknown, extraFunctions: string[] = []) {
   return rolledBack(database.pool, async (client) => {
     try {
@@ -70,7 +73,7 @@ async function detailOf(table: unknown): Promise<string> {
   return result.errors!.map(({ detail }) => detail).join('\n');
 }
 
-/** The default of one column as it is answered, or its fault. */
+/** Returns the default of one column as the service answers it, or its problem. */
 async function defaultOf(type: string, text: string, extraFunctions: string[] = []): Promise<string | null> {
   const result = await create({ columns: [{ name: 'c', type, default: text }] }, extraFunctions);
   return result instanceof AppError ? `422 ${result.errors![0]!.detail}` : result.table.columns[0]!.default;
@@ -429,7 +432,7 @@ test('schemas that do not exist and invalid names are refused', async () => {
   ]) {
     assert.equal(await attempt('public', name), 'table-exists', name);
   }
-  // An array's type gives way to a table of its name.
+  // PostgreSQL renames an array type if a table gets its name.
   assert.equal(await attempt('public', '_mood'), 'created');
 });
 
@@ -729,7 +732,7 @@ test('if many requests create the same table, exactly one creates it, and the ot
   assert.deepEqual(await contend(2, 'two', false), { created: 1, 'table-exists': 1 });
   assert.deepEqual(await contend(200, 'many', false), { created: 1, 'table-exists': 199 });
   assert.deepEqual(await contend(60, 'lenient', true), { created: 1, stood: 59 });
-  // Different tables over the same targets, in turned order.
+  // Different tables refer to the same tables, in opposite orders.
   const both = await Promise.all(
     Array.from({ length: 20 }, (_, index) => contend(2, `apart ${index}`, false)),
   );

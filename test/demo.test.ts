@@ -1,4 +1,4 @@
-/** `npm run demo`, as the process that a person starts. */
+/** `npm run demo`, run as a separate process. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * What docs/definitions.md says is so: every request in it is sent to the running service, in the order in which it
- * stands there, and gets the answer that is shown; its tables have all there is.
+ * Tests that docs/definitions.md is true: every request on the page is sent to the running service in the order of the page,
+ * and gets the answer that is shown. Its tables are complete.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -30,11 +30,11 @@ interface Example {
   path: string;
   body: string | undefined;
   status: number;
-  /** JSON. */
+  /** The text of the block, which is JSON. */
   shown: string;
-  /** What of the answer is shown. */
+  /** The shown part of the answer. */
   part: 'answer' | 'errors';
-  /** How many blocks of the page it is made of. */
+  /** The number of blocks of the page for this example. */
   blocks: number;
   line: number;
 }
@@ -43,7 +43,7 @@ interface Example {
 interface DefaultRow {
   text: string | null;
   type: string;
-  /** As the cell says it. */
+  /** The answer as the cell shows it. */
   answered: string;
 }
 
@@ -51,7 +51,7 @@ const json = '```json\\n((?:(?!```).)*)\\n```';
 const examples = [...requestExamples(), ...problemExamples()].sort((a, b) => a.line - b.line);
 const codes = [...page.matchAll(/^### `([\w-]+)`$/gm)].map((match) => match[1]!);
 
-/** `POST …` with a body (or with a number of columns), and the whole answer. */
+/** A `POST …` with a body (or with a number of columns), and the whole answer. */
 function requestExamples(): Example[] {
   const request = `\`(GET|POST) (/\\S+)\` (?:with\\n\\n${json}\\n\\n|with ([\\d,]+) columns )?`;
   const pattern = new RegExp(`${request}is answered with (\\d{3}) and\\n\\n${json}`, 'gs');
@@ -70,7 +70,7 @@ function requestExamples(): Example[] {
   });
 }
 
-/** A definition with the problems that it gets: two blocks with nothing between them. */
+/** A definition followed directly by the problems that it gets. */
 function problemExamples(): Example[] {
   const pattern = new RegExp(`${json}\\n\\n${json}`, 'gs');
   return [...page.matchAll(pattern)].map((match) => ({
@@ -135,7 +135,7 @@ test('the defaults are answered as the page shows', async () => {
     const place = `${JSON.stringify(text)} for ${type}`;
     if (answered.startsWith('refused: ')) {
       assert.equal(status, 422, place);
-      // The list of functions is told once.
+      // The error lists the functions.
       const { detail } = body.errors[0];
       const end = detail.indexOf(' A default can call only these functions');
       assert.equal(end === -1 ? detail : `${detail.slice(0, end)} …`, shown);
@@ -184,7 +184,7 @@ for (const { method, path, body, status, shown, part, line } of examples) {
   });
 }
 
-/** What the PostgreSQL of this database would be without the function: an older one. False where that cannot be had. */
+/** Whether the PostgreSQL of this database supports it. Older versions lack a function. */
 async function forgetFunction(name: string): Promise<boolean> {
   const functions = await service.rows(
     `SELECT oid::regprocedure::text AS signature FROM pg_proc WHERE proname = $1`,
@@ -201,12 +201,12 @@ async function forgetFunction(name: string): Promise<boolean> {
   return true;
 }
 
-/** JSON with its members in their order, so that the order counts, too. */
+/** Returns JSON with its members in their order, so that the order is compared, too. */
 function inOrder(value: unknown): string {
   return withoutChance(JSON.stringify(value, null, 2));
 }
 
-/** Ids and moments differ from one answer to the next. */
+/** Ids and times differ from one answer to the next. */
 function withoutChance(text: string): string {
   return text
     .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:')
@@ -254,7 +254,7 @@ test('a creation takes as many round trips as the page says', async () => {
   assert.equal(await trips('unlike', unlike), 3);
 });
 
-/** How often the service sends statements when all before are answered. */
+/** Returns the number of round trips: how often the service sends statements when all earlier ones are answered. */
 async function roundTrips(work: () => Promise<{ status: number }>): Promise<number> {
   const prototype = pg.Client.prototype as { query: (...sent: unknown[]) => unknown };
   const { query } = prototype;

@@ -1,6 +1,6 @@
 /**
- * What docs/loading.md says is so: its requests are sent to the running service in the order in which they stand there, and
- * get the answers that are shown; its tables are tried row by row, and have every code there is.
+ * Tests that docs/loading.md is true: its requests are sent to the running service in the order of the page, and get the
+ * answers that are shown. Every row of its tables is tried, and the tables have every code.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -23,12 +23,12 @@ after(() => service.stop());
 
 interface Example {
   line: number;
-  /** The request's path and body, and the status of its answer; or the rows that a query gives. */
+  /** The path and the body of the request, and the status of its answer; or the rows that a query returns. */
   path?: string;
   mediaType?: string;
   body?: string;
   status?: number;
-  /** The member of the answer that is shown; undefined: all of it. */
+  /** The member of the answer that is shown; undefined: the whole answer. */
   member?: string;
   query?: string;
   shown?: string;
@@ -91,7 +91,7 @@ for (const { line, path, mediaType, body, status, member, query, shown } of exam
   });
 }
 
-/** JSON with its members in their order; request ids and times differ from one answer to the next. */
+/** Returns JSON with its members in their order. Request ids and times differ from one answer to the next. */
 function comparable(value: unknown): string {
   return JSON.stringify(value, null, 2)
     .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:')
@@ -126,7 +126,7 @@ for (const { list, type } of inferred) {
   });
 }
 
-/** The elements of a list as they are written. */
+/** Returns the elements of a list as they are written. */
 function elementsOf(list: string): string[] {
   const elements: string[] = [];
   let depth = 0;

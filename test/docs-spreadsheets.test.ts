@@ -1,6 +1,6 @@
 /**
- * What docs/spreadsheets.md says is so: its requests get the answers that it shows, and each row of its tables of cells
- * is tried.
+ * Tests that docs/spreadsheets.md is true: its requests get the answers that it shows, and each row of its tables of cells is
+ * tried.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { childEnvironment } from './support/child-environment.ts';
 
-/** The process as a person starts it: what it prints, how it ends. */
+/** The process as a person starts it: its output and its end. */
 
 const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 
@@ -24,7 +24,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** In a folder of its own: a `.env` of whoever runs the tests must not matter. */
+/** Each runs in a separate folder, so that a `.env` of the person who runs the tests has no effect. */
 function run(
   environment: Record<string, string> = {},
   parameters: string[] = ['--show-secrets'],

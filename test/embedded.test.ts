@@ -24,9 +24,7 @@ import { canReach } from '../src/postgres/embedded/system-user.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { until } from './support/until.ts';
 
-/**
- * The embedded PostgreSQL through what can happen to it: other processes start it here, so that they can be killed.
- */
+/** Events in the life of the embedded PostgreSQL. Separate processes start it, so that they can be killed. */
 
 const execute = promisify(execFile);
 const holder = join(import.meta.dirname, 'support', 'hold-embedded.ts');
@@ -36,7 +34,7 @@ let folder: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tablewright-embedded-'));
-  // The user that PostgreSQL runs as under root must pass.
+  // The user that PostgreSQL runs as under root must be able to enter the folder.
   await chmod(folder, 0o755);
 });
 
@@ -69,7 +67,7 @@ async function start(
   return { ...server, warnings };
 }
 
-/** A process that starts the server of a folder and then stays. */
+/** Starts a process that starts the server of a folder and then waits. */
 async function startHolder(dataDir: string): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, [holder, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(child.stdout!, 'data');
@@ -82,7 +80,7 @@ async function postmasterPid(dataDir: string): Promise<number> {
 
 async function isRunning(pid: number): Promise<boolean> {
   const { stdout } = await execute('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
-  // Z: ended, and not yet collected by its parent.
+  // Z means that the process has ended, but its parent has not read its status.
   return stdout !== '' && !stdout.startsWith('Z');
 }
 
@@ -200,7 +198,7 @@ test('a killed server whose last process ends late is started again at the same 
   client.on('error', () => {});
   await client.connect();
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
-  // It cannot notice that its server is gone.
+  // The service cannot notice that its server has ended.
   process.kill(rows[0].pid, 'SIGSTOP');
   process.kill(await postmasterPid(join(folder, 'killed')), 'SIGKILL');
   await server.stop();
@@ -253,7 +251,7 @@ test('a cluster that does not start gives an error with the server’s own messa
     start('broken'),
     /the embedded PostgreSQL did not start: .*initialized by PostgreSQL version 9\.6/,
   );
-  // And the folder is free again.
+  // The folder can be used again.
   await writeFile(join(folder, 'broken', 'postgres', 'PG_VERSION'), '18\n');
   await (await start('broken')).stop();
 });
@@ -261,7 +259,7 @@ test('a cluster that does not start gives an error with the server’s own messa
 test('root can start it under a folder that no other user can enter', { skip: !isRoot }, async () => {
   const closed = join(folder, 'closed');
   await mkdir(closed, { mode: 0o700 });
-  // As in a clone under /root: the programs and the data are out of reach for PostgreSQL's user.
+  // PostgreSQL's user cannot reach the programs and the data, as in a clone under /root.
   const root = join(import.meta.dirname, '..');
   await cp(join(root, 'src'), join(closed, 'src'), { recursive: true });
   await cp(
@@ -332,13 +330,13 @@ test('an ordinary user can start it, and then root can start the same cluster', 
   child.kill('SIGTERM');
   await once(child, 'exit');
 
-  // Root on the same folder later: the cluster stays its owner's.
+  // If root starts it later with the same folder, the cluster keeps its owner.
   const server = await start('ordinary/data');
   assert.equal((await query(server.url, 'SELECT 1')).length, 1);
   await server.stop();
   assert.equal((await stat(join(home, 'data', 'postgres', 'base'))).uid, Number(stdout));
 
-  // And the user on a folder of root's.
+  // The user starts it with a folder of root.
   const refused = execute(process.execPath, [holder, join(folder, 'plain')], { uid: Number(stdout) });
   await assert.rejects(refused, /this user cannot write to the folder .*plain/);
 });

@@ -1,6 +1,6 @@
 /**
- * Rows for tables that were made by SQL: rules, triggers and kinds of columns that no definition can say. Whatever refuses
- * a row, the row is named; whatever fails, nothing is left.
+ * Rows for tables that were created with SQL, with rules, triggers and kinds of columns that a definition cannot have. Every
+ * refused row is reported, and a failed upload changes nothing.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
@@ -31,7 +31,7 @@ const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
 
 const stored = (columns = '*') => service.rows(`SELECT ${columns} FROM t`);
 
-/** The upload is refused, and this is what is said of the rows; the table is as it was. */
+/** Asserts that the upload is refused with these problems. */
 async function assertRefused(answer: TestAnswer, expected: Record<string, unknown>[]): Promise<void> {
   const { errors } = assertProblem(answer, 422, 'invalid-data');
   const shown = errors.map((error, index) =>

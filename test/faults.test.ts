@@ -1,6 +1,6 @@
 /**
- * Uploads that meet a database or a disk in trouble: the answer says that it is passing, nothing is left of them, and the
- * service goes on.
+ * Uploads while the database or the disk fails. The answer says that the failure is temporary, nothing is changed, and the
+ * service works again afterwards.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -28,7 +28,7 @@ const row = `{"a":1,"b":"${'x'.repeat(90)}"}`;
 const streamed = `{"table":${JSON.stringify(table)},"data":[${row}`;
 const inferred = `{"data":[${row}`;
 
-/** An upload whose body the test writes. */
+/** Starts an upload whose body the test writes. */
 class OpenUpload {
   readonly #request: ClientRequest;
   readonly #response: Promise<IncomingMessage>;
@@ -43,7 +43,7 @@ class OpenUpload {
       this.#request.once('error', reject);
     });
     this.#response.catch(() => {});
-    // What is written after the answer breaks the connection.
+    // Writing after the answer breaks the connection.
     this.#request.on('error', () => {});
   }
 
@@ -51,7 +51,7 @@ class OpenUpload {
     await new Promise<void>((resolve) => this.#request.write(text, () => resolve()));
   }
 
-  /** Rows of about 100 bytes each. */
+  /** Returns rows of about 100 bytes each. */
   async writeRows(count: number): Promise<void> {
     await this.write(`,${row}`.repeat(count));
   }
@@ -82,7 +82,7 @@ function assertPassing(answer: TestAnswer, code: 'database-busy' | 'database-una
   return detail;
 }
 
-/** No connection of the service is in the middle of anything. */
+/** Waits until no connection of the service is in a transaction. */
 async function assertIdle(service: TestService): Promise<void> {
   await until('the connections to be idle', async () => {
     const busy = await service.rows(
@@ -258,7 +258,7 @@ suite('a restart of PostgreSQL', () => {
   const log = { info: () => {}, warn: () => {} };
   const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'data'), log, durable: false });
 
-  /** Rows that do not fit into the buffers of the connection: when they are sent, the service is reading them. */
+  /** Rows that do not fit into the buffers of the connection. When they are sent, the service is reading them. */
   const moreThanSockets = 200_000;
 
   before(async () => {
@@ -385,7 +385,7 @@ suite('a client that sends a byte now and then', () => {
   });
   after(() => service.stop());
 
-  /** Sends so many bytes every 100 ms until the end. */
+  /** Sends so many bytes every 100 ms until the answer. */
   async function trickle(bytes: number, times: number, begin: string) {
     const upload = await openUpload(service, '/slow/upload/json?dry_run=true');
     await upload.write(begin);

@@ -1,4 +1,4 @@
-/** A service whose disk is full says so when it cannot start. */
+/** A service with a full disk gives the reason when it cannot start. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

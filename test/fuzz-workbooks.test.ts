@@ -1,13 +1,11 @@
-/**
- * Workbooks changed token by token end in rows or in a refusal, soon. The long version: `bench/fuzz-workbooks.ts`.
- */
+/** Workbooks with changed tokens are loaded or refused within a short time. The long version is `bench/fuzz-workbooks.ts`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomNumbers } from './support/random-numbers.ts';
 import { sized } from './support/sized.ts';
 import { mutant, outcomeOf, readSeeds } from './support/workbook-mutants.ts';
 
-/** Of processor time, since others may have the machine too. */
+/** A limit of processor time, because other programs may use the machine. */
 const maxMs = 2000;
 
 test('mutated XML ends in rows or in a refusal', async () => {
@@ -23,7 +21,7 @@ test('mutated XML ends in rows or in a refusal', async () => {
     assert.ok((user + system) / 1000 < maxMs, `mutant ${run} took ${(user + system) / 1000} ms`);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   }
-  // The mutants reach the scanners, and some of them are harmless.
+  // The changed files reach the scanners, and some of them are valid.
   const told = JSON.stringify([...outcomes]);
   assert.ok(outcomes.get('read')! > runs / 5 && outcomes.get('invalid-file')! > runs / 5, told);
 });

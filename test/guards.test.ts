@@ -1,6 +1,4 @@
-/**
- * What an upload or a definition must not be able to do to others: hold them up, or cost them memory.
- */
+/** Effects that an upload or a definition must not have on other callers: delays and memory. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestService, type TestService } from './support/service.ts';
@@ -76,7 +74,7 @@ test('a slow truncate upload does not make readers of the table wait', async () 
     'the upload to look at the table',
     async () => (await service.rows(hasBegun, [now])).length > 0,
   );
-  // Fails at once where somebody holds the table.
+  // This fails at once if another session holds a lock on the table.
   await service.rows('BEGIN; LOCK TABLE slow IN ACCESS SHARE MODE NOWAIT; COMMIT');
   finish();
   assert.equal((await sending).status, 200);

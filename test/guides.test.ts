@@ -1,4 +1,4 @@
-/** The pages that people read: the start page, the guides and the errors, as HTML and as Markdown. */
+/** The pages for people: the start page, the guides and the errors, as HTML and as Markdown. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a token limited to some schemas, or to a PostgreSQL role, can find out about everything else: nothing. */
+/** A token that is limited to some schemas or to a PostgreSQL role finds out nothing about other objects. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * The service's own statements use the functions and operators of PostgreSQL and nobody else's, and the code of a table runs in
- * the search path that its author expects.
+ * Tests that the statements of the service only use functions and operators of PostgreSQL itself, and that the code of a table
+ * runs in the search path that its author expects.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,7 +9,7 @@ import { startTestService, type TestAnswer, type TestService } from './support/s
 
 let service: TestService;
 
-/** The strictest case: the administrator lets `public` come before `pg_catalog`, so that equal signatures are enough. */
+/** The strictest case: the administrator puts `public` before `pg_catalog`, so that equal signatures are enough. */
 before(async () => {
   service = await startTestService({}, async ({ url, pool }) => {
     await pool.query(`DO $$ BEGIN EXECUTE pg_catalog.format('ALTER DATABASE %I SET search_path = public, pg_catalog',
@@ -31,7 +31,7 @@ test("no function or operator in public is called instead of PostgreSQL's own", 
   const functions = await setTraps(sent);
   for (const name of ['json_build_object', 'format_type', 'pg_get_expr', 'setval', 'count', 'to_regclass'])
     assert(functions.includes(name), name);
-  // The traps work.
+  // Check that the hostile functions would be called.
   await assert.rejects(service.rows("SELECT json_build_object('a', true, 'b', 'c'::name)"), /hostile/);
   await assert.rejects(service.rows('SELECT 1 = 2'), /hostile/);
   await assert.rejects(service.rows("SELECT to_regclass('x')"), /hostile/);
@@ -108,7 +108,7 @@ test("triggers, checks, defaults, domains and generated columns find objects by 
       { a: 2, d: 3, s: 6, g: 6 },
       { a: 4, d: 3, s: null, g: 12 },
     ]);
-    // Before each row that was sent, and at the end for each row that was inserted.
+    // The trigger runs before each sent row, and at the end for each inserted row.
     assert.deepEqual(await host.rows('SELECT count(*)::int AS n FROM public.noted'), [{ n: 7 }]);
     const refused = await host.post(path, { data: [{ a: 5, s: 300 }, { a: 6 }, { a: 9000 }] });
     assert.equal(refused.status, 422);
@@ -170,7 +170,7 @@ async function prepareTables(): Promise<void> {
     CREATE SEQUENCE public.numbers`);
 }
 
-/** Requests of every kind, and what they answered. */
+/** Sends requests of every kind and returns their answers. */
 async function exercise(prefix: string): Promise<string[]> {
   const answers: string[] = [];
   const note = (answer: TestAnswer) => {
@@ -309,7 +309,7 @@ async function exercise(prefix: string): Promise<string[]> {
   return answers;
 }
 
-/** Adds the text of every statement that is sent to PostgreSQL. */
+/** Records the text of every statement that is sent to PostgreSQL. */
 function recordStatements(sent: string[]): () => void {
   const prototype = pg.Connection.prototype as unknown as {
     query(text: string): void;
@@ -328,8 +328,9 @@ function recordStatements(sent: string[]): () => void {
 }
 
 /**
- * Makes a hostile function in `public` for every function that the statements call, and a hostile operator for every operator.
- * They have the signatures of PostgreSQL's own ones. Functions that take any type cannot be copied: they get exact signatures.
+ * Creates a hostile function in `public` for every function that the statements call, and a hostile operator for every
+ * operator. They have the signatures of PostgreSQL's own ones. Functions that accept any type cannot be copied, so they get
+ * exact signatures.
  *
  * @returns the names of the functions
  */
@@ -399,7 +400,7 @@ function hostileFunction(name: string, types: string[], result: string): string 
 'BEGIN PERFORM pg_catalog.nextval(''public.hostile_calls''); RAISE EXCEPTION ''hostile''; END'`;
 }
 
-/** The statements of a text that run in the callers' search path. */
+/** Returns the statements of a text that run in the callers' search path. */
 function inCallersPath(text: string): string[] {
   const statements = text.split(/;\n|; /);
   const start = statements.findIndex(
@@ -416,5 +417,5 @@ function withoutQuotes(text: string): string {
     .replace(/"(?:[^"]|"")*"/g, '"x"');
 }
 
-/** Names of functions that are also SQL's own names of types. */
+/** The names of functions that are also SQL names of types. */
 const sqlWords = new Set(['numeric', 'bit', 'interval', 'time', 'timestamp']);

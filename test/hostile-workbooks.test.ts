@@ -1,5 +1,6 @@
 /**
- * Hostile workbooks over HTTP: a clear answer, soon, in bounded memory, and the service goes on as if nothing had been.
+ * Hostile workbooks over HTTP. Each gets a clear answer in a short time and in bounded memory, and the service continues to
+ * work.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -12,10 +13,13 @@ import type { TestAnswer } from './support/service.ts';
 import { sized } from './support/sized.ts';
 import { buildWorkbook } from './support/xlsx-builder.ts';
 
-/** Processor time of the service for one upload: a busy machine does not make it much longer. Usual: at most two seconds. */
+/**
+ * The limit of processor time for one upload. A busy machine does not make it much longer. It usually takes at most two
+ * seconds.
+ */
 const maxProcessorMs = 10_000;
 const maxPeakMib = 300;
-/** A service that hangs must not take the tests with it. */
+/** The time limit of a request, so that the tests end even if the service hangs. */
 const answerTimeoutMs = 300_000;
 
 let database: TestDatabase;
@@ -90,7 +94,7 @@ test('inspects a workbook of thousands of sheets', async () => {
     name: `s${index}`,
     xml: `<row><c t="s"><v>0</v></c></row><row><c><v>${index}</v></c></row>`,
   }));
-  // Were the strings read for each sheet, it would take hours.
+  // If the strings were read for each sheet, this would take hours.
   const sharedStrings = '<si><t>n</t></si>'.repeat(300_000);
   const answer = await uploadInBounds('/api/v1/inspect/excel', buildWorkbook({ sheets, sharedStrings }));
   assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 1000));

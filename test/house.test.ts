@@ -1,6 +1,6 @@
 /**
- * The rules of the house that a test can hold (CONTRIBUTING.md): imports go down only, `sources` and `tables` do not know each
- * other, no file imports itself by way of others, and some kinds of knowledge are in one file or room only.
+ * Tests the rules for the source that a test can check (CONTRIBUTING.md): imports go down only, `sources` and `tables` do not
+ * import each other, no file imports itself through other files, and some kinds of knowledge are in one file or folder only.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
 
-/** Each layer may import itself and the ones it names here, with all that those may import. */
+/** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
   main: ['service'],
   service: ['http'],
@@ -25,7 +25,7 @@ const layersBelow: Record<string, string[]> = {
   config: [],
 };
 
-/** Files that stand at the root of src/ beside the one that names their layer. */
+/** The files at the root of src/ that belong to a layer. */
 const layerOfRootFile: Record<string, string> = {
   banner: 'service',
   'dev-token': 'service',
@@ -184,13 +184,13 @@ const name = 'ExecWithCheckOptions';
   assert.deepEqual(internalsIn(code), ['{ routine,', 'where =', '.where', "'ExecWithCheckOptions'"]);
 });
 
-/** What is found, with the file, in all files of src but one. */
+/** Returns the matches with their files, in all files of src except one. */
 function placesOf(find: (code: string) => string[], exception: string): string[] {
   const files = sourceFiles().filter((file) => file !== exception);
   return files.flatMap((file) => find(codeOf(read(file))).map((found) => `${file}: ${found}`));
 }
 
-/** SQLSTATEs of errors (PostgreSQL, appendix A), and regular expressions over their classes. */
+/** Matches SQLSTATEs of errors (PostgreSQL, appendix A), and regular expressions for their classes. */
 function sqlstatesIn(code: string): string[] {
   const errorClass = '(?:0[389A-Z]|[2345][0-9A-Z]|F0|HV|P0|XX)';
   const whole = `'(?!\\d+[kMGT]B')${errorClass}[0-9A-Z]{3}'|\\b${errorClass}[0-9A-Z]{3}:`;
@@ -198,7 +198,7 @@ function sqlstatesIn(code: string): string[] {
   return [...code.matchAll(new RegExp(`${whole}|${beginning}`, 'g'))].map(([found]) => found);
 }
 
-/** Beginnings of statements, and names of the schema that every expression of the service qualifies. */
+/** Matches beginnings of SQL statements, and names of the schema that every expression of the service qualifies. */
 function sqlIn(code: string): string[] {
   const keywords =
     'SELECT INSERT UPDATE DELETE MERGE WITH VALUES COPY LOCK TRUNCATE CREATE ALTER DROP SAVEPOINT ROLLBACK RELEASE BEGIN COMMIT SET RESET PREPARE DEALLOCATE ANALYZE EXPLAIN GRANT';
@@ -206,19 +206,19 @@ function sqlIn(code: string): string[] {
   return [...code.matchAll(new RegExp(`${statement}|\\bpg_catalog\\.`, 'g'))].map(([found]) => found);
 }
 
-/** The name of the C function that raised an error, its context, and names of C functions. */
+/** Matches uses of the name of the C function that raised an error, of its context, and names of C functions. */
 function internalsIn(code: string): string[] {
   const pattern =
     /\.(?:routine|where)\b|\{[^{}()]*\broutine\b,?|\bwhere =(?= '')|'(?:Exec|exec_|heap_|Relation)\w+'/g;
   return [...code.matchAll(pattern)].map(([found]) => found);
 }
 
-/** The text without its comments. */
+/** Returns the text without its comments. */
 function codeOf(text: string): string {
   return text.replace(/^\s*\/\*.*?\*\//gms, '').replace(/(^|\s)\/\/ .*$/gm, '');
 }
 
-/** Relative to the project's folder; without the tests, but with the helpers of tests that stand beside the source. */
+/** The files, relative to the project's folder, without tests, but with test helpers next to the source. */
 function sourceFiles(): string[] {
   return globSync('src/**/*.ts', { cwd: root })
     .map((file) => file.replaceAll('\\', '/'))
@@ -240,14 +240,14 @@ function mayImport(from: string, to: string): boolean {
   return from === to || (layersBelow[from] ?? []).some((below) => mayImport(below, to));
 }
 
-/** The project's own files that a file imports. */
+/** Returns the files of the project that a file imports. */
 function importsOf(file: string): string[] {
   return specifiersOf(read(file))
     .filter((specifier) => specifier.startsWith('.'))
     .map((specifier) => join(dirname(file), specifier).replaceAll('\\', '/'));
 }
 
-/** What a module imports, types too: as statements, re-exports and calls. */
+/** Returns the imports of a module, including types: statements, re-exports and calls. */
 function specifiersOf(text: string): string[] {
   const code = text.replace(/^\s*\/\*.*?\*\//gms, '').replace(/^\s*\/\/.*$/gm, '');
   const statements = /^\s*(?:import|export)\s(?:[^;'"`=]*?\sfrom\s+)?(['"])([^'"]+)\1/gm;

@@ -1,4 +1,4 @@
-/** What the framework and the parsers refuse by themselves is answered like everything else: as a problem document. */
+/** Errors of the framework and of the parsers are answered like all other errors: as `application/problem+json`. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -256,7 +256,7 @@ suite('bodies', () => {
     ] as const) {
       const socket = await openSocket(service.url);
       socket.write(head('POST', `/api/v1${path}`, { ...json, 'transfer-encoding': 'chunked' }));
-      // The last chunk is never sent.
+      // The client never sends the last chunk.
       socket.write(chunk(start));
       const [answer] = (await once(socket, 'data')) as [Buffer];
       assertProblem(parseAnswer(answer.toString()), 413, 'limit-exceeded');
@@ -595,7 +595,7 @@ suite('every answer', () => {
   });
 });
 
-/** The status of the first answer, which may have no body. */
+/** Returns the status of the first answer, which may have no body. */
 async function firstStatus(request: string): Promise<number> {
   const socket = await openSocket(service.url);
   socket.on('error', () => {});
@@ -605,7 +605,7 @@ async function firstStatus(request: string): Promise<number> {
   return Number(answer.toString('latin1').split(' ')[1]);
 }
 
-/** The answer to bytes after which the service may keep the connection. */
+/** Returns the answer to bytes after which the service may keep the connection. */
 async function firstAnswer(request: string | Buffer) {
   const socket = await openSocket(service.url);
   socket.on('error', () => {});
@@ -624,10 +624,10 @@ function head(method: string, path: string, headers: Record<string, string>): st
   return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
-/** Sends `start`, and then `more` again and again, until the service closes the connection; answers what it said. */
+/** Sends `start`, and then `more` again and again until the service closes the connection. Returns the answer. */
 async function sendUntilAnswered(path: string, start: string, more: string, type = 'application/json') {
   const socket = await openSocket(service.url);
-  // The service has closed the connection over what is still sent.
+  // The service has closed the connection while the client still sends.
   socket.on('error', () => {});
   const received: Buffer[] = [];
   socket.on('data', (data: Buffer) => received.push(data));

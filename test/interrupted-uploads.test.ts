@@ -1,4 +1,4 @@
-/** Uploads that are broken off, by the client, the service or PostgreSQL: no table, no row, no busy connection is left. */
+/** Uploads that the client, the service or PostgreSQL interrupts leave no table, no row and no busy connection. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
@@ -31,7 +31,7 @@ const table = {
 const row = `{"a":1,"b":"${'x'.repeat(90)}"},`;
 const lastRow = '{"a":2,"b":null}';
 
-/** Everything that an upload can be in the middle of, by how it begins and how it goes on. */
+/** The phases of an upload: how it begins and how it continues. */
 const kinds = {
   'JSON rows that stream into COPY': {
     path: 'json',
@@ -56,7 +56,7 @@ const kinds = {
   },
 };
 
-/** Sends the beginning of an upload and a megabyte of it, and comes back when the service has got into it. */
+/** Sends the beginning of an upload and a megabyte of it, and returns when the service has processed it. */
 async function underWay(
   client: ServiceClient,
   name: string,
@@ -72,7 +72,7 @@ async function underWay(
   socket.on('data', listen);
   socket.write(chunk(start));
   for (let n = 0; n < 100; n += 1) socket.write(chunk(more.repeat(100)));
-  // A table is emptied only when all its new rows are there.
+  // A table is emptied only when all new rows have arrived.
   const isUnderWay =
     isCopying && !query.includes('truncate')
       ? async () => (await activity()).some(({ query }) => /\bCOPY\b/.test(query))
@@ -83,7 +83,7 @@ async function underWay(
   return socket;
 }
 
-/** What the service's connections do: those that are not idle. */
+/** Returns the states of the service's connections that are not idle. */
 async function activity(): Promise<{ pid: number; query: string }[]> {
   const rows = await service.rows(
     `SELECT pid, query FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tablewright' AND state <> 'idle'`,
@@ -96,7 +96,7 @@ async function assertNothingLeft(name: string): Promise<void> {
   assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
 }
 
-/** The answer as soon as it is there; whoever waits for the end of the connection is the service. */
+/** Returns the answer when it has arrived. Only the service waits for the end of the connection. */
 function answerOf(socket: Socket): Promise<TestAnswer> {
   const { promise, resolve } = Promise.withResolvers<TestAnswer>();
   let text = '';
@@ -179,7 +179,7 @@ suite('a client that disconnects in the middle', () => {
   });
 });
 
-/** When the whole body has been sent: at once, and when the rows are copied. */
+/** The moments at which the client disconnects after it has sent the whole body: at once, and when the rows are copied. */
 const moments = [
   async () => {},
   () => until('the COPY to end', async () => !(await activity()).some(({ query }) => /\bCOPY\b/.test(query))),
@@ -282,7 +282,7 @@ suite('a service that ends in the middle', () => {
       TestAnswer,
     ];
     clearInterval(trickle);
-    // The quick one keeps its connection; the service must not wait for it.
+    // The quick request keeps its connection open. The service must not wait for it.
     slowSocket.destroy();
     silentSocket.destroy();
     assert.equal(quickAnswer.status, 201, JSON.stringify(quickAnswer.body));

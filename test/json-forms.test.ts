@@ -1,4 +1,4 @@
-/** The forms in which JSON rows come: lines, a bare array, an array inside another document. */
+/** The forms of JSON rows: lines, only an array, and an array inside another document. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';

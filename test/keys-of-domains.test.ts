@@ -1,4 +1,4 @@
-/** Keys and references whose columns are of domains: their values are compared as PostgreSQL compares those of the base types. */
+/** Keys and references with columns of domains. Their values are compared as PostgreSQL compares those of the base types. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
@@ -26,7 +26,7 @@ before(async () => {
 after(() => service.stop());
 afterEach(() => service.rows('DROP TABLE IF EXISTS child, t'));
 
-/** The domain, its base type, and three values: two of the table, and one that it does not have. */
+/** The domain, its base type, and three values: two in the table, and one that it does not have. */
 const domains: [domain: string, base: string, values: [unknown, unknown, unknown]][] = [
   ['of_enum', 'mood', ['a', 'b', 'c']],
   ['of_domain', 'mood', ['a', 'b', 'c']],
@@ -93,7 +93,7 @@ for (const [domain, base, [first, second, third]] of domains) {
       }
     });
 
-    // PostgreSQL makes no foreign key between a domain over an enum and any type.
+    // PostgreSQL allows no foreign key between a domain over an enum and any type.
     if (base === 'mood' || domain.endsWith('[]')) return;
     for (const [own, referenced] of [
       [domain, base],

@@ -1,4 +1,4 @@
-/** `scripts/run.mjs`, which every npm script starts with, and the runtime that npm installs for it. */
+/** `scripts/run.mjs`, which every npm script runs, and the Node.js runtime that npm installs for it. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -51,7 +51,7 @@ test('the file that is started gets its arguments as if it had been started dire
   assert.deepEqual(JSON.parse(stdout.replaceAll("'", '"')), [file, '--ttl', '8h']);
 });
 
-/** Makes Node.js take itself for an older version. */
+/** Lets Node.js report an older version. */
 const versions = '{value:{...process.versions,node:"20.20.2"}}';
 const older = `--import=data:text/javascript,Object.defineProperty(process,"versions",${versions})`;
 
@@ -88,7 +88,7 @@ test('a signal that stops the launcher reaches the runtime that it started', asy
   assert.equal(code, 7);
 });
 
-/** Each start makes a PostgreSQL. Dash is the shell of Debian, where npm sends signals to the shell alone. */
+/** Each start creates a PostgreSQL cluster. Dash is the shell of Debian, in which npm sends signals only to the shell. */
 const shells = ['dash', 'bash'].filter((name) => findProgram(name) !== undefined);
 
 for (const shell of shells.slice(0, sized(1, 2))) {
@@ -123,7 +123,7 @@ function findProgram(name: string): string | undefined {
   return folders.map((path) => join(path, name)).find((path) => existsSync(path));
 }
 
-/** Runs `npm start`, on an embedded PostgreSQL of its own. */
+/** Runs `npm start` with a separate embedded PostgreSQL. */
 async function startWithNpm(shell: string): Promise<{ npm: ChildProcess; service: number }> {
   const dataDir = join(folder, `data-${basename(shell)}`);
   const npm = spawn('npm', ['start', `--script-shell=${shell}`], {

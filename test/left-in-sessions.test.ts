@@ -1,6 +1,6 @@
 /**
- * What the code of a table, such as a trigger, may leave in a session of PostgreSQL does not reach the requests that use the
- * session later.
+ * Objects and settings that the code of a table, such as a trigger, leaves in a session of PostgreSQL do not affect later
+ * requests in the session.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,7 +9,7 @@ import { startTestService, type TestService } from './support/service.ts';
 let service: TestService;
 
 before(async () => {
-  // So few sessions that all of them are met again.
+  // There are so few sessions that each of them is used again.
   service = await startTestService({
     DATABASE_POOL_SIZE: '2',
     MAX_UPLOADS: '1',
@@ -32,7 +32,7 @@ async function leave(statement: string): Promise<number[]> {
   return statuses;
 }
 
-/** Requests that together use everything that the service makes in a session. */
+/** Sends requests that together use everything that the service creates in a session. */
 async function exercise(): Promise<unknown[]> {
   const upload = '/table/target/upload/json?if_exists=append';
   const columns = [
@@ -82,7 +82,7 @@ const kinds: [string, (name: string) => string][] = [
   ['types', (name) => `CREATE TYPE pg_temp."${name}" AS (hostile int)`],
 ];
 
-// A pooler cleans its sessions itself, or does not (docs/postgresql.md).
+// Whether a pooler cleans its sessions depends on its settings (docs/postgresql.md).
 const skip = process.env.TEST_POOLER !== undefined && 'the pooler decides what a session keeps';
 
 test('temporary objects with names that the service uses have no effect', async () => {
@@ -105,7 +105,7 @@ test('prepared statements with names that the service uses, and removed ones, ha
   const answersBefore = await exercise();
   assert.deepEqual(await leave('PREPARE "tablewright lock" AS SELECT 1'), [200, 200, 200]);
   assert.deepEqual(await exercise(), answersBefore);
-  // The request itself cannot go on if the service had prepared a statement in its session.
+  // The request itself fails if the service had prepared a statement in its session.
   for (const status of await leave('DEALLOCATE ALL')) assert.match(String(status), /^(200|422)$/);
   assert.deepEqual(await exercise(), answersBefore);
   await leave(

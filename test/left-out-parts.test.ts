@@ -1,4 +1,4 @@
-/** Parts of values that the type of a column does not hold: PostgreSQL leaves them out, and a warning says so. */
+/** Parts of values that the type of a column cannot store are left out by PostgreSQL, and a warning reports them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';

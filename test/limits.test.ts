@@ -1,4 +1,4 @@
-/** An answer that is over a limit names the setting of the limit, as docs/limits.md promises for each of them. */
+/** The answer to a request over a limit names the setting of the limit, as docs/limits.md promises. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,15 +11,16 @@ import type { ErrorCode } from '../src/errors.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { buildWorkbook } from './support/xlsx-builder.ts';
 
-/** Brings about an answer that is over the limit, in a service that has been started with these settings. */
+/** Sends a request that is over the limit to a service with these settings, and returns the answer. */
 interface Provocation {
   settings?: Record<string, string>;
   send(service: TestService): Promise<Pick<TestAnswer, 'status' | 'body'>>;
 }
 
 /**
- * No request is refused for these: uploads of .xls files wait, and a stop ends whatever request is running. sqlstate.test.ts
- * tests what is said if no connection becomes free, which takes ten seconds, and connections.test.ts tests MAX_CONNECTIONS.
+ * No request is refused because of these settings: uploads of .xls files wait, and a stop ends any running request.
+ * sqlstate.test.ts tests the error if no connection becomes free, which takes ten seconds, and connections.test.ts tests
+ * MAX_CONNECTIONS.
  */
 const notTested = ['MAX_LEGACY_READERS', 'STOP_TIMEOUT_MS', 'DATABASE_POOL_SIZE', 'MAX_CONNECTIONS'];
 
@@ -27,7 +28,7 @@ const longText = 'x'.repeat(5000);
 const rowsOf = (body: string) => (service: TestService) =>
   service.request('POST', '/table/t/upload/json', { headers: { 'content-type': 'application/json' }, body });
 
-/** A row whose text is not in the shared strings, with the numbers of so many further rows. */
+/** Returns a workbook with a row whose text is not in the shared strings, and so many further rows of numbers. */
 function workbook(rows: number, sharedStrings?: string[]): Buffer {
   const cells = Array.from(
     { length: rows },
@@ -51,7 +52,7 @@ function oldWorkbook(): Buffer {
 
 const upload = (file: Buffer) => (service: TestService) => service.upload('/table/t/upload/excel', file);
 
-/** Begins an upload that holds its place until the socket is destroyed. */
+/** Starts an upload that keeps its place until the socket is destroyed. */
 async function hold(service: TestService): Promise<ClientRequest> {
   const held = request(`${service.url}/api/v1/table/t/upload/json`, {
     method: 'POST',
@@ -63,7 +64,7 @@ async function hold(service: TestService): Promise<ClientRequest> {
   return held;
 }
 
-/** Sends one upload while another one holds its place. */
+/** Sends one upload while another one keeps its place. */
 async function sendBeside(service: TestService, send: () => Promise<TestAnswer>): Promise<TestAnswer> {
   const held = await hold(service);
   try {
@@ -76,7 +77,7 @@ async function sendBeside(service: TestService, send: () => Promise<TestAnswer>)
 const oneMore = (service: TestService) =>
   sendBeside(service, () => service.post('/table/t/upload/json', { data: [{ a: 1 }] }));
 
-/** The answer to an upload that sends so many bytes every 100 ms and never ends. */
+/** Returns the answer to an upload that sends so many bytes every 100 ms and never ends. */
 async function trickle(service: TestService, bytes: number): Promise<Pick<TestAnswer, 'status' | 'body'>> {
   const slow = await hold(service);
   const sending = setInterval(() => slow.write(' '.repeat(bytes)), 100);
@@ -92,7 +93,7 @@ async function trickle(service: TestService, bytes: number): Promise<Pick<TestAn
   }
 }
 
-/** The answer of `send` while a transaction of another program holds the lock of the table `locked`. */
+/** Returns the answer of `send` while a transaction of another program locks the table `locked`. */
 async function whileLocked(service: TestService): Promise<TestAnswer> {
   await service.rows('CREATE TABLE locked (a bigint)');
   const other = await service.database.pool.connect();
@@ -166,7 +167,7 @@ const provocations: Record<string, Provocation> = {
   LOCK_TIMEOUT_MS: { settings: { LOCK_TIMEOUT_MS: '300' }, send: whileLocked },
 };
 
-/** The codes that docs/limits.md gives for each setting. */
+/** Returns the codes that docs/limits.md gives for each setting. */
 const documented = new Map(
   [
     ...readFileSync(join(import.meta.dirname, '..', 'docs', 'limits.md'), 'utf8').matchAll(

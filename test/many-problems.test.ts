@@ -7,7 +7,7 @@ import { assertProblem } from './support/problem.ts';
 import type { TestAnswer } from './support/service.ts';
 import { sized } from './support/sized.ts';
 
-/** Only a test that hangs takes as long: how plans grow with the rows is tested in `staged-plans.test.ts`. */
+/** A time limit that only a hanging test reaches. `staged-plans.test.ts` tests how plans grow with the rows. */
 const timeout = 900_000;
 
 let database: TestDatabase;
@@ -27,7 +27,7 @@ const columns = [
   { name: 'b', type: 'text' },
 ];
 
-/** Sends `count` rows, made while they are sent. */
+/** Sends `count` rows, which are generated while they are sent. */
 function upload(
   path: string,
   definition: object | undefined,

@@ -1,4 +1,4 @@
-/** Columns that are text because of a few odd values: which value the warning `mixed-column` names, over HTTP. */
+/** Columns that are text because of a few odd values: tests which value the warning `mixed-column` names, over HTTP. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
@@ -14,7 +14,7 @@ after(() => service.stop());
 
 let tables = 0;
 
-/** The details of the warnings `mixed-column`; the upload must succeed. */
+/** Returns the details of the warnings `mixed-column`. The upload must succeed. */
 function mixed(answer: TestAnswer): string[] {
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   const warnings = answer.body.load.warnings as { code: string; column: string; detail: string }[];

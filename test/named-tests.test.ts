@@ -1,4 +1,4 @@
-/** The tests that docs/reliability.md and SECURITY.md name for what they promise exist. */
+/** Tests that the tests named in docs/reliability.md and SECURITY.md exist. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

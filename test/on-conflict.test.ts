@@ -384,7 +384,7 @@ CREATE RULE leave_out AS ON INSERT TO items WHERE new.sku = 'left out' DO INSTEA
   });
 }
 
-/** The warnings of an upload without those about identity columns. */
+/** Returns the warnings of an upload, except those about identity columns. */
 const keyWarnings = (answer: TestAnswer): { code: string; detail: string }[] =>
   answer.body.load.warnings.filter(({ code }: { code: string }) => code === 'key-not-brought');
 

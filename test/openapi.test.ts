@@ -1,5 +1,6 @@
 /**
- * The OpenAPI document is whole, says what the service does, and its reference page loads nothing from elsewhere.
+ * Tests that the OpenAPI document is complete and describes the service, and that its reference page loads nothing from other
+ * servers.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -293,15 +294,15 @@ test('the service serves the reference page and everything that it loads', async
   assert.doesNotMatch(policy, /https?:|\.io|upgrade-insecure-requests/);
 });
 
-/** What is wrong with a value under a schema of the document. */
+/** Returns the errors of a value under a schema of the document. */
 function faults(schema: object, value: unknown): string[] {
-  // The document's components travel along, for the references into them.
+  // The components of the document are added, because the schema refers to them.
   const whole = { allOf: [schema], components: document.components };
   const [isValid, errors] = Schema.Errors(whole, value);
   return isValid ? [] : errors.map((error) => `${error.instancePath}: ${error.message}`);
 }
 
-/** The response that a reference leads to; one that is no reference, as it is. */
+/** Returns the response that a reference refers to. Other responses are returned unchanged. */
 function followed(response: Response): Response {
   return response?.$ref === undefined ? response : (resolve(response.$ref) as Response);
 }

@@ -1,4 +1,4 @@
-/** Uploads with `on_conflict` that bring the same keys at the same time: all succeed. */
+/** Uploads with `on_conflict` that send the same keys at the same time all succeed. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { randomNumbers } from './support/random-numbers.ts';
@@ -6,7 +6,7 @@ import { startTestService, type TestService } from './support/service.ts';
 import { sized } from './support/sized.ts';
 
 const clients = 20;
-/** New keys with several sets of columns may deadlock, and each deadlock takes a second. */
+/** The number of uploads. New keys with several sets of columns may deadlock, and each deadlock takes a second. */
 const deadlockingClients = sized(5, clients);
 const keyCounts = [...new Set([sized(200, 20), 200])];
 
@@ -16,7 +16,8 @@ before(async () => {
     MAX_UPLOADS: String(clients),
     MAX_UPLOADS_PER_SUBJECT: String(clients),
     DATABASE_POOL_SIZE: String(clients + 4),
-    // The uploads wait for each other, on a busy machine for long. A deadlock ends after a second whatever this limit is.
+    // The uploads wait for each other, for a long time on a busy machine. A deadlock ends after a second, whatever this limit
+    // is.
     LOCK_TIMEOUT_MS: '300000',
     STATEMENT_TIMEOUT_MS: '300000',
   });
@@ -25,7 +26,7 @@ after(() => service.stop());
 
 type Row = Record<string, unknown>;
 
-/** All send at once, each its rows in an order of its own. */
+/** All uploads are sent at the same time, each with its rows in another order. */
 async function uploadAll(rowsOf: (client: number) => Row[], action: string, count = clients): Promise<void> {
   const answers = await Promise.all(
     Array.from({ length: count }, (_, client) =>

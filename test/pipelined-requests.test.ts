@@ -21,7 +21,11 @@ after(async () => {
 
 const small = 'GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n';
 
-/** Sends everything and reads until the service closes the connection. @returns the answers, heads and bodies */
+/**
+ * Sends everything and reads until the service closes the connection.
+ *
+ * @returns the answers with their heads and bodies
+ */
 async function answersTo(bytes: string): Promise<string[]> {
   const socket = await openSocket(service.url);
   const received: Buffer[] = [];

@@ -1,6 +1,4 @@
-/**
- * Runs the service behind PgBouncer, in both pool modes, on a database whose own settings give texts another meaning.
- */
+/** Runs the service behind PgBouncer, in both pool modes, with a database whose own settings change the meaning of texts. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,7 +12,7 @@ import { until } from './support/until.ts';
 
 const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
 
-/** What an administrator may have set for the database, or another program in a session that the pooler shares. */
+/** Settings that an administrator may have made for the database, or another program in a shared session of the pooler. */
 const foreignSettings: Record<string, string> = {
   TimeZone: 'Asia/Tokyo',
   DateStyle: 'German',
@@ -40,12 +38,12 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
   let service: TestService;
 
   before(async () => {
-    // A wait that a client's departure does not end would last longer than the test.
+    // If the disconnect of a client did not end a wait, the wait would last longer than the test.
     service = await startTestService({ LOCK_TIMEOUT_MS: '600000' }, async (database) => {
       for (const [name, value] of Object.entries(foreignSettings)) {
         await setForDatabase(database.url, name, value);
       }
-      // Fewer than the service wants at once, so that transactions do meet other sessions.
+      // There are fewer sessions than the service needs at the same time, so that transactions use sessions of others.
       pooler = await startPooler(mode, database.url, {
         ...settings,
         default_pool_size: mode === 'session' ? 20 : 3,
@@ -228,7 +226,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     await service.post('/table/locked', { table: { columns: [{ name: 'n', type: 'integer' }] } });
     const locking = new pg.Client(service.database.url);
     await locking.connect();
-    // The setting of the database is not for this session, which waits for the upload.
+    // The setting of the database must not apply to this session, which waits for the upload.
     await locking.query('SET idle_in_transaction_session_timeout TO 0');
     await locking.query('BEGIN READ WRITE; LOCK TABLE locked');
     const isWaited = `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND relation = 'locked'::regclass`;

@@ -1,4 +1,4 @@
-/** Roles that may do some things and not others: what is missing is named, and what is known of the rows is told. */
+/** Roles that lack some privileges: the missing privilege is named, and problems that are known are reported. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import pg from 'pg';

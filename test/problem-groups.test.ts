@@ -1,4 +1,4 @@
-/** `error_groups`: the problems of a refused upload by column and code, over HTTP. */
+/** `error_groups`: the problems of a refused upload, grouped by column and code, over HTTP. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';

@@ -1,6 +1,4 @@
-/**
- * What the README says is so: its requests get the answers that it shows, and its settings are those of config.ts.
- */
+/** Tests that the README is true: its requests get the answers that it shows, and its settings are those of config.ts. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -29,7 +27,7 @@ before(async () => {
 
 after(() => service.stop());
 
-/** By the README's own command, with the settings of the service. */
+/** Creates the token with the README's own command, with the settings of the service. */
 async function printedToken(): Promise<string> {
   const command = /^TOKEN=\$\((npm run -s token)\)$/m.exec(readme)?.[1];
   assert(command !== undefined);

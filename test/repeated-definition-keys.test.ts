@@ -1,4 +1,4 @@
-/** A definition that names a key twice in one object is refused, whichever way it is sent. */
+/** A definition with the same key twice in one object is refused, however it is sent. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';

@@ -1,4 +1,4 @@
-/** `if_exists=replace` with a million rows, while others read the table: nobody waits, nobody sees a mixture. */
+/** `if_exists=replace` with a million rows, while others read the table: no reader waits long, and no reader sees a mixture. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
@@ -10,7 +10,7 @@ import { until } from './support/until.ts';
 let service: TestService;
 
 before(async () => {
-  // Longer than a reader waits: a replace that stood in the queue for the table would make the readers fail.
+  // The replace waits longer than a reader does. If it waited in PostgreSQL's queue for the lock, the readers would fail.
   service = await startTestService({ LOCK_TIMEOUT_MS: '60000' });
 });
 after(() => service.stop());
@@ -23,7 +23,7 @@ const table = {
   constraints: { primary_key: { name: '', columns: ['n'] } },
 };
 
-/** Replaces a table by `count` rows of this version, made while they are sent. */
+/** Replaces a table by `count` rows of this version, which are generated while they are sent. */
 function replace(name: string, version: number, count: number, by = service): Promise<TestAnswer> {
   async function* body() {
     yield Buffer.from(`{"table":${JSON.stringify(table)},"data":[`);
@@ -48,11 +48,11 @@ async function connect(by = service): Promise<pg.Client> {
   return client;
 }
 
-/** A reader fails if it waits longer for a lock: much longer than a swap takes, even on a busy machine. */
+/** A reader fails if it waits longer for a lock. This is much longer than a swap takes, even on a busy machine. */
 const readerTimeoutMs = 15_000;
 
 interface Reader {
-  /** What it has read so far, and how often. */
+  /** The versions that it has read so far, and how often. */
   seen: Map<string, number>;
   longestMs: number;
   stop(): Promise<void>;
@@ -81,12 +81,12 @@ async function startReader(query: string, by = service): Promise<Reader> {
       reader.seen.set(shown, (reader.seen.get(shown) ?? 0) + 1);
     }
   })();
-  // `stop` tells it.
+  // `stop` reports the failure.
   reading.catch(() => {});
   return reader;
 }
 
-// A reader that fails would be waited for.
+// Otherwise the test would wait for a reader that has failed.
 const timeout = 180_000;
 
 const oldCount = sized(20_000, 100_000);
@@ -99,7 +99,7 @@ test(`while ${newCount} rows replace others, readers see all the old rows and th
   const counts = await startReader(
     'SELECT count(*)::int AS rows, min(version) AS low, max(version) AS high FROM polled',
   );
-  // As often as can be: this one stands in the way of the swap nearly always.
+  // This reader reads as often as possible, so that the swap nearly always meets it.
   const versions = await startReader('SELECT version FROM polled LIMIT 1');
   const startedAt = performance.now();
   const answer = await replace('polled', 2, newCount);
@@ -130,7 +130,7 @@ test('only the replace waits for a reader that has locked the table', { timeout 
   const isWaiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'held'::regclass AND mode = 'AccessExclusiveLock'`;
   await until('the replace to wait', async () => (await service.rows(isWaiting)).length > 0);
   const readBefore = reader.seen.get('{"version":1}') ?? 0;
-  // A reader behind the replace in the queue would wait for the holder, too.
+  // A reader that is queued after the replace would wait for the holder, too.
   await until('more readings', () => reader.seen.get('{"version":1}')! >= readBefore + 20);
   assert.equal(isAnswered, false);
   await holder.query('COMMIT');

@@ -1,4 +1,4 @@
-/** `if_exists=replace`: the new table takes the place of the old in one step, or nothing happens at all. */
+/** `if_exists=replace`: the new table replaces the old one in one step, or nothing changes. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,7 @@ const nextTable = tableNames('r');
 const replace = (name: string, body: unknown, query = '') =>
   service.post(`/table/${name}/upload/json?if_exists=replace${query}`, body);
 
-/** Everything that has a name of its own beside the table: constraints, indexes, sequences. */
+/** Returns everything with a separate name: constraints, indexes, sequences. */
 async function namesOf(name: string): Promise<string[]> {
   const rows = await service.rows(
     `SELECT 'constraint ' || conname AS name FROM pg_constraint WHERE conrelid = $1::regclass AND contype <> 'n'
@@ -621,7 +621,7 @@ suite('readers and writers during a replace', () => {
     assert.ok(seen.has(possible[0]!), 'the old rows were seen meanwhile');
   });
 
-  // Readers meanwhile, and a replace that goes on after its wait: replace-under-readers.test.ts.
+  // replace-under-readers.test.ts tests readers during a replace, and a replace that continues after waiting.
   test('that lock the table for longer than the lock timeout make the replace fail', async () => {
     const hasty = await startTestService({ LOCK_TIMEOUT_MS: '1000' });
     const replaceThere = (data: unknown[]) =>
@@ -700,7 +700,7 @@ suite('readers and writers during a replace', () => {
     }
   }
 
-  // The catalogue's caches may know of the new table before the snapshot of a statement does.
+  // The caches of the catalogue may have the new table before the snapshot of a statement does.
   test('that drop and create it again and again only cause conflicts', async () => {
     const name = nextTable();
     await replace(name, { data: [{ a: 1 }] });
@@ -720,7 +720,7 @@ suite('readers and writers during a replace', () => {
     await changing.catch(() => {});
   });
 
-  /** Holds the table, so that the replace has looked at it and waits for its lock when `change` is made. */
+  /** Locks the table, so that the replace has checked it and waits for its lock when `change` is made. */
   async function changeBeforeTheLock(name: string, body: unknown, change: string) {
     const holder = await service.database.pool.connect();
     try {
@@ -798,7 +798,7 @@ suite('readers and writers during a replace', () => {
       const answers = await Promise.all(
         [1, 2].map((a) => replace(name, { table, data: Array.from({ length: 1000 }, () => ({ a })) })),
       );
-      // The second waits for the first, on this side of any lock on the table.
+      // The second replace waits for the first one, before any lock on the table.
       for (const answer of answers) assert.equal(answer.status, 201, JSON.stringify(answer.body));
       const [row] = await service.rows(
         `SELECT count(*)::int AS rows, count(DISTINCT a)::int AS kinds FROM ${name}`,

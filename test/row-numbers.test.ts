@@ -1,4 +1,4 @@
-/** Problems that PostgreSQL finds name the data row, however many pages lie between the rows (docs/decisions/0005). */
+/** Problems that PostgreSQL finds have the right data row, however many pages are between the rows (docs/decisions/0005). */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -21,7 +21,7 @@ before(async () => {
 
 after(() => service.stop());
 
-/** Rows 101, 10,001 and 19,999 have keys of rows before them; row 50 has a wrong cell and is never sent. */
+/** Rows 101, 10,001 and 19,999 repeat keys of earlier rows. Row 50 has a wrong cell and is never sent. */
 function rowsWithProblems(): object[] {
   const rows: Record<string, unknown>[] = Array.from({ length: rowCount }, (_, index) => ({
     id: index + 1,

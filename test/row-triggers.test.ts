@@ -1,6 +1,6 @@
 /**
- * Triggers that run BEFORE INSERT for each row may give values to columns. What they fix is no problem of the upload; what they
- * do not fix is named as usual.
+ * Triggers that run BEFORE INSERT for each row may set columns. A value that they correct is no problem of the upload. Other
+ * values are reported as usual.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';

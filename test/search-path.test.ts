@@ -60,7 +60,7 @@ function found(answer: Awaited<ReturnType<typeof load>>): unknown[][] {
 test("a user's functions with the names of PostgreSQL's functions are not called", async () => {
   const raising = (signature: string, result: string) =>
     `CREATE FUNCTION public.${signature} RETURNS ${result} LANGUAGE plpgsql AS $$BEGIN RAISE 'called'; END$$;`;
-  // These would be nearer to the arguments than PostgreSQL's own.
+  // These functions would match the arguments better than PostgreSQL's own.
   await asAdministrator(
     raising('setval(regclass, integer)', 'bigint') +
       raising('nextval(text)', 'bigint') +

@@ -1,4 +1,4 @@
-/** What an upload says about the sheet that it read, and what it does with headers and cells that cannot be used as they are. */
+/** The facts about the sheet in the answer of an upload, and the handling of headers and cells that cannot be used directly. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as library from '@e965/xlsx';
@@ -230,7 +230,7 @@ test('values covered by merged cells affect neither the types nor the rows', asy
   assert.deepEqual(withDefault, [{ amount: 10 }, { amount: 7 }, { amount: 30 }]);
 });
 
-/** As XlsxWriter writes formulas: never calculated. */
+/** Returns formulas as XlsxWriter writes them: they were never calculated. */
 const uncalculated = (rows: CellSpec[][], calcPr: string): Buffer => {
   const parts = workbookParts({ sheets: [{ name: 'Data', xml: sheetXml(rows) }] });
   const workbook = String(parts['xl/workbook.xml']).replace('</workbook>', `${calcPr}</workbook>`);

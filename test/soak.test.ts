@@ -10,7 +10,7 @@ const kinds = Object.keys(faults).length;
 const faultCount = sized(kinds, 3 * kinds);
 const operationCount = sized(6 * kinds, 400);
 
-/** A fixed seed, so that a change fails for what it does and not by chance. `npm run soak` takes other seeds. */
+/** A fixed seed, so that a failure is caused by a change and not by chance. `npm run soak` uses other seeds. */
 const seed = Number(process.env.SOAK_SEED ?? 1);
 
 test('acknowledged uploads are complete, other uploads are complete or absent, and nothing is left behind', async (context) => {

@@ -1,4 +1,4 @@
-/** The plans of PostgreSQL for statements over staged rows: no plan compares every row with every other row. */
+/** PostgreSQL's plans for statements over staged rows: no plan compares every row with every other row. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
@@ -60,7 +60,7 @@ before(async () => {
     INSERT INTO rows SELECT g, g FROM generate_series(1, ${rowCount}) g; BEGIN`);
   await client.query(createStagingTable(columns));
   await client.query(createProgress);
-  // Two rows for each key: half of the rows are surplus.
+  // There are two rows for each key, so half of the rows are surplus.
   await client.query(
     `INSERT INTO ${stagingTable} SELECT g, g % 2, g % ${rowCount / 2}, g * 2 FROM generate_series(1, ${rowCount}) g`,
   );
@@ -76,7 +76,9 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** The nested loops that go through a whole table or query for each row; empty: the statement is not quadratic. */
+/**
+ * Returns the nested loops that read a whole table or query for each row. If there are none, the statement is not quadratic.
+ */
 async function quadraticParts(text: string): Promise<string[]> {
   const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`);
   const found: string[] = [];

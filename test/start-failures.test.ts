@@ -1,4 +1,4 @@
-/** A service that cannot start says in one sentence what to do; and what each sslmode accepts. */
+/** A service that cannot start says in one sentence what to do. Also tests what each sslmode accepts. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -56,14 +56,14 @@ after(async () => {
   await server.stop();
 });
 
-/** The server's URL with some parts changed. */
+/** Returns the server's URL with some parts changed. */
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(server.url);
   change(url);
   return url.href;
 }
 
-/** Over TLS, by the name that the certificate has or by another one. */
+/** Returns the URL for TLS, with the host name of the certificate or another one. */
 function tlsUrl(mode: string, parameters: Record<string, string> = {}, host = 'localhost'): string {
   return urlWith((url) => {
     url.hostname = host;
@@ -74,11 +74,11 @@ function tlsUrl(mode: string, parameters: Record<string, string> = {}, host = 'l
 
 interface Outcome {
   started: boolean;
-  /** Everything that the person who starts the service sees of a failure. */
+  /** Returns everything that the person who starts the service sees of a failure. */
   errors: string;
 }
 
-/** Starts the service in this process; ends it where it does start. */
+/** Starts the service in this process. If it starts, ends it. */
 async function start(databaseUrl: string): Promise<Outcome> {
   let warnings = '';
   const listen = (warning: Error) => {
@@ -92,13 +92,13 @@ async function start(databaseUrl: string): Promise<Outcome> {
   } catch (error) {
     return { started: false, errors: startFailure(error) + warnings };
   } finally {
-    // Warnings come in a later turn.
+    // Warnings are emitted in a later turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     process.off('warning', listen);
   }
 }
 
-/** The same as a process of its own. */
+/** Starts the service in a separate process. */
 async function startProcess(databaseUrl: string, environment: Record<string, string>): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-start-'));
   const child = spawn(process.execPath, [main], {
@@ -239,7 +239,7 @@ describe('a service does not start and says what to do, for', () => {
     await assert.rejects(takeAll(), { code: '53300' });
     assertRefused(await start(server.url), /lower DATABASE_POOL_SIZE/);
     await Promise.all(taken.map((client) => client.end()));
-    // The server gives a connection's place back a moment later.
+    // The server releases the place of a connection a moment later.
     const others = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE usename = 'tablewright'`;
     await until('the connections to end', async () => (await admin.query(others)).rows[0].n === 0);
   });

@@ -1,4 +1,4 @@
-/** How a text file is read: `delimiter`, `quote`, `encoding`, `comment` and `header`, over HTTP. */
+/** The parameters for text files: `delimiter`, `quote`, `encoding`, `comment` and `header`, over HTTP. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
@@ -18,7 +18,7 @@ const nextTable = () => `text_${++tables}`;
 const upload = (name: string, file: string | Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
   service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(file as string), body);
 
-/** The rows of the table that the file became, and the codes of the warnings. */
+/** Returns the rows of the table that was created from the file, and the codes of the warnings. */
 async function load(
   file: string | Buffer,
   query: string,

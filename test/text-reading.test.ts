@@ -1,4 +1,7 @@
-/** How text is read: `null_values`, `date_order`, `decimal_sign`, `thousands_sign` and `trim`, over HTTP, for each kind of source. */
+/**
+ * The parameters for reading text: `null_values`, `date_order`, `decimal_sign`, `thousands_sign` and `trim`, over HTTP, for
+ * each kind of source.
+ */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Bodies that arrive in very many chunks: what they may cost the service, and that honest ones are read as they were sent. */
+/** Bodies in very many chunks: what they may cost the service, and that ordinary ones are read correctly. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, suite, test } from 'node:test';
@@ -23,7 +23,7 @@ after(async () => {
 });
 
 suite('eight clients that send one byte per chunk', () => {
-  // 1.2 MB on the line. Each chunk that reached JavaScript would take some microseconds.
+  // This is 1.2 MB on the network. Each chunk that reaches JavaScript would take some microseconds.
   const bytes = Buffer.from('1\r\n \r\n'.repeat(200_000));
   const kinds: [string, string, () => Promise<string>, string][] = [
     ['with a token', 'POST /api/v1/table/tiny/upload/json', () => service.token(), '400|429'],
@@ -56,14 +56,14 @@ suite('eight clients that send one byte per chunk', () => {
       assert.ok(each < 100, `${each} ms of processor time per client`);
       assert.ok(grown < 64 * 2 ** 20, `${grown} bytes`);
       for (const answer of answers) {
-        // A connection that is closed while the client sends may lose the answer.
+        // If the connection is closed while the client sends, the client may lose the answer.
         if (answer !== '') assert.match(answer, new RegExp(`^HTTP/1.1 (${statuses}) `));
       }
     });
   }
 
   test('get the reason in the answer', async () => {
-    // What is sent fits into what the service reads at once, so nothing unread resets the connection.
+    // The sent bytes fit into one read of the service, so no unread byte resets the connection.
     const socket = await openSocket(service.url);
     const head = `POST /api/v1/table/tiny HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer ${await service.token()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     socket.write(head + '1\r\n \r\n'.repeat(5000));
@@ -120,7 +120,7 @@ suite('ordinary bodies in small chunks', () => {
   });
 });
 
-/** Sends until the service closes the connection or everything is sent; answers the first of what came back. */
+/** Sends until the service closes the connection or everything is sent. Returns the first bytes of the answer. */
 async function sendUntilClosed(head: string, bytes: Buffer): Promise<string> {
   const socket = await openSocket(service.url);
   const received: Buffer[] = [];
@@ -128,7 +128,7 @@ async function sendUntilClosed(head: string, bytes: Buffer): Promise<string> {
   socket.on('data', (data: Buffer) => received.push(data));
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write(head);
-  // The service has begun with the request.
+  // Wait until the service has begun with the request.
   await sleep(20);
   socket.write(bytes);
   await Promise.race([closed, sleep(20_000, undefined, { ref: false })]);

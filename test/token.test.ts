@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { jwtVerify } from 'jose';
 import { childEnvironment } from './support/child-environment.ts';
 
-/** `npm run token`: the token, and nothing else. */
+/** `npm run token` prints the token, and nothing else. */
 
 const execute = promisify(execFile);
 const script = join(import.meta.dirname, '..', 'scripts', 'token.ts');
@@ -36,7 +36,7 @@ function failureOf(running: Promise<unknown>): Promise<Failure> {
   );
 }
 
-/** In a folder of its own: a `.env` of whoever runs the tests must not matter. */
+/** Each runs in a separate folder, so that a `.env` of the person who runs the tests has no effect. */
 function run(parameters: string[], environment: Record<string, string> = {}) {
   return execute(process.execPath, [script, ...parameters], {
     cwd: folder,

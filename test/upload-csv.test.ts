@@ -1,4 +1,4 @@
-/** Delimited text through Upload Table From Excel, over HTTP: types from text, definitions, problems with their place. */
+/** Delimited text files in Upload Table From Excel, over HTTP: types from text, definitions, and problems with their places. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
@@ -144,7 +144,7 @@ suite('with a definition', () => {
       '',
       table,
     );
-    // A date that depends on settings is refused, and told where it stands.
+    // A date whose meaning depends on settings is refused with its place.
     assertProblem(answer, 422, 'invalid-data');
     assert.equal(answer.body.errors[0].cell, 'F3');
     const mended = await upload(
@@ -225,7 +225,10 @@ suite('with a definition', () => {
       422,
       'invalid-data',
     );
-    assert.match(detail, /^None .* \("Monthly report", "column_B"\) .* another row, send `header_row`\.$/);
+    assert.match(
+      detail,
+      /^The table has none .* \("Monthly report", "column_B"\); .* another row, send `header_row`\.$/,
+    );
     const answer = await upload(name, csv, '?if_exists=append&extra_columns=ignore&header_row=3');
     assert.equal(answer.body.load.rows, 1);
   });

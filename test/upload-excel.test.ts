@@ -1,4 +1,4 @@
-/** Upload Table From Excel, over HTTP: the parts of the body, the choice of the cells, and what can be wrong with them. */
+/** Upload Table From Excel, over HTTP: the parts of the body, the choice of cells, and possible errors. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ after(() => service.stop());
 const nextTable = tableNames('x');
 const path = (name: string, query = '') => `/table/${name}/upload/excel${query}`;
 
-/** Sends the parts in their order; text is a field, a buffer a file. */
+/** Sends the parts in order. A text is sent as a field, a buffer as a file. */
 function send(name: string, parts: [string, string | Buffer][], query = ''): Promise<TestAnswer> {
   const form = new FormData();
   for (const [part, content] of parts) {
@@ -32,7 +32,7 @@ function send(name: string, parts: [string, string | Buffer][], query = ''): Pro
   return service.request('POST', path(name, query), { body: form });
 }
 
-/** A cell with a number and a style: the index into the workbook's formats, from 1. */
+/** Returns a cell with a number and a style, which is the index in the workbook's formats, from 1. */
 const styled = (value: number | string, style: number): CellSpec => ({
   attributes: `s="${style}"`,
   content: `<v>${value}</v>`,

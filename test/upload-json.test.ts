@@ -1,4 +1,4 @@
-/** Upload Table From Json, over HTTP: what may be sent, where it goes, and every way in which it can be wrong. */
+/** Upload Table From Json, over HTTP: the accepted bodies, the resulting table, and every possible error. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { columns } from './support/columns.ts';
@@ -14,13 +14,13 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** A table that every upload of a test gets for itself. */
+/** The name of a table that each upload of a test gets for itself. */
 const nextTable = tableNames('t');
 
 const upload = (name: string, body: unknown, query = ''): Promise<TestAnswer> =>
   service.post(`/table/${name}/upload/json${query}`, body);
 
-/** A body as it is, for what JSON.stringify cannot write. */
+/** Sends a body as text, because JSON.stringify cannot write it. */
 const uploadText = (name: string, text: string, query = ''): Promise<TestAnswer> =>
   service.request('POST', `/table/${name}/upload/json${query}`, {
     body: text,

@@ -66,7 +66,7 @@ for (const file of ['kinds.xls', 'kinds.ods']) {
   test(`${file}: a table of the right types`, async () => {
     const name = nextTable();
     const answer = await upload(name, fixture(file), '?range=A1:K3');
-    // The .xls has a day that never was (1900-02-29) in row 3, which LibreOffice moved when it wrote the .ods.
+    // Row 3 of the .xls has a day that did not exist (1900-02-29), which LibreOffice changed when it wrote the .ods.
     if (file === 'kinds.xls') {
       const { errors } = assertProblem(answer, 422, 'invalid-data');
       assert.deepEqual(
@@ -257,7 +257,7 @@ test('encrypted, unsupported, broken and too large files are refused', async () 
   const name = nextTable();
   const large = assertProblem(await upload(name, write(rows, 'biff8')), 413, 'limit-exceeded');
   assert.match(large.detail, /300,000 bytes/);
-  // The limit is for what is read as a whole: a stream of the same size passes.
+  // The limit applies to files that are read as a whole. A stream of the same size is accepted.
   const { status } = await upload(
     nextTable(),
     readFileSync(join(import.meta.dirname, '../examples/orders.xlsx')),
@@ -282,7 +282,7 @@ test('at most MAX_LEGACY_READERS reader processes run at the same time, and othe
   if (isTold) assert.equal(most, 1);
 });
 
-/** The processes of the reader that run now; where the system does not tell (not Linux), none. */
+/** Returns the running reader processes; none if the system does not list them (not Linux). */
 function readerPids(): number[] {
   const tasks = `/proc/${process.pid}/task`;
   return readdirSync(tasks)
@@ -307,7 +307,7 @@ for (const path of ['/table/left/upload/excel', '/api/v1/inspect/excel']) {
     form.append('file', new Blob([new Uint8Array(write([['a'], [1]], 'biff8'))]), 'a.xls');
     const answer = service.request('POST', path, { body: form, signal: gone.signal });
     await until('the reader to start', () => readerPids().length === 1);
-    // As one that is long at work.
+    // Like a process that works for a long time.
     process.kill(readerPids()[0]!, 'SIGSTOP');
     gone.abort();
     await assert.rejects(answer);

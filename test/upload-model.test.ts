@@ -22,7 +22,7 @@ interface Column {
   /** undefined: NULL. */
   constant?: Value;
   isNullable: boolean;
-  /** Far ahead of all values, so that numbers never collide. */
+  /** Far above all values, so that generated numbers never collide. */
   isNumbered?: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Model {
   action: 'fail' | 'skip' | 'update';
 }
 
-/** A number below `below`, the same ones for the same seed (mulberry32). */
+/** Returns a number below `below`. The same seed gives the same numbers (mulberry32). */
 function generator(seed: number): (below: number) => number {
   let state = seed * 0x9e3779b9;
   return (below) => {
@@ -116,7 +116,7 @@ interface Outcome {
   skipped: number;
 }
 
-/** What the service must do; undefined: refuse. */
+/** Returns the expected result; undefined: the service must refuse. */
 function predict(model: Model): Outcome | undefined {
   const { columns, keys, data, action } = model;
   for (const row of data) {
@@ -165,7 +165,7 @@ function predict(model: Model): Outcome | undefined {
   return { rows, ...counts };
 }
 
-/** Rows with the key first; those that bring the same columns together, in the order of the key. */
+/** Returns the rows with a key first. Rows with the same columns are together, in the order of the key. */
 function movingOrder(data: Row[], key: Key, brings: (row: Row) => boolean): Row[] {
   const setOf = (row: Row) => Object.keys(row).sort().join();
   const sets = [...new Set(data.map(setOf))];
@@ -201,7 +201,7 @@ function createTable({ columns, keys, existing }: Model): string {
 ${rows.length === 0 ? '' : `INSERT INTO t VALUES ${rows.join(', ')};`}`;
 }
 
-/** Rows in an order of their own, generated numbers alike. */
+/** Returns the rows in a fixed order, with all generated numbers equal. */
 function canonical({ columns }: Model, rows: Row[]): string[] {
   return rows
     .map((row) =>

@@ -1,6 +1,6 @@
 /**
- * Values for columns of every kind of type, sent as JSON: what is stored is what `INSERT … VALUES ('text')` or COPY stores in the
- * same column, and what is refused is what PostgreSQL refuses.
+ * Values for columns of every kind of type, sent as JSON. The stored value equals the value that `INSERT … VALUES ('text')` or
+ * COPY stores in the same column, and a value is refused exactly if PostgreSQL refuses it.
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
@@ -41,7 +41,7 @@ async function insertEach(texts: string[]): Promise<number[]> {
   return row!.refused as number[];
 }
 
-/** By COPY: an INSERT reads the elements of an array without the modifier of their type. */
+/** Uses COPY, because an INSERT reads the elements of an array without the modifier of their type. */
 async function copyEach(texts: string[]): Promise<number[]> {
   const client = await service.database.pool.connect();
   const refused: number[] = [];
@@ -58,7 +58,7 @@ async function copyEach(texts: string[]): Promise<number[]> {
   return refused;
 }
 
-/** Loads each value in turn as one row, and compares with the text that PostgreSQL is given. */
+/** Loads each value in turn as one row, and compares with the same text in PostgreSQL. */
 async function compare(type: string, values: { sent: unknown; text: string }[]): Promise<void> {
   await service.rows(
     `DROP TABLE IF EXISTS t, expected; CREATE TABLE t (id int, a ${type}); CREATE TABLE expected (id int, a ${type})`,
@@ -179,7 +179,7 @@ suite('a text is read as PostgreSQL reads it, with the modifier of the type', ()
 
 type Element = string | number | boolean | null;
 
-/** PostgreSQL's text form of an array. */
+/** Returns PostgreSQL's text form of an array. */
 function arrayText(value: Element | unknown[], delimiter = ','): string {
   if (value === null) return 'NULL';
   if (!Array.isArray(value)) return `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`;
@@ -315,7 +315,7 @@ suite('a problem in an array names the element', () => {
   });
 });
 
-/** Values of types whose text form has something unusual, in SQL. */
+/** Values of types with an unusual text form, in SQL. */
 const shown: Record<string, string[]> = {
   'int[]': ["'[0:1]={1,2}'", "'[-2:-1][5:6]={{1,2},{3,NULL}}'", "'{}'"],
   'box[]': ["'{(1,2),(3,4);(5,6),(7,8)}'", "'[2:2]={(1,2),(3,4)}'"],
@@ -356,7 +356,7 @@ suite('a text that PostgreSQL shows can be loaded again', () => {
       await service.rows(`DROP TABLE IF EXISTS t, expected; CREATE TABLE t (id int, a ${type});
         CREATE TABLE expected (LIKE t); INSERT INTO expected ${casts.join(' UNION ALL ')}`);
       const texts = await service.rows('SELECT id, a::text AS a FROM expected');
-      // A string in a JSON column is a JSON string.
+      // A string in a JSON column becomes a JSON string.
       const data = type === 'jsonb' ? texts.map(({ id, a }) => ({ id, a: JSON.parse(String(a)) })) : texts;
       const answer = await service.post('/table/t/upload/json?if_exists=append', { data });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));

@@ -1,4 +1,4 @@
-/** Requests that wait for each other: who waits, how long, and who is served meanwhile. */
+/** Requests that wait for each other: which ones wait, how long, and which ones are served meanwhile. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
@@ -10,7 +10,7 @@ import { startTestService, type TestAnswer, type TestService } from './support/s
 
 const definition = { table: { columns: [{ name: 'a', type: 'integer' }] } };
 
-/** An upload that has a place, and sends nothing more. */
+/** Starts an upload that has a place and sends no more bytes. */
 async function hold(service: TestService, subject: string) {
   const request = httpRequest(`${service.url}/api/v1/table/held/upload/json?dry_run=true`, {
     method: 'POST',
@@ -160,7 +160,7 @@ async function waitsForLock(service: TestService): Promise<void> {
 }
 
 suite('a database that hangs', () => {
-  /** Passes everything on until it is made to hang. */
+  /** A proxy that passes everything on until it is told to hang. */
   let proxy: Server;
   let isHanging = false;
   let service: TestService;
