@@ -97,7 +97,7 @@ export const faults = {
     },
   },
   'client-vanished': {
-    title: 'a client that vanishes in the middle of its body, or right behind it',
+    title: 'a client that disconnects in the middle of its body, or directly after it',
     failsOthers: false,
     strike: ({ ask }) => ask({ failure: 'vanish' }),
   },

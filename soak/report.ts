@@ -28,7 +28,7 @@ export function figuresText(figures: SoakFigures): string {
     '',
     `Kinds of operations, and how often each was sent: ${kinds.map(([kind, times]) => `${kind} ${times}`).join(', ')}.`,
     '',
-    `${figures.checks} checks compared ${figures.comparedTables.toLocaleString('en')} tables with the ledger, row by row, and looked for what is left behind.`,
+    `${figures.checks} checks compared ${figures.comparedTables.toLocaleString('en')} tables with the ledger, row by row, and searched for anything that was left behind.`,
   ];
   if (peakMemoryBytes !== undefined) {
     lines.push(`The service took at most ${Math.round(peakMemoryBytes / 2 ** 20)} MiB of memory.`);

@@ -164,7 +164,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
   [NOT_A_NUMBER, ['not-a-number', 'not a number: expected digits with a point, as in -1234.5 or 1e6']],
   [OUT_OF_RANGE, ['out-of-range', (type) => `out of range for ${type.name}`]],
   [TOO_LONG, ['too-long', (type) => `too long for ${type.name}${lengthOf[type.name] ?? ''}`]],
-  [NUL_CHARACTER, ['nul-character', 'holds the character U+0000, which PostgreSQL cannot store']],
+  [NUL_CHARACTER, ['nul-character', 'contains the character U+0000, which PostgreSQL cannot store']],
   [NOT_A_DATE, ['not-a-date', `not a date: ${DATE_FORM}`]],
   [NOT_A_TIME, ['not-a-time', `not a time of day: ${TIME_FORM}`]],
   [NOT_A_TIMESTAMP, ['not-a-timestamp', `not a date with a time: ${TIMESTAMP_FORM}`]],
@@ -202,7 +202,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     NOT_FOR_JSONB,
     [
       'not-for-jsonb',
-      'jsonb cannot hold the character U+0000, half a surrogate pair or a number beyond numeric',
+      'jsonb cannot store the character U+0000, half a surrogate pair or a number beyond numeric',
     ],
   ],
   [MOMENT_NOT_ALLOWED, ['date-not-allowed', (type) => `a date or a time cannot go into ${type.name}`]],

@@ -109,7 +109,8 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     send: (service) => service.get('/table/orders', { headers: { accept: 'text/csv' } }),
   },
   'request-timeout': {
-    request: 'POST /api/v1/table/new/upload/json, its body standing still, with BODY_IDLE_TIMEOUT_MS=1000',
+    request:
+      'POST /api/v1/table/new/upload/json, with a body that stops arriving and BODY_IDLE_TIMEOUT_MS=1000',
     send: sendStalled,
   },
   'expectation-failed': {
@@ -159,7 +160,7 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   'unsupported-file': workbook(Buffer.from('%PDF-1.7\n'), 'of a PDF'),
   'too-many-uploads': {
     request:
-      'POST /api/v1/table/new/upload/json, while another upload was under way, with MAX_UPLOADS=1 and UPLOAD_WAIT_MS=0',
+      'POST /api/v1/table/new/upload/json, while another upload was running, with MAX_UPLOADS=1 and UPLOAD_WAIT_MS=0',
     send: sendBesideAnother,
   },
   'headers-too-large': {
