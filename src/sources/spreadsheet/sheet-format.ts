@@ -8,7 +8,8 @@ import type { MergedAreas } from './merged-areas.ts';
 import type { ZipContainer } from './package/zip-container.ts';
 import type { RandomAccessFile } from './random-access-file.ts';
 import type { FileKind } from './recognize-file.ts';
-import type { SheetRows, SheetRowsOptions } from './sheet-rows.ts';
+import type { SheetRows } from './sheet-rows.ts';
+import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 
 /** A file, and the kind of file that its first bytes show. */
@@ -31,7 +32,7 @@ export interface FileContent {
 export type OpenFormat = (
   content: FileContent,
   options: SpreadsheetOptions,
-  rowsOptions: SheetRowsOptions,
+  limits: SpreadsheetLimits,
   signal: AbortSignal,
 ) => Promise<OpenedFile | undefined>;
 

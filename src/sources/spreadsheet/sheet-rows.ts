@@ -3,7 +3,7 @@
  * other cells to the sink.
  */
 
-import { AppError, type Warning, wrongParameter } from '../../errors.ts';
+import { AppError, type Warning } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 import { isBlank, trimmedStart, trimText } from '../bytes/white-space.ts';
 import {
@@ -22,60 +22,26 @@ import { formatMoment, momentText } from '../moment-text.ts';
 import type { HeaderFault, SourceReading } from '../row-source.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
 import { textKind } from '../text-kind.ts';
-import {
-  type CellRange,
-  cellAddress,
-  columnLetters,
-  maxSheetColumn,
-  maxSheetRow,
-  parseRange,
-  rowAddress,
-  wholeSheet,
-} from './cell-address.ts';
+import { cellAddress, columnLetters, maxSheetColumn, rowAddress } from './cell-address.ts';
 import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
 import { SeenRows } from './seen-rows.ts';
+import { type SheetWindow, windowOf } from './sheet-window.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 import { TitleWatch } from './title-row.ts';
 
-export interface SheetRowsOptions {
-  range: CellRange;
-  /** 1-based row of the sheet; undefined: the first row of the range that has a value. */
-  headerRow: number | undefined;
-  /** false: the first row of the range is a data row. */
-  hasHeader: boolean;
+export interface SheetRowsOptions extends SheetWindow {
   columnNames: 'exact' | 'snake_case';
   cellErrors: 'problem' | 'null';
   limits: SpreadsheetLimits;
 }
 
-/** @throws AppError `invalid-parameter` if the range is invalid or the header row is outside of it */
+/** @throws AppError `invalid-parameter` as `windowOf` */
 export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
-  const range = options.range === undefined ? wholeSheet : parseRange(options.range);
-  if (range === undefined) {
-    const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(options.range!)}.`;
-    throw wrongParameter('range', detail, { value: options.range! });
-  }
-  const { headerRow, hasHeader = true, columnNames, cellErrors } = options;
-  if (headerRow !== undefined && !hasHeader) {
-    throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');
-  }
-  if (headerRow !== undefined && (headerRow < range.firstRow || headerRow > range.lastRow)) {
-    const detail = `Header row ${headerRow} is outside of the range that is read.`;
-    throw wrongParameter('header_row', detail, { value: String(headerRow) });
-  }
-  return {
-    // A text file may have more rows than a sheet.
-    range: range.lastRow < maxSheetRow ? range : { ...range, lastRow: Number.MAX_SAFE_INTEGER },
-    // If the range names its first row, that row is the header, even if it is blank.
-    headerRow: headerRow ?? (range.hasFirstRow && hasHeader ? range.firstRow : undefined),
-    hasHeader,
-    columnNames,
-    cellErrors,
-    limits,
-  };
+  const { columnNames, cellErrors } = options;
+  return { ...windowOf(options), columnNames, cellErrors, limits };
 }
 
 /** The sheet that is read, and all sheets of the file. */
@@ -174,6 +140,11 @@ export class SheetRows {
     this.#titleWatch = new TitleWatch(options.headerRow === undefined && options.hasHeader);
     // A column gets its name when its first value comes.
     if (!options.hasHeader) this.#closeHeader(options.range.firstRow - 1);
+  }
+
+  /** Returns the part of the sheet that is read. */
+  get window(): SheetWindow {
+    return this.#options;
   }
 
   /** Returns the warnings of a finished pass over this sheet. */

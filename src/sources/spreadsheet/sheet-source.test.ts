@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordRows } from '../../../test/support/recorded-cells.ts';
+import { type RecordedRow, recordRows } from '../../../test/support/recorded-cells.ts';
 import { memoryFile } from '../../../test/support/xlsx-builder.ts';
 import { STRING } from '../cell-kind.ts';
 import { ReadAgain, withSecondReading } from '../row-source.ts';
@@ -11,6 +11,7 @@ import { contentOf } from './open-spreadsheet.ts';
 import type { OpenFormat, ScanSheet } from './sheet-format.ts';
 import type { SheetRows } from './sheet-rows.ts';
 import { openInFormat, type SheetSource } from './sheet-source.ts';
+import { windowOfRange } from './sheet-window.ts';
 import type { SheetSummary } from './spreadsheet-options.ts';
 
 const limits = {
@@ -115,4 +116,31 @@ test('places in a file without sheets have no sheet', async () => {
   assert.deepEqual(source.locate(1, 1, 'b'), { cell: 'B2' });
   assert.deepEqual(source.locate(1, -1, ''), { cell: '2:2' });
   assert.deepEqual(source.reading, { format: 'toy', headerRow: 1, range: 'A1:B2' });
+});
+
+test('a sheet is read again through another window', async () => {
+  const scan: ScanSheet = async (rows) => {
+    pushRow(rows, 1, 'Report', '2026');
+    pushRow(rows, 2, 'a', 'b', 'c');
+    pushRow(rows, 3, 'one', 'two', 'three');
+    pushRow(rows, 4, 'total', '2');
+    return {};
+  };
+  const sheets: SheetSummary[] = [{ name: 'Sales', ...visible }];
+  const source = await open(async () => ({ format: 'toy', sheets, scanOf: () => scan }));
+  const rowsOf = async (read: SheetSource): Promise<RecordedRow[]> => {
+    const sink = recordRows();
+    await read.read(sink, never);
+    return sink.rows.map(({ row, cells }) => ({ row, cells: { ...cells } }));
+  };
+  const range = { firstRow: 2, lastRow: 3, firstColumn: 2, lastColumn: 3, hasFirstRow: true };
+  const within = source.within(windowOfRange(range));
+  assert.deepEqual(await rowsOf(within), [{ row: 1, cells: { b: 'string two', c: 'string three' } }]);
+  assert.equal(within.reading.range, 'B2:C3');
+  const withoutHeader = source.within(windowOfRange(range, false));
+  assert.deepEqual(
+    (await rowsOf(withoutHeader)).map(({ cells }) => cells.column_B),
+    ['string b', 'string two'],
+  );
+  assert.equal((await rowsOf(source)).length, 3, 'the first source keeps its own window');
 });

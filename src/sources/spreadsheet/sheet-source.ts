@@ -9,6 +9,7 @@ import type { MergedAreas } from './merged-areas.ts';
 import { RowProbe } from './row-probe.ts';
 import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-format.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
+import { type SheetWindow, windowOfRange } from './sheet-window.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 
@@ -27,7 +28,7 @@ export async function openInFormat(
 ): Promise<SheetSource | undefined> {
   const rowsOptions = toRowsOptions(options, limits);
   for (const open of formats) {
-    const file = await open(content, options, rowsOptions, signal);
+    const file = await open(content, options, limits, signal);
     if (file !== undefined) return sourceOf(file, chooseSheet(file.sheets, options.sheet), rowsOptions);
   }
   return undefined;
@@ -85,6 +86,13 @@ export class SheetSource implements RowSource {
 
   locate: LocateCell = (row, column) => this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
 
+  /** Returns the same sheet, read through another window. It shares what has been read of the file. */
+  within(window: SheetWindow): SheetSource {
+    const source = new SheetSource(this.#file, this.#index, this.#scan, { ...this.#options, ...window });
+    source.#merged = this.#merged;
+    return source;
+  }
+
   /**
    * Returns another sheet of the file, without reading shared parts again.
    *
@@ -110,7 +118,10 @@ export class SheetSource implements RowSource {
   /** Returns whether the beginning of the sheet has a row below a header. A sheet that cannot be read has none. */
   async #probe(index: number, signal: AbortSignal): Promise<boolean> {
     const sink = new RowProbe();
-    const rows = new SheetRows(sink, { ...this.#options, range: wholeSheet, headerRow: undefined });
+    const rows = new SheetRows(sink, {
+      ...this.#options,
+      ...windowOfRange(wholeSheet, this.#options.hasHeader),
+    });
     try {
       await this.#file.probe?.(index, rows, () => sink.hasRow, signal);
     } catch (error) {

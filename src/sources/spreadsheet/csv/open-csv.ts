@@ -14,7 +14,8 @@ import { rowTooLong } from '../../row-limit.ts';
 import { maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import type { OpenFormat } from '../sheet-format.ts';
-import type { SheetRows, SheetRowsOptions } from '../sheet-rows.ts';
+import type { SheetRows } from '../sheet-rows.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { TextDialect } from '../spreadsheet-options.ts';
 import { CsvScanner, type OddRecords } from './csv-scanner.ts';
 import { type DialectFound, findDialect } from './delimiter.ts';
@@ -26,7 +27,7 @@ const theSheet = '';
 /** The number of first bytes from which delimiter and encoding are found. */
 const headBytes = 64 * 1024;
 
-export const openCsv: OpenFormat = async (content, options, rowsOptions) => {
+export const openCsv: OpenFormat = async (content, options, limits) => {
   if (content.kind !== 'csv') return undefined;
   if (options.sheet !== undefined && options.sheet !== theSheet && options.sheet !== '1') {
     const detail = 'The file is a text file (CSV) and has no sheets: leave `sheet` out.';
@@ -48,7 +49,7 @@ export const openCsv: OpenFormat = async (content, options, rowsOptions) => {
     sheets: [{ name: theSheet, visibility: 'visible', hasCells: true }],
     scanOf: () => async (rows, signal) => {
       found ??= await findEncoding(file, { encoding, markBytes }, signal);
-      const result = await scan({ file, markBytes, encoding: found, dialect }, rows, rowsOptions, signal);
+      const result = await scan({ file, markBytes, encoding: found, dialect }, rows, limits, signal);
       return {
         ...result,
         warnings: [...detectionWarnings(options.text, dialect, found), ...result.warnings],
@@ -84,10 +85,11 @@ interface DelimitedText {
 async function scan(
   { file, markBytes, encoding, dialect }: DelimitedText,
   rows: SheetRows,
-  { headerRow, hasHeader, range, limits: { maxCellBytes, maxRowBytes } }: SheetRowsOptions,
+  { maxCellBytes, maxRowBytes }: SpreadsheetLimits,
   signal: AbortSignal,
 ): Promise<{ warnings: Warning[] }> {
   const { lineBytes } = dialect;
+  const { range, headerRow, hasHeader } = rows.window;
   const scanner = new CsvScanner(rows, dialect, { maxCellBytes, maxColumns: maxSheetColumn }, headerRow);
   const decoder = textDecoder(encoding, markBytes);
   let skipped = 0;

@@ -37,7 +37,7 @@ export const openXls: OpenFormat = openXlsWithin({});
 
 /** Opens an .xls workbook with other limits than the default ones. */
 export function openXlsWithin(bounds: Partial<LegacyBounds>): OpenFormat {
-  return async ({ file, kind }, options, { limits }, signal) => {
+  return async ({ file, kind }, options, limits, signal) => {
     if (kind !== 'compound-file' && kind !== 'biff') return undefined;
     checkSize(file, limits);
     const input = { size: file.size, chunks: () => fileChunks(file) };

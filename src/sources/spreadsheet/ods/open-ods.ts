@@ -18,7 +18,7 @@ const contentName = 'content.xml';
 /** Repeated cells may honestly have more bytes than the file. Up to this size they are harmless. */
 const ratioFreeBytes = 64 * 1024 * 1024;
 
-export const openOds: OpenFormat = async ({ container }, _options, { limits }, signal) => {
+export const openOds: OpenFormat = async ({ container }, _options, limits, signal) => {
   if (container === undefined || !isOpenDocument(container)) return undefined;
   await checkManifest(container);
   const content = container.find(contentName);

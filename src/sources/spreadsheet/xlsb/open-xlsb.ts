@@ -33,7 +33,7 @@ const binaryFormat: PackageFormat = {
   createMergesReader: (partName) => new BinaryMergesReader(partName),
 };
 
-export const openXlsb: OpenFormat = (content, _options, { limits }) =>
+export const openXlsb: OpenFormat = (content, _options, limits) =>
   openPackage(binaryFormat, content, limits);
 
 /** The values of `hsState` of a sheet (2.5.142). */

@@ -19,5 +19,5 @@ const xmlFormat: PackageFormat = {
   createMergesReader: (partName) => new XmlMergesReader(partName),
 };
 
-export const openXlsx: OpenFormat = (content, _options, { limits }) =>
+export const openXlsx: OpenFormat = (content, _options, limits) =>
   openPackage(xmlFormat, content, limits);

@@ -1,0 +1,55 @@
+/**
+ * The part of a sheet that is read. Every format reads a sheet through a window, and a sheet can be read again through another one:
+ * `SheetSource.within`.
+ */
+
+import { wrongParameter } from '../../errors.ts';
+import { type CellRange, maxSheetRow, parseRange, wholeSheet } from './cell-address.ts';
+import { quote } from './choose-sheet.ts';
+import type { SpreadsheetOptions } from './spreadsheet-options.ts';
+
+export interface SheetWindow {
+  /** Cells outside of the range are not read. */
+  range: CellRange;
+  /** 1-based row of the sheet; undefined: the first row of the range that has a value. */
+  headerRow: number | undefined;
+  /** false: the first row of the range is a data row. */
+  hasHeader: boolean;
+}
+
+/** Returns the window of a range. If the range names its first row, that row is the header, even if it is blank. */
+export function windowOfRange(range: CellRange, hasHeader = true): SheetWindow {
+  return {
+    // A text file may have more rows than a sheet.
+    range: range.lastRow < maxSheetRow ? range : { ...range, lastRow: Number.MAX_SAFE_INTEGER },
+    headerRow: range.hasFirstRow && hasHeader ? range.firstRow : undefined,
+    hasHeader,
+  };
+}
+
+/**
+ * Returns the window that the caller asks for.
+ *
+ * @throws AppError `invalid-parameter` if the range is invalid or the header row is outside of it
+ */
+export function windowOf({ range: text, headerRow, hasHeader }: SpreadsheetOptions): SheetWindow {
+  const range = text === undefined ? wholeSheet : parseRange(text);
+  if (range === undefined) {
+    const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(text!)}.`;
+    throw wrongParameter('range', detail, { value: text! });
+  }
+  return withHeaderRow(windowOfRange(range, hasHeader), headerRow);
+}
+
+/** @throws AppError `invalid-parameter` if the header row is outside of the window, or there is to be no header */
+export function withHeaderRow(window: SheetWindow, headerRow: number | undefined): SheetWindow {
+  if (headerRow === undefined) return window;
+  if (!window.hasHeader) {
+    throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');
+  }
+  if (headerRow < window.range.firstRow || headerRow > window.range.lastRow) {
+    const detail = `Header row ${headerRow} is outside of the range that is read.`;
+    throw wrongParameter('header_row', detail, { value: String(headerRow) });
+  }
+  return { ...window, headerRow };
+}
