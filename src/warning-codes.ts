@@ -52,6 +52,14 @@ export const warningCodes = {
   'long-rows':
     'rows of a text file (.csv) have values after the last field of the header, for example because of a delimiter in a value without quotes; the warning gives their number, the first one and the number of its fields',
   'blank-rows': 'rows with only white space were left out',
+  'hidden-rows':
+    'hidden rows have values; the warning gives their number and the first one, and says whether they were read or left out (`hidden=skip`)',
+  'hidden-columns':
+    'hidden columns have values or a header; the warning names them, and says whether they were read or left out (`hidden=skip`)',
+  'footer-rows':
+    'with `footer=skip`, rows after the first empty row were left out; the warning gives their number and the first one',
+  'totals-row': 'with `table_range`, the totals row of a table was left out',
+  'unreadable-names': 'the tables and defined names of an inspected workbook cannot be read',
   'uncalculated-formulas':
     'all formulas of a column have the result 0, and the workbook (.xlsx) asks to be calculated when it is opened, so the program that wrote it probably never calculated it',
   'no-rows':

@@ -34,6 +34,22 @@ export const spreadsheetParameters = {
   range: Type.Optional(
     Type.String({ description: 'Load only these cells, as in `B3:F200`. Default: all cells.' }),
   ),
+  table_range: Type.Optional(
+    Type.String({
+      description:
+        "Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all.",
+    }),
+  ),
+  hidden: choice(['read', 'skip'], {
+    default: 'read',
+    description:
+      'Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out.',
+  }),
+  footer: choice(['read', 'skip'], {
+    default: 'read',
+    description:
+      'The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.',
+  }),
   column_names: choice(['exact', 'snake_case'], {
     default: 'exact',
     description: '`exact`: the header text, trimmed. `snake_case`: lower case with underscores.',
@@ -150,15 +166,18 @@ async function receiveSpreadsheet<Result>(
       queryParametersOf(request),
     );
     const definition = body && definitionOf(body, limits);
-    const open = (sheet: Pick<SpreadsheetOptions, 'sheet' | 'allSheets'>) =>
+    const open = (chosen: SpreadsheetOptions) =>
       openSpreadsheet(
         spool,
-        { ...options, ...sheet },
+        chosen,
         { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots: context.readerSlots },
         signal,
       );
-    const source = await open({});
-    const openSheet = async (sheet: string) => source.openSheet?.(sheet) ?? open({ sheet, allSheets: false });
+    const source = await open(options);
+    // `table_range` names cells of one sheet only.
+    const { tableRange: _, ...ofOtherSheets } = options;
+    const openSheet = async (sheet: string) =>
+      source.openSheet?.(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
     return await use({ source, openSheet, spool, definition });
   } finally {
     await spool.close();
@@ -181,11 +200,19 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
     ...(query.sheet !== undefined && { sheet: query.sheet }),
     ...(query.header_row !== undefined && { headerRow: query.header_row }),
     ...(query.range !== undefined && { range: query.range }),
+    ...(query.table_range !== undefined && { tableRange: query.table_range }),
+    hidden: query.hidden,
+    footer: query.footer,
     hasHeader: query.header,
     ...textDialectOf(query),
     columnNames: query.column_names,
     cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
   };
+}
+
+/** Returns whether the request says which sheet is read. */
+export function isSheetChosen({ sheet, table_range }: SpreadsheetQuery): boolean {
+  return sheet !== undefined || table_range !== undefined;
 }
 
 /**

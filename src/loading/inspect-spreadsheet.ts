@@ -6,6 +6,7 @@
 import { AppError, type ErrorCode, type Warning } from '../errors.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
+import type { NamedCells } from '../sources/spreadsheet/names/find-table-range.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
 import type { SheetSummary } from '../sources/spreadsheet/spreadsheet-options.ts';
 import { TypeInference } from './infer-types.ts';
@@ -16,12 +17,18 @@ import { type TextReading, TextReadingSink } from './text-reading/text-reading.t
 
 export interface Inspection {
   sheets: (SheetSummary & SheetSize)[];
+  names: { listed: NamedCells[]; count: number };
   sheet: { name: string; warnings: Warning[] } & PreviewedRows;
 }
 
 interface SheetSize extends PreviewSize {
   /** The reason if the sheet cannot be read. The sizes then describe the part that was read. */
   problem?: { code: ErrorCode; detail: string };
+}
+
+/** The names do not matter for loading a whole sheet, so that their problems do not hide its rows. */
+function unreadableNames({ detail }: AppError): Warning {
+  return { code: 'unreadable-names', detail: `The names of the workbook cannot be read. ${detail}` };
 }
 
 /**
@@ -56,8 +63,23 @@ export async function inspectSpreadsheet(
   const otherNames = others.map(({ name }) => name);
   const ofOthers =
     isSheetChosen || otherNames.length === 0 ? [] : [otherSheetsWarning(chosen.sheet, otherNames)];
-  const warnings = orderWarnings([...ofOthers, ...chosen.warnings, ...ofText, ...preview.warnings]);
-  return { sheets, sheet: { name: chosen.sheet, ...preview.result(headerProblems(chosen)), warnings } };
+  let names: Inspection['names'] = { listed: [], count: 0 };
+  const unreadable = await faultOf(async () => {
+    names = await chosen.namedCells(signal);
+  });
+  const ofNames = unreadable === undefined ? [] : [unreadableNames(unreadable)];
+  const warnings = orderWarnings([
+    ...ofOthers,
+    ...chosen.warnings,
+    ...ofText,
+    ...preview.warnings,
+    ...ofNames,
+  ]);
+  return {
+    sheets,
+    names,
+    sheet: { name: chosen.sheet, ...preview.result(headerProblems(chosen)), warnings },
+  };
 
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
     if (!summary.hasCells) return { rows: 0, columns: 0 };

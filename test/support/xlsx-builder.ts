@@ -116,6 +116,8 @@ export interface SheetSpec {
   state?: 'hidden' | 'veryHidden';
   /** The relationship's type; default `worksheet`. */
   type?: string;
+  /** The elements `table` of the table parts of the sheet. */
+  tables?: string[];
 }
 
 export interface WorkbookSpec {
@@ -124,6 +126,8 @@ export interface WorkbookSpec {
   sharedStrings?: string;
   /** Format codes, or built-in ids, of the styles 1, 2, …; style 0 is General. */
   formats?: (string | number)[];
+  /** The elements `definedName`. */
+  definedNames?: string;
   is1904?: boolean;
   isStrict?: boolean;
   /** Parts that replace those of the same name, or come on top. */
@@ -163,7 +167,9 @@ export function workbookParts(spec: WorkbookSpec): Record<string, string | Buffe
     '_rels/.rels': relationships(relationship('rId1', 'officeDocument', 'xl/workbook.xml')),
     'xl/workbook.xml': `${declaration}<workbook xmlns="${main}" xmlns:r="${types}"><workbookPr${
       spec.is1904 ? ' date1904="1"' : ''
-    }/><sheets>${sheets.join('')}</sheets></workbook>`,
+    }/><sheets>${sheets.join('')}</sheets>${
+      spec.definedNames === undefined ? '' : `<definedNames>${spec.definedNames}</definedNames>`
+    }</workbook>`,
     'xl/_rels/workbook.xml.rels': relationships(
       sheetRelationships.join('') +
         relationship('rIdStyles', 'styles', 'styles.xml') +
@@ -179,6 +185,19 @@ export function workbookParts(spec: WorkbookSpec): Record<string, string | Buffe
       ? sheet.xml
       : `${declaration}<worksheet xmlns="${main}"><sheetData>${sheet.xml}</sheetData></worksheet>`;
   });
+  const tables = spec.sheets.flatMap((sheet, index) => (sheet.tables ?? []).map((xml) => ({ index, xml })));
+  for (const [index] of spec.sheets.entries()) {
+    const targets = tables.flatMap((table, number) =>
+      table.index === index
+        ? relationship(`rId${number + 1}`, 'table', `../tables/table${number + 1}.xml`)
+        : [],
+    );
+    if (targets.length > 0)
+      parts[`xl/worksheets/_rels/sheet${index + 1}.xml.rels`] = relationships(targets.join(''));
+  }
+  for (const [number, { xml }] of tables.entries())
+    parts[`xl/tables/table${number + 1}.xml`] =
+      `${declaration}${xml.replace('<table ', `<table xmlns="${main}" `)}`;
   if (spec.sharedStrings !== undefined) {
     parts['xl/sharedStrings.xml'] = `${declaration}<sst xmlns="${main}">${spec.sharedStrings}</sst>`;
   }

@@ -5,7 +5,13 @@ import { inspectSpreadsheet } from '../../loading/inspect-spreadsheet.ts';
 import type { HttpContext } from '../context.ts';
 import { LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
-import { filePart, spreadsheetErrors, spreadsheetParameters, withSpreadsheet } from '../spreadsheet.ts';
+import {
+  filePart,
+  isSheetChosen,
+  spreadsheetErrors,
+  spreadsheetParameters,
+  withSpreadsheet,
+} from '../spreadsheet.ts';
 import { admitRequest } from '../table-request.ts';
 import { textParameters, textReadingOf } from '../text-parameters.ts';
 
@@ -32,6 +38,36 @@ const Inspected = Type.Object(
         ),
       }),
     ),
+    names: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'Send it as `table_range`.' }),
+        kind: Type.String({
+          enum: ['table', 'name'],
+          description:
+            '`table`: an Excel table, or a database range of OpenDocument. `name`: a defined name (named range).',
+        }),
+        scope: Type.Optional(
+          Type.String({
+            description: 'The only sheet that knows the name. Absent: the whole workbook knows it.',
+          }),
+        ),
+        sheet: Type.String(),
+        range: Type.String({
+          description: 'The cells: `A3:F200`. Of a table with the header row and without the totals row.',
+        }),
+        header: Type.Optional(
+          Type.Array(Type.String(), {
+            description:
+              'The columns of a table, as the table names them; empty: it has no header row. Absent: a name, whose first row is read as the header.',
+          }),
+        ),
+      }),
+      {
+        maxItems: 1000,
+        description: 'The tables and defined names that refer to one range of cells.',
+      },
+    ),
+    name_count: Type.Integer({ description: 'The number of all such names.' }),
     sheet: Type.Object(
       {
         name: Type.String(),
@@ -90,10 +126,10 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         admitted,
         { allSheets: true },
         async ({ source, openSheet }) => {
-          const { sheets, sheet } = await inspectSpreadsheet(
+          const { sheets, names, sheet } = await inspectSpreadsheet(
             source,
             openSheet,
-            query.sheet !== undefined,
+            isSheetChosen(query),
             textReading,
             context.config.limits,
             admitted.signal,
@@ -101,6 +137,8 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
           const { errorCount, ...shown } = sheet;
           return {
             sheets: sheets.map(({ hasCells: _, hasRows: __, ...shown }) => shown),
+            names: names.listed,
+            name_count: names.count,
             sheet: { ...shown, error_count: errorCount },
           };
         },

@@ -10,7 +10,13 @@ import { TableDefinitionSchema } from '../../tables/definition.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
-import { filePart, spreadsheetErrors, spreadsheetParameters, withSpreadsheet } from '../spreadsheet.ts';
+import {
+  filePart,
+  isSheetChosen,
+  spreadsheetErrors,
+  spreadsheetParameters,
+  withSpreadsheet,
+} from '../spreadsheet.ts';
 import { TablePath } from '../table-request.ts';
 import { admitUpload, answerUpload, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
 
@@ -60,10 +66,10 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
           context,
           upload,
           query,
-          spreadsheetInput(source, spool, definition, query.sheet !== undefined),
+          spreadsheetInput(source, spool, definition, isSheetChosen(query)),
           reply,
         ).catch((error: unknown) => {
-          throw query.sheet === undefined && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
+          throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
         }),
       );
     },

@@ -89,6 +89,13 @@ function columnNumber(letters: string): number {
   return column;
 }
 
+/** Returns a range as `parseRange` reads it: `B3:F200`, or `B:F` for whole columns. */
+export function rangeText({ firstRow, lastRow, firstColumn, lastColumn, hasFirstRow }: CellRange): string {
+  const [first, last] = [columnLetters(firstColumn), columnLetters(lastColumn)];
+  if (!hasFirstRow && lastRow >= maxSheetRow) return `${first}:${last}`;
+  return `${first}${firstRow}:${last}${Math.min(lastRow, maxSheetRow)}`;
+}
+
 /** Returns `Orders!C7`. The name is quoted if Excel would quote it: `'My sheet'!C7`. */
 export function cellAddress(sheet: string, row: number, column: number): string {
   return `${quoteSheetName(sheet)}!${columnLetters(column)}${row}`;
@@ -99,7 +106,8 @@ export function rowAddress(sheet: string, row: number): string {
   return `${quoteSheetName(sheet)}!${row}:${row}`;
 }
 
-function quoteSheetName(name: string): string {
+/** Returns the name in single quotes if Excel would quote it. */
+export function quoteSheetName(name: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{N}_.]*$/u.test(name);
   // Without quotes, `A1`, `R1C1` and `TRUE` would be read as a cell or a value.
   const isAmbiguous = /^([A-Z]{1,3}\d+|R\d*C\d*|[RC]\d*|TRUE|FALSE)$/i.test(name);

@@ -5,6 +5,7 @@
 
 import type { Warning } from '../../errors.ts';
 import type { MergedAreas } from './merged-areas.ts';
+import type { WorkbookNames } from './names/workbook-names.ts';
 import type { ZipContainer } from './package/zip-container.ts';
 import type { RandomAccessFile } from './random-access-file.ts';
 import type { FileKind } from './recognize-file.ts';
@@ -48,6 +49,8 @@ export interface OpenedFile {
    * @throws AppError `invalid-file` if the file does not hold the sheet
    */
   scanOf(sheet: number): ScanSheet | undefined;
+  /** Reads the names that the file gives to its cells. Undefined: the format has no names. */
+  names?(signal: AbortSignal): Promise<WorkbookNames>;
   /**
    * Scans the beginning of the sheet with this index, until `isEnough`. Only for formats whose summaries do not say
    * whether a sheet has rows.

@@ -25,6 +25,7 @@ import { textKind } from '../text-kind.ts';
 import { cellAddress, columnLetters, maxSheetColumn, rowAddress } from './cell-address.ts';
 import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
+import { CountedRows, footerRows, HiddenColumns, hiddenColumns, hiddenRows } from './left-out-parts.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
 import { SeenRows } from './seen-rows.ts';
 import { type SheetWindow, windowOf } from './sheet-window.ts';
@@ -35,13 +36,17 @@ import { TitleWatch } from './title-row.ts';
 export interface SheetRowsOptions extends SheetWindow {
   columnNames: 'exact' | 'snake_case';
   cellErrors: 'problem' | 'null';
+  /** `skip`: hidden rows and columns are left out. The row that the caller chose as the header is read in any case. */
+  hidden: 'read' | 'skip';
+  /** `skip`: the rows after the first empty row below a data row are left out. */
+  footer: 'read' | 'skip';
   limits: SpreadsheetLimits;
 }
 
 /** @throws AppError `invalid-parameter` as `windowOf` */
 export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
-  const { columnNames, cellErrors } = options;
-  return { ...windowOf(options), columnNames, cellErrors, limits };
+  const { columnNames, cellErrors, hidden = 'read', footer = 'read' } = options;
+  return { ...windowOf(options), columnNames, cellErrors, hidden, footer, limits };
 }
 
 /** The sheet that is read, and all sheets of the file. */
@@ -55,8 +60,12 @@ interface SheetOfFile {
 const SKIPPED = 0;
 const HEADER = 1;
 const DATA = 2;
+/** A row of the window that is hidden or follows the first empty row. */
+const LEFT_OUT = 3;
 
+/** What a column of the window has instead of a column of the sink. */
 const unnamed = -1;
+const leftOut = -2;
 
 /** The results of a column's formulas. */
 const ALL_ZERO = 1;
@@ -96,7 +105,7 @@ export class SheetRows {
   #rowCount = 0;
   #headerTexts: string[] = [];
   #names: ColumnNames | undefined;
-  /** For each column of the range: the column of the sink; `unnamed`: none yet. */
+  /** For each column of the range: the column of the sink; `unnamed`: none yet; `leftOut`: none ever. */
   #sinkColumns = new Int32Array(0);
   /** For each column of the sink: the last row that had a cell in it, to find repeated cells. */
   #lastRows = new Int32Array(64);
@@ -109,8 +118,22 @@ export class SheetRows {
   #blankCells: BlankCell[] = [];
   #blankBytes = 0;
   /** The number of rows with only white space, and the first of them in the sheet. */
-  #blankRows = 0;
-  #firstBlankRow = 0;
+  readonly #blankRows = new CountedRows();
+
+  readonly #skipsHidden: boolean;
+  readonly #skipsFooter: boolean;
+  /** Undefined: no column is hidden. */
+  #hiddenColumns: HiddenColumns | undefined;
+  /** Hidden columns were added that `#sinkColumns` does not mark yet. */
+  #areColumnsHidden = false;
+  #isRowHidden = false;
+  /** The current row is left out and has a value. */
+  #hasLeftOutValue = false;
+  /** The hidden rows that have a value: those that were read, or those that were left out. */
+  readonly #hiddenRows = new CountedRows();
+  readonly #footerRows = new CountedRows();
+  /** The last row before the footer that has a value, whether it is read or hidden. */
+  #lastRowBeforeFooter = 0;
 
   /** For each column of the sink: the number of error cells that became NULL, and the first row of the sheet that had one. */
   readonly #nulls: ({ count: number; firstRow: number } | undefined)[] = [];
@@ -137,6 +160,8 @@ export class SheetRows {
     this.#firstColumn = options.range.firstColumn - 1;
     this.#lastColumn = options.range.lastColumn - 1;
     this.#cellErrorsAreNull = options.cellErrors === 'null';
+    this.#skipsHidden = options.hidden === 'skip';
+    this.#skipsFooter = options.footer === 'skip';
     this.#titleWatch = new TitleWatch(options.headerRow === undefined && options.hasHeader);
     // A column gets its name when its first value comes.
     if (!options.hasHeader) this.#closeHeader(options.range.firstRow - 1);
@@ -152,7 +177,12 @@ export class SheetRows {
     const warnings = this.#options.hasHeader ? [...(this.#names?.warnings ?? [])] : [];
     const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
     if (title !== undefined) warnings.push(title);
-    if (this.#blankRows > 0) warnings.push(this.#blankRowsLeftOut());
+    if (this.#blankRows.count > 0) warnings.push(this.#blankRowsLeftOut());
+    warnings.push(
+      ...hiddenRows(this.#hiddenRows, this.#skipsHidden),
+      ...hiddenColumns(this.#listHiddenColumns(), this.#skipsHidden),
+      ...footerRows(this.#footerRows),
+    );
     const uncalculated = this.columnNames.filter((_, column) => this.#formulas[column] === ALL_ZERO);
     if (uncalculated.length > 0) warnings.push(uncalculatedFormulas(uncalculated));
     warnings.push(...this.#errorsAsNull(source.sheet));
@@ -162,11 +192,20 @@ export class SheetRows {
   }
 
   #blankRowsLeftOut(): Warning {
+    const { count, first } = this.#blankRows;
     const detail =
-      this.#blankRows === 1
-        ? `Row ${this.#firstBlankRow} holds only white space and was left out.`
-        : `${this.#blankRows} rows hold only white space and were left out. The first is row ${this.#firstBlankRow}.`;
+      count === 1
+        ? `Row ${first} holds only white space and was left out.`
+        : `${count} rows hold only white space and were left out. The first is row ${first}.`;
     return { code: 'blank-rows', detail };
+  }
+
+  /** Returns the hidden columns of the sheet, from 1: those that became columns, or those with values that were left out. */
+  #listHiddenColumns(): number[] {
+    const hidden = this.#hiddenColumns;
+    if (hidden === undefined) return [];
+    if (this.#skipsHidden) return hidden.withValues.map((column) => column + 1);
+    return this.sheetColumns.filter((column) => hidden.has(column - 1)).sort((a, b) => a - b);
   }
 
   /** Returns one warning for each column. */
@@ -248,13 +287,33 @@ export class SheetRows {
     return `${subject} has no cell with a value${isPart ? ' in the `range`' : ''}.${otherSheets}`;
   }
 
-  beginRow(row: number): void {
+  /** Hides the columns of the sheet from `first` to `last`, both included. Called before the rows. Columns count from 0. */
+  hideColumns(first: number, last: number): void {
+    this.#hiddenColumns ??= new HiddenColumns();
+    this.#hiddenColumns.add(first, last);
+    this.#areColumnsHidden = true;
+  }
+
+  /** Notes a row of a text file that is a comment. It has no value, and it is not empty. */
+  commentRow(row: number): void {
+    if (row === this.#lastRowBeforeFooter + 1) this.#lastRowBeforeFooter = row;
+  }
+
+  /** Returns whether the current row is of the window and is left out. */
+  get isRowLeftOut(): boolean {
+    return this.#role === LEFT_OUT;
+  }
+
+  /** @param isHidden hidden by a person or by a filter */
+  beginRow(row: number, isHidden = false): void {
     const { range, headerRow } = this.#options;
     if (this.#covered !== undefined) this.#mayBeCovered = this.#hasCovered(this.#covered, row);
     if (this.#seenRows.add(row)) throw repeatedRow(row);
     this.#row = row;
     this.#isRowBegun = false;
+    this.#isRowHidden = isHidden;
     this.#role = SKIPPED;
+    if (this.#areColumnsHidden && this.#names !== undefined) this.#leaveOutColumns();
     if (row < range.firstRow || row > range.lastRow) return;
     if (this.#names === undefined && headerRow !== undefined && row > headerRow) this.#closeHeader(headerRow);
     if (this.#names === undefined) {
@@ -264,6 +323,12 @@ export class SheetRows {
     } else if (headerRow === undefined || row === headerRow) {
       throw rowsOutOfOrder(row, this.headerRow);
     }
+    if (isHidden && this.#skipsHidden && row !== headerRow && this.#role !== SKIPPED) this.#role = LEFT_OUT;
+    if (this.#skipsFooter && this.#isInFooter(row)) this.#role = LEFT_OUT;
+  }
+
+  #isInFooter(row: number): boolean {
+    return this.#role !== SKIPPED && this.#rowCount > 0 && row > this.#lastRowBeforeFooter + 1;
   }
 
   #hasCovered(covered: CoveredCells, row: number): boolean {
@@ -296,12 +361,27 @@ export class SheetRows {
       this.#put(sinkColumn, kind, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
       this.#setHeaderText(column, headerText(kind, bytes, start, end));
+    } else if (this.#role !== SKIPPED) {
+      const isText = kind === STRING || kind === TEXT;
+      if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.#leaveOut(column);
     }
+  }
+
+  /** Takes a value that is not read. It may be of a row or a column that is left out. */
+  #leaveOut(column: number): void {
+    if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
+    if (this.#isLeftOut(column)) this.#hiddenColumns!.value(column);
+    else this.#hasLeftOutValue = true;
+  }
+
+  #isLeftOut(column: number): boolean {
+    return this.#skipsHidden && this.#hiddenColumns?.has(column) === true;
   }
 
   /** Counts a value beneath merged cells. Only sources that find these cells themselves call this. */
   coveredValue(column: number): void {
     if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
+    if (this.#role === LEFT_OUT || this.#isLeftOut(column)) return;
     this.#coveredValues++;
     if (this.#coveredValues > 1) return;
     this.#firstCoveredRow = this.#row;
@@ -318,7 +398,7 @@ export class SheetRows {
     if (column < this.#firstColumn || column > this.#lastColumn) return;
     const place = column - this.#firstColumn;
     const sinkColumn = place < this.#sinkColumns.length ? this.#sinkColumns[place]! : unnamed;
-    if (sinkColumn === unnamed && this.#isRowBegun) return;
+    if (sinkColumn === leftOut || (sinkColumn === unnamed && this.#isRowBegun)) return;
     if (this.#isRowBegun) {
       this.#put(sinkColumn, kind, bytes, start, end);
       return;
@@ -340,6 +420,8 @@ export class SheetRows {
       this.#sink.moment(sinkColumn, kind, days, microseconds);
     } else if (this.#isHeaderCell(column)) {
       this.#setHeaderText(column, momentHeader(kind, days, microseconds));
+    } else {
+      this.#leaveOut(column);
     }
   }
 
@@ -358,6 +440,8 @@ export class SheetRows {
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
       this.#headerFault(column, fault, bytes, start, end);
+    } else {
+      this.#leaveOut(column);
     }
   }
 
@@ -387,7 +471,7 @@ export class SheetRows {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return;
     if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
     const sinkColumn = this.#sinkColumns[column - this.#firstColumn] ?? unnamed;
-    if (sinkColumn === unnamed) return;
+    if (sinkColumn < 0) return;
     if (sinkColumn >= this.#formulas.length) {
       const larger = new Uint8Array(2 * sinkColumn);
       larger.set(this.#formulas);
@@ -405,8 +489,15 @@ export class SheetRows {
     } else if (this.#blankCells.length > 0) {
       this.#blankCells = [];
       this.#blankBytes = 0;
-      this.#blankRows++;
-      if (this.#blankRows === 1) this.#firstBlankRow = this.#row;
+      this.#blankRows.add(this.#row);
+    } else if (this.#hasLeftOutValue) {
+      this.#hasLeftOutValue = false;
+      if (this.#skipsFooter && this.#isInFooter(this.#row)) {
+        this.#footerRows.add(this.#row);
+      } else {
+        this.#hiddenRows.add(this.#row);
+        this.#lastRowBeforeFooter = this.#row;
+      }
     }
   }
 
@@ -434,17 +525,24 @@ export class SheetRows {
   }
 
   #isHeaderCell(column: number): boolean {
-    return this.#role === HEADER && column >= this.#firstColumn && column <= this.#lastColumn;
+    if (this.#role !== HEADER || column < this.#firstColumn || column > this.#lastColumn) return false;
+    return !this.#isLeftOut(column);
   }
 
   /** Returns the sink's column of a data cell and begins its row. Returns -1 if the cell is not data. */
   #take(column: number): number {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return -1;
     const place = column - this.#firstColumn;
-    let sinkColumn = place < this.#sinkColumns.length ? this.#sinkColumns[place]! : unnamed;
+    const sinkColumn = place < this.#sinkColumns.length ? this.#sinkColumns[place]! : unnamed;
+    if (sinkColumn < 0) return sinkColumn === unnamed ? this.#takeUnnamed(place) : -1;
+    if (!this.#isRowBegun) this.#beginDataRow();
+    return sinkColumn;
+  }
+
+  #takeUnnamed(place: number): number {
     // A column that has no header is named within the row, so that its problem has a place.
     if (!this.#isRowBegun && !this.#options.hasHeader) this.#beginDataRow();
-    if (sinkColumn === unnamed) sinkColumn = this.#nameBlank(place);
+    const sinkColumn = this.#nameBlank(place);
     if (!this.#isRowBegun) this.#beginDataRow();
     return sinkColumn;
   }
@@ -464,13 +562,15 @@ export class SheetRows {
       });
     }
     this.#lastDataRow = this.#row;
+    this.#lastRowBeforeFooter = this.#row;
+    if (this.#isRowHidden) this.#hiddenRows.add(this.#row);
     this.#sink.beginRow(this.#row - this.headerRow);
     if (this.#blankCells.length > 0) this.#putBlankCells();
   }
 
   #putBlankCells(): void {
     for (const { sinkColumn, kind, bytes } of this.#blankCells) {
-      if (sinkColumn !== unnamed) this.#put(sinkColumn, kind, bytes, 0, bytes.length);
+      if (sinkColumn >= 0) this.#put(sinkColumn, kind, bytes, 0, bytes.length);
     }
     this.#blankCells = [];
     this.#blankBytes = 0;
@@ -490,6 +590,25 @@ export class SheetRows {
     });
   }
 
+  /** Marks the hidden columns of the range, so that the row of a cell is not begun for them. */
+  #leaveOutColumns(): void {
+    this.#areColumnsHidden = false;
+    if (!this.#skipsHidden) return;
+    const last = Math.min(this.#lastColumn, maxSheetColumn - 1);
+    for (let column = this.#firstColumn; column <= last; column++) {
+      if (!this.#hiddenColumns!.has(column)) continue;
+      const place = column - this.#firstColumn;
+      if (place >= this.#sinkColumns.length) this.#growSinkColumns(place);
+      this.#sinkColumns[place] = leftOut;
+    }
+  }
+
+  #growSinkColumns(place: number): void {
+    const larger = new Int32Array(2 * place + 16).fill(unnamed);
+    larger.set(this.#sinkColumns);
+    this.#sinkColumns = larger;
+  }
+
   #nameBlank(place: number): number {
     const name = nameBlankColumn(
       this.#names!,
@@ -497,11 +616,7 @@ export class SheetRows {
       this.#firstColumn + place + 1,
       this.#headerTexts[place] ?? '',
     );
-    if (place >= this.#sinkColumns.length) {
-      const larger = new Int32Array(2 * place + 16).fill(unnamed);
-      larger.set(this.#sinkColumns);
-      this.#sinkColumns = larger;
-    }
+    if (place >= this.#sinkColumns.length) this.#growSinkColumns(place);
     return this.#addColumn(place, name);
   }
 

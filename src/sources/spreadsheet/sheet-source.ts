@@ -6,6 +6,7 @@ import { type HeaderFault, ReadAgain, type RowSource, type SourceReading } from 
 import { wholeSheet } from './cell-address.ts';
 import { chooseSheet } from './choose-sheet.ts';
 import type { MergedAreas } from './merged-areas.ts';
+import { findTableRange, listNamedCells, type NamedCells } from './names/find-table-range.ts';
 import { RowProbe } from './row-probe.ts';
 import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-format.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
@@ -29,7 +30,12 @@ export async function openInFormat(
   const rowsOptions = toRowsOptions(options, limits);
   for (const open of formats) {
     const file = await open(content, options, limits, signal);
-    if (file !== undefined) return sourceOf(file, chooseSheet(file.sheets, options.sheet), rowsOptions);
+    if (file === undefined) continue;
+    if (options.tableRange === undefined)
+      return sourceOf(file, chooseSheet(file.sheets, options.sheet), rowsOptions);
+    const names = await file.names?.(signal);
+    const { sheet, window, warnings } = await findTableRange(options.tableRange, file.sheets, names, options);
+    return sourceOf(file, sheet, rowsOptions)?.within(window, warnings);
   }
   return undefined;
 }
@@ -55,7 +61,11 @@ export class SheetSource implements RowSource {
   readonly #file: OpenedFile;
   readonly #index: number;
   readonly #scan: ScanSheet;
+  /** As the caller asked for them; other sheets are opened with them. */
   readonly #options: SheetRowsOptions;
+  #window: SheetWindow | undefined;
+  /** Warnings about the choice of the window. */
+  #windowWarnings: Warning[] = [];
   #rows: SheetRows | undefined;
   /** Undefined: not known before the end of the first pass, or the format itself leaves out covered cells. */
   #merged: MergedAreas | undefined;
@@ -72,23 +82,29 @@ export class SheetSource implements RowSource {
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const rows = new SheetRows(sink, this.#options, this.#merged);
+    const rows = new SheetRows(sink, { ...this.#options, ...this.#window }, this.#merged);
     this.#rows = rows;
     const { warnings = [], merged } = await this.#scan(rows, signal);
     if (merged !== undefined) this.#merged = merged;
     // Reading every sheet twice, to know its merged areas before its cells, would take 50 % longer.
     if (merged !== undefined && merged.count > 0) throw new ReadAgain();
     rows.finish();
-    this.warnings = [...warnings, ...rows.warningsFor(this)];
+    this.warnings = [...this.#windowWarnings, ...warnings, ...rows.warningsFor(this)];
     this.headerFaults = rows.headerFaultsOf(this.sheet);
     this.reading = rows.reading(this.#file.format, this.sheet);
   }
 
   locate: LocateCell = (row, column) => this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
 
-  /** Returns the same sheet, read through another window. It shares what has been read of the file. */
-  within(window: SheetWindow): SheetSource {
-    const source = new SheetSource(this.#file, this.#index, this.#scan, { ...this.#options, ...window });
+  /**
+   * Returns the same sheet, read through another window. It shares what has been read of the file.
+   *
+   * @param warnings about the choice of the window
+   */
+  within(window: SheetWindow, warnings: Warning[] = []): SheetSource {
+    const source = new SheetSource(this.#file, this.#index, this.#scan, this.#options);
+    source.#window = window;
+    source.#windowWarnings = warnings;
     source.#merged = this.#merged;
     return source;
   }
@@ -101,6 +117,12 @@ export class SheetSource implements RowSource {
    */
   openSheet(name: string): SheetSource | undefined {
     return sourceOf(this.#file, chooseSheet(this.sheets, name), this.#options);
+  }
+
+  /** Returns the names that the file gives to its cells: at most 1,000 of those that can be loaded, and the number of all. */
+  async namedCells(signal: AbortSignal): Promise<{ listed: NamedCells[]; count: number }> {
+    const names = await this.#file.names?.(signal);
+    return names === undefined ? { listed: [], count: 0 } : listNamedCells(this.sheets, names);
   }
 
   /** Returns the names of the other visible sheets that have rows below a header. */

@@ -32,7 +32,12 @@ export function windowOfRange(range: CellRange, hasHeader = true): SheetWindow {
  *
  * @throws AppError `invalid-parameter` if the range is invalid or the header row is outside of it
  */
-export function windowOf({ range: text, headerRow, hasHeader }: SpreadsheetOptions): SheetWindow {
+export function windowOf({ range: text, headerRow, hasHeader, tableRange }: SpreadsheetOptions): SheetWindow {
+  if (text !== undefined && tableRange !== undefined) {
+    throw wrongParameter('range', '`table_range` names the cells that are read: leave `range` out.', {
+      value: text,
+    });
+  }
   const range = text === undefined ? wholeSheet : parseRange(text);
   if (range === undefined) {
     const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(text!)}.`;

@@ -7,6 +7,8 @@ export interface SpreadsheetOptions {
   headerRow?: number;
   /** The cells to read: `B3:F200`, `B:F` or `B3:F`. Default: the whole sheet. */
   range?: string;
+  /** The name of a table or of a range of cells, or the range itself with its sheet: `Orders`, `'Sales Data'!B4:F20`. Not with `range`. */
+  tableRange?: string;
   /** false: the first row has values, and columns are named by their letters. Default: true. */
   hasHeader?: boolean;
   /** How a text file is read. Undefined fields are detected. Refused for workbooks. */
@@ -16,6 +18,10 @@ export interface SpreadsheetOptions {
   allSheets?: boolean;
   /** Whether error cells and formulas without a value are problems or NULL. */
   cellErrors: 'problem' | 'null';
+  /** Hidden rows and columns. Default: `read`. */
+  hidden?: 'read' | 'skip';
+  /** The rows after the first empty row below a data row. Default: `read`. */
+  footer?: 'read' | 'skip';
 }
 
 export interface TextDialect {

@@ -23,6 +23,10 @@ export interface RecordSink {
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
   endRow(): void;
+  /** Called for a record that is a comment, in place of the other functions. */
+  commentRow?(record: number): void;
+  /** The current record is not read. */
+  readonly isRowLeftOut?: boolean;
 }
 
 /** The states of the scan. Between fields `#held` is empty. In the other states it holds a part of the current field. */
@@ -195,9 +199,11 @@ export class CsvScanner {
         this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
         this.#allHeaderFields = fields;
       }
-    } else if (hasValue && fields < this.#headerFields) {
+    } else if (!hasValue || this.#sink.isRowLeftOut) {
+      return;
+    } else if (fields < this.#headerFields) {
       this.short.add(this.#record, fields);
-    } else if (hasValue && this.#lastValuedColumn >= this.#allHeaderFields) {
+    } else if (this.#lastValuedColumn >= this.#allHeaderFields) {
       this.long.add(this.#record, this.#lastValuedColumn + 1);
     }
   }
@@ -211,7 +217,7 @@ export class CsvScanner {
       const start = at;
       if (this.#state === RECORD_START) {
         if (bytes[start] === this.#comment) {
-          this.#record++;
+          this.#sink.commentRow?.(++this.#record);
           at = this.#skipComment(bytes, start);
           continue;
         }

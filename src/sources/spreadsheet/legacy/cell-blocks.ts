@@ -7,10 +7,11 @@
  */
 
 import type { NumberFormat } from '../values/number-formats.ts';
+import type { ColumnRange } from './hidden-columns.ts';
 
 /**
- * The kinds of frames. They arrive in this order: `STARTED`, `SHEETS`, and after the sheet was chosen `FORMATS`, any number of
- * `CELLS`, `END`.
+ * The kinds of frames. They arrive in this order: `STARTED`, `SHEETS`, and for each sheet that is asked for `FORMATS`, any number of
+ * `CELLS`, `END`. If the names are asked for, `NAMES` arrives.
  */
 export const STARTED = 0;
 export const SHEETS = 1;
@@ -19,6 +20,10 @@ export const CELLS = 3;
 export const END = 4;
 /** Replaces any other frame if the file cannot be read. The content is a `ReaderFault`. */
 export const FAILED = 5;
+export const NAMES = 6;
+
+/** What is sent in place of the index of a sheet to ask for the names. */
+export const namesRequest = 0xffff_ffff;
 
 export const frameHeadBytes = 5;
 
@@ -32,6 +37,8 @@ export const FALSE_CELL = 5;
 export const NO_RESULT_CELL = 6;
 /** A value covered by merged cells. It is counted and not read. */
 export const COVERED_CELL = 7;
+/** A row begins that is hidden. */
+export const HIDDEN_ROW = 8;
 
 /** The content of `SHEETS`. */
 export interface ReportedSheet {
@@ -47,6 +54,14 @@ export interface ReportedSheet {
 export interface ReportedFormats {
   is1904: boolean;
   formats: NumberFormat[];
+  hiddenColumns: ColumnRange[];
+}
+
+/** Content of `NAMES`: the defined names, with what they refer to as Excel writes it. */
+export interface ReportedNames {
+  names: { name: string; localTo?: string; refersTo: string }[];
+  /** false: there are more names than are read. */
+  isComplete: boolean;
 }
 
 /** Why a file cannot be read. `broken` is any error of the library. */
@@ -80,9 +95,9 @@ export class BlockWriter {
    *
    * @param row 1-based
    */
-  row(row: number): void {
+  row(row: number, isHidden: boolean): void {
     this.#reserve(5);
-    this.#byte(ROW);
+    this.#byte(isHidden ? HIDDEN_ROW : ROW);
     this.#length = this.#bytes.writeUInt32LE(row, this.#length);
   }
 
@@ -141,7 +156,7 @@ export class BlockWriter {
 
 /** Receives the records of a block. The bytes are valid only during the call. */
 export interface BlockTarget {
-  row(row: number): void;
+  row(row: number, isHidden: boolean): void;
   number(column: number, format: number, bytes: Buffer, start: number, end: number): void;
   /** Receives a `STRING_CELL` or `ERROR_TEXT_CELL` with its bytes, or a kind that has no bytes. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
@@ -160,8 +175,8 @@ export function readBlock(block: Buffer, target: BlockTarget): boolean {
     const kind = block[at]!;
     const index = block.readUInt32LE(at + 1);
     at += 5;
-    if (kind === ROW) {
-      target.row(index);
+    if (kind === ROW || kind === HIDDEN_ROW) {
+      target.row(index, kind === HIDDEN_ROW);
     } else if (kind === NUMBER_CELL) {
       if (at + 3 > length) return false;
       const start = at + 3;

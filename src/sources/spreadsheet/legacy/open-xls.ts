@@ -5,6 +5,8 @@ import { limitExceeded } from '../../../limit-exceeded.ts';
 import * as kinds from '../../cell-kind.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { chooseSheet } from '../choose-sheet.ts';
+import { findTableRange } from '../names/find-table-range.ts';
+import { isInternalName, shownName, WorkbookNames } from '../names/workbook-names.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import type { OpenedFile, OpenFormat, ScanSheet } from '../sheet-format.ts';
 import { refuseControlCharacters } from '../sheet-names.ts';
@@ -15,6 +17,7 @@ import { CellValues } from '../values/cell-values.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { type Styles, stylesOf } from '../values/styles.ts';
 import * as blocks from './cell-blocks.ts';
+import type { ColumnRange } from './hidden-columns.ts';
 import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
 
 interface LegacyBounds extends ReaderBounds {
@@ -63,7 +66,7 @@ const chunkBytes = 256 * 1024;
 
 async function openLegacy(
   input: ReaderInput,
-  { sheet, allSheets = false }: SpreadsheetOptions,
+  options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
   signal: AbortSignal,
   bounds: LegacyBounds,
@@ -82,12 +85,17 @@ async function openLegacy(
   };
   const { run, end } = await startRun(signal);
   try {
+    const { allSheets = false, tableRange } = options;
     const sheets = await readSheets(run);
-    const index = chooseSheet(sheets, sheet);
+    const names = allSheets || tableRange !== undefined ? await readNames(run) : new WorkbookNames();
+    const index =
+      tableRange === undefined
+        ? chooseSheet(sheets, options.sheet)
+        : (await findTableRange(tableRange, sheets, names, options)).sheet;
     const first = await readSheet(run, index, bounds.maxKeptBytes);
     const read = new Map([[index, first]]);
     if (allSheets) await readOtherSheets(run, sheets, read, bounds.maxKeptBytes, signal);
-    return new OpenedXls(startRun, sheets, read, limits);
+    return new OpenedXls(startRun, sheets, names, read, limits);
   } finally {
     await end();
   }
@@ -98,6 +106,7 @@ type StartRun = (signal: AbortSignal) => Promise<{ run: ReaderRun; end: () => Pr
 
 interface SheetFormats extends Styles {
   is1904: boolean;
+  hiddenColumns: ColumnRange[];
 }
 
 async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
@@ -113,8 +122,21 @@ async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
 }
 
 async function readFormats(run: ReaderRun): Promise<SheetFormats> {
-  const { is1904, formats } = await readJson<blocks.ReportedFormats>(run, blocks.FORMATS);
-  return { is1904, ...stylesOf(formats) };
+  const { is1904, formats, hiddenColumns } = await readJson<blocks.ReportedFormats>(run, blocks.FORMATS);
+  return { is1904, hiddenColumns, ...stylesOf(formats) };
+}
+
+/** Returns the defined names. The library does not read tables. */
+async function readNames(run: ReaderRun): Promise<WorkbookNames> {
+  run.askForNames();
+  const reported = await readJson<blocks.ReportedNames>(run, blocks.NAMES);
+  const names = new WorkbookNames();
+  for (const { name, localTo, refersTo } of reported.names) {
+    if (isInternalName(name)) continue;
+    names.add({ name: shownName(name), kind: 'name', ...(localTo !== undefined && { localTo }), refersTo });
+  }
+  if (!reported.isComplete) names.isComplete = false;
+  return names;
 }
 
 async function readJson<T>(run: ReaderRun, kind: number): Promise<T> {
@@ -174,6 +196,7 @@ class OpenedXls implements OpenedFile {
   readonly format = 'xls';
   readonly sheets: SheetSummary[];
   readonly #startRun: StartRun;
+  readonly #names: WorkbookNames;
   /** The sheets that have been read, by index. */
   readonly #read: Map<number, ReadSheet>;
   readonly #limits: SpreadsheetLimits;
@@ -181,10 +204,12 @@ class OpenedXls implements OpenedFile {
   constructor(
     startRun: StartRun,
     sheets: SheetSummary[],
+    names: WorkbookNames,
     read: Map<number, ReadSheet>,
     limits: SpreadsheetLimits,
   ) {
     this.sheets = sheets;
+    this.#names = names;
     this.#startRun = startRun;
     this.#read = read;
     this.#limits = limits;
@@ -194,6 +219,7 @@ class OpenedXls implements OpenedFile {
     const read = this.#read.get(sheet);
     if (read === undefined) return undefined;
     return async (rows, signal) => {
+      for (const [first, last] of read.formats.hiddenColumns) rows.hideColumns(first, last);
       const cells = new BlockCells(rows, read.formats, this.#limits.maxCellBytes);
       for await (const block of read.kept ?? this.#blocks(sheet, signal)) {
         if (!blocks.readBlock(block, cells)) throw unreadable();
@@ -204,6 +230,10 @@ class OpenedXls implements OpenedFile {
       cells.finish();
       return {};
     };
+  }
+
+  async names(): Promise<WorkbookNames> {
+    return this.#names;
   }
 
   async *#blocks(sheet: number, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
@@ -236,11 +266,11 @@ class BlockCells implements blocks.BlockTarget {
     this.#maxCellBytes = maxCellBytes;
   }
 
-  row(row: number): void {
+  row(row: number, isHidden: boolean): void {
     this.finish();
     if (row < 1 || row > maxSheetRow) throw unreadable();
     this.#isInRow = true;
-    this.#rows.beginRow(row);
+    this.#rows.beginRow(row, isHidden);
   }
 
   number(column: number, format: number, bytes: Buffer, start: number, end: number): void {

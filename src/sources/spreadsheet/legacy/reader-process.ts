@@ -22,11 +22,13 @@ import {
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { trimText } from '../../bytes/white-space.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
+import { maxReferenceLength } from '../names/workbook-names.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
 import { countCells } from './count-cells.ts';
 import { decryptRecords } from './decrypt-records.ts';
+import { type ColumnRange, findHiddenColumns } from './hidden-columns.ts';
 
 /** The library exports this function, but its types do not. */
 const { parse_xlscfb } = library as unknown as {
@@ -60,7 +62,12 @@ async function run(): Promise<void> {
     for (let unread = rest; ; ) {
       const answer = await readBytes(input, 4, unread);
       unread = answer.rest;
-      await sendSheet(workbook.readSheet(answer.bytes.readUInt32LE()));
+      const asked = answer.bytes.readUInt32LE();
+      if (asked === blocks.namesRequest) {
+        await send(blocks.NAMES, JSON.stringify(workbook.readNames()));
+        continue;
+      }
+      await sendSheet(workbook.readSheet(asked));
       await send(blocks.END, '');
     }
   } catch (error) {
@@ -83,19 +90,24 @@ class Fault extends Error {
 interface OpenedWorkbook {
   sheets: blocks.ReportedSheet[];
   readSheet(index: number): ReadSheet;
+  readNames(): blocks.ReportedNames;
 }
 
 interface ReadSheet {
   sheet: WorkSheet | undefined;
   is1904: boolean;
+  hiddenColumns: ColumnRange[];
 }
 
 function openWorkbook(file: Buffer): OpenedWorkbook {
   library.set_cptable(codepages);
   markBuiltInFormats();
-  const workbook = withPasswordFault(() =>
-    file[0] === OLE ? readCompoundFile(file) : (read(file, parsing) as WorkBook),
+  const { workbook, stream } = withPasswordFault(() =>
+    file[0] === OLE
+      ? readCompoundFile(file)
+      : { workbook: read(file, parsing) as WorkBook, stream: file as Buffer },
   );
+  const hiddenColumns = findHiddenColumns(stream);
   const hidden = new Map(workbook.Workbook?.Sheets?.map(({ name, Hidden }) => [name, Hidden ?? 0]));
   const typeOf = (name: string): string | undefined => workbook.Sheets[name]?.['!type'];
   return {
@@ -108,8 +120,26 @@ function openWorkbook(file: Buffer): OpenedWorkbook {
     readSheet: (index) => ({
       sheet: workbook.Sheets[workbook.SheetNames[index]!],
       is1904: workbook.Workbook?.WBProps?.date1904 === true,
+      hiddenColumns: hiddenColumns[index] ?? [],
     }),
+    readNames: () => namesOf(workbook),
   };
+}
+
+/** The most characters of all names together, as many as one frame of the output takes. */
+const maxNameCharacters = 1_000_000;
+
+function namesOf({ Workbook: properties, SheetNames: sheets }: WorkBook): blocks.ReportedNames {
+  const names: blocks.ReportedNames['names'] = [];
+  let characters = 0;
+  for (const { Name: name, Ref: refersTo = '', Sheet: sheet } of properties?.Names ?? []) {
+    const localTo = sheet === undefined ? undefined : sheets[sheet];
+    const cut = String(refersTo).slice(0, maxReferenceLength);
+    characters += name.length + cut.length + (localTo?.length ?? 0);
+    if (characters > maxNameCharacters) return { names, isComplete: false };
+    names.push({ name, ...(localTo !== undefined && { localTo }), refersTo: cut });
+  }
+  return { names, isComplete: true };
 }
 
 function hasTwoRows(sheet: WorkSheet | undefined): boolean {
@@ -120,7 +150,7 @@ function hasTwoRows(sheet: WorkSheet | undefined): boolean {
   return false;
 }
 
-function readCompoundFile(file: Buffer): WorkBook {
+function readCompoundFile(file: Buffer): { workbook: WorkBook; stream: Buffer } {
   const container = CFB.read(file, { type: 'buffer' });
   const has = (stream: string): boolean => CFB.find(container, stream) !== null;
   if (has('EncryptedPackage')) throw new Fault('encrypted');
@@ -134,7 +164,11 @@ function readCompoundFile(file: Buffer): WorkBook {
     if (has('PowerPoint Document')) throw new Fault('presentation');
     throw new Fault('no-workbook');
   }
-  return parse_xlscfb(container, parsing);
+  const entry = CFB.find(container, '/Workbook') ?? CFB.find(container, '/Book');
+  return {
+    workbook: parse_xlscfb(container, parsing),
+    stream: (entry?.content ?? Buffer.alloc(0)) as Buffer,
+  };
 }
 
 /** Decrypts the records in place if they are encrypted with the default password. */
@@ -175,19 +209,20 @@ function numberFormat(code: string): NumberFormat {
  * Sends the cells of a sheet. If the library could not read a sheet, the sheet is missing, and the file is refused, because
  * otherwise the sheet would look empty.
  */
-async function sendSheet({ sheet, is1904 }: ReadSheet): Promise<void> {
+async function sendSheet({ sheet, is1904, hiddenColumns }: ReadSheet): Promise<void> {
   const rows = sheet?.['!data'];
   if (rows === undefined) throw new Fault('broken');
   // Keys are used instead of indices, so that missing rows cost nothing, whatever row number a file claims.
   const rowIndices = Object.keys(rows).map(Number);
   markCovered(rows, rowIndices, sheet?.['!merges'] ?? []);
-  const formatIndices = await sendFormats(rows, rowIndices, is1904);
+  const formatIndices = await sendFormats(rows, rowIndices, { is1904, hiddenColumns });
+  const rowProperties = sheet?.['!rows'] ?? [];
   const writer = new blocks.BlockWriter();
   for (const rowIndex of rowIndices) {
     let isBegun = false;
     rows[rowIndex]!.forEach((cell, column) => {
       if (cell !== coveredCell && !hasValue(cell)) return;
-      if (!isBegun) writer.row(rowIndex + 1);
+      if (!isBegun) writer.row(rowIndex + 1, rowProperties[rowIndex]?.hidden === true);
       isBegun = true;
       if (cell === coveredCell) writer.flag(column, blocks.COVERED_CELL);
       else writeCell(writer, cell, column, formatIndices);
@@ -226,7 +261,7 @@ function markCovered(rows: CellObject[][], rowIndices: number[], merges: Range[]
 async function sendFormats(
   rows: CellObject[][],
   rowIndices: number[],
-  is1904: boolean,
+  ofSheet: Pick<blocks.ReportedFormats, 'is1904' | 'hiddenColumns'>,
 ): Promise<Map<string, number>> {
   const indices = new Map<string, number>([['General', 0]]);
   for (const rowIndex of rowIndices) {
@@ -237,7 +272,7 @@ async function sendFormats(
     });
   }
   const report: blocks.ReportedFormats = {
-    is1904,
+    ...ofSheet,
     formats: [...indices.keys()].map(numberFormat),
   };
   await send(blocks.FORMATS, JSON.stringify(report));

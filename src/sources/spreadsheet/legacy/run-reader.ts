@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
 import { encrypted, notAWorkbook } from '../refused-files.ts';
-import { FAILED, frameHeadBytes, maxCells, type ReaderFault } from './cell-blocks.ts';
+import { FAILED, frameHeadBytes, maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
 
 /** A file that the process reads once, from the beginning. */
 export interface ReaderInput {
@@ -94,6 +94,11 @@ export class ReaderRun {
     Readable.from(file.chunks())
       .on('error', (error) => this.#end(error))
       .pipe(stdin, { end: false });
+  }
+
+  /** Asks the process for the names of the workbook. */
+  askForNames(): void {
+    this.chooseSheet(namesRequest);
   }
 
   /** Sends the index of the sheet that the process must read. */

@@ -1,8 +1,10 @@
 /** Reads the sheets and styles of an OpenDocument spreadsheet. */
 
+import { WorkbookNames } from '../names/workbook-names.ts';
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { maxSheets } from '../sheet-names.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';
+import { takeName } from './ods-names.ts';
 import { attributeText, type OdsStylesReader } from './ods-styles.ts';
 
 const spreadsheetName = Buffer.from('spreadsheet');
@@ -14,11 +16,14 @@ const rowName = Buffer.from('table-row');
 const repeatedName = Buffer.from('number-rows-repeated');
 const cellName = Buffer.from('table-cell');
 const valueTypeName = Buffer.from('value-type');
+const namedExpressionsName = Buffer.from('named-expressions');
+const databaseRangesName = Buffer.from('database-ranges');
 const dateValueName = Buffer.from('date-value');
 
 export class OdsOutline {
   /** Dates that are stored as numbers count from 1904-01-01. */
   is1904 = false;
+  readonly names = new WorkbookNames();
 
   readonly #xml: XmlTokens;
   readonly #styles: OdsStylesReader;
@@ -29,6 +34,8 @@ export class OdsOutline {
   #isRepeated = false;
   #depth = 0;
   #isInSpreadsheet = false;
+  /** The depth of a list of names; 0: none is open. */
+  #namesDepth = 0;
   #sawRoot = false;
 
   constructor(partName: string, styles: OdsStylesReader) {
@@ -89,6 +96,12 @@ export class OdsOutline {
       });
     } else if (xml.isNamed(nullDateName)) {
       this.is1904 = attributeText(xml, dateValueName) === '1904-01-01';
+    } else if (this.#namesDepth !== 0) {
+      // The names of one sheet are in its table.
+      const localTo = this.#namesDepth === 4 ? undefined : this.#sheets.at(-1)?.name;
+      if (this.#depth === this.#namesDepth + 1) takeName(xml, localTo, this.names);
+    } else if (this.#depth <= 5 && (xml.isNamed(namedExpressionsName) || xml.isNamed(databaseRangesName))) {
+      this.#namesDepth = this.#depth;
     } else if (this.#depth > 4) {
       const sheet = this.#sheets.at(-1);
       // Elements before the first table are settings of the document.
@@ -109,6 +122,7 @@ export class OdsOutline {
   }
 
   #close(): void {
+    if (this.#depth === this.#namesDepth) this.#namesDepth = 0;
     if (this.#depth-- === 3) this.#isInSpreadsheet = false;
   }
 }

@@ -32,6 +32,7 @@ const names = Object.fromEntries(
       'formula',
       'value-type',
     ],
+    'visibility',
     ...['value', 'date-value', 'time-value', 'boolean-value', 'string-value'],
   ].map((name) => [name, Buffer.from(name)]),
 ) as Record<string, Buffer>;
@@ -84,6 +85,8 @@ const maxRepeatedCells = 20_000_000;
 const portionCells = 4096;
 const portionBytes = 256 * 1024;
 
+const hiddenVisibilities = [Buffer.from('collapse'), Buffer.from('filter')];
+
 const spaces = Buffer.alloc(256, ' ');
 const tab = Buffer.from('\t');
 const lineBreak = Buffer.from('\n');
@@ -131,6 +134,7 @@ export class OdsScanner {
   #rowCount = 1;
   #rowDepth = 0;
   #rowStyle = 0;
+  #isRowHidden = false;
   #isRowBegun = false;
   /** The bytes of the current row so far: its XML, and its values as often as they are repeated in it. */
   #rowBytes = 0;
@@ -267,16 +271,27 @@ export class OdsScanner {
       this.#row++;
       this.#rowCount = this.#repetition(names['number-rows-repeated']!);
       this.#rowStyle = this.#styleOf(names['default-cell-style-name']!);
+      this.#isRowHidden = this.#isHidden();
       this.#column = 0;
       this.#rowBytes = 0;
     } else if (xml.isNamed(names['table-column']!)) {
       const count = this.#repetition(names['number-columns-repeated']!);
       const style = this.#styleOf(names['default-cell-style-name']!);
       this.#columnStyles.fill(Math.max(0, style), this.#columns, this.#columns + count);
+      const last = Math.min(this.#columns + count, maxSheetColumn) - 1;
+      if (this.#columns <= last && this.#isHidden()) this.#target.hideColumns?.(this.#columns, last);
       this.#columns += count;
     } else if (xml.isNamed(names.shapes!) || xml.isNamed(names.forms!)) {
       this.#skip();
     }
+  }
+
+  /** Returns whether the row or column is hidden: by a person (`collapse`) or by a filter (19.749). */
+  #isHidden(): boolean {
+    const { bytes, attributes } = this.#xml;
+    const at = this.#xml.attribute(names.visibility!);
+    if (at < 0) return false;
+    return hiddenVisibilities.some((text) => equals(bytes, attributes[at + 2]!, attributes[at + 3]!, text));
   }
 
   #openInRow(): void {
@@ -576,7 +591,7 @@ export class OdsScanner {
     if (row > maxSheetRow) this.#xml.fail(`a row beyond the last row ${maxSheetRow}`);
     if (this.#isRowBegun) return;
     this.#isRowBegun = true;
-    this.#target.beginRow(row);
+    this.#target.beginRow(row, this.#isRowHidden);
   }
 
   #put(column: number, type: number, style: number, bytes: Buffer, length: number): void {

@@ -1,6 +1,7 @@
 /** Opens an OpenDocument spreadsheet (.ods). */
 
 import { AppError } from '../../../errors.ts';
+import type { WorkbookNames } from '../names/workbook-names.ts';
 import { partSlices } from '../package/part-slices.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
@@ -28,13 +29,14 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
   const stylesReader = new OdsStylesReader();
   const stylesPart = container.find('styles.xml');
   if (stylesPart !== undefined) await readOutline(container, stylesPart, stylesReader, signal);
-  const { sheets, is1904 } = await readOutline(container, content, stylesReader, signal);
+  const { sheets, is1904, names } = await readOutline(container, content, stylesReader, signal);
   const styles = stylesReader.finish();
   const maxRepeatedBytes = Math.max(ratioFreeBytes, container.fileBytes * limits.maxRatio);
   const scanning = { partName: content.name, styles, is1904, limits, maxRepeatedBytes };
   return {
     format: 'ods',
     sheets,
+    names: async () => names,
     scanOf: (sheet) => (rows, scanSignal) => {
       const scanner = new OdsScanner(rows, { ...scanning, sheet });
       return scan(scanner, partSlices(container, content, scanSignal), rows, scanSignal);
@@ -86,8 +88,9 @@ async function readOutline(
   part: ZipPart,
   styles: OdsStylesReader,
   signal: AbortSignal,
-): Promise<{ sheets: SheetSummary[]; is1904: boolean }> {
+): Promise<{ sheets: SheetSummary[]; is1904: boolean; names: WorkbookNames }> {
   const outline = new OdsOutline(part.name, styles);
   for await (const slice of partSlices(container, part, signal)) outline.push(slice);
-  return { sheets: outline.finish(), is1904: outline.is1904 };
+  const { is1904, names } = outline;
+  return { sheets: outline.finish(), is1904, names };
 }

@@ -3,6 +3,7 @@
 import { AppError } from '../../../errors.ts';
 import { quote } from '../choose-sheet.ts';
 import type { MergedAreas } from '../merged-areas.ts';
+import { WorkbookNames } from '../names/workbook-names.ts';
 import type { partSlices } from '../package/part-slices.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import type { FileContent, OpenedFile, ScanResult, ScanSheet } from '../sheet-format.ts';
@@ -10,6 +11,7 @@ import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import type { Styles } from '../values/styles.ts';
+import { readRelationships } from './relationships.ts';
 import { findWorkbookPart, readWorkbook, type Workbook, type WorkbookParts } from './workbook.ts';
 
 /** The functions that read the parts of one form. Everything else is the same for .xlsx and .xlsb. */
@@ -18,6 +20,15 @@ export interface PackageFormat {
   /** Returns whether the package has parts of this form. The name of its workbook part shows it. */
   isFormOf: (workbook: ZipPart) => boolean;
   workbookParts: WorkbookParts;
+  /** Adds the defined names of the workbook. @param sheets the names of its sheets */
+  readDefinedNames: (
+    container: ZipContainer,
+    workbook: ZipPart,
+    sheets: string[],
+    found: WorkbookNames,
+  ) => Promise<void>;
+  /** Adds the table of a table part. @param sheet the name of its sheet */
+  readTable: (container: ZipContainer, part: ZipPart, sheet: string, found: WorkbookNames) => Promise<void>;
   slices: typeof partSlices;
   createSheetScanner: (target: SheetRows, options: SheetScannerOptions) => SheetScanner;
   createStringsReader: (partName: string, limits: SpreadsheetLimits) => StringsReader;
@@ -91,12 +102,8 @@ export async function openPackage(
 ): Promise<OpenedFile | undefined> {
   const part = container && (await findWorkbookPart(container));
   if (container === undefined || part === undefined || !format.isFormOf(part)) return undefined;
-  return new OpenedPackage(
-    format,
-    container,
-    await readWorkbook(container, part, format.workbookParts),
-    limits,
-  );
+  const workbook = await readWorkbook(container, part, format.workbookParts);
+  return new OpenedPackage(format, container, part, workbook, limits);
 }
 
 class OpenedPackage implements OpenedFile {
@@ -104,12 +111,19 @@ class OpenedPackage implements OpenedFile {
   readonly sheets: OpenedFile['sheets'];
   readonly #form: PackageFormat;
   readonly #container: ZipContainer;
+  readonly #workbookPart: ZipPart;
   readonly #workbook: Workbook;
   readonly #limits: SpreadsheetLimits;
   /** Undefined until a sheet is read. */
   #strings: SharedStrings | undefined;
 
-  constructor(form: PackageFormat, container: ZipContainer, workbook: Workbook, limits: SpreadsheetLimits) {
+  constructor(
+    form: PackageFormat,
+    container: ZipContainer,
+    workbookPart: ZipPart,
+    workbook: Workbook,
+    limits: SpreadsheetLimits,
+  ) {
     this.format = form.name;
     this.sheets = workbook.sheets.map(({ name, visibility, kind }) => ({
       name,
@@ -118,6 +132,7 @@ class OpenedPackage implements OpenedFile {
     }));
     this.#form = form;
     this.#container = container;
+    this.#workbookPart = workbookPart;
     this.#workbook = workbook;
     this.#limits = limits;
   }
@@ -149,6 +164,25 @@ class OpenedPackage implements OpenedFile {
     }
     scanner.finish();
     return merges === undefined ? {} : { merged: merges.areas };
+  }
+
+  async names(signal: AbortSignal): Promise<WorkbookNames> {
+    const found = new WorkbookNames();
+    const { sheets } = this.#workbook;
+    const seen = new Set<ZipPart>();
+    for (const { name, part } of sheets) {
+      signal.throwIfAborted();
+      if (part === undefined) continue;
+      for (const { type, target } of (await readRelationships(this.#container, part.name)).values()) {
+        const table = type === 'table' ? this.#container.find(target) : undefined;
+        if (table === undefined || seen.has(table)) continue;
+        seen.add(table);
+        await this.#form.readTable(this.#container, table, name, found);
+      }
+    }
+    const sheetNames = sheets.map(({ name }) => name);
+    await this.#form.readDefinedNames(this.#container, this.#workbookPart, sheetNames, found);
+    return found;
   }
 
   async probe(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<void> {

@@ -36,12 +36,14 @@ const sliceBytes = 16 * 1024;
  * Calls `onOpen` for each element that is not deeper than `maxDepth`. `path` has the local names of the element and its
  * ancestors, separated by slashes.
  *
+ * @param onText called at the end of each element that has text and no element in it
  * @throws AppError `invalid-file` if the part is not well-formed, `limit-exceeded`
  */
 export async function readSmallPart(
   container: ZipContainer,
   part: ZipPart,
   onOpen: (tag: SaxesTagNS, path: string) => void,
+  onText?: (text: string, path: string) => void,
 ): Promise<void> {
   const parser = new SaxesParser({ xmlns: true, position: false });
   const path: string[] = [];
@@ -62,6 +64,7 @@ export async function readSmallPart(
   parser.on('opentag', (tag) => {
     count();
     bytesSinceTag = 0;
+    text = '';
     if (path.push(tag.local) > maxNesting) {
       throw new AppError(
         'invalid-file',
@@ -71,8 +74,18 @@ export async function readSmallPart(
     // No caller reads deeper elements. Joining the paths of deep elements would take more time than parsing the part.
     if (path.length <= maxDepth) onOpen(tag, path.join('/'));
   });
+  let text = '';
+  const takeText = (piece: string): void => {
+    text += piece;
+  };
+  if (onText !== undefined) {
+    parser.on('text', takeText);
+    parser.on('cdata', takeText);
+  }
   parser.on('closetag', () => {
     bytesSinceTag = 0;
+    if (text !== '' && path.length <= maxDepth) onText?.(text, path.join('/'));
+    text = '';
     path.pop();
   });
   const decoder = new TextDecoder();

@@ -33,8 +33,14 @@ import type { Styles } from './styles.ts';
 
 /** Takes the cells of a sheet. Rows are 1-based as the sheet numbers them, columns count from 0 (`A`). */
 export interface SheetTarget {
-  /** Called only for rows that have a value or a problem. */
-  beginRow(row: number): void;
+  /** Hides columns, both ends included. Called before the rows. */
+  hideColumns?(first: number, last: number): void;
+  /**
+   * Called only for rows that have a value or a problem.
+   *
+   * @param isHidden a person or a filter has hidden the row
+   */
+  beginRow(row: number, isHidden?: boolean): void;
   /** As `CellSink.cell`. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
   /** Reports a value in a cell that is covered by merged cells. Only sources that find these cells themselves call it. */

@@ -11,6 +11,7 @@ import { maxDoubleBytes, writeDouble } from './double-text.ts';
 import * as types from './record-types.ts';
 
 const wantedTypes = [
+  types.COLUMN_INFO,
   types.ROW_HEADER,
   types.CELL_BLANK,
   types.CELL_RK,
@@ -41,6 +42,11 @@ const wantedTypes = [
 const cellHeadBytes = 8;
 const shortHeadBytes = 4;
 
+/** Where the records of a column (BrtColInfo) and of a row (BrtRowHdr) have the flag that it is hidden. */
+const columnFlagsAt = 16;
+const rowFlagsAt = 11;
+const rowIsHidden = 0x10;
+
 const errorBytes = Array.from({ length: 256 }, (_, code) =>
   Buffer.from(errorTexts[code] ?? unknownErrorText),
 );
@@ -60,6 +66,7 @@ export class BinarySheetScanner {
   #isDone = false;
   /** The current row, 1-based; 0 before the first row. */
   #row = 0;
+  #isRowHidden = false;
   /** The column of the last cell of the row, from 0. */
   #column = -1;
   #isRowBegun = false;
@@ -110,6 +117,9 @@ export class BinarySheetScanner {
       case types.CELL_RICH_TEXT:
         this.#cell(type);
         break;
+      case types.COLUMN_INFO:
+        this.#takeColumns();
+        break;
       case types.BEGIN_SHEET:
         this.#sawSheet = true;
         break;
@@ -125,9 +135,20 @@ export class BinarySheetScanner {
     }
   }
 
+  /** Takes the properties of columns (BrtColInfo), which come before the rows. */
+  #takeColumns(): void {
+    const records = this.#records;
+    const [first, last] = [records.uint32(0), Math.min(records.uint32(4), maxSheetColumn - 1)];
+    const isHidden = (records.uint16(columnFlagsAt) & 1) === 1;
+    if (isHidden && first <= last) this.#target.hideColumns?.(first, last);
+  }
+
   #beginRow(): void {
     this.#endRow();
-    this.#row = this.#records.uint32(0) + 1;
+    const records = this.#records;
+    this.#row = records.uint32(0) + 1;
+    const hasFlags = records.end - records.start > rowFlagsAt;
+    this.#isRowHidden = hasFlags && (records.uint8(rowFlagsAt) & rowIsHidden) !== 0;
     if (this.#row > maxSheetRow) this.#records.fail(`a row outside of 1 to ${maxSheetRow}`);
     this.#column = -1;
     this.#bounds.beginRow();
@@ -190,7 +211,7 @@ export class BinarySheetScanner {
   #begin(): void {
     if (this.#isRowBegun) return;
     this.#isRowBegun = true;
-    this.#target.beginRow(this.#row);
+    this.#target.beginRow(this.#row, this.#isRowHidden);
   }
 
   #real(column: number, style: number, value: number): void {

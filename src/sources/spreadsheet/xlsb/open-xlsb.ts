@@ -5,13 +5,11 @@
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { pauseForOthers } from '../../share-turns.ts';
 import { MergedAreas } from '../merged-areas.ts';
 import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
 import { type MergesReader, openPackage, type PackageFormat } from '../open-xml/open-package.ts';
 import { addSheet, type FoundSheet, type WorkbookOutline } from '../open-xml/workbook.ts';
 import { binaryPartSlices } from '../package/part-slices.ts';
-import { maxSmallPartBytes } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { notAWorkbook } from '../refused-files.ts';
 import type { OpenFormat } from '../sheet-format.ts';
@@ -21,20 +19,23 @@ import { SharedStrings } from '../values/shared-strings.ts';
 import { maxStyles, type Styles, toStyles } from '../values/styles.ts';
 import { BinaryRecords, NEED_MORE } from './binary-records.ts';
 import { BinarySheetScanner } from './binary-sheet-scanner.ts';
+import { readDefinedNames, readTable } from './read-names.ts';
 import * as types from './record-types.ts';
+import { maxSmallTextBytes, readSmallRecords } from './small-records.ts';
 
 const binaryFormat: PackageFormat = {
   name: 'xlsb',
   isFormOf: (workbook) => /\.bin$/i.test(workbook.name),
   workbookParts: { readOutline, readStyles },
+  readDefinedNames,
+  readTable,
   slices: binaryPartSlices,
   createSheetScanner: (target, options) => new BinarySheetScanner(target, options),
   createStringsReader: (partName, limits) => new BinaryStringsReader(partName, limits),
   createMergesReader: (partName) => new BinaryMergesReader(partName),
 };
 
-export const openXlsb: OpenFormat = (content, _options, limits) =>
-  openPackage(binaryFormat, content, limits);
+export const openXlsb: OpenFormat = (content, _options, limits) => openPackage(binaryFormat, content, limits);
 
 /** The values of `hsState` of a sheet (2.5.142). */
 const states = ['visible', 'hidden', 'veryHidden'];
@@ -80,35 +81,6 @@ async function readStyles(container: ZipContainer, part: ZipPart): Promise<Style
   });
   return toStyles(formatIds, custom);
 }
-
-/** The code of a number format is the longest text of these parts. */
-const maxSmallTextBytes = 64 * 1024;
-
-async function readSmallRecords(
-  container: ZipContainer,
-  part: ZipPart,
-  wanted: number[],
-  onRecord: (type: number, records: BinaryRecords) => void,
-): Promise<void> {
-  const records = new BinaryRecords(part.name, wanted, { maxCellBytes: maxSmallTextBytes });
-  let bytes = 0;
-  for await (const slice of binaryPartSlices(container, part, neverAborted)) {
-    bytes += slice.length;
-    if (bytes > maxSmallPartBytes)
-      throw limitExceeded(`Part ${part.name} is too large`, maxSmallPartBytes, 'bytes');
-    records.feed(slice);
-    for (let count = 1; ; count++) {
-      const type = records.next();
-      if (type === NEED_MORE) break;
-      onRecord(type, records);
-      const pause = count % recordsPerTurn === 0 ? pauseForOthers() : undefined;
-      if (pause !== undefined) await pause;
-    }
-  }
-}
-
-const neverAborted = new AbortController().signal;
-const recordsPerTurn = 64;
 
 /** Reads the part of the shared strings in chunks. The counts in the part are not used. */
 class BinaryStringsReader {

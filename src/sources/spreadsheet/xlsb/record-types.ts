@@ -19,6 +19,7 @@ export const SHORT_BOOLEAN = 15;
 export const SHORT_REAL = 16;
 export const SHORT_TEXT = 17;
 export const SHORT_SHARED_STRING = 18;
+export const COLUMN_INFO = 60;
 export const CELL_RICH_TEXT = 62;
 
 export const BEGIN_SHEET = 129;
@@ -40,3 +41,13 @@ export const NUMBER_FORMAT = 44;
 export const CELL_FORMAT = 47;
 export const BEGIN_CELL_FORMATS = 617;
 export const END_CELL_FORMATS = 618;
+
+export const DEFINED_NAME = 39;
+export const SUPPORTING_BOOK = 355;
+export const SUPPORTING_SELF = 357;
+export const SUPPORTING_SAME = 358;
+export const EXTERNAL_SHEETS = 362;
+export const SUPPORTING_ADD_IN = 667;
+
+export const BEGIN_TABLE = 343;
+export const BEGIN_TABLE_COLUMN = 347;

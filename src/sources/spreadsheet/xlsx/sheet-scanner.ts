@@ -73,6 +73,10 @@ const cellTypes: [name: Buffer, type: number][] = [
 const names = {
   worksheet: Buffer.from('worksheet'),
   sheetData: Buffer.from('sheetData'),
+  col: Buffer.from('col'),
+  min: Buffer.from('min'),
+  max: Buffer.from('max'),
+  hidden: Buffer.from('hidden'),
   row: Buffer.from('row'),
   c: Buffer.from('c'),
   v: Buffer.from('v'),
@@ -121,6 +125,7 @@ export class SheetScanner {
   #row = 0;
   #column = 0;
   #isRowGuessed = false;
+  #isRowHidden = false;
   #isRowBegun = false;
 
   /** The current cell if it is read in the general way. */
@@ -213,6 +218,8 @@ export class SheetScanner {
     } else if (depth === ROOT) {
       if (!xml.isNamed(names.worksheet)) xml.fail('it is not a worksheet');
       this.#rootPreserves = xml.preservesSpace(false);
+    } else if (depth === ROW && xml.isNamed(names.col)) {
+      this.#takeColumns();
     }
     if (xml.isSelfClosing) this.#close(false);
   }
@@ -240,6 +247,28 @@ export class SheetScanner {
       this.#xml.fail(`start and end tags that do not match (${name}, row ${this.#row})`);
   }
 
+  /** Takes the properties of columns, which come before the rows (18.3.1.13). */
+  #takeColumns(): void {
+    if (!this.#isOn(names.hidden)) return;
+    const first = this.#wholeAttribute(names.min);
+    const last = Math.min(this.#wholeAttribute(names.max), maxSheetColumn);
+    if (first >= 1 && first <= last) this.#target.hideColumns?.(first - 1, last - 1);
+  }
+
+  /** @returns -1 if there is no such attribute, or it is not a whole number */
+  #wholeAttribute(name: Buffer): number {
+    const { bytes, attributes } = this.#xml;
+    const at = this.#xml.attribute(name);
+    return at < 0 ? -1 : wholeNumber(bytes, attributes[at + 2]!, attributes[at + 3]!);
+  }
+
+  /** Returns whether the attribute is `1` or `true`. */
+  #isOn(name: Buffer): boolean {
+    const { bytes, attributes } = this.#xml;
+    const at = this.#xml.attribute(name);
+    return at >= 0 && isTrue(bytes[attributes[at + 2]!]!);
+  }
+
   #openRow(): void {
     const xml = this.#xml;
     const at = xml.attribute(names.r);
@@ -250,6 +279,7 @@ export class SheetScanner {
       this.#row = wholeNumber(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
       if (this.#row < 0) xml.fail('a row with an invalid number');
     }
+    this.#isRowHidden = this.#isOn(names.hidden);
     this.#beginRow();
   }
 
@@ -403,7 +433,7 @@ export class SheetScanner {
   #begin(): void {
     if (this.#isRowBegun) return;
     this.#isRowBegun = true;
-    this.#target.beginRow(this.#row);
+    this.#target.beginRow(this.#row, this.#isRowHidden);
   }
 
   #value(column: number, type: number, style: number, bytes: Buffer, start: number, end: number): void {
@@ -464,11 +494,13 @@ export class SheetScanner {
     }
     if (byte !== QUOTE || p === digits) return false;
     byte = bytes[++p]!;
+    let isHidden = false;
     for (let others = 0; byte === SPACE && others < rowAttributes; others++) {
       byte = bytes[++p]!;
       const name = p;
       while (isNameLetter(byte)) byte = bytes[++p]!;
       if (byte !== EQUALS || p === name || bytes[p + 1] !== QUOTE) return false;
+      if (equals(bytes, name, p, names.hidden)) isHidden = isTrue(bytes[p + 2]!);
       p += 2;
       byte = bytes[p]!;
       while (byte !== QUOTE && byte !== AMPERSAND && byte !== 0) byte = bytes[++p]!;
@@ -480,6 +512,7 @@ export class SheetScanner {
     this.#depth++;
     this.#row = row;
     this.#isRowGuessed = false;
+    this.#isRowHidden = isHidden;
     this.#beginRow();
     return true;
   }
@@ -642,6 +675,11 @@ export class SheetScanner {
 
 function isZero(type: number, bytes: Buffer, start: number, end: number): boolean {
   return type === NUMBER && end - start === 1 && bytes[start] === 0x30;
+}
+
+/** Returns whether a truth value that begins with this byte is true: `1` or `true`. */
+function isTrue(byte: number): boolean {
+  return byte === 0x31 || byte === LOWER_T;
 }
 
 /** Returns whether `</c>` is at the position. */

@@ -1,0 +1,42 @@
+/** Finds the hidden columns in the records of an .xls file (MS-XLS 2.4.53), because the library gives them only with all styles. */
+
+const BOUND_SHEET = 0x85;
+const COLUMN_INFO = 0x7d;
+const recordHeadBytes = 4;
+const columnFlagsAt = 8;
+const maxColumns = 256;
+
+/** The first and the last of hidden columns, from 0. */
+export type ColumnRange = [first: number, last: number];
+
+/** Returns the hidden columns of each sheet, in the order of the sheets in the file. Sheets that have none may be missing. */
+export function findHiddenColumns(stream: Buffer): ColumnRange[][] {
+  const sheetStarts: number[] = [];
+  const hidden: { at: number; columns: ColumnRange }[] = [];
+  for (let at = 0; at + recordHeadBytes <= stream.length; ) {
+    const type = stream.readUInt16LE(at);
+    const content = stream.subarray(at + recordHeadBytes, at + recordHeadBytes + stream.readUInt16LE(at + 2));
+    if (type === BOUND_SHEET && content.length >= 4) {
+      sheetStarts.push(content.readUInt32LE(0));
+    } else if (type === COLUMN_INFO && content.length >= columnFlagsAt + 2 && hidden.length < maxRanges) {
+      const [first, last] = [content.readUInt16LE(0), Math.min(content.readUInt16LE(2), maxColumns - 1)];
+      const isHidden = (content.readUInt16LE(columnFlagsAt) & 1) === 1;
+      if (isHidden && first <= last) hidden.push({ at, columns: [first, last] });
+    }
+    at += recordHeadBytes + content.length;
+  }
+  sheetStarts.sort((a, b) => a - b);
+  const found: ColumnRange[][] = [];
+  for (const { at, columns } of hidden) {
+    const sheet = Math.max(
+      0,
+      sheetStarts.findLastIndex((start) => start <= at),
+    );
+    found[sheet] ??= [];
+    found[sheet].push(columns);
+  }
+  return found;
+}
+
+/** More than real files have. */
+const maxRanges = 10_000;

@@ -1,0 +1,67 @@
+/**
+ * The names that a workbook gives to its cells: Excel tables (ListObjects), defined names, and the named and database ranges of
+ * OpenDocument. A format that has names gives all of them in one list. What they refer to is checked only when a name is used.
+ */
+
+export interface WorkbookName {
+  name: string;
+  kind: 'table' | 'name';
+  /** The name of the only sheet that knows the name; undefined: the whole workbook knows it. */
+  localTo?: string;
+  /** What the name refers to, as Excel writes it: `'Sales Data'!$B$4:$F$20`, `0.19`, `#REF!`; empty: a formula. */
+  refersTo: string;
+  /** Only of a table. */
+  table?: TableParts;
+}
+
+/** The parts of a table's cells, as the file states them. */
+export interface TableParts {
+  /** The number of rows with column names. It is 0 or 1 in files of Excel. */
+  headerRows: number;
+  /** The number of rows with totals below the data. */
+  totalsRows: number;
+  /** The names of the columns, as the table lists them. Empty if it has no header row. */
+  header: string[];
+}
+
+/** The most names that are read. Real workbooks have up to 60,000 of them, most of them copied from other workbooks by accident. */
+const maxNames = 100_000;
+
+/** The most characters of all names together, with what they refer to and the column names of tables. */
+const maxCharacters = 8_000_000;
+
+/** The longest text of a range of cells has about 100 characters. A longer text is a formula. */
+export const maxReferenceLength = 300;
+
+export class WorkbookNames {
+  readonly list: WorkbookName[] = [];
+  /** false: the workbook has more names than are read. */
+  isComplete = true;
+  #characters = 0;
+
+  add(name: WorkbookName): void {
+    const { table } = name;
+    const refersTo = cut(name.refersTo);
+    const header = table === undefined ? 0 : table.header.reduce((sum, text) => sum + text.length, 0);
+    this.#characters += name.name.length + refersTo.length + header;
+    if (this.list.length === maxNames || this.#characters > maxCharacters) this.isComplete = false;
+    else this.list.push({ ...name, refersTo });
+  }
+}
+
+function cut(text: string): string {
+  return text.length > maxReferenceLength ? `${text.slice(0, maxReferenceLength)}…` : text;
+}
+
+/** Excel stores the names that it defines itself, such as `Print_Area`, with this prefix. */
+const builtInPrefix = '_xlnm.';
+
+/** Returns the name as Excel shows it. */
+export function shownName(name: string): string {
+  return name.startsWith(builtInPrefix) ? name.slice(builtInPrefix.length) : name;
+}
+
+/** Returns whether a name is one that Excel defines for itself and never shows. */
+export function isInternalName(name: string): boolean {
+  return shownName(name).startsWith('_FilterDatabase');
+}
