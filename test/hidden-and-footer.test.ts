@@ -6,6 +6,7 @@ import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { tableNames } from './support/tables.ts';
 import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
+import { insertRecords, wordRecord } from './support/xls-records.ts';
 import { buildXlsb, cell, record, uint32, wideString } from './support/xlsb-builder.ts';
 import { buildWorkbook, buildZip } from './support/xlsx-builder.ts';
 
@@ -131,38 +132,21 @@ function hiddenOds(): Buffer {
   return odsOf(columns + data.join(''));
 }
 
-/** The library writes no hidden rows and columns into .xls files, so the records are changed in the file that it wrote. */
 function hiddenXls(): Buffer {
   const sheet = library.utils.aoa_to_sheet(rows as string[][]);
   const file = library.write(
     { SheetNames: ['My data'], Sheets: { 'My data': sheet } },
     { type: 'buffer', bookType: 'biff8' },
   ) as Buffer;
-  const container = library.CFB.read(file, { type: 'buffer' });
-  const entry = library.CFB.find(container, '/Workbook')!;
-  entry.content = withHidden(Buffer.from(entry.content as Buffer));
-  entry.size = entry.content.length;
-  return library.CFB.write(container, { type: 'buffer' }) as Buffer;
-}
-
-/** Adds the records Row and ColInfo before the first cell, which is a Label or LabelSst record. */
-function withHidden(stream: Buffer): Buffer {
-  const biff = (type: number, ...words: number[]): Buffer =>
-    Buffer.from(Uint16Array.from([type, 2 * words.length, ...words]).buffer);
+  // The records ColInfo and Row come before the first cell, which is a record Label or LabelSst.
   const hidden = Buffer.concat([
-    biff(0x7d, 1, 1, 2304, 15, 1, 0),
-    biff(0x7d, 3, 255, 2304, 15, 1, 0),
-    biff(0x208, 2, 0, 3, 255, 0, 0, 0x20, 15),
-    biff(0x208, 3, 0, 3, 255, 0, 0, 0x20, 15),
-    biff(0x208, 4, 0, 3, 255, 0, 0, 0, 15),
+    wordRecord(0x7d, 1, 1, 2304, 15, 1, 0),
+    wordRecord(0x7d, 3, 255, 2304, 15, 1, 0),
+    wordRecord(0x208, 2, 0, 3, 255, 0, 0, 0x20, 15),
+    wordRecord(0x208, 3, 0, 3, 255, 0, 0, 0x20, 15),
+    wordRecord(0x208, 4, 0, 3, 255, 0, 0, 0, 15),
   ]);
-  for (let at = 0; at < stream.length; at += 4 + stream.readUInt16LE(at + 2)) {
-    const type = stream.readUInt16LE(at);
-    if (type === 0x204 || type === 0xfd) {
-      return Buffer.concat([stream.subarray(0, at), hidden, stream.subarray(at)]);
-    }
-  }
-  throw new Error('the file has no cell');
+  return insertRecords(file, [0x204, 0xfd], hidden);
 }
 
 const hiddenFiles: [format: string, file: () => Buffer][] = [

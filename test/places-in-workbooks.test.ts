@@ -46,7 +46,7 @@ test('a repeated key names the cell with the same key', async () => {
 
 test('rows without a key are named as rows of the sheet', async () => {
   const name = nextTable();
-  await service.post('/table/' + name, {
+  await service.post(`/table/${name}`, {
     table: {
       columns: [
         { name: 'no', type: 'bigint' },

@@ -6,6 +6,7 @@ import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { tableNames } from './support/tables.ts';
 import { type CellSpec, sheetXml } from './support/workbook.ts';
+import { byteRecord, insertRecords, wordRecord } from './support/xls-records.ts';
 import { buildXlsb, cell, record, rowHeader, uint16, uint32, wideString } from './support/xlsb-builder.ts';
 import { buildWorkbook, buildZip, workbookParts } from './support/xlsx-builder.ts';
 
@@ -393,28 +394,59 @@ test('a name of an .xlsb workbook that is cut off is refused', async () => {
   assertProblem(await load(xlsbBook([cut]), 'table_range=Orders'), 400, 'invalid-file');
 });
 
-test('names of an .xls workbook are loaded, also from a sheet that is not the first', async () => {
-  const sheets = {
-    Cover: library.utils.aoa_to_sheet([['Report'], ['spring']]),
-    'City List': library.utils.aoa_to_sheet(cityRows as string[][]),
-  };
+/** A record Lbl of .xls with the formula `area`. */
+const xlsName = (name: string, localSheet: number, area: Buffer): Buffer =>
+  byteRecord(
+    0x18,
+    uint16(0),
+    Buffer.from([0, name.length]),
+    uint16(area.length, 0, localSheet),
+    Buffer.alloc(5),
+    Buffer.from(name, 'latin1'),
+    area,
+  );
+const xlsArea = (...words: number[]): Buffer => Buffer.concat([Buffer.from([0x3b]), uint16(...words)]);
+
+function xlsBook(names: Buffer[]): Buffer {
   const file = library.write(
     {
-      SheetNames: Object.keys(sheets),
-      Sheets: sheets,
-      Workbook: {
-        Names: [
-          { Name: 'Cities', Ref: "'City List'!$A$1:$B$3" },
-          { Name: 'Own', Ref: "'City List'!$B$1:$B$3", Sheet: 1 },
-        ],
+      SheetNames: ['Cover', 'City List'],
+      Sheets: {
+        Cover: library.utils.aoa_to_sheet([['Report'], ['spring']]),
+        'City List': library.utils.aoa_to_sheet(cityRows as string[][]),
       },
     },
     { type: 'buffer', bookType: 'biff8' },
   ) as Buffer;
+  const links = [wordRecord(0x1ae, 2, 0x0401), wordRecord(0x17, 1, 0, 1, 1)];
+  // Before the end of the records of the workbook.
+  return insertRecords(file, [0x0a], Buffer.concat([...links, ...names]));
+}
+
+test('names of an .xls workbook are loaded, also from a sheet that is not the first', async () => {
+  const file = xlsBook([
+    xlsName('Cities', 0, xlsArea(0, 0, 2, 0, 1)),
+    xlsName('Own', 2, xlsArea(0, 0, 2, 1, 1)),
+    xlsName('Columns', 0, xlsArea(0, 0, 65_535, 0, 1)),
+    xlsName('Rate', 0, Buffer.from([0x1e, 19, 0])),
+  ]);
+  const { body } = await inspect(file);
+  assert.deepEqual(body.names, [
+    { name: 'Cities', kind: 'name', sheet: 'City List', range: 'A1:B3' },
+    { name: 'Own', kind: 'name', scope: 'City List', sheet: 'City List', range: 'B1:B3' },
+    { name: 'Columns', kind: 'name', sheet: 'City List', range: 'A:B' },
+  ]);
   const answer = await load(file, 'table_range=cities');
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   assert.deepEqual([answer.body.load.format, answer.body.load.sheet], ['xls', 'City List']);
-  assert.equal(answer.loaded.length, 2);
+  assert.deepEqual(answer.loaded, [
+    ['Lyon', 'France'],
+    ['Graz', 'Austria'],
+  ]);
+  assert.deepEqual((await load(file, 'table_range=own')).loaded, [['France'], ['Austria']]);
+  assert.match((await load(file, 'table_range=Rate')).body.detail, /the constant 19/);
+  const unknown = assertProblem(await load(file, 'table_range=Towns'), 422, 'invalid-parameter');
+  assert.match(unknown.detail, /It has: "Cities" \("City List", A1:B3\)/);
 });
 
 const odsTable = (name: string, rows: string[][], names = ''): string =>
@@ -459,6 +491,7 @@ test('named ranges and database ranges of OpenDocument are loaded', async () => 
     odsTable('Cover', [['Report']]) +
       odsTable('City List', rows, own) +
       `<table:named-expressions><table:named-range table:name="Cities" table:cell-range-address="$'City List'.$B$2:.$C$4"/>` +
+      `<table:named-range table:name="Columns" table:cell-range-address="$'City List'.$B$1:.$C$1048576"/>` +
       `<table:named-expression table:name="Rate" table:expression="of:=0.19"/></table:named-expressions>` +
       `<table:database-ranges><table:database-range table:name="Base" table:target-range-address="'City List'.B3:'City List'.C4" table:contains-header="false"/>` +
       `<table:database-range table:name="__Anonymous_Sheet_DB__0" table:target-range-address="'City List'.B3:'City List'.C4"/></table:database-ranges>`,
@@ -467,12 +500,14 @@ test('named ranges and database ranges of OpenDocument are loaded', async () => 
   assert.deepEqual(body.names, [
     { name: 'Own', kind: 'name', scope: 'City List', sheet: 'City List', range: 'C2:C4' },
     { name: 'Cities', kind: 'name', sheet: 'City List', range: 'B2:C4' },
+    { name: 'Columns', kind: 'name', sheet: 'City List', range: 'B:C' },
     { name: 'Base', kind: 'table', sheet: 'City List', range: 'B3:C4', header: [] },
   ]);
   assert.deepEqual((await load(file, 'table_range=CITIES')).loaded, [
     ['Lyon', 'France'],
     ['Graz', 'Austria'],
   ]);
+  assert.equal((await load(file, 'table_range=Columns')).body.load.range, 'B2:C4');
   const base = await load(file, 'table_range=Base');
   assert.deepEqual([base.loaded.length, base.body.load.header_row], [2, undefined]);
   assert.match((await load(file, 'table_range=Rate')).body.detail, /the constant 0\.19/);

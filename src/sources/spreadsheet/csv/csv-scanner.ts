@@ -217,7 +217,8 @@ export class CsvScanner {
       const start = at;
       if (this.#state === RECORD_START) {
         if (bytes[start] === this.#comment) {
-          this.#sink.commentRow?.(++this.#record);
+          this.#record++;
+          this.#sink.commentRow?.(this.#record);
           at = this.#skipComment(bytes, start);
           continue;
         }

@@ -133,7 +133,10 @@ async function readNames(run: ReaderRun): Promise<WorkbookNames> {
   const names = new WorkbookNames();
   for (const { name, localTo, refersTo } of reported.names) {
     if (isInternalName(name)) continue;
-    names.add({ name: shownName(name), kind: 'name', ...(localTo !== undefined && { localTo }), refersTo });
+    const scope = localTo === undefined ? {} : { localTo };
+    // Whole columns have as many rows as a sheet of .xls.
+    const wholeColumns = refersTo.replace(/\$?([A-Z]+)\$1:\$?([A-Z]+)\$65536$/, '$1:$2');
+    names.add({ name: shownName(name), kind: 'name', ...scope, refersTo: wholeColumns });
   }
   if (!reported.isComplete) names.isComplete = false;
   return names;

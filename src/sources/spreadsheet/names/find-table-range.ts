@@ -5,7 +5,7 @@
 
 import { type AppError, type Warning, wrongParameter } from '../../../errors.ts';
 import { pauseForOthers } from '../../share-turns.ts';
-import { type CellRange, rangeText } from '../cell-address.ts';
+import { type CellRange, maxSheetRow, rangeText } from '../cell-address.ts';
 import { chooseSheet, listNames, quote } from '../choose-sheet.ts';
 import { type SheetWindow, windowOfRange, withHeaderRow } from '../sheet-window.ts';
 import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts';
@@ -148,7 +148,11 @@ function cellsOf({ refersTo }: WorkbookName, sheets: SheetSummary[]): Cells | un
   const reference = parseReference(refersTo);
   if (reference?.sheet === undefined) return undefined;
   const sheet = findSheet(sheets, reference.sheet);
-  return sheet === undefined ? undefined : { sheet, range: reference.range };
+  if (sheet === undefined) return undefined;
+  const { range } = reference;
+  // Some programs write whole columns as all of their rows. Their header is not always the first row.
+  const isOfColumns = range.firstRow === 1 && range.lastRow === maxSheetRow;
+  return { sheet, range: isOfColumns ? { ...range, hasFirstRow: false } : range };
 }
 
 /** @returns undefined if there is no such sheet, or it has no cells */
