@@ -28,10 +28,10 @@ const limits = {
   maxLegacyFileBytes: 2 ** 28,
 };
 
-/** Cells by address without the sheet: `C5`. */
+/** The cells by their address without the sheet: `C5`. */
 interface Cells {
   texts: Map<string, string>;
-  /** Column names by the address of their header. */
+  /** The column names by the address of their header. */
   headers: Map<string, string>;
 }
 
@@ -50,7 +50,7 @@ if (folder === undefined) {
   process.exit(1);
 }
 library.set_cptable(codepages);
-// The library tells of records it does not know; they are not what is compared.
+// The library reports records that it does not know. They are not compared.
 console.error = () => {};
 const files = await listWorkbooks(folder);
 for (const file of files) await compareFile(file);

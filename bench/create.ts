@@ -1,6 +1,4 @@
-/**
- * Create Table over HTTP beside the same DDL sent by pgbench to the same server.
- */
+/** Compares Create Table over HTTP with the same DDL sent by pgbench to the same server. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
@@ -15,11 +13,11 @@ import {
 import { formatTable } from './support/rounds.ts';
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
-/** Until the engine has compiled what a request runs through. */
+/** The number of requests until the engine has compiled the code of a request. */
 const warmUpRounds = 4;
 const tablesPerRun = 320;
 
-/** Ten columns, a primary key, a unique constraint and a foreign key. */
+/** A table with ten columns, a primary key, a unique constraint and a foreign key. */
 const definition = {
   columns: [
     { name: 'id', type: 'bigint', is_nullable: false },
@@ -62,7 +60,7 @@ export async function benchCreate(): Promise<void> {
     const theirs: Run[] = [];
     for (let round = -warmUpRounds; round < rounds; round += 1) {
       const our = await createByService(service, connections);
-      // Each reference to a table makes the next one slower.
+      // Each foreign key to a table makes the next one slower.
       await dropTables(server);
       const their = await createByPgbench(server, script, connections);
       await dropTables(server);

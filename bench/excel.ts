@@ -1,6 +1,6 @@
 /**
- * A workbook over HTTP beside `psql \copy` of the same rows as CSV, and beside readers that do nothing but read it; and a
- * small workbook beside the same rows as JSON.
+ * Compares a workbook over HTTP with `psql \copy` of the same rows as CSV, and with readers that only read it; and a small
+ * workbook with the same rows as JSON.
  */
 import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
@@ -37,7 +37,7 @@ export async function benchExcel(words: string[]): Promise<void> {
   }
 }
 
-/** The mixed rows as a sheet has them: moments without a time zone, and half as many different strings as rows. */
+/** The mixed rows as a sheet has them: dates and times without a time zone, and half as many different strings as rows. */
 function sheetShape(rows: number): Shape {
   const mixed = shapes.find(({ name }) => name === 'mixed')!;
   const place = (name: string) => mixed.columns.findIndex((column) => column.name === name);
@@ -100,7 +100,7 @@ async function benchWorkbook(server: BenchServer, shape: Shape): Promise<void> {
   process.stdout.write(`${formatMeasured(measured, ['psql csv', 'exceljs'])}\n`);
   const lines: string[][] = [['', 'CPU s (median)', 'peak MiB']];
   for (const [name, { service }] of Object.entries(services)) {
-    // The first run is the one before the rounds.
+    // The first run is the one before the counted rounds.
     const seconds = cpuSeconds
       .get(name)!
       .slice(1)
@@ -119,7 +119,7 @@ interface Reader {
   peakMib: () => string;
 }
 
-/** Those that are installed; of the others a note is printed. */
+/** Returns the installed readers. For each missing one it prints a note. */
 async function findReaders(file: string, rows: number): Promise<Reader[]> {
   const script = join(import.meta.dirname, 'support', 'read-workbook.ts');
   const python = 'import resource; peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024';
@@ -178,7 +178,7 @@ async function isInstalled(name: string): Promise<boolean> {
   }
 }
 
-/** Whole requests, small ones, in turn: a workbook and the same rows as JSON. */
+/** Measures whole small requests in turn: a workbook and the same rows as JSON. */
 async function benchRequests(server: BenchServer, shape: Shape): Promise<void> {
   const file = (ending: string) => join(server.folder, `${shape.name}.${ending}`);
   await writeWorkbook(shape, file('xlsx'));
@@ -216,7 +216,7 @@ async function benchRequests(server: BenchServer, shape: Shape): Promise<void> {
   process.stdout.write(`${formatTable([['', 'p50 ms', '/ json'], ...lines])}\n`);
 }
 
-/** The body of an upload: the definition, where there is one, and the file. */
+/** Returns the body of an upload: the definition, if there is one, and the file. */
 async function writeMultipart(workbook: string, path: string, definition?: Shape): Promise<void> {
   const target = await open(path, 'w');
   const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;

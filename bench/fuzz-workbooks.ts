@@ -1,7 +1,8 @@
 /**
- * `node bench/fuzz-workbooks.ts [count] [seed]`: mutants of workbooks without end, to find what the short test misses.
+ * `node bench/fuzz-workbooks.ts [count] [seed]`: tries changed workbooks without end, to find errors that the short test does
+ * not find.
  *
- * A mutant that is neither rows nor a refusal, or takes long, is kept as a file, and its name and fault are told.
+ * A changed workbook that is neither loaded nor refused, or takes long, is kept as a file, and its name and error are printed.
  */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { join } from 'node:path';
 import { randomNumbers } from '../test/support/random-numbers.ts';
 import { mutant, outcomeOf, readSeeds } from '../test/support/workbook-mutants.ts';
 
-/** Of processor time, since others may have the machine too. */
+/** A limit of processor time, because other programs may use the machine. */
 const maxMs = 2000;
 
 const [count = 30_000, seed = 1] = process.argv.slice(2).map(Number);

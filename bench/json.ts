@@ -1,6 +1,4 @@
-/**
- * JSON rows over HTTP beside `psql \copy` of the same rows, and beside a service as people write it.
- */
+/** Compares JSON rows over HTTP with `psql \copy` of the same rows, and with a typical simple service. */
 import { join } from 'node:path';
 import { type BenchServer, startBenchServer, startBenchService } from './support/bench-server.ts';
 import { type Contender, formatMeasured, formatTable, runRounds } from './support/rounds.ts';

@@ -1,5 +1,7 @@
 /**
- * `npm run bench -- create`, `npm run bench -- readers`, `npm run bench -- json [shape …]`, `npm run bench -- excel [small|large]`: side by side with psql and others, on one server, in turn, several rounds.
+ * Runs the benchmarks: `npm run bench -- create`, `npm run bench -- readers`, `npm run bench -- json [shape …]`, `npm run bench
+ * -- excel [small
+ * large]`. Each compares the service with psql and others on one server, in turn, for several rounds.
  */
 import { benchCreate } from './create.ts';
 import { benchExcel } from './excel.ts';

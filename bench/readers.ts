@@ -1,5 +1,5 @@
 /**
- * How long readers of a table wait while it is replaced: four connections read in a loop, on a machine whose cores are
+ * Measures how long readers of a table wait while it is replaced: four connections read in a loop, on a machine whose cores are
  * busy with something else.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the three operations on the files of examples/, against the service on a PostgreSQL of its own, which is
- * thrown away at the end. Shows each request, its answer and the rows.
+ * `npm run demo`: runs the three operations with the files of examples/, with the service on a separate PostgreSQL, which is
+ * removed at the end. It shows each request, its answer and the rows.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -18,7 +18,7 @@ import { shownJson, shownTable } from './demo/shown.ts';
 interface Operation {
   title: string;
   table: string;
-  /** Behind the table's path. */
+  /** The part of the URL after the table's path. */
   path: string;
   file: string;
   /** How the file is sent. */
@@ -53,12 +53,12 @@ interface Demo {
 const shownRows = 5;
 const terminalWidth = Math.max(process.stdout.columns ?? 120, 60);
 
-/** What was started, to be ended in the opposite order whatever happens. */
+/** The started processes, which are ended in reverse order, whatever happens. */
 const endings: (() => Promise<unknown>)[] = [];
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // A Ctrl-C may arrive more than once: from the terminal and from npm. The cleaning up goes on.
+  // A Ctrl-C may arrive more than once, from the terminal and from npm. The clean-up continues.
   process.on(signal, () => interrupted.abort(new Error('interrupted')));
 }
 
@@ -77,7 +77,7 @@ try {
 async function start(signal: AbortSignal): Promise<Demo> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-demo-'));
   endings.push(() => removeFolder(folder));
-  // Where root starts this, another user runs PostgreSQL and must be able to pass.
+  // If root starts this, another user runs PostgreSQL and must be able to enter the folder.
   await chmod(folder, 0o711);
   const dataDir = join(folder, 'data');
   endings.push(() => removeClusterOf(dataDir));
@@ -108,7 +108,7 @@ async function start(signal: AbortSignal): Promise<Demo> {
   return { url: service.url, token, database, signal };
 }
 
-/** @throws Error where the service does not create the table */
+/** @throws Error if the service does not create the table */
 async function perform(demo: Demo, operation: Operation, number: number): Promise<void> {
   const { title, table, path, file, as } = operation;
   const url = `${demo.url}/api/v1/table/${table}${path}`;
@@ -155,7 +155,7 @@ async function rowsOf(database: pg.Client, table: string): Promise<string> {
   return shownTable(names, rows, Number(count.rows[0]![0]), terminalWidth);
 }
 
-/** The cluster is elsewhere where the user that runs it cannot reach the folder. */
+/** The cluster is in another folder if the user that runs it cannot reach this one. */
 async function removeClusterOf(dataDir: string): Promise<void> {
   const cluster = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
   if (cluster !== undefined) await removeFolder(dirname(cluster));

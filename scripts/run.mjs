@@ -50,7 +50,7 @@ async function runHere(file) {
   }
 }
 
-/** Ends as the child ends, and passes on the signals that stop a process. */
+/** Ends with the exit code or signal of the child, and passes on the signals that stop a process. */
 function runAsChild(program) {
   const child = spawn(program, parameters, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

@@ -31,7 +31,7 @@ try {
 
 function readOptions(parameters: string[]) {
   const text = { type: 'string' } as const;
-  // npm takes for its own what stands before `--`, and hands on nothing.
+  // npm reads the options before `--` itself, and does not pass them on.
   const taken = ['scope', 'schemas', 'role', 'ttl'].filter((name) => process.env[`npm_config_${name}`]);
   if (parameters.length === 0 && taken.length > 0) {
     throw new Error(`Write "--" before --${taken[0]}: npm keeps what stands before it.\n${usage}`);
@@ -62,7 +62,7 @@ function scopeOf(value: string): string {
 
 function wordsOf(flag: string, value: string): string[] {
   const words = value.split(/[\s,]+/).filter((word) => word !== '');
-  // An empty list would allow nothing, which nobody means.
+  // An empty list would allow nothing, which is never intended.
   if (words.length === 0) throw new Error(`--${flag} is empty`);
   return words;
 }

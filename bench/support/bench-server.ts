@@ -1,6 +1,4 @@
-/**
- * What a benchmark runs against: one embedded PostgreSQL in a throw-away folder, and the service as a process of its own.
- */
+/** The servers of a benchmark: one embedded PostgreSQL in a temporary folder, and the service as a separate process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
@@ -16,7 +14,7 @@ import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 const secret = 'a secret for benchmarks, of more than thirty-two bytes';
 
 export interface BenchServer {
-  /** For data files; removed at the end. */
+  /** The folder for data files. It is removed at the end. */
   folder: string;
   databaseUrl: string;
   sql(text: string): Promise<void>;
@@ -27,9 +25,9 @@ export interface BenchServer {
 
 export interface BenchService {
   url: string;
-  /** Sends a file as the body; fails on any answer but a 2xx. */
+  /** Sends a file as the body. It fails if the answer is not a 2xx. */
   upload(path: string, file: string, contentType: string): Promise<void>;
-  /** Sends a small JSON body; fails on any answer but a 2xx. */
+  /** Sends a small JSON body. It fails if the answer is not a 2xx. */
   post(path: string, body: string, agent: Agent): Promise<void>;
   /** Sends a small body of any type; fails on any answer but a 2xx. */
   send(path: string, body: Buffer, contentType: string, agent: Agent): Promise<void>;
@@ -46,7 +44,7 @@ export async function startBenchServer(): Promise<BenchServer> {
   const log = { info: () => {}, warn: () => {} };
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log });
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
-  // Ends with the server.
+  // It ends with the server.
   pool.on('error', () => {});
   return {
     folder,
@@ -64,7 +62,7 @@ export async function startBenchServer(): Promise<BenchServer> {
   };
 }
 
-/** @param script a server program that takes the settings of the service from the environment */
+/** @param script a server program that reads the settings of the service from the environment */
 export async function startBenchService(server: BenchServer, script = 'src/main.ts'): Promise<BenchService> {
   const child = spawn(process.execPath, [script], {
     env: {
@@ -88,7 +86,7 @@ export async function startBenchService(server: BenchServer, script = 'src/main.
     send: (path, body, contentType, agent) => sendBody(new URL(path, url), body, contentType, token, agent),
     cpuSeconds: async () => {
       const text = await readFile(`/proc/${child.pid}/stat`, 'utf8').catch(() => '');
-      // proc(5): the 14th and the 15th field, utime and stime in ticks of 10 ms; the name before them may hold spaces.
+      // proc(5): fields 14 and 15 are utime and stime in ticks of 10 ms. The name before them may contain spaces.
       const [user = 0, system = 0] = text
         .slice(text.lastIndexOf(')') + 2)
         .split(' ')
@@ -108,7 +106,7 @@ export async function startBenchService(server: BenchServer, script = 'src/main.
   };
 }
 
-/** From the log line that says so. */
+/** Reads the URL from the log. */
 function listeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';

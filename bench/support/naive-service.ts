@@ -1,5 +1,5 @@
 /**
- * The upload as people write it, to compare with: the framework parses the body, rows go in as multi-row INSERTs.
+ * A typical simple upload service, for comparison: the framework parses the body, and rows are inserted with multi-row INSERTs.
  */
 import Fastify from 'fastify';
 import pg from 'pg';

@@ -1,9 +1,9 @@
-/** What a cell of `@e965/xlsx` should be by the rules of docs/spreadsheets.md, in the words of recorded-cells.ts. */
+/** Returns the cell that `@e965/xlsx` should give by the rules of docs/spreadsheets.md, in the form of recorded-cells.ts. */
 import { type CellObject, SSF } from '@e965/xlsx';
 
 export interface OracleCell {
   text: string;
-  /** What a rule changed of the value that the library has. */
+  /** The change that a rule made to the value of the library. */
   note?: string;
 }
 
@@ -18,7 +18,7 @@ const errorTexts: Record<number, string> = {
   43: '#GETTING_DATA',
 };
 
-/** @returns undefined for a cell that holds nothing */
+/** Returns undefined for a cell without content. */
 export function describeOracleCell(cell: CellObject | undefined, is1904: boolean): OracleCell | undefined {
   if (!cell || cell.t === 'z' || cell.v === undefined || cell.v === '') {
     const isFormula = cell?.f !== undefined && cell.v === undefined;
@@ -37,7 +37,7 @@ export function describeOracleCell(cell: CellObject | undefined, is1904: boolean
 }
 
 function describeNumber(value: number, format: string, is1904: boolean): OracleCell {
-  // The library's own judgement of formats, and its own calendar.
+  // The library's own reading of formats, and its own calendar.
   if (SSF.is_date(format)) return { text: describeDate(value, format, is1904) };
   const isPadded = /^0[0-]*0$/.test(format) && Number.isInteger(value) && value >= 0;
   if (isPadded) return { text: `string ${SSF.format(format, value)}`, note: 'padded with zeros' };
@@ -62,7 +62,7 @@ function describeDate(value: number, format: string, is1904: boolean): string {
   return hasTime ? `timestamp ${day} ${clock}` : `date ${day}`;
 }
 
-/** Whether a column's name can come of this header: trimmed, and a suffix where it is there twice. */
+/** Returns whether a column's name can be made from this header: trimmed, and with a suffix if the header occurs twice. */
 export function namesHeader(name: string, header: string): boolean {
   const text = header.replace(/^(number|string|date|time|timestamp|interval|fault \w+) ?/, '').trim();
   const asTimestamp = text.replace(' ', 'T');

@@ -1,8 +1,8 @@
 /**
- * `node bench/support/read-workbook.ts exceljs|sheetjs file`: another reader at work, in a process of its own. Prints the
- * rows it found and the memory it took in MiB.
+ * `node bench/support/read-workbook.ts exceljs
+ * sheetjs file`: runs another reader in a separate process. It prints the number of rows and the memory in MiB.
  *
- * exceljs is no dependency of this project: BENCH_MODULES names a folder where it is installed.
+ * exceljs is not a dependency of this project. BENCH_MODULES names a folder in which it is installed.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

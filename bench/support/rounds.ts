@@ -1,13 +1,13 @@
 /**
- * Contenders in turn, A B C A B C …, because a machine's speed drifts; medians and ratios of medians.
+ * Runs the programs in turn, A B C A B C …, because a machine's speed changes over time. Returns medians and ratios of medians.
  */
 export interface Contender {
   name: string;
-  /** What is timed. */
+  /** The timed work. */
   run: () => Promise<void>;
-  /** Before each run, not timed. */
+  /** The work before each run, which is not timed. */
   prepare?: () => Promise<void>;
-  /** It begins anew each time: the round that is not counted would be for nothing. */
+  /** true: it begins again each time, so a round that is not counted would have no use. */
   isWarm?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Measured {
   maxMs: number;
 }
 
-/** One round first that is not counted. */
+/** The first round is not counted. */
 export async function runRounds(contenders: Contender[], rounds: number): Promise<Measured[]> {
   const times = new Map(contenders.map((contender) => [contender.name, [] as number[]]));
   for (let round = 0; round <= rounds; round += 1) {
@@ -36,7 +36,7 @@ export async function runRounds(contenders: Contender[], rounds: number): Promis
   });
 }
 
-/** A table with each contender's median and its ratio to those of `references`. */
+/** Returns a table with each program's median and its ratio to the medians of `references`. */
 export function formatMeasured(measured: Measured[], references: string[]): string {
   const medianOf = (name: string) => measured.find((entry) => entry.name === name)?.medianMs;
   const header = ['', 'median s', 'min', 'max', ...references.map((name) => `/ ${name}`)];

@@ -1,6 +1,4 @@
-/**
- * The rows that benchmarks load, the same every time: as JSON and as CSV.
- */
+/** The rows that benchmarks load, as JSON and as CSV. They are the same in every run. */
 
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -9,7 +7,7 @@ export interface Shape {
   name: string;
   rows: number;
   columns: { name: string; type: string }[];
-  /** A row's values as JSON would have them; strings, numbers, booleans, null, arrays and objects. */
+  /** The values of a row as JSON would have them: strings, numbers, booleans, null, arrays and objects. */
   row: (index: number) => unknown[];
 }
 
@@ -17,7 +15,7 @@ const words = 'amber birch cedar delta ember fjord grain haven inlet joule käse
   ' ',
 );
 
-/** A number that depends on nothing but its index: benchmarks must not differ from run to run. */
+/** Returns a number that depends only on its index, because benchmarks must not differ from run to run. */
 function mix(index: number, salt: number): number {
   let value = Math.imul(index ^ (salt * 0x9e3779b1), 0x85ebca6b);
   value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
@@ -111,12 +109,12 @@ export const shapes: Shape[] = [
   },
 ];
 
-/** Between words: mostly a space, sometimes what must be escaped in JSON and in CSV. */
+/** Returns the separator of two words: mostly a space, sometimes a character that JSON and CSV must escape. */
 function at(index: number): string {
   return index % 10 === 0 ? ' "\n' : ' ';
 }
 
-/** `{"table": …, "data": […]}`; without `table` where `withDefinition` is false. */
+/** Writes `{"table": …, "data": […]}`, without `table` if `withDefinition` is false. */
 export async function writeJson(shape: Shape, path: string, withDefinition: boolean): Promise<void> {
   const names = shape.columns.map((column) => JSON.stringify(column.name));
   const table = withDefinition ? `"table":${JSON.stringify({ columns: shape.columns })},` : '';

@@ -1,6 +1,4 @@
-/**
- * Writes the rows of a shape as a workbook, as large as they are: streamed, with shared strings, and dates as serials.
- */
+/** Writes the rows of a shape as a workbook of any size: streamed, with shared strings, and dates as serials. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
@@ -13,11 +11,11 @@ const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const packageRelationships = 'http://schemas.openxmlformats.org/package/2006/relationships';
 
-/** Days of the 1900 system at 1970-01-01. */
+/** The serial of 1970-01-01 in the 1900 system. */
 const epochSerial = 25_569;
 const dayMs = 86_400_000;
 
-/** Styles of the workbook. */
+/** The styles of the workbook. */
 const dateStyle = 1;
 const dateTimeStyle = 2;
 
@@ -111,7 +109,7 @@ function* stringsXml(strings: Map<string, number>): Generator<string> {
   yield `${items.join('')}</sst>`;
 }
 
-/** Entries one after the other, their sizes behind them (PKWARE APPNOTE 4.3.9); no zip64. */
+/** Writes entries one after the other, with their sizes after the data (PKWARE APPNOTE 4.3.9), without zip64. */
 class ZipWriter {
   readonly #file: FileHandle;
   readonly #directory: Buffer[] = [];
@@ -152,7 +150,7 @@ class ZipWriter {
     this.#directory.push(entry, nameBytes);
   }
 
-  /** Version, flags (sizes behind the data), method and the name's length, equal in both headers. */
+  /** The version, flags (sizes follow the data), method and length of the name, which are equal in both headers. */
   #common(header: Buffer, at: number, nameLength: number): void {
     header.writeUInt16LE(20, at);
     header.writeUInt16LE(0x08, at + 2);

@@ -1,12 +1,10 @@
-/**
- * Answers and rows as a person reads them in a terminal: shortened, and it is told what was left out.
- */
+/** Formats answers and rows for a terminal. It shortens them and says what was left out. */
 
 const listedItems = 4;
 const lineWidth = 112;
 const maxCellWidth = 24;
 
-/** JSON with each value on one line where it fits; of a longer list the first items and how many more there are. */
+/** Formats JSON with each value on one line if it fits. A longer list shows its first items and the number of the others. */
 export function shownJson(value: unknown, indent = ''): string {
   const line = onOneLine(value);
   if (indent.length + line.length <= lineWidth || typeof value !== 'object' || value === null) return line;
@@ -29,7 +27,9 @@ function onOneLine(value: unknown): string {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
-/** Rows under their column names; as many columns as fit `width` characters. `null` is shown as nothing. */
+/**
+ * Formats rows under their column names, with as many columns as fit into `width` characters. `null` is shown as an empty cell.
+ */
 export function shownTable(
   columns: string[],
   rows: (string | null)[][],
@@ -72,7 +72,7 @@ function shortened(value: string): string {
   return characters.length <= maxCellWidth ? line : `${characters.slice(0, maxCellWidth - 1).join('')}…`;
 }
 
-/** In a terminal's columns: East Asian wide characters and emoji take two, combining marks none. */
+/** Returns the width in columns of a terminal: East Asian wide characters and emoji take two, combining marks none. */
 function widthOf(text: string): number {
   let width = 0;
   for (const character of text.normalize('NFC')) {
