@@ -94,7 +94,7 @@ function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | 
 
 function baseEncoder(type: ColumnType, typmod: number): ColumnEncoder | undefined {
   const { oid } = type;
-  const code = codeOfOid.get(oid);
+  const code = codes.codeOfOid.get(oid);
   if (code === undefined) return undefined;
   if (code === codes.TEXT && typmod >= 4) return encoder({ code, oid, maxLength: typmod - 4 });
   if (code === codes.NUMERIC && typmod >= 4) {
@@ -139,33 +139,3 @@ function encoder(fields: Fields): ColumnEncoder {
     takesInfinity: fields.takesInfinity ?? false,
   };
 }
-
-/** The codes by oid (`pg_type.dat`). The oids of built-in types never change. */
-const codeOfOid = new Map<number, number>([
-  [16, codes.BOOL],
-  [17, codes.BYTEA],
-  [18, codes.BYTE_CHARACTER],
-  [19, codes.NAME],
-  [20, codes.INT8],
-  [21, codes.INT2],
-  [23, codes.INT4],
-  [25, codes.TEXT],
-  [26, codes.OID],
-  [114, codes.PLAIN_JSON],
-  [650, codes.CIDR],
-  [700, codes.FLOAT4],
-  [701, codes.FLOAT8],
-  [829, codes.MACADDR],
-  [869, codes.INET],
-  [1042, codes.TEXT],
-  [1043, codes.TEXT],
-  [1082, codes.DATE],
-  [1083, codes.TIME],
-  [1114, codes.TIMESTAMP],
-  [1184, codes.TIMESTAMPTZ],
-  [1186, codes.INTERVAL],
-  [1266, codes.TIMETZ],
-  [1700, codes.NUMERIC],
-  [2950, codes.UUID],
-  [3802, codes.JSONB],
-]);

@@ -36,3 +36,33 @@ export const STAGED = 26;
 export const STAGED_ARRAY = 27;
 /** `"char"` */
 export const BYTE_CHARACTER = 28;
+
+/** The codes by oid (`pg_type.dat`). The oids of built-in types never change. */
+export const codeOfOid = new Map<number, number>([
+  [16, BOOL],
+  [17, BYTEA],
+  [18, BYTE_CHARACTER],
+  [19, NAME],
+  [20, INT8],
+  [21, INT2],
+  [23, INT4],
+  [25, TEXT],
+  [26, OID],
+  [114, PLAIN_JSON],
+  [650, CIDR],
+  [700, FLOAT4],
+  [701, FLOAT8],
+  [829, MACADDR],
+  [869, INET],
+  [1042, TEXT],
+  [1043, TEXT],
+  [1082, DATE],
+  [1083, TIME],
+  [1114, TIMESTAMP],
+  [1184, TIMESTAMPTZ],
+  [1186, INTERVAL],
+  [1266, TIMETZ],
+  [1700, NUMERIC],
+  [2950, UUID],
+  [3802, JSONB],
+]);
