@@ -20,9 +20,14 @@ const sections = new Map(
 );
 
 let service: TestService;
+/** The OpenAPI document. */
+let document: {
+  paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+};
 
 before(async () => {
   service = await startServiceForErrors();
+  document = (await service.get('/openapi.json', { token: null })).body;
 });
 
 // The last request stops the service.
@@ -113,6 +118,14 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
   test(`for ${code} the service answers as docs/errors.md shows`, async () => {
     const { status, headers, body } = await send(service);
     assert.equal(status, errorCatalogue[code as ErrorCode].status);
+    const documented = await documentedAnswers(request);
+    if (documented !== undefined && !codesOfHttp.includes(code)) {
+      const { description = '' } = documented[status] ?? {};
+      assert(
+        description.includes(`(/docs/errors/${code})`),
+        `the OpenAPI document lacks ${code} of: ${request}`,
+      );
+    }
     assert.match(headers.get('content-type')!, /^application\/problem\+json/);
     assert.deepEqual({ ...body, instance: '' }, { ...exampleOf(code), instance: '' });
     const [line, sent] = request.split('\n\n');
@@ -122,6 +135,20 @@ for (const [code, { request, send }] of Object.entries(provocations)) {
     if (status === 429 || status === 503) assert.match(headers.get('retry-after')!, /^\d+$/);
     if (status === 401) assert.match(headers.get('www-authenticate')!, /^Bearer /);
   });
+}
+
+/** Errors of HTTP itself, which any request may have before it reaches an operation. */
+const codesOfHttp = ['invalid-request', 'headers-too-large', 'expectation-failed'];
+
+/** Returns the answers that the OpenAPI document has for the operation of a request; undefined: there is no such operation. */
+async function documentedAnswers(
+  request: string,
+): Promise<Record<string, { description: string }> | undefined> {
+  const [, method = '', path = ''] = /^(\S+) ([^\s,?]+)/.exec(request) ?? [];
+  const found = Object.entries(document.paths).find(([template]) =>
+    new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  );
+  return found?.[1][method.toLowerCase()]?.responses;
 }
 
 /** Returns the last block of a section, which is the answer. */

@@ -66,8 +66,7 @@ const Loaded = Type.Object(
         }),
       ),
       format: Type.String({
-        description:
-          'The format in which the rows were read: `json`, `ndjson`, `xlsx`, `xls`, `xlsb`, `ods` or `csv`.',
+        description: 'The format in which the rows were read, such as `json`, `ndjson`, `xlsx` or `csv`.',
       }),
       sheet: Type.Optional(Type.String({ description: 'The sheet that was read.' })),
       header_row: Type.Optional(

@@ -59,7 +59,7 @@ export interface HeaderFault {
 }
 
 export interface SourceReading {
-  /** `json`, `ndjson`, `xlsx`, `xls`, `xlsb`, `ods`, `csv`. */
+  /** Such as `json`, `ndjson` or `xlsx`. */
   format: string;
   sheet?: string;
   /** 1-based row of the sheet. */
