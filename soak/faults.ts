@@ -10,20 +10,20 @@ export interface FaultContext {
   random: Random;
   /** Settles when an operation has ended that is chosen or sent in this way. */
   ask(wish: Wish): Promise<void>;
-  /** Something is wrong that no operation shows. */
+  /** Reports an error that no operation shows. */
   report(violation: string): void;
 }
 
-/** How the next operation shall be. */
+/** How the next operation is chosen or sent. */
 export interface Wish {
-  /** It needs a temporary file. */
+  /** The operation needs a temporary file. */
   isLarge?: boolean;
   failure?: 'vanish' | 'stall';
 }
 
 export interface Fault {
   title: string;
-  /** Operations may be answered with 503, or not at all, until it is repaired. */
+  /** Until the repair, operations may be answered with 503, or not at all. */
   failsOthers: boolean;
   needsDisks?: boolean;
   /** Breaks something and repairs it. */

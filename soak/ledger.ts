@@ -1,24 +1,25 @@
 /**
- * What the database must hold: for each table the states that are possible after everything that was answered. An operation
- * that was acknowledged leaves one state; one without an answer leaves two, before and after it. A third is a violation.
+ * The expected contents of the database: for each table, the states that are possible after all answers. An acknowledged
+ * operation leaves one possible state. An operation without an answer leaves two: before it and after it. Any other state is a
+ * violation.
  */
 
 export interface TableState {
   columns: string[];
   hasKey: boolean;
-  /** By id. The values as text, in the order of the columns; values that are missing at the end are NULL. */
+  /** The rows by id. The values are texts in the order of the columns. Missing values at the end are NULL. */
   rows: Map<number, (string | null)[]>;
 }
 
 export interface LedgerTable {
   name: string;
-  /** The table's states that are possible; undefined: it does not exist. */
+  /** The possible states of the table; undefined: it does not exist. */
   possible: (TableState | undefined)[];
-  /** What was done last, for the report of a violation. */
+  /** The last operation, for the report of a violation. */
   lastOperation: string;
 }
 
-/** Rows that one operation adds to the table that all clients share. */
+/** The rows that one operation adds to the table that all clients share. */
 export interface Batch {
   name: string;
   rows: number;
@@ -31,15 +32,15 @@ export interface Ledger {
   batches: Map<string, Batch>;
 }
 
-/** The table that all clients add rows to. */
+/** The table to which all clients add rows. */
 export const sharedTable = 'soak_shared';
-/** The table whose trigger notes what is in the session that loads it. */
+/** The table whose trigger writes down what is in the session that loads it. */
 export const sessionsTable = 'soak_sessions';
 
 /** Runs a query and returns its rows as arrays of texts. */
 export type ReadTexts = (sql: string, values?: unknown[]) => Promise<(string | null)[][]>;
 
-/** Compares all tables with the ledger, notes which state each of them has, and returns what is wrong. */
+/** Compares all tables with the ledger, writes down the state of each, and returns the violations. */
 export async function compareWithLedger(ledger: Ledger, read: ReadTexts): Promise<string[]> {
   const wrong: string[] = [];
   const found = await read(
@@ -74,7 +75,7 @@ async function readTable(name: string, read: ReadTexts): Promise<TableState> {
   const texts = columns.map(([column]) => `"${column}"::text`);
   const rows = await read(`SELECT ${texts.join(', ')} FROM public.${name}`);
   const byId = new Map(rows.map((row) => [Number(row[0]), row]));
-  // A row that is there twice, in a table without a key, must not hide behind the other one.
+  // If a table without a key has a row twice, each must be counted.
   if (byId.size !== rows.length) byId.set(Number.NaN, [`${rows.length - byId.size} repeated rows`]);
   return { columns: columns.map(([column]) => column!), hasKey: key.length > 0, rows: byId };
 }

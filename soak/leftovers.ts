@@ -1,4 +1,7 @@
-/** What must not be left when no operation is under way: in PostgreSQL, in the folder for temporary files, in the process. */
+/**
+ * Finds things that must not remain when no operation is running: in PostgreSQL, in the folder for temporary files, and in the
+ * process.
+ */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadTexts } from './ledger.ts';
@@ -6,10 +9,10 @@ import { sessionsTable } from './ledger.ts';
 import type { Machinery } from './machinery.ts';
 import { serviceSettings } from './machinery.ts';
 
-/** What is closed a moment after an answer may take so long on a busy machine. */
+/** How long things that are closed after an answer may take to close on a busy machine. */
 const settleTimeoutMs = 20_000;
 
-/** A connection of its own for health checks. */
+/** The service has a separate connection for health checks. */
 const mostConnections = Number(serviceSettings.DATABASE_POOL_SIZE) + 1;
 /** The service prepares a few kinds of statements by name. The number must not grow with the operations. */
 const mostPreparedStatements = 40;
@@ -19,7 +22,7 @@ interface Question {
   sql: string;
 }
 
-/** Each returns a row for everything that is left. */
+/** The queries. Each returns a row for everything that remains. */
 const questions: Question[] = [
   {
     what: 'a connection that is in the middle of something',
@@ -61,7 +64,7 @@ const questions: Question[] = [
   },
 ];
 
-/** The table `sessionsTable`, with a trigger that notes what is in the session which loads it. */
+/** Creates the table `sessionsTable`, with a trigger that writes down what is in the session that loads it. */
 export const sessionsTableSql = `
   CREATE TABLE ${sessionsTable} (id bigint, prepared integer, cursors integer, advisory_locks integer);
   CREATE FUNCTION soak_note_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -73,7 +76,7 @@ export const sessionsTableSql = `
   CREATE TRIGGER note BEFORE INSERT ON ${sessionsTable} FOR EACH ROW EXECUTE FUNCTION soak_note_session();
   ALTER TABLE ${sessionsTable} OWNER TO tablewright`;
 
-/** Returns what is left, after a moment in which it may end. */
+/** Returns the things that remain after a moment. */
 export async function findLeftovers(machinery: Machinery, read: ReadTexts): Promise<string[]> {
   const giveUpAt = performance.now() + settleTimeoutMs;
   for (;;) {
@@ -102,7 +105,7 @@ function inProcess({ spoolFolder, service }: Machinery): string[] {
   ];
 }
 
-/** The files that a process has open; none if the platform does not tell. */
+/** Returns the files that a process has open; none if the platform does not provide them. */
 function openFiles(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
   if (!existsSync(folder)) return [];
@@ -110,13 +113,13 @@ function openFiles(pid: number): string[] {
     try {
       return [readlinkSync(`${folder}/${name}`)];
     } catch {
-      // It was closed meanwhile.
+      // The file was closed meanwhile.
       return [];
     }
   });
 }
 
-/** The processes that a process has started; none if the platform does not tell. */
+/** Returns the processes that a process has started; none if the platform does not provide them. */
 export function childProcesses(pid: number): number[] {
   try {
     const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
@@ -129,7 +132,7 @@ export function childProcesses(pid: number): number[] {
 export function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // A process that nobody has collected yet has ended all the same.
+    // A process that has ended counts as ended even if its parent has not read its status.
     return !/\) [ZX] /.test(stat);
   } catch {
     return false;

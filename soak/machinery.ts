@@ -11,18 +11,18 @@ import { type ChildService, startChildService } from '../test/support/child-serv
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
 
 export interface Machinery {
-  /** Undefined where nothing can be mounted. */
+  /** Undefined if no file system can be mounted. */
   disks: { spool: SmallDisk; data: SmallDisk } | undefined;
   /** The folder for the temporary files of the service. */
   spoolFolder: string;
   service: ChildService;
-  /** Waits until PostgreSQL answers; starts it if it has ended. */
+  /** Waits until PostgreSQL answers, and starts it if it has ended. */
   restorePostgres(): Promise<void>;
-  /** Starts the service again, which has ended. */
+  /** Starts the service after it has ended. */
   restartService(): Promise<void>;
-  /** The number of PostgreSQL's first process. */
+  /** The id of PostgreSQL's main process. */
   postmaster(): Promise<number>;
-  /** For a superuser, in the database of the service. */
+  /** A connection URL for a superuser, in the database of the service. */
   connect(): Promise<pg.Client>;
   end(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function startMachinery(): Promise<Machinery> {
   const spool = await mountSmallDisk(spoolFolder);
   const data = await mountSmallDisk(dataFolder);
 
-  // It starts there each time, so that the URL of the service stays right.
+  // The port is the same each time, so that the URL of the service remains right.
   const dataDir = join(dataFolder, 'postgres');
   await mkdir(dataDir);
   await chmod(dataDir, 0o711);
@@ -62,7 +62,7 @@ export async function startMachinery(): Promise<Machinery> {
       hasEnded = true;
     };
     try {
-      // Durable: what was committed must be there after a kill.
+      // The server is durable, because committed data must survive a kill.
       postgres = await startEmbeddedPostgres({ dataDir, log: quiet, onExit, durable: true });
     } catch (error) {
       hasEnded = true;
@@ -129,8 +129,8 @@ export async function startMachinery(): Promise<Machinery> {
 }
 
 /**
- * A free port below those that operating systems give to outgoing connections: otherwise one of the service's own attempts to
- * connect, while PostgreSQL is down, might take the port.
+ * Returns a free port below those that operating systems use for outgoing connections. Otherwise, while PostgreSQL is stopped,
+ * one of the service's own attempts to connect might use the port.
  */
 async function findPort(): Promise<number> {
   for (;;) {
@@ -140,7 +140,7 @@ async function findPort(): Promise<number> {
       await once(server, 'listening');
       return port;
     } catch {
-      // Another program listens there.
+      // Another program listens on the port.
     } finally {
       server.close();
     }

@@ -1,4 +1,4 @@
-/** The operations of the clients: each has a request, the answer that it must get, and what it changes. */
+/** The operations of the clients: each has a request, the expected answer, and its effect. */
 import * as library from '@e965/xlsx';
 import { type LedgerTable, sharedTable, type TableState } from './ledger.ts';
 import type { Random } from './random.ts';
@@ -6,24 +6,24 @@ import type { Request } from './send.ts';
 
 export interface Operation extends Request {
   kind: string;
-  /** The status of its answer when nothing fails. */
+  /** The status of the answer if nothing fails. */
   status: number;
-  /** What the member `load` of the answer must say. */
+  /** The expected member `load` of the answer. */
   load?: { rows: number; skipped: number; updated: number };
-  /** The table and its state afterwards; undefined: nothing is changed. */
+  /** The table and its state afterwards; undefined: nothing changes. */
   change?: { table: LedgerTable; after: TableState };
-  /** Rows for the shared table. */
+  /** The rows for the shared table. */
   batch?: { name: string; rows: number };
 }
 
 export interface Maker {
   random: Random;
   token: string;
-  /** Ids of rows and names of batches that were never used before. */
+  /** Returns ids of rows and names of batches that were never used before. */
   nextNumber(): number;
-  /** The table that the operation is for; its state is known. */
+  /** The table of the operation. Its state is known. */
   table: LedgerTable;
-  /** The operation shall have so many rows that they need a temporary file. */
+  /** The operation must have so many rows that they need a temporary file. */
   isLarge: boolean;
 }
 
@@ -31,7 +31,7 @@ type Cell = string | number | null;
 type Format = 'json' | 'xlsx' | 'csv' | 'ods' | 'biff8';
 
 const baseColumns = ['id', 'name', 'amount', 'day'];
-/** A table with more rows is emptied or replaced next. */
+/** A larger table is emptied or replaced next. */
 const mostRows = 6000;
 const mostColumns = 7;
 const multipartBoundary = 'soak-part';
@@ -55,7 +55,7 @@ export const sharedDefinition = {
   constraints: { primary_key: { name: '', columns: ['batch', 'n'] } },
 };
 
-/** Makes an operation of a kind that fits the table's state. */
+/** Returns an operation of a kind that is possible in the table's state. */
 export function makeOperation(maker: Maker): Operation {
   const { random, table, isLarge } = maker;
   const state = table.possible[0];
@@ -262,7 +262,7 @@ function inspect(maker: Maker): Operation {
   };
 }
 
-/** The last row of many is wrong. */
+/** The last row of many has a problem. */
 function refusedRows(maker: Maker, ifExists: IfExists, isDefined: boolean): Operation {
   const format = maker.random.pick<Format>(['json', 'csv']);
   const rows: Cell[][] = newRows(maker, format);
@@ -317,7 +317,7 @@ function newRows({ random, nextNumber, isLarge }: Maker, format: Format): Cell[]
   return Array.from({ length: count }, (_, row) => [
     nextNumber(),
     `Café ${random.integer(1, 1000)} ${isLarge ? 'x'.repeat(100) : ''}n`,
-    // The first row decides nothing alone, but a column without a single number would be text.
+    // The first row does not decide alone, but a column without a single number would be text.
     row > 0 && random.chance(0.1) ? null : random.integer(0, 99_999) + 0.25,
     `2026-${random.pick(['01', '06', '12'])}-${random.integer(10, 28)}`,
   ]);

@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** At least 0 and below 1. */
+  /** Returns a number of at least 0 and below 1. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -14,7 +14,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Both ends are included. */
+  /** Returns a whole number. Both ends are included. */
   integer(from: number, to: number): number {
     return from + Math.floor(this.fraction() * (to - from + 1));
   }

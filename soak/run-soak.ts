@@ -1,6 +1,6 @@
 /**
- * The fault loop: clients send operations of all kinds while something fails, again and again. After each fault, everything that
- * was acknowledged must be there, nothing may be there in part, and nothing may be left behind.
+ * The fault loop: clients send operations of all kinds while something fails, again and again. After each fault, everything
+ * that was acknowledged must be in the database, no operation may be there in part, and nothing may be left behind.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultKind, faults, type Wish } from './faults.ts';
@@ -20,12 +20,12 @@ import { type Outcome, type Sending, send } from './send.ts';
 
 export interface SoakOptions {
   seed: number;
-  /** At least so many are sent. */
+  /** The least number of operations. */
   operations: number;
-  /** So many are injected, each kind that the machine can have at least once if there are enough of them. */
+  /** The number of faults. If it is large enough, each kind that the machine supports occurs at least once. */
   faults: number;
   clients: number;
-  /** Called with a line of text now and then. */
+  /** Called with a line of text from time to time. */
   log(line: string): void;
   /** Ends the run early. */
   signal?: AbortSignal;
@@ -35,31 +35,31 @@ export interface SoakFigures {
   seed: number;
   durationMs: number;
   operations: number;
-  /** Answered with success, and then found in the database. */
+  /** Operations that were answered with success, and then found in the database. */
   acknowledged: number;
-  /** Answered with the error that they must get. */
+  /** Operations that were answered with the expected error. */
   refused: number;
-  /** Answered with 503 or 408 because of a fault. */
+  /** Operations that were answered with 503 or 408 because of a fault. */
   failed: number;
-  /** The connection broke before an answer. */
+  /** Operations whose connection broke before an answer. */
   unanswered: number;
-  /** How often each kind of operation was sent. */
+  /** The number of sent operations of each kind. */
   kinds: Record<string, number>;
-  /** For each kind of fault: how often, and how many operations failed or were not answered because of it. */
+  /** For each kind of fault: how often it occurred, and how many operations failed or were not answered because of it. */
   faults: Record<string, { times: number; hits: number }>;
-  /** Kinds of faults that this machine cannot have. */
+  /** The kinds of faults that this machine does not support. */
   leftOutFaults: string[];
   checks: number;
-  /** Tables that were compared with the ledger, row by row. */
+  /** The number of tables that were compared with the ledger, row by row. */
   comparedTables: number;
   peakMemoryBytes: number | undefined;
   violations: string[];
 }
 
-/** Ids of different clients never meet. */
+/** The distance between the ids of two clients, so that ids are never equal. */
 const numbersPerClient = 10_000_000;
 const tablesPerClient = 3;
-/** A run that has found so many ends. */
+/** A run ends after this many violations. */
 const mostViolations = 20;
 const recoveryTimeoutMs = 30_000;
 const slowSending = 0.35;
@@ -153,7 +153,7 @@ class Run {
     figures.durationMs = performance.now() - startedAt;
   }
 
-  /** All kinds in turn, in an order of its own each time. */
+  /** Returns all kinds in turn, in a random order each time. */
   #faultKinds(): FaultKind[] {
     const possible: FaultKind[] = [];
     for (const kind of Object.keys(faults) as FaultKind[]) {
@@ -201,7 +201,7 @@ class Run {
       }
     };
     await Promise.all([this.#repaired, ...this.#clients.map(work)]);
-    // A wish that came too late for its fault.
+    // A requested operation that came too late for its fault.
     for (const wish of this.#wishes.splice(0)) wish.done();
     const { times, hits } = figures.faults[fault.title] ?? { times: 0, hits: 0 };
     const failed = figures.failed + figures.unanswered - before;
@@ -229,7 +229,7 @@ class Run {
     wish?.done();
     this.#judge(operation, outcome, sending, mayFail);
     const isFailure = outcome.kind === 'broken' || (outcome.kind === 'answered' && outcome.status === 503);
-    // Otherwise most operations of a run would meet a service that is still down.
+    // Otherwise most operations of a run would be sent while the service is stopped.
     if (isFailure && mayFail)
       await Promise.race([
         this.#repaired.catch(() => {}),
@@ -237,7 +237,7 @@ class Run {
       ]);
   }
 
-  /** A table of the client whose state is known. An operation without an answer may still be at work in another one. */
+  /** Returns a table of the client whose state is known. An operation without an answer may still be running in another one. */
   #knownTable(client: Client): LedgerTable {
     const known = client.tables.filter(({ possible }) => possible.length === 1);
     if (known.length >= tablesPerClient || (known.length > 0 && client.random.chance(0.7))) {
@@ -255,12 +255,12 @@ class Run {
     const parts = isSlow ? random.integer(2, 15) : 1;
     const sending: Sending = { parts, pauseMs: random.integer(1, 15) };
     if (wish?.failure === undefined || body === undefined) return sending;
-    // Behind the last part a client can only vanish.
+    // After the last part a client can only disconnect.
     const most = wish.failure === 'vanish' ? parts : parts - 1;
     return { ...sending, failure: { kind: wish.failure, afterParts: random.integer(0, most) } };
   }
 
-  /** Counts the outcome, and writes into the ledger what the database may now hold. */
+  /** Counts the outcome, and writes into the ledger what the database may now contain. */
   #judge(operation: Operation, outcome: Outcome, sending: Sending, mayFail: boolean): void {
     const { figures } = this;
     figures.operations += 1;
@@ -274,7 +274,7 @@ class Run {
       return;
     }
     const { status, body } = outcome;
-    // A request whose body stops can only be refused: for what is wrong with it, or because it takes too long.
+    // A request whose body stops can only be refused: because it is wrong, or because it takes too long.
     const mayBe = failure?.kind !== 'stall' || status >= 400;
     if (status === operation.status && mayBe) {
       const wrong = wrongLoad(operation, body);
@@ -293,7 +293,11 @@ class Run {
     }
   }
 
-  /** @param mayBeDone whether the operation took effect: one value, or both where that is not known */
+  /**
+   * Updates the ledger.
+   *
+   * @param mayBeDone whether the operation took effect: one value, or both if that is not known
+   */
   #note({ kind, change, batch }: Operation, mayBeDone: boolean[]): void {
     if (change !== undefined) {
       const { table, after } = change;
@@ -307,7 +311,7 @@ class Run {
     }
   }
 
-  /** No operation is under way, and nothing is broken. */
+  /** Checks everything while no operation is running and nothing is broken. */
   async #check(kind: FaultKind): Promise<void> {
     const { figures } = this;
     const after = `after ${faults[kind].title}`;
@@ -329,7 +333,7 @@ class Run {
     if (peak !== undefined) figures.peakMemoryBytes = Math.max(figures.peakMemoryBytes ?? 0, peak);
   }
 
-  /** Loads rows through several connections at once; returns what is wrong if the service does not recover. */
+  /** Loads rows through several connections at once. Returns an error if the service does not recover. */
   async #loadAgain(): Promise<string | undefined> {
     const giveUpAt = performance.now() + recoveryTimeoutMs;
     for (;;) {
@@ -347,7 +351,7 @@ class Run {
     }
   }
 
-  /** Drops tables, so that new ones are made in their place. */
+  /** Drops tables, so that new ones are created instead. */
   async #dropTables(read: ReadTexts): Promise<void> {
     for (const { tables, random } of this.#clients) {
       const surplus = Math.max(random.integer(0, 1), tables.length - tablesPerClient);
@@ -390,7 +394,7 @@ function reasonOf(outcome: Outcome): string {
   return outcome.kind === 'broken' ? `the connection broke: ${outcome.reason}` : outcome.kind;
 }
 
-/** What is wrong with the counts of the answer. */
+/** Returns the errors in the counts of the answer. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever JSON the service answers
 function wrongLoad({ load }: Operation, body: any): string | undefined {
   if (load === undefined) return undefined;
@@ -399,7 +403,7 @@ function wrongLoad({ load }: Operation, body: any): string | undefined {
   return `${JSON.stringify({ rows, skipped, updated })} instead of ${JSON.stringify(load)}`;
 }
 
-/** The connection to the database broke between the COMMIT and its answer, and the service says so. */
+/** Returns whether the connection to the database broke between the COMMIT and its answer, and the service says so. */
 function isOutcomeUnknown(body: { detail?: string }): boolean {
   return body.detail?.includes('is not known') === true;
 }

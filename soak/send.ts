@@ -1,15 +1,15 @@
-/** Sends one request as a client would, or as a client that fails in the middle of it would. */
+/** Sends one request as a client would, or as a client that fails in the middle of it. */
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Sending {
-  /** The parts that the body is sent in, with pauses between them. */
+  /** The parts in which the body is sent, with pauses between them. */
   parts: number;
   pauseMs: number;
   /**
-   * `vanish`: the client breaks the connection after the given number of parts. `stall`: it sends no more than these, and
-   * waits for an answer.
+   * `vanish`: the client closes the connection after this number of parts. `stall`: it sends only these parts and waits for an
+   * answer.
    */
   failure?: { kind: 'vanish' | 'stall'; afterParts: number };
 }
@@ -24,11 +24,11 @@ export interface Request {
 export type Outcome =
   // biome-ignore lint/suspicious/noExplicitAny: whatever JSON the service answers
   | { kind: 'answered'; status: number; body: any }
-  /** Nobody listened: the request was never sent. */
+  /** No server listened, so the request was never sent. */
   | { kind: 'not-sent' }
   | { kind: 'broken'; reason: string };
 
-/** Far longer than any request takes. */
+/** The time limit, which is far longer than any request takes. */
 const answerTimeoutMs = 60_000;
 
 export async function send(url: string, request: Request, sending: Sending): Promise<Outcome> {
@@ -82,7 +82,7 @@ async function writeBody(
   }
   if (failure === undefined) sent.end();
   else if (failure.kind === 'vanish') {
-    // What was written reaches the service first.
+    // Written bytes reach the service first.
     await sleep(pauseMs);
     sent.destroy(new Error('the client has gone'));
   }

@@ -1,27 +1,27 @@
-/** A file system of its own that can be full, where the machine allows to mount one. */
+/** A separate file system that can be filled, if the machine allows to mount one. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 export interface SmallDisk {
   folder: string;
-  /** Leaves room for so many bytes more. */
+  /** Fills the file system and leaves this many bytes free. */
   fill(roomBytes: number): Promise<void>;
   empty(): Promise<void>;
   unmount(): Promise<void>;
 }
 
 const run = promisify(execFile);
-/** A bound that is never reached: only what is used takes memory. */
+/** A size that is never reached. Only used space takes memory. */
 const emptySize = '4g';
 
-/** Makes the folder; undefined: nothing can be mounted here, and the folder is an ordinary one. */
+/** Creates the folder; undefined: nothing can be mounted, and the folder is an ordinary one. */
 export async function mountSmallDisk(folder: string): Promise<SmallDisk | undefined> {
   await mkdir(folder);
   try {
     await run('mount', ['-t', 'tmpfs', '-o', `size=${emptySize}`, 'tmpfs', folder]);
   } catch {
-    // PostgreSQL may run as another user, who must be able to pass.
+    // PostgreSQL may run as another user, who must be able to enter the folder.
     await chmod(folder, 0o711);
     return undefined;
   }

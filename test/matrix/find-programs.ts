@@ -1,4 +1,4 @@
-/** Finds the programs of an older PostgreSQL: the machine's own, or those of a package that npm installs. */
+/** Finds the programs of an older PostgreSQL: those of the machine, or those of a package that npm installs. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -9,12 +9,16 @@ import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 
 const run = promisify(execFile);
 
-/** Not in the service's own node_modules: its lock file names PostgreSQL 18 alone. */
+/** The folder is not the service's own node_modules, because its lock file only has PostgreSQL 18. */
 const cache = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'postgresql');
 
-/** @throws Error that says why this machine cannot have the version */
+/**
+ * Returns the folder of the programs.
+ *
+ * @throws Error that says why this machine cannot have the version
+ */
 export async function findPrograms(version: number): Promise<Binaries> {
-  // Debian's and Ubuntu's place.
+  // The folder of Debian and Ubuntu.
   const debian = `/usr/lib/postgresql/${version}`;
   if (existsSync(join(debian, 'bin', 'initdb'))) return { root: debian, version: `${version}` };
 
@@ -31,7 +35,7 @@ async function install(name: string, version: number, folder: string): Promise<v
   const manifest = { private: true, allowScripts: { [name]: true } };
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
   try {
-    // All of its versions are pre-releases, which no range but an exact version takes.
+    // All of its versions are pre-releases, so only an exact version matches.
     const { stdout } = await run('npm', ['view', name, 'versions', '--json'], { timeout: 60_000 });
     const versions: string[] = JSON.parse(stdout);
     const newest = versions.findLast((candidate) => candidate.startsWith(`${version}.`));

@@ -1,6 +1,6 @@
 /**
- * Clients that generators make from the OpenAPI document compile, and work against the service. Needs the package registry: the
- * generators are installed into a folder that is thrown away, because they need TypeScript 5.
+ * Clients that are generated from the OpenAPI document compile, and work with the service. This needs the package registry: the
+ * generators are installed into a temporary folder, because they need TypeScript 5.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** Large uploads load at the first try, whole, in memory that does not grow with them. */
+/** Large uploads are loaded completely at the first attempt, in memory that does not grow with them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { bigWorkbook } from '../support/big-workbook.ts';
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** Each upload has a process of its own, so that what it takes is seen. */
+/** Each upload has a separate process, so that its memory can be measured. */
 async function withChild(work: () => Promise<void>): Promise<void> {
   child = await startChildService(database);
   try {
@@ -40,7 +40,7 @@ const definition = {
   constraints: { primary_key: { name: '', columns: ['id'] } },
 };
 
-/** A body of at least so many bytes, made while it is sent. */
+/** Yields a body of at least so many bytes, generated while it is sent. */
 function jsonRows(start: string, minBytes: number): { body: ReadableStream; rowCount: () => number } {
   let sent = 0;
   let id = 0;

@@ -1,4 +1,4 @@
-/** A replace of a table that PostgreSQL is cleaning up meanwhile, by itself and slowly. */
+/** A replace of a table while a slow automatic VACUUM of PostgreSQL works on it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
@@ -9,7 +9,7 @@ test('a long automatic VACUUM is cancelled for a replace', async () => {
   const service = await startTestService({ LOCK_TIMEOUT_MS: '5000' });
   const admin = new pg.Client(service.database.adminUrl);
   await admin.connect();
-  // By default a minute passes before a table is looked at.
+  // By default PostgreSQL checks tables only once in a minute.
   await admin.query(`ALTER SYSTEM SET autovacuum_naptime = '1s'`);
   await admin.query('SELECT pg_reload_conf()');
   try {

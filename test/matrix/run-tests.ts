@@ -1,4 +1,4 @@
-/** Test files in a test runner of their own, for another server or another size of the tests. */
+/** Runs test files in a separate test runner, for another server or another size of the tests. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export async function runTests(
   environment: Record<string, string>,
   files: string[],
 ): Promise<void> {
-  // This one tells a test runner that it is part of another one.
+  // This variable tells a test runner that it is part of another one.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
   const child = spawn(
     process.execPath,

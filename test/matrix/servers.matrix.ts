@@ -1,5 +1,5 @@
 /**
- * Runs the tests that PostgreSQL can make fail on the older versions of PostgreSQL, and by way of PgBouncer. Skips what this
+ * Runs the tests that depend on PostgreSQL with older versions of PostgreSQL, and through PgBouncer. It skips servers that this
  * machine cannot have.
  */
 import { globSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { root, runTests } from './run-tests.ts';
 /** One run takes about two minutes on two cores. */
 const timeoutMs = 900_000;
 
-/** These tests do not depend on PostgreSQL's version or on how the service reaches it, or take long. `npm test` runs them. */
+/** Tests that do not depend on PostgreSQL's version or on the way to it, or that take long. `npm test` runs them. */
 const independent = [
   'access-log',
   'amplification',
@@ -60,7 +60,7 @@ const independent = [
   'waiting-lines',
 ];
 
-/** They test one connection of their own, without the service, which a pooler does not change. */
+/** They test one separate connection without the service, for which a pooler makes no difference. */
 const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
 for (const version of [15, 16, 17]) {

@@ -1,4 +1,4 @@
-/** Runs the tests that `npm test` runs in a small size (`test/support/sized.ts`) with their whole size. */
+/** Runs the tests that `npm test` runs in a small size (`test/support/sized.ts`) in their full size. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The memory that the backends of a test database use of their own, without what all share. Linux only. */
+/** Measures the private memory of the backends of a test database, without shared memory. Linux only. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestDatabase } from './database.ts';
@@ -6,9 +6,9 @@ import type { TestDatabase } from './database.ts';
 const intervalMs = 20;
 
 /**
- * Does the work, and measures the service's backends meanwhile.
+ * Does the work, and measures the service's backends at the same time.
  *
- * @returns the work's result and the most bytes that one backend held; undefined if the platform does not tell
+ * @returns the work's result and the most bytes of one backend; undefined if the platform does not provide it
  */
 export async function withBackendMemory<Result>(
   { pool }: TestDatabase,
@@ -34,7 +34,7 @@ export async function withBackendMemory<Result>(
   }
 }
 
-/** proc(5): RssAnon is what the process has for itself. */
+/** proc(5): RssAnon is the private memory of the process. */
 function anonymousBytes(pid: number): number | undefined {
   try {
     const [, kilobytes] = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -1,4 +1,6 @@
-/** A workbook of many rows, as Excel writes it: made in a moment, in pieces, so that its text is never held as a whole. */
+/**
+ * Generates a workbook of many rows as Excel writes it: quickly and in pieces, so that its text is never in memory as a whole.
+ */
 import { crc32, createDeflateRaw } from 'node:zlib';
 import { buildZip, workbookParts } from './xlsx-builder.ts';
 

@@ -1,4 +1,4 @@
-/** The service as a process of its own, to be killed, measured and listened to. */
+/** Runs the service as a separate process that a test can kill and measure, and whose output it can read. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { childEnvironment } from './child-environment.ts';
 import type { TestDatabase } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
 
-/** One that hangs must not take the tests with it. */
+/** A process that hangs must not block the tests. */
 const endTimeoutMs = 30_000;
 
 /** Linux counts processor time for programs in hundredths of a second (USER_HZ). */
@@ -19,18 +19,25 @@ const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
 export interface ChildService extends ServiceClient {
   child: ChildProcess;
-  /** Everything that it has printed. */
+  /** Everything that the process has printed. */
   output(): string;
-  /** Sends the signal and answers how the process ended: its code, or the signal's name. */
+  /** Sends the signal and returns how the process ended: its exit code, or the signal's name. */
   end(signal: NodeJS.Signals): Promise<number | string | null>;
-  /** The most memory that it has held so far, or since `resetPeakMemory`; undefined where the platform does not tell. */
+  /**
+   * The most memory that the process has used so far, or since `resetPeakMemory`; undefined if the platform does not provide
+   * it.
+   */
   peakMemoryBytes(): number | undefined;
   resetPeakMemory(): void;
-  /** The processor time that the process has used so far; undefined if the platform does not tell. */
+  /** The processor time that the process has used so far; undefined if the platform does not provide it. */
   processorMs(): number | undefined;
 }
 
-/** @param maxOpenFiles how many files the process may have open; default: as many as this one */
+/**
+ * Starts the service.
+ *
+ * @param maxOpenFiles the number of files that the process may have open; default: the same as for this process
+ */
 export async function startChildService(
   database: Pick<TestDatabase, 'serviceUrl'>,
   environment: Record<string, string> = {},
@@ -46,7 +53,7 @@ export async function startChildService(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // Not its exit alone: what it printed last may still be on its way.
+  // Waiting for the exit is not enough, because the last output may still be on its way.
   const ended = once(child, 'close');
   let output = '';
   const url = await new Promise<string>((resolve, reject) => {
@@ -83,7 +90,7 @@ export async function startChildService(
     processorMs: () => {
       if (process.platform !== 'linux') return undefined;
       const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
-      // proc(5): utime and stime are the fields 14 and 15. The name, field 2, stands in parentheses and may contain spaces.
+      // proc(5): utime and stime are fields 14 and 15. The name, field 2, is in parentheses and may contain spaces.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return (Number(fields[11]) + Number(fields[12])) * msPerTick;
     },

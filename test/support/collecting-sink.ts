@@ -1,4 +1,4 @@
-/** What a source pushed, as plain values, and a check that it kept to the rules of `CellSink`. */
+/** Collects what a source pushed, as plain values, and checks that the source keeps the rules of `CellSink`. */
 
 import assert from 'node:assert/strict';
 import { FALSE, NULL, REPEATED_KEY, ROW_NOT_AN_OBJECT, TRUE } from '../../src/sources/cell-kind.ts';
@@ -17,7 +17,7 @@ export class CollectingSink implements CellSink {
   readonly names: string[] = [];
   readonly rows: Cell[][] = [];
   readonly faults: { row: number; name: string | undefined; fault: number; text: string }[] = [];
-  /** By row: its number, which may leave some out. */
+  /** The cells by the number of the row. Numbers may be missing. */
   readonly numbers: number[] = [];
   drains = 0;
   #row: Cell[] | undefined;
@@ -79,7 +79,7 @@ export const testLimits: JsonLimits = {
   maxRowBytes: 4_000_000,
 };
 
-/** Scans the body in the chunks that end at `cuts` (ascending), each in memory of its own, overwritten afterwards. */
+/** Scans the body in chunks that end at `cuts` (ascending). Each chunk has separate memory, which is overwritten afterwards. */
 export function scanInChunks(body: Buffer, cuts: number[], limits = testLimits, form: JsonForm = 'upload') {
   const sink = new CollectingSink();
   const scanner = new JsonUploadScanner(limits, form);
@@ -95,7 +95,7 @@ export function scanInChunks(body: Buffer, cuts: number[], limits = testLimits, 
   return { sink, scanner };
 }
 
-/** The ends of chunks of `size` bytes. */
+/** Returns the ends of chunks of `size` bytes. */
 export function cutsEvery(size: number, length: number): number[] {
   return Array.from({ length: Math.max(0, Math.ceil(length / size) - 1) }, (_, i) => (i + 1) * size);
 }

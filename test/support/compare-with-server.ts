@@ -14,9 +14,9 @@ import type { ColumnType } from '../../src/tables/load-column.ts';
 export interface Sample {
   kind: number;
   text: string;
-  /** What PostgreSQL's input function is to read; default: the text. */
+  /** The text for PostgreSQL's input function; default: the same text. */
   reference?: string;
-  /** The encoder may refuse what PostgreSQL accepts: a form outside of those it reads. */
+  /** The encoder may refuse a form that PostgreSQL accepts and the encoder does not read. */
   mayRefuse?: boolean;
 }
 
@@ -24,14 +24,14 @@ export function strings(...texts: string[]): Sample[] {
   return texts.map((text) => ({ kind: STRING, text }));
 }
 
-/** The forms that the encoders do not read on purpose. */
+/** The forms that the encoders do not read by design. */
 export function refusedStrings(...texts: string[]): Sample[] {
   return texts.map((text) => ({ kind: STRING, text, mayRefuse: true }));
 }
 
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 
-/** Every difference as a line for a person; none is the proof. Answers also how many values were stored. */
+/** Returns every difference as a line for a person; none means success. Also returns the number of stored values. */
 export async function compareWithServer(
   client: pg.Client,
   typeName: string,
@@ -46,7 +46,7 @@ export async function compareWithServer(
   await client.query('SELECT pg_temp.read_all($1)', [
     samples.map((sample) => sample.reference ?? sample.text),
   ]);
-  // The image of the row: equal values in another form on disk are a difference too.
+  // The image of the row is compared, because equal values may have different bytes on disk.
   const { rows } = await client.query<Row>(`
     SELECT id, e.v::text AS expected, a.v::text AS actual, r.reason,
            e.id IS NOT NULL AND a.id IS NOT NULL AND record_image_eq(ROW(e.v), ROW(a.v)) AS equal
@@ -67,15 +67,15 @@ export async function compareWithServer(
 }
 
 /**
- * What an older server reads otherwise than PostgreSQL 18, whose rules the encoders follow on every server. Each is a
- * difference of PostgreSQL's own versions, so it is compared only from that version on.
+ * Texts that an older server reads differently from PostgreSQL 18, whose rules the encoders follow on every server. Each is a
+ * difference between PostgreSQL's own versions, so it is compared only from that version on.
  */
 const changes: { since: number; types: RegExp; text: RegExp }[] = [
-  // 0x1F and 1_000; and a space after the exponent's e, which was taken.
+  // 0x1F and 1_000; and a space after the e of an exponent, which older versions accepted.
   { since: 16, types: /^(smallint|integer|bigint|numeric)/, text: /^[\s+-]*0[xob]|_|e\s/i },
   // Arrays without elements inside arrays.
   { since: 17, types: /\[\]$/, text: /\{\s*\{[\s{]*\}/ },
-  // Rounding that passed the end of the range, and words after "ago".
+  // Rounding beyond the end of the range, and words after "ago".
   { since: 17, types: /^interval/, text: /^2562047788:00:54\.775807$|ago ./ },
 ];
 
@@ -93,7 +93,7 @@ interface Row {
   equal: boolean;
 }
 
-/** Copies what the encoder takes into `actual`; answers the problems of the rest. */
+/** Copies the values that the encoder accepts into `actual`. Returns the problems of the others. */
 async function loadEncoded(
   client: pg.Client,
   type: ColumnType,
@@ -111,7 +111,7 @@ async function loadEncoded(
     out.int16(2);
     out.int32(4);
     out.int32(id);
-    // Foreign bytes around the cell show a reader that goes too far.
+    // Other bytes around the cell show if the reader reads too far.
     const bytes = Buffer.from(`7${sample.text}7`);
     const problem = encodeCell(out, encoder, sample.kind, bytes, 1, bytes.length - 1);
     if (problem === 0) return;
@@ -126,7 +126,7 @@ async function loadEncoded(
   return problems;
 }
 
-/** To be called once per connection: what `compareWithServer` needs there. */
+/** Creates what `compareWithServer` needs. Call it once for each connection. */
 export async function prepareComparison(client: pg.Client): Promise<void> {
   await client.query(`SET timezone = 'UTC'; SET client_min_messages = warning;
     CREATE FUNCTION pg_temp.read_all(texts text[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -141,7 +141,7 @@ export async function prepareComparison(client: pg.Client): Promise<void> {
     END $$`);
 }
 
-/** A column's type as the loader knows it. */
+/** Returns a column's type as the loader knows it. */
 export async function columnType(client: pg.Client, table: string, column: string): Promise<ColumnType> {
   const { rows } = await client.query<{ oid: number; typmod: number }>(
     'SELECT atttypid::int AS oid, atttypmod AS typmod FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2',
@@ -152,7 +152,7 @@ export async function columnType(client: pg.Client, table: string, column: strin
 
 const intervalOid = 1186;
 
-/** The major version: 18. */
+/** Returns the major version: 18. */
 export async function serverVersion(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ version: number }>(
     `SELECT current_setting('server_version_num')::int / 10000 AS version`,

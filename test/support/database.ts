@@ -1,21 +1,21 @@
-/** A database of its own for a test file. */
+/** Creates a separate database for a test file. */
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { atPort } from './pooler.ts';
 
 export interface TestDatabase {
-  /** For the role that the service connects as, owner of the database. */
+  /** The URL for the role that the service connects as, which owns the database. */
   url: string;
-  /** For the service: the same, or by way of the pooler that the test run has (`TEST_POOLER`). */
+  /** The URL for the service: the same, or through the pooler of the test run (`TEST_POOLER`). */
   serviceUrl: string;
-  /** For a superuser, in the same database; undefined where the test server has none to offer. */
+  /** The URL for a superuser in the same database; undefined if the test server has none. */
   adminUrl: string | undefined;
   pool: pg.Pool;
   drop(): Promise<void>;
 }
 
-/** Makes the database on the test run's server (`test/support/global-setup.ts`). */
+/** Creates the database on the server of the test run (`test/support/global-setup.ts`). */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('no test server: run with --test-global-setup=test/support/global-setup.ts');
@@ -24,7 +24,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const url = inDatabase(server, name);
   const admin = process.env.TEST_ADMIN_DATABASE_URL;
   const pool = new pg.Pool({ connectionString: url });
-  // Connections that end with the database are no failure of a test.
+  // Connections that end with the database must not fail a test.
   pool.on('error', () => {});
   const poolerPort = process.env.TEST_POOLER_PORT;
   return {
@@ -34,7 +34,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     pool,
     drop: async () => {
       await pool.end();
-      // An autovacuum worker may be at work in it, which only a superuser can end.
+      // An autovacuum worker may be working in it. Only a superuser can end it.
       await runStatement(admin ?? server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };

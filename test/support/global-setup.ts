@@ -1,7 +1,7 @@
 /**
- * One PostgreSQL for a whole test run: an embedded one in a throw-away folder, or the server that TEST_DATABASE_URL
- * (a role that may create databases and roles) and TEST_ADMIN_DATABASE_URL (a superuser) name. With TEST_POOLER set to
- * `session` or `transaction`, the services reach it by way of a PgBouncer in that mode.
+ * Starts one PostgreSQL for the whole test run: an embedded one in a temporary folder, or the server in TEST_DATABASE_URL (a
+ * role that may create databases and roles) and TEST_ADMIN_DATABASE_URL (a superuser). If TEST_POOLER is `session` or
+ * `transaction`, the services reach it through a PgBouncer in that mode.
  */
 
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ let folder: string | undefined;
 let pooler: Pooler | undefined;
 
 export async function globalSetup(): Promise<void> {
-  // Each test file, and each service that a test starts, is a process of its own; compiling takes most of its start.
+  // Each test file, and each service that a test starts, is a separate process. Compiling takes most of its start.
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'node-compile');
   if (!process.env.TEST_DATABASE_URL) await startServer();
   const mode = process.env.TEST_POOLER as PoolMode | undefined;
@@ -29,7 +29,7 @@ export async function globalSetup(): Promise<void> {
 
 async function startServer(): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'tablewright-test-'));
-  // Under root it is another user who runs PostgreSQL, and must be able to pass.
+  // Under root another user runs PostgreSQL, who must be able to enter the folder.
   await chmod(folder, 0o711);
   const quiet = { info: () => {}, warn: () => {} };
   server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log: quiet, durable: false });

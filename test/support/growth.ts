@@ -10,7 +10,7 @@ const leastMs = 5;
 const rounds = 5;
 
 /**
- * @param work the size is a count that its time should be proportional to
+ * @param work its time should be proportional to the size
  * @param size large enough that quadratic work would take far more than a second for 8 times the size
  */
 export async function assertLinear(work: (size: number) => unknown, size: number): Promise<void> {
@@ -24,7 +24,7 @@ export async function assertLinear(work: (size: number) => unknown, size: number
   assert.fail(`size ${size} takes ${small} ms and ${factor} times that size ${large} ms`);
 }
 
-/** The processor time that this thread takes for the work, in milliseconds. */
+/** Returns the processor time of this thread for the work, in milliseconds. */
 async function threadMs(work: (size: number) => unknown, size: number): Promise<number> {
   const before = process.threadCpuUsage();
   await work(size);

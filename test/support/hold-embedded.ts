@@ -1,4 +1,4 @@
-/** Starts the embedded PostgreSQL of a folder, prints its URL and stays until it is told to end: a process to be killed. */
+/** Starts the embedded PostgreSQL of a folder, prints its URL and waits until it is ended: a process for tests to kill. */
 
 import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Workbooks that are made to harm whoever reads them, each with the answer that it must get; and some that only look
- * harmful and must load.
- */
+/** Hostile workbooks, each with the answer that it must get; and some that look hostile but must be loaded. */
 import { constants, deflateRawSync } from 'node:zlib';
 import type { ErrorCode } from '../../src/errors.ts';
 import { randomNumbers } from './random-numbers.ts';
@@ -19,14 +16,14 @@ export interface HostileWorkbook {
   name: string;
   build: () => Buffer;
   code: ErrorCode;
-  /** What the detail, or that of the first problem listed, must name: the limit, the part or the cell. */
+  /** The text that the detail, or that of the first problem, must have: the limit, the part or the cell. */
   names: RegExp;
 }
 
 export interface HarmlessWorkbook {
   name: string;
   build: () => Buffer;
-  /** Query of the upload. */
+  /** The query of the upload. */
   query?: string;
   rows: number;
   columns: string[];
@@ -34,15 +31,15 @@ export interface HarmlessWorkbook {
 
 const megabyte = 1024 * 1024;
 
-/** More than a cell may have, and more than a quarter of what a workbook may have. */
+/** More than a cell may have, and more than a quarter of the limit for a workbook. */
 const hugeBytes = sized(24, 100) * megabyte;
 const huge = `${hugeBytes / megabyte} MB`;
 const maxUnpackedBytes = sized(64, 256) * megabyte;
 
-/** Of the service that they are sent to. */
+/** The settings of the service to which they are sent. */
 export const hostileLimits = {
   MAX_UNPACKED_BYTES: String(maxUnpackedBytes),
-  // Memory that the strings of a workbook may have: with the default the service would need 400 MB for them.
+  // The limit of memory for the strings of a workbook. With the default the service would need 400 MB for them.
   MAX_SHARED_STRING_BYTES: String(sized(16, 64) * megabyte),
 };
 
@@ -53,7 +50,7 @@ const dataRow = `<row r="2"><c r="A2"><v>1</v></c>${text('B2', 'one')}</row>`;
 const plain: WorkbookSpec = { sheets: [{ name: 'Data', xml: headerRow + dataRow }] };
 const sheetPart = 'xl/worksheets/sheet1.xml';
 
-/** The plain workbook with some of its parts replaced, added or (undefined) taken out. */
+/** The normal workbook with some of its parts replaced, added or (undefined) removed. */
 function withParts(changes: Record<string, string | Buffer | undefined>, spec = plain): Buffer {
   const parts = { ...workbookParts(spec), ...changes };
   const kept = Object.entries(parts).filter(
@@ -62,7 +59,7 @@ function withParts(changes: Record<string, string | Buffer | undefined>, spec = 
   return buildZip(kept.map(([name, data]) => ({ name, data })));
 }
 
-/** The plain workbook, its entries changed on their way into the zip. */
+/** The normal workbook with changed zip entries. */
 function withEntries(
   change: (entry: ZipEntry) => Partial<ZipEntry> | undefined,
   more: ZipEntry[] = [],
@@ -95,7 +92,7 @@ const stylesOf = (content: string, prolog = ''): string =>
   `${xml}${prolog}<styleSheet xmlns="${mainNamespace}">${content}</styleSheet>`;
 const workbookRelationships = 'xl/_rels/workbook.xml.rels';
 
-/** Letters that pack to a fiftieth or so: far enough from the limit of the ratio not to meet it. */
+/** Letters that pack to about a fiftieth, far below the limit of the ratio. */
 function letters(bytes: number): Buffer {
   const block = Buffer.alloc(1024, 'abcdefghijklmnopqrstuvwxyz');
   const all = Buffer.alloc(bytes);
@@ -114,7 +111,7 @@ function hugeText(): Buffer {
 }
 const around = (head: string, middle: Buffer, tail: string): Buffer =>
   Buffer.concat([Buffer.from(head), middle, Buffer.from(tail)]);
-/** The start and end of a sheet, in a row. */
+/** The start and the end of a sheet with one row. */
 const sheetStart = `${xml}<worksheet xmlns="${mainNamespace}"><sheetData>${headerRow}<row r="2">`;
 const sheetEnd = '</row></sheetData></worksheet>';
 
@@ -124,7 +121,7 @@ const entityBomb = `<!DOCTYPE x [<!ENTITY a "ha">${Array.from(
     `<!ENTITY ${String.fromCharCode(98 + index)} "${`&${String.fromCharCode(97 + index)};`.repeat(10)}">`,
 ).join('')}]>`;
 
-/** Bytes that do not pack. */
+/** Bytes that cannot be packed. */
 function noise(bytes: number): Buffer {
   const all = Buffer.alloc(bytes);
   const random = randomNumbers(1);
@@ -132,7 +129,7 @@ function noise(bytes: number): Buffer {
   return all;
 }
 
-/** So that the ratio of the part is no reason to refuse it: bytes that do not pack, in a comment. */
+/** Bytes that cannot be packed, in a comment, so that the ratio of the part is no reason to refuse it. */
 const padding = (bytes: number): string => `<!--${noise(bytes).toString('hex')}-->`;
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');
@@ -221,7 +218,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
   {
     name: 'entries that share bytes by way of a local header',
     build: () => {
-      // The local header says that the data begins so much later, and there another entry's header stands.
+      // The local header says that the data begins so much later, where another entry's header is.
       const bytes = withEntries(() => undefined, [{ name: 'other', data: noise(70_000), isStored: true }]);
       const header = bytes.lastIndexOf(sheetPart, bytes.indexOf('other')) - 30;
       bytes.writeUInt16LE(300, header + 28);
@@ -276,7 +273,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
     code: 'invalid-file',
     names: /SHEET1\.xml twice/,
   },
-  // Names that would be paths.
+  // Names that are paths.
   ...[
     '../../../../etc/passwd',
     '/etc/passwd',
@@ -353,7 +350,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
     code: 'unsupported-file',
     names: /another kind/,
   },
-  // Amounts.
+  // Large numbers of things.
   {
     name: 'a million sheets',
     build: () =>
@@ -591,7 +588,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
     code: 'limit-exceeded',
     names: /16 MiB/,
   },
-  // Strings that are told once and used often.
+  // Strings that are defined once and used often.
   {
     name: 'a header of 16,384 times a text of 7 MB',
     build: () =>
@@ -644,7 +641,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
     code: 'invalid-data',
     names: /Data!A2/,
   },
-  // What is missing or something else.
+  // Missing or different parts.
   {
     name: 'no workbook',
     build: () => withParts({ 'xl/workbook.xml': undefined }),

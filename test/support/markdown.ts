@@ -1,6 +1,6 @@
 /** Reads parts of a page of the documentation. */
 
-/** The rows of every table with this head, cell by cell. */
+/** Returns the rows of every table with this head, cell by cell. */
 export function rowsUnder(page: string, head: string): string[][] {
   return page
     .split(`${head}\n`)
@@ -11,12 +11,12 @@ export function rowsUnder(page: string, head: string): string[][] {
     });
 }
 
-/** The texts between backquotes. */
+/** Returns the texts between backquotes. */
 export function codeOf(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
 }
 
-/** The number of the line that has the character at `index`. */
+/** Returns the number of the line with the character at `index`. */
 export function lineAt(page: string, index: number): number {
   return page.slice(0, index).split('\n').length;
 }

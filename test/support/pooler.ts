@@ -1,4 +1,4 @@
-/** A PgBouncer of its own between a test's service and the test server, where the machine has the program. */
+/** Starts a PgBouncer between a test's service and the test server, if the machine has the program. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -15,14 +15,14 @@ export type PoolMode = 'session' | 'transaction';
 
 export interface Pooler {
   port: number;
-  /** The same database, by way of the pooler. */
+  /** The URL of the same database through the pooler. */
   urlOf(databaseUrl: string): string;
   stop(): Promise<void>;
 }
 
 const startTimeoutMs = 30_000;
 
-/** The same database, by way of the pooler that listens there. */
+/** Returns the URL of the same database through the pooler that listens there. */
 export function atPort(databaseUrl: string, port: number): string {
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
@@ -30,7 +30,7 @@ export function atPort(databaseUrl: string, port: number): string {
   return url.href;
 }
 
-/** The path of the program; undefined: this machine has none. */
+/** Returns the path of the program; undefined: this machine has none. */
 export function findPgBouncer(): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
   return folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path));
@@ -38,7 +38,7 @@ export function findPgBouncer(): string | undefined {
 
 /**
  * @param serverUrl the server behind it, and the only role that it knows
- * @param settings further lines of `[pgbouncer]`
+ * @param settings more lines of `[pgbouncer]`
  */
 export async function startPooler(
   mode: PoolMode,
@@ -50,7 +50,7 @@ export async function startPooler(
   const server = new URL(serverUrl);
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-pooler-'));
-  // PgBouncer refuses to run as root, as PostgreSQL does.
+  // PgBouncer refuses to run as root, like PostgreSQL.
   const user = await databaseUser(undefined);
   const lines = {
     listen_addr: '127.0.0.1',
@@ -90,7 +90,7 @@ export async function startPooler(
     port,
     urlOf: (databaseUrl) => atPort(databaseUrl, port),
     stop: async () => {
-      // SIGTERM ends it at once; SIGINT would wait for its clients.
+      // SIGTERM ends it at once. SIGINT would wait for its clients.
       child.kill('SIGTERM');
       await ended;
       await rm(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** What every error answer must be, so that each test that expects one looks at the whole of it. */
+/** Checks that every error answer must pass, so that each test of an error checks the whole answer. */
 import assert from 'node:assert/strict';
 import { type ErrorCode, errorCatalogue, type Problem, type Warning } from '../../src/errors.ts';
 import type { TestAnswer } from './service.ts';
@@ -10,11 +10,11 @@ export interface ProblemBody {
   warnings: Warning[];
 }
 
-/** SQL (but for the name of a privilege), a stack or a path of this machine: nothing of the kind may stand in an answer. */
+/** Matches SQL (except the name of a privilege), a stack or a path of this machine, which an answer must not have. */
 const leak =
   /\b((?<!lacks )SELECT|INSERT INTO|CREATE TABLE|ALTER TABLE|COPY "|SAVEPOINT|PGCOPY|LIMIT \d)|\bat .+:\d+:\d+|node_modules|\/src\/|\/tmp\/|\.ts\b/;
 
-/** Checks an RFC 9457 answer and hands its body on; `errors` is empty where none are listed. */
+/** Checks an RFC 9457 answer and returns its body. `errors` is empty if the answer lists none. */
 export function assertProblem(answer: TestAnswer, status: number, code: ErrorCode): ProblemBody {
   const { body } = answer;
   assert.equal(answer.status, status, `${answer.status} ${JSON.stringify(body)}`);
@@ -41,7 +41,7 @@ export function assertProblem(answer: TestAnswer, status: number, code: ErrorCod
   return { detail, errors, error_count, warnings };
 }
 
-/** The problems without their sentences, for comparing. */
+/** Returns the problems without their sentences, for comparing. */
 export function places(errors: Problem[]): Partial<Problem>[] {
   return errors.map(({ detail: _, ...place }) => place);
 }

@@ -1,6 +1,4 @@
-/**
- * How each error of the catalogue comes about in the running service: docs/errors.md shows these requests and answers.
- */
+/** Causes each error of the catalogue in the running service. docs/errors.md shows these requests and answers. */
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -17,7 +15,7 @@ export interface Provocation {
   send(service: TestService): Promise<Pick<TestAnswer, 'status' | 'headers' | 'body'>>;
 }
 
-/** Low enough to be reached within a test. */
+/** Limits that are low enough to be reached within a test. */
 const limits = {
   MAX_ROWS: '100',
   MAX_UPLOADS: '1',
@@ -26,7 +24,7 @@ const limits = {
   BODY_IDLE_TIMEOUT_MS: '1000',
 };
 
-/** A service with tables for the provocations. */
+/** Starts a service with tables for these requests. */
 export async function startServiceForErrors(): Promise<TestService> {
   const service = await startTestService(limits);
   await service.rows(`
@@ -41,7 +39,7 @@ export async function startServiceForErrors(): Promise<TestService> {
   return service;
 }
 
-/** What cannot be brought about here: a full disk, and no file descriptors (connections.test.ts). */
+/** The errors that cannot be caused here: a full disk, and no file descriptors (connections.test.ts). */
 export const unprovoked: ErrorCode[] = ['storage-full', 'service-busy'];
 
 export const provocations: Partial<Record<ErrorCode, Provocation>> = {
@@ -177,7 +175,7 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
       'POST /api/v1/table/orders/upload/json?if_exists=append, while another session had locked the table',
     send: sendToLockedTable,
   },
-  // These two end the service's database and the service.
+  // These two requests end the service's database and the service.
   'database-unavailable': {
     request: 'GET /readyz, after the database was dropped',
     send: sendWithoutDatabase,
@@ -205,7 +203,7 @@ function workbook(file: Buffer, what: string): Provocation {
   };
 }
 
-/** What comes of an error of PostgreSQL in the middle of an upload. */
+/** Returns the answer to an upload during which PostgreSQL fails. */
 function failWith(service: TestService, sqlstate: string): Promise<TestAnswer> {
   return service.post('/table/failing/upload/json?if_exists=append', { data: [{ sqlstate }] });
 }
@@ -227,7 +225,7 @@ async function sendStalled(service: TestService) {
   return answer;
 }
 
-/** Of two uploads that stand still, one has the only place; the other one is answered. */
+/** Starts two uploads that stop sending. One has the only place, and the other one is answered. */
 async function sendBesideAnother(service: TestService) {
   const uploads = [await beginUpload(service), await beginUpload(service)];
   const answer = await Promise.race(uploads.map(answerOf));
@@ -264,7 +262,7 @@ async function sendWithoutDatabase(service: TestService): Promise<TestAnswer> {
   return service.get('/readyz');
 }
 
-/** A request that is on its way when the service stops. */
+/** Sends a request while the service stops. */
 async function sendWhileStopping(service: TestService) {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);

@@ -1,4 +1,4 @@
-/** Uses every operation through the client that @hey-api/openapi-ts makes. */
+/** Uses every operation through the client that @hey-api/openapi-ts generates. */
 import { createClient } from './generated/hey-api/client/index.js';
 import {
   createTable,

@@ -1,4 +1,4 @@
-/** Uses every operation through openapi-fetch, with the types that openapi-typescript makes. */
+/** Uses every operation through openapi-fetch, with the types that openapi-typescript generates. */
 import createClient from 'openapi-fetch';
 import type { components, paths } from './generated/openapi-typescript.js';
 
@@ -6,7 +6,7 @@ type Definition = components['schemas']['TableDefinition'];
 
 const definition: Definition = {
   columns: [
-    // A column needs a name and a type, nothing else.
+    // A column needs only a name and a type.
     { name: 'id', type: 'bigint' },
     { name: 'number', type: 'text', is_nullable: false, default: null },
   ],
@@ -41,7 +41,7 @@ export async function useEveryOperation(url: string, token: string, workbook: Bl
     body: { table: definition },
   });
   const described = await client.GET('/api/v1/table/{table_name}', { params: path('customers') });
-  // What is answered can be sent again.
+  // The answer can be sent again.
   const again = await client.POST('/api/v1/table/{table_name}', {
     params: { ...path('customers'), query: { if_not_exists: true } },
     body: { table: described.data!.table },
