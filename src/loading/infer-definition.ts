@@ -26,15 +26,40 @@ export async function inferWhereNeeded(
 ): Promise<TypeInference | undefined> {
   const isNeeded = request.extraColumns === 'add' || (mayBeNew && input.definition === undefined);
   if (!isNeeded) return undefined;
-  // The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load.
-  const { inference, faultyRows } = await withSecondReading(async () => {
-    const faultyRows = new Problems();
-    const inference = new TypeInference(context.limits, (row, column, _name, fault, bytes, start, end) => {
-      if (column < 0) addRowFault(faultyRows, input.locate, row, fault, bytes, start, end);
-    });
-    await input.readAndKeep(inference, request.signal);
-    return { inference, faultyRows };
+  const inferring = await withSecondReading(async () => {
+    const begun = beginInference(context, input);
+    await input.readAndKeep(begun.inference, request.signal);
+    return begun;
   });
+  return endInference(inferring, input, mayBeNew);
+}
+
+/** An inference of types, and the rows that it could not read. */
+export interface Inferring {
+  inference: TypeInference;
+  faultyRows: Problems;
+}
+
+export function beginInference({ limits }: LoadContext, input: LoadInput): Inferring {
+  // The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load.
+  const faultyRows = new Problems();
+  const inference = new TypeInference(limits, (row, column, _name, fault, bytes, start, end) => {
+    if (column < 0) addRowFault(faultyRows, input.locate, row, fault, bytes, start, end);
+  });
+  return { inference, faultyRows };
+}
+
+/**
+ * Returns the inferred types, after the rows were read.
+ *
+ * @param mayBeNew a table may be created
+ * @throws AppError `invalid-data` if no table can have the columns; `nothing-to-load`
+ */
+export function endInference(
+  { inference, faultyRows }: Inferring,
+  input: LoadInput,
+  mayBeNew: boolean,
+): TypeInference {
   const unfit = new Problems();
   for (const problem of unfitNames(inference, input.locate)) unfit.add(problem);
   if (unfit.count > 0) for (const problem of headerProblems(input)) unfit.add(problem);

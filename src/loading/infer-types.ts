@@ -113,6 +113,7 @@ export class TypeInference implements CellSink {
   #originalEnd = 0;
   #rowCount = 0;
   #row = 0;
+  #changes = 0;
 
   constructor(limits: InferenceLimits, onFault: InferenceFaultHandler) {
     this.#limits = limits;
@@ -121,6 +122,11 @@ export class TypeInference implements CellSink {
 
   get rowCount(): number {
     return this.#rowCount;
+  }
+
+  /** How many times a column was added or a column's type may have changed. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** Returns the columns in the order of the sheet, or in the order in which they first appeared. */
@@ -159,6 +165,7 @@ export class TypeInference implements CellSink {
     this.#names[column] = name;
     this.#places[column] = place;
     this.#firstRows[column] = this.#row;
+    this.#changes++;
   }
 
   /** @throws AppError `limit-exceeded` */
@@ -258,6 +265,7 @@ export class TypeInference implements CellSink {
     if (seen === MIXED) return this.#count(column, found);
     const union = seen | found;
     const isText = typeOf(union) === 'text';
+    this.#changes++;
     this.#seen[column] = isText ? this.#afterTurn(column, seen) : union;
     return isText || seen === NOTHING;
   }

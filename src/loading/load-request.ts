@@ -6,6 +6,7 @@ import type { TransactionOptions } from '../postgres/transaction.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { NeededRights } from '../tables/find-load-target.ts';
 import type { ExtraColumns } from './column-matching.ts';
+import type { HeadSize } from './load-input.ts';
 import type { WrittenLimits } from './written-bytes.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -37,6 +38,8 @@ export interface LoadContext {
   /** The functions that a default may call in addition to the built-in functions. */
   extraFunctions: readonly string[];
   limits: { maxColumns: number; maxRows: number; maxRowBytes: number } & WrittenLimits;
+  /** How many of the first rows say the types with which a load in one pass begins. Default: `usualHead`. */
+  headSize?: HeadSize;
 }
 
 export interface LoadResult {

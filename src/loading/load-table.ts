@@ -17,8 +17,10 @@ import { conflictOption, sameNames } from './conflict-option.ts';
 import { openExistingTable } from './existing-table.ts';
 import {
   asKeyProblem,
+  beginInference,
   columnsBeside,
   definitionToMake,
+  endInference,
   inferredColumnWarnings,
   inferWhereNeeded,
 } from './infer-definition.ts';
@@ -36,6 +38,7 @@ import type { LoadTarget } from './load-target.ts';
 import { createdTable, ignoredColumns, noRows, ownNumbers, suppressedRows } from './load-warnings.ts';
 import { openNewTable } from './new-table.ts';
 import { nothingToLoad } from './nothing-to-load.ts';
+import { loadInOnePass, type OnePassOptions, type Outcome, usualHead } from './one-pass/one-pass.ts';
 import { Problems } from './problems.ts';
 
 /**
@@ -53,21 +56,38 @@ export async function loadTable(
   if (!exists) request.requireCreation();
   await input.open();
   const mayBeNew = !exists || !addsRows(request);
-  const inferred = await inferWhereNeeded(context, request, input, mayBeNew);
+  const options = { ...context.transaction, rollback: request.dryRun };
+  const load = (from: LoadInput, inferred: () => TypeInference | undefined) =>
+    inTransaction(context.pool, options, (client, edges) =>
+      loadWithin(client, { context, request, input: from, inferred, mayBeNew }, edges),
+    );
+  const isAllInferred =
+    mayBeNew && input.definition === undefined && (!exists || request.extraColumns !== 'add');
+  const outcome: Outcome<LoadResult> = isAllInferred
+    ? await loadInOnePass(input, onePassOptions(context, request, input), load)
+    : { inferred: undefined };
+  if ('result' in outcome) return outcome.result;
+  const inferred = outcome.inferred ?? (await inferWhereNeeded(context, request, input, mayBeNew));
   // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
   if (request.ifExists === 'truncate' && !inferred) await input.keep(request.signal);
-  const options = { ...context.transaction, rollback: request.dryRun };
-  const upload = { context, request, input, inferred, mayBeNew };
-  return withSecondReading(() =>
-    inTransaction(context.pool, options, (client, edges) => loadWithin(client, upload, edges)),
-  );
+  return withSecondReading(() => load(input, () => inferred));
+}
+
+function onePassOptions(context: LoadContext, request: LoadRequest, input: LoadInput): OnePassOptions {
+  return {
+    headSize: context.headSize ?? usualHead,
+    signal: request.signal,
+    beginInference: () => beginInference(context, input),
+    endInference: (inferring) => endInference(inferring, input, true),
+  };
 }
 
 interface Upload {
   context: LoadContext;
   request: LoadRequest;
   input: LoadInput;
-  inferred: TypeInference | undefined;
+  /** Returns the inferred types. Before the rows are loaded these may be the types of the first rows. */
+  inferred: () => TypeInference | undefined;
   /** A table may be created. */
   mayBeNew: boolean;
 }
@@ -104,7 +124,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
       ...target.warnings,
       ...(received === 0 ? noRows(input) : []),
       ...ignoredColumns(matcher),
-      ...inferredColumnWarnings(upload.inferred, input, target),
+      ...inferredColumnWarnings(upload.inferred(), input, target),
       ...suppressedRows(suppressed),
       ...ownNumbers(target, matcher),
       ...loaded.warnings,
@@ -130,7 +150,8 @@ async function findTable({ pool, transaction }: LoadContext, request: LoadReques
 }
 
 async function openTarget(client: ClientBase, upload: Upload, problems: Problems): Promise<LoadTarget> {
-  const { context, request, input, inferred, mayBeNew } = upload;
+  const { context, request, input, mayBeNew } = upload;
+  const inferred = upload.inferred();
   const { extraFunctions, transaction } = context;
   const { schema, name, admitSchema, signal, ifExists } = request;
   const options = { schema, name, admitSchema, extraFunctions };

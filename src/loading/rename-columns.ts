@@ -37,6 +37,7 @@ export function renameColumns(input: LoadInput, names: ReadonlyMap<string, strin
   const unused = (): string[] =>
     oldNames.size === 0 ? [] : [...names.keys()].filter((name) => !used.has(name));
   return wrapInput(input, {
+    keepsCells: true,
     through,
     warnings: () => unused().map(nothingRenamed),
     locate: (row, column, name) => input.locate(row, column, oldNames.get(name) ?? name),

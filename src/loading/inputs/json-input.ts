@@ -3,12 +3,14 @@
  * read twice, they are kept in a spool.
  */
 
-import type { AppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
 import type { JsonLimits } from '../../sources/json/json-limits.ts';
+import { JsonRowScanner } from '../../sources/json/json-row-scanner.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
 import { type JsonForm, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
+import { LineCounter } from '../../sources/json/line-counter.ts';
 import { pushSlices, sliceBytes } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import { pauseForOthers } from '../../sources/share-turns.ts';
@@ -34,6 +36,8 @@ export function jsonInput(
   const locate: LocateCell = (row, column, name) => scanner.locate(row, column, name);
   /** The chunk in which the rows begin, and the position of the first row in it. */
   let first: Buffer | undefined;
+  /** The chunks after `first` that were received and not scanned. */
+  const waiting: Buffer[] = [];
   let firstRow = 0;
   let kept: RowSource | undefined;
 
@@ -48,7 +52,7 @@ export function jsonInput(
       await pushSlices(scanner, first, firstRow, sink, signal);
     }
     first = undefined;
-    for await (const chunk of chunks) {
+    for await (const chunk of chunksFrom(waiting, chunks)) {
       if (!scanner.rowsEnded) await keep(chunk);
       await pushSlices(scanner, chunk, 0, sink, signal);
     }
@@ -87,6 +91,29 @@ export function jsonInput(
       }
       scanner.end();
     },
+    async readHead(sink, { bytes }, signal) {
+      if (!first) return undefined;
+      let received = first.length - firstRow;
+      while (received < bytes) {
+        const { value, done } = await chunks.next();
+        // Two passes over a short body take no longer.
+        if (done) return undefined;
+        waiting.push(value);
+        received += value.length;
+      }
+      const rows = new JsonRowScanner(limits, new LineCounter(isLines));
+      const write = (chunk: Buffer, start: number, end: number) => {
+        if (!rows.isDone) rows.scan(chunk, start, end, sink);
+      };
+      try {
+        await pushSlices({ write }, first, firstRow, sink, signal);
+        for (const chunk of waiting) await pushSlices({ write }, chunk, 0, sink, signal);
+      } catch (error) {
+        if (error instanceof AppError) return undefined;
+        throw error;
+      }
+      return 'part';
+    },
     async read(sink, signal) {
       if (kept) return kept.read(sink, signal);
       return readOn(sink, signal, () => undefined);
@@ -108,6 +135,12 @@ function tooLongBeforeRows(maxBytes: number): AppError {
   return limitExceeded('The part of the body before the rows is too large', maxBytes, {
     setting: 'MAX_DEFINITION_BYTES',
   });
+}
+
+/** Yields the chunks that wait and then the others. */
+async function* chunksFrom(waiting: Buffer[], chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  for (let chunk = waiting.shift(); chunk !== undefined; chunk = waiting.shift()) yield chunk;
+  yield* chunks;
 }
 
 /** Yields the chunks for a loop that may end early without closing them, so that a later loop can continue. */

@@ -1,11 +1,13 @@
 /**
  * Makes an input of a received spreadsheet and the definition that was sent with it.
  */
-import type { Warning } from '../../errors.ts';
+import { AppError, type Warning } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
+import { ReadAgain } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
 import { orderWarnings, otherSheetsWarning } from '../../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSource } from '../../sources/spreadsheet/sheet-source.ts';
+import { ForwardingSink } from '../forwarding-sink.ts';
 import type { LoadInput } from '../load-input.ts';
 
 /**
@@ -37,11 +39,53 @@ export function spreadsheetInput(
     },
     definition,
     open: async () => {},
+    async readHead(sink, { cells }, signal) {
+      // The whole file is read by a process of its own before the first row comes.
+      if (source.reading.format === 'xls') return undefined;
+      const head = new HeadSink(sink, cells);
+      try {
+        await source.read(head, signal);
+        return 'whole';
+      } catch (error) {
+        if (error instanceof EndOfHead) return 'part';
+        if (error instanceof AppError || error instanceof ReadAgain) return undefined;
+        throw error;
+      }
+    },
     read,
     readAndKeep: read,
     keep: async () => {},
     close: () => spool.close(),
   };
+}
+
+/** Ends a pass after the first rows. */
+class HeadSink extends ForwardingSink {
+  #cellsLeft: number;
+
+  constructor(inner: CellSink, cells: number) {
+    super(inner);
+    this.#cellsLeft = cells;
+  }
+
+  override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#cellsLeft -= 1;
+    this.inner.cell(column, kind, bytes, start, end);
+  }
+
+  override moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#cellsLeft -= 1;
+    this.inner.moment(column, kind, days, microseconds);
+  }
+
+  override beginRow(row: number): void {
+    if (this.#cellsLeft <= 0) throw new EndOfHead();
+    this.inner.beginRow(row);
+  }
+}
+
+class EndOfHead extends Error {
+  override name = 'EndOfHead';
 }
 
 async function findOtherSheets(source: SheetSource, signal: AbortSignal): Promise<Warning[]> {

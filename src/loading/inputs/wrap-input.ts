@@ -1,13 +1,17 @@
 /** Wraps an input to change its cells on their way to the sink, or to change its places or warnings. */
 import type { Warning } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
-import type { LoadInput } from '../load-input.ts';
+import type { HeadSize, LoadInput } from '../load-input.ts';
 
 export interface InputWrapper {
   /** Returns the sink that the input pushes its cells into. It passes them on to `sink`. */
   through(sink: CellSink): CellSink;
   /** Returns the warnings of the wrapper, in addition to those of the input. */
   warnings(): Warning[];
+  /** Whether the wrapper changes the names of columns at most. A wrapper that changes cells may change them otherwise for each sink. */
+  keepsCells?: boolean;
+  /** Every pass keeps the rows. */
+  keepsRows?: boolean;
   /** Called after a whole pass. */
   afterPass?(): void;
   locate?: LoadInput['locate'];
@@ -30,8 +34,14 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
       return input.definition;
     },
     open: () => input.open(),
+    ...(wrapper.keepsCells &&
+      input.readHead && {
+        readHead: (sink: CellSink, size: HeadSize, signal: AbortSignal) =>
+          input.readHead!(wrapper.through(sink), size, signal),
+      }),
     read: async (sink, signal) => {
-      await input.read(wrapper.through(sink), signal);
+      const through = wrapper.through(sink);
+      await (wrapper.keepsRows ? input.readAndKeep(through, signal) : input.read(through, signal));
       wrapper.afterPass?.();
     },
     readAndKeep: async (sink, signal) => {

@@ -1,0 +1,223 @@
+/** Loads in one pass: the table, the rows, the warnings and the errors are those of two passes, wherever the first rows end. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { readConfig } from '../src/config.ts';
+import { AppError } from '../src/errors.ts';
+import { jsonInput } from '../src/loading/inputs/json-input.ts';
+import { spreadsheetInput } from '../src/loading/inputs/spreadsheet-input.ts';
+import type { HeadSize, LoadInput } from '../src/loading/load-input.ts';
+import type { LoadRequest } from '../src/loading/load-request.ts';
+import { loadTable } from '../src/loading/load-table.ts';
+import { Spool } from '../src/sources/spool.ts';
+import { openSpreadsheet } from '../src/sources/spreadsheet/open-spreadsheet.ts';
+import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type RandomNumbers, randomNumbers } from './support/random-numbers.ts';
+import { sized } from './support/sized.ts';
+import { type CellSpec, sheetXml } from './support/workbook.ts';
+import { buildWorkbook, memoryFile } from './support/xlsx-builder.ts';
+
+const cases = sized(25, 400);
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.drop());
+
+const { signal } = new AbortController();
+const { limits } = readConfig({
+  TOKEN_SECRET: 'x'.repeat(32),
+  DATABASE_URL: 'postgresql://127.0.0.1/unused',
+});
+
+/** Without a head there are two passes. */
+const noHead: HeadSize = { bytes: Number.POSITIVE_INFINITY, cells: Number.POSITIVE_INFINITY };
+
+/** What a load leaves and answers, as text. */
+async function outcomeOf(
+  input: LoadInput,
+  headSize: HeadSize,
+  options: Partial<LoadRequest> = {},
+): Promise<string> {
+  const request: LoadRequest = {
+    schema: 'public',
+    name: 'loaded',
+    ifExists: 'fail',
+    extraColumns: 'fail',
+    onConflict: 'fail',
+    dryRun: false,
+    signal,
+    requireCreation: () => {},
+    admitSchema: () => {},
+    ...options,
+  };
+  const context = { pool: database.pool, transaction: {}, extraFunctions: [], limits, headSize };
+  try {
+    const loaded = await loadTable(context, request, input);
+    const { rows } = await database.pool.query('SELECT array_agg(loaded::text) AS rows FROM public.loaded');
+    return JSON.stringify({ loaded, rows: rows[0].rows, reading: input.reading }, undefined, 1);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, detail, errors, errorCount } = error;
+    return JSON.stringify({ code, detail, errors, errorCount, warnings: input.warnings }, undefined, 1);
+  } finally {
+    await input.close();
+    await database.pool.query('DROP TABLE IF EXISTS public.loaded');
+  }
+}
+
+function jsonOf(body: string, chunkBytes: number): LoadInput {
+  async function* chunks(): AsyncGenerator<Buffer> {
+    const bytes = Buffer.from(body);
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+  }
+  return jsonInput(chunks(), new Spool({ maxBytes: 1 << 30 }), {
+    maxDepth: 20,
+    maxTableBytes: 1 << 20,
+    maxColumns: 50,
+    maxCellBytes: 1 << 20,
+    maxRowBytes: 1 << 20,
+  });
+}
+
+async function sheetInputOf(file: Buffer): Promise<LoadInput> {
+  const source = await openSpreadsheet(
+    memoryFile(file),
+    { columnNames: 'exact', cellErrors: 'problem' },
+    { ...limits, maxRatio: 200 },
+  );
+  return spreadsheetInput(source, new Spool({ maxBytes: 1 }), undefined, false);
+}
+
+/** Values of a column that begins with one kind and may get another kind later. */
+function valuesOf(pick: RandomNumbers, rowCount: number): unknown[] {
+  const kinds: (() => unknown)[] = [
+    () => pick(1000),
+    () => pick(1000) / 8,
+    () => `2026-0${1 + pick(9)}-1${pick(10)}`,
+    () => `word ${pick(50)}`,
+    () => pick(2) === 0,
+    () => null,
+    () => undefined,
+    () => 2 ** 40 + pick(1000),
+    () => `2026-01-0${1 + pick(9)}T10:00:00Z`,
+    () => ({ key: pick(5) }),
+    () => [pick(5)],
+    () => 'a\u0000b',
+  ];
+  const usual = kinds[pick(kinds.length - 1)]!;
+  const odd = kinds[pick(kinds.length)]!;
+  const oddAt = pick(3) === 0 ? pick(rowCount) : rowCount;
+  const gaps = pick(3) === 0;
+  return Array.from({ length: rowCount }, (_, row) => {
+    if (row >= oddAt && pick(3) === 0) return odd();
+    return gaps && pick(4) === 0 ? [null, undefined][pick(2)] : usual();
+  });
+}
+
+function randomRows(pick: RandomNumbers): Record<string, unknown>[] {
+  const rowCount = 1 + pick(40);
+  const columns = Array.from(
+    { length: 1 + pick(5) },
+    (_, at) => [`c${at}`, valuesOf(pick, rowCount)] as const,
+  );
+  return Array.from({ length: rowCount }, (_, row) =>
+    Object.fromEntries(
+      columns.map(([name, values]) => [name, values[row]]).filter(([, value]) => value !== undefined),
+    ),
+  );
+}
+
+const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+
+/** The rows as a text file or a workbook; the workbook may have merged cells. */
+function fileOf(rows: Record<string, unknown>[], pick: RandomNumbers): Buffer {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cells = [names, ...rows.map((row) => names.map((name) => cellOf(row[name])))];
+  if (pick(2) === 0) {
+    const lines = cells.map((line) => line.map((cell) => (cell === null ? '' : `"${cell}"`)).join(','));
+    return Buffer.from(lines.join('\n'));
+  }
+  const last = cells.length;
+  const merged = pick(4) === 0 ? `<mergeCells><mergeCell ref="A${last - 1}:A${last}"/></mergeCells>` : '';
+  const xml = `<?xml version="1.0"?><worksheet xmlns="${main}"><sheetData>${sheetXml(cells)}</sheetData>${merged}</worksheet>`;
+  return buildWorkbook({ sheets: [{ name: 'Data', xml }] });
+}
+
+function cellOf(value: unknown): CellSpec {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return (typeof value === 'string' ? value : JSON.stringify(value))
+    .replaceAll('"', '')
+    .replaceAll('\u0000', '');
+}
+
+suite('random rows', () => {
+  test('of JSON are loaded as with two passes', async () => {
+    for (let seed = 1; seed <= cases; seed++) {
+      const pick = randomNumbers(seed);
+      const rows = randomRows(pick);
+      let body = pick(2) === 0 ? JSON.stringify({ data: rows }) : JSON.stringify(rows);
+      if (pick(12) === 0) body = body.slice(0, pick(body.length));
+      if (pick(12) === 0) body = body.replace(/\}$/, ',"table":{"columns":[{"name":"c0","type":"text"}]}}');
+      const primaryKey = pick(5) === 0 ? ['c0'] : undefined;
+      const options = { primaryKey, onConflict: (['fail', 'skip', 'update'] as const)[pick(6)] ?? 'fail' };
+      const expected = await outcomeOf(jsonOf(body, 1 + pick(64)), noHead, options);
+      for (const bytes of [1, 1 + pick(body.length), Math.max(1, body.length - 1 - pick(20))]) {
+        const input = jsonOf(body, 1 + pick(64));
+        const actual = await outcomeOf(input, { ...noHead, bytes }, options);
+        assert.equal(actual, expected, `seed ${seed}, a head of ${bytes} bytes: ${body}`);
+      }
+    }
+  });
+
+  test('of text files and workbooks are loaded as with two passes', async () => {
+    for (let seed = 1; seed <= cases; seed++) {
+      const pick = randomNumbers(seed);
+      const file = fileOf(randomRows(pick), pick);
+      const expected = await outcomeOf(await sheetInputOf(file), noHead);
+      for (const cells of [1, 1 + pick(20), 1 + pick(100)]) {
+        const actual = await outcomeOf(await sheetInputOf(file), { ...noHead, cells });
+        assert.equal(
+          actual,
+          expected,
+          `seed ${seed}, a head of ${cells} cells: ${file.toString('latin1', 0, 2000)}`,
+        );
+      }
+    }
+  });
+});
+
+suite('the number of passes', () => {
+  /** The rows of each pass that ended. */
+  const passesOver = async (body: string): Promise<number> => {
+    let passes = 0;
+    const input = jsonOf(body, 16);
+    const counted: LoadInput = Object.defineProperties(input, {
+      read: { value: count(input.read) },
+      readAndKeep: { value: count(input.readAndKeep) },
+    });
+    function count(read: LoadInput['read']): LoadInput['read'] {
+      return (sink, readSignal) => {
+        passes += 1;
+        return read(sink, readSignal);
+      };
+    }
+    await outcomeOf(counted, { ...noHead, bytes: 64 });
+    return passes;
+  };
+
+  test('is one if the first rows have the types of all rows', async () => {
+    const rows = Array.from({ length: 100 }, (_, n) => ({ n, word: `w${n}` }));
+    assert.equal(await passesOver(JSON.stringify(rows)), 1);
+  });
+
+  test('is two if a later row has another type', async () => {
+    const rows = Array.from({ length: 100 }, (_, n) => ({ n: n === 90 ? 1.5 : n }));
+    assert.equal(await passesOver(JSON.stringify(rows)), 2);
+  });
+
+  test('is two for a body without a second chunk of rows', async () => {
+    assert.equal(await passesOver('[{"n":1}]'), 2);
+  });
+});
