@@ -1,4 +1,4 @@
-/** Packed bodies, cut and damaged at random, beside node:zlib's own functions. */
+/** Packed bodies that are cut and damaged at random, compared with the functions of node:zlib. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
@@ -10,12 +10,12 @@ const packers: Record<string, (body: Buffer) => Buffer> = {
   gzip: (body) => zlib.gzipSync(body),
   deflate: (body) => zlib.deflateSync(body),
   br: (body) => zlib.brotliCompressSync(body, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } }),
-  // With a checksum: without one, damage may go unseen.
+  // The formats with a checksum. Without one, damage may not be noticed.
   zstd: (body) => zlib.zstdCompressSync(body, { params: { [zlib.constants.ZSTD_c_checksumFlag]: 1 } }),
 };
 const limits = { maxBodyBytes: 1_000_000, maxUnpackRatio: 250, setting: 'MAX_BODY_BYTES' } as const;
 
-/** A body that arrives in the chunks that end at `cuts`; a chunk may be empty. */
+/** Yields a body in chunks that end at `cuts`. A chunk may be empty. */
 async function* arriving(body: Buffer, cuts: number[]): AsyncGenerator<Buffer> {
   let start = 0;
   for (const cut of [...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length]) {
@@ -72,7 +72,7 @@ test('a damaged body is refused or unpacked completely, and never hangs', async 
         if (damage === 'append') sent = Buffer.concat([packed, Buffer.of(value)]);
         try {
           const found = await unpacked(sent, places, [coding]);
-          // Brotli has no checksum, and some bytes of a header mean nothing.
+          // Brotli has no checksum, and some bytes of a header have no effect.
           assert.ok(coding === 'br' || body.equals(found));
           assert.ok(damage === 'flip' || damage === 'insert', damage);
         } catch (error) {

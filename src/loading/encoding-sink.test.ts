@@ -1,4 +1,4 @@
-/** Input is cut anywhere, so the sink is drained anywhere: what it hands on must not depend on where. */
+/** Input may be cut anywhere, so the sink may be drained at any cell. Its output must not depend on that. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,17 +23,17 @@ const columns: LoadColumn[] = Array.from({ length: columnCount }, (_, index) => 
 }));
 const fillOfNull = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
-/** A cell: its column, and its number, or undefined for one that is refused. */
+/** A cell: its column, and its number, or undefined for a cell with a problem. */
 type TestCell = [column: number, value: number | undefined];
 
 interface HandedOn {
-  /** Rows as hexadecimal COPY bytes, by the columns of their shape. */
+  /** The rows as hexadecimal COPY bytes, by the columns of their shape. */
   rows: Record<string, string>;
   numbers: (number | undefined)[];
   problems: number;
 }
 
-/** @param isDrained asked before each cell; every drain hands on all complete rows */
+/** @param isDrained called before each cell; every drain passes on all complete rows */
 async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<HandedOn> {
   const handed: Record<string, string> = {};
   const problems = new Problems();
@@ -50,7 +50,7 @@ async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<Han
       write: async (shape, bytes) => {
         const name = shape.join();
         handed[name] = (handed[name] ?? '') + bytes.toString('hex');
-        // It is used again at once.
+        // The buffer is reused at once.
         bytes.fill(0xee);
       },
     },
@@ -94,7 +94,7 @@ test('rows are complete wherever the sink is drained', async () => {
         const whole = await encode(rows, () => false);
         const cut = await encode(rows, () => drains.next().value!);
         assert.equal(cut.problems, whole.problems);
-        // What a shape fills depends on the rows held; the rows without problem come in the same number.
+        // The filled columns of a shape depend on the rows in memory, but the number of rows without a problem is the same.
         assert.equal(cut.numbers.length, whole.numbers.length);
         assert.deepEqual(cut.numbers.toSorted(), whole.numbers.toSorted());
         assert.equal(countRows(cut.rows), whole.numbers.length);
@@ -103,7 +103,7 @@ test('rows are complete wherever the sink is drained', async () => {
   );
 });
 
-/** Reads the tuples as PostgreSQL would; fails where they are not whole. */
+/** Reads the tuples as PostgreSQL would. It fails if they are incomplete. */
 function countRows(rows: Record<string, string>): number {
   let count = 0;
   for (const [shape, hex] of Object.entries(rows)) {

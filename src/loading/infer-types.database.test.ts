@@ -1,4 +1,4 @@
-/** PostgreSQL itself is asked: does the inferred type take every value of the column, and give it back as it was? */
+/** Asks PostgreSQL itself whether the inferred type stores every value of the column and returns it unchanged. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
@@ -74,7 +74,7 @@ const offsets = fc.oneof(
 );
 const timestamps = fc.tuple(dates, fc.constantFrom('T', 'T', 'T', ' '), times).map((parts) => parts.join(''));
 
-/** Two kinds at most in most columns, so that more than `text` comes of it. */
+/** Most columns have at most two kinds of values, so that other types than `text` are inferred. */
 const columns = fc.oneof(
   ...[
     ofKind(TRUE, fc.constant('true')),
@@ -155,7 +155,7 @@ function assertSame(type: InferredType, got: string, sent: string): void {
   assert.deepEqual(meaning(got), meaning(sent), `${type}: ${sent.slice(0, 100)}`);
 }
 
-/** What a text in a type's output or in the grammar it was sent in says, in one spelling. */
+/** Returns one canonical spelling for a value, from a type's output or from the text that was sent. */
 function meaningOf(type: InferredType): (text: string) => unknown {
   switch (type) {
     case 'bigint':
@@ -174,15 +174,15 @@ function meaningOf(type: InferredType): (text: string) => unknown {
   }
 }
 
-/** JSON with the numbers' digits in place of their values. */
+/** Returns JSON with the digits of numbers instead of their values. */
 function parseExactly(text: string): unknown {
-  // The third argument is not in the library's types yet.
+  // The library's types do not have the third argument yet.
   const keepDigits = (_key: string, value: unknown, context?: { source: string }) =>
     typeof value === 'number' ? { number: decimal(context!.source) } : value;
   return JSON.parse(text, keepDigits);
 }
 
-/** A number's one spelling: `digits` without outer zeros and the exponent that they stand at. */
+/** Returns the canonical spelling of a number: its digits without outer zeros, and the exponent. */
 function decimal(text: string): string {
   const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(
     text,
@@ -196,7 +196,7 @@ function decimal(text: string): string {
   return `${sign}${all.slice(first, end)}e${Number(exponent) - fraction.length + all.length - end}`;
 }
 
-/** The instant in microseconds, of ISO 8601 or of PostgreSQL's own output (its session's time zone may have seconds). */
+/** Returns the instant in microseconds, from ISO 8601 or from PostgreSQL's output (its time zone may have seconds). */
 function microseconds(text: string): bigint {
   const [, sign, year, month, day, hour, minute, second, fraction = '', zone, bc] =
     /^(\+?)(\d+)-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-][\d:]+)( BC)?$/.exec(text)!;

@@ -41,7 +41,7 @@ function newInference(): TypeInference {
   return new TypeInference({ maxColumns: 1600, maxRows: 1_000_000 }, () => assert.fail('no fault was sent'));
 }
 
-/** As a source does: the cell stands amid bytes that are not its own. */
+/** Pushes a cell as a source does, with other bytes around it. */
 function push(inference: TypeInference, column: number, cell: Cell): void {
   if (cell.kind >= kind.DATE) {
     inference.moment(column, cell.kind, 1, 2);
@@ -424,7 +424,7 @@ describe('the columns of an inference', () => {
     assert.equal(oddityOf(string('x'), string('y'), ...many(19, number('1'))), undefined);
     assert.equal(oddityOf(string('x'), string('y')), undefined);
     assert.equal(oddityOf(string('x')), undefined);
-    // It is settled as text before the numbers come.
+    // The column is already text before the numbers come.
     assert.equal(oddityOf(...many(20, string('x')), ...many(5000, number('1'))), undefined);
     const half = [...many(30, number('1')), ...many(30, date)];
     assert.equal(oddityOf(string('x'), ...half, ...many(5000, date)), undefined);

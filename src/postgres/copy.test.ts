@@ -58,7 +58,7 @@ test('a buffer can be used again when its write has ended', async () => {
     }
   }
   assert.equal(await copy.end(), rowCount);
-  // The socket was full at times: otherwise this tests nothing.
+  // The socket must have been full at times. Otherwise this tests nothing.
   assert(waits > 1);
   const damaged = await client.query(`SELECT a FROM t WHERE b <> repeat(chr(97 + a % 26), length(b))`);
   assert.deepEqual(damaged.rows, []);

@@ -1,4 +1,4 @@
-/** PostgreSQL's source code has the names and formats that server-internals.ts says it has. */
+/** Tests that PostgreSQL has the names and formats that server-internals.ts uses. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
@@ -40,7 +40,7 @@ after(async () => {
   await database.drop();
 });
 
-/** Runs the statements, undoes them and returns the error of the last one. */
+/** Runs the statements, rolls back and returns the error of the last one. */
 async function errorOf(...statements: string[]): Promise<pg.DatabaseError> {
   const last = statements.pop()!;
   await client.query('BEGIN');

@@ -13,7 +13,7 @@ function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg
   });
 }
 
-/** Features, states and privileges, and what functions of the table say. */
+/** Messages about features, states and privileges, and messages of functions of the table. */
 const tellsTheMessage = /^(0A|55|42501|42704|42710|42P07|P0|P0001|09|20|26|27|2F|38|39)$/;
 
 function codeOf(error: unknown): string | undefined {
@@ -53,10 +53,10 @@ test('each SQLSTATE or its class has its error code', () => {
     '54000': 'invalid-data',
     '54001': 'invalid-data',
     '55000': 'invalid-parameter',
-    // Nobody's but a trigger's.
+    // Only a trigger can raise this one.
     U0001: 'invalid-data',
     '45000': 'invalid-data',
-    // Ours: a syntax error, an internal error.
+    // These are errors of the service: a syntax error, an internal error.
     '42601': undefined,
     XX000: undefined,
   };
@@ -172,7 +172,7 @@ test('a pool without a free connection names the setting of its size', () => {
 });
 
 test('errors that are not of PostgreSQL are returned unchanged', () => {
-  // A caller who hangs up: the same code as a lost connection to the database, but no system call of ours.
+  // A client that disconnects gives the same code as a lost connection to the database, but without a system call.
   const hangUp = Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
   for (const error of [hangUp, new Error('boom'), new AppError('table-exists', 'x'), 'text', undefined]) {
     assert.equal(toAppError(error), error);

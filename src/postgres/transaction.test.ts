@@ -24,7 +24,7 @@ after(async () => {
   await database.drop();
 });
 
-// Whatever a test did: no connection is still taken, and none waits in a transaction.
+// After each test no connection is in use, and none waits in a transaction.
 afterEach(async () => {
   await until('all connections to be idle', async () => {
     const { rows } = await database.pool.query(
@@ -35,7 +35,7 @@ afterEach(async () => {
   await pool.query('TRUNCATE public.t');
 });
 
-/** Waits until a connection of the pool waits for that: `PgSleep`, `advisory`. */
+/** Waits until a connection of the pool waits for this event: `PgSleep`, `advisory`. */
 async function untilWaitsFor(event: string): Promise<void> {
   await until(`a statement that waits for ${event}`, async () => {
     const { rows } = await database.pool.query(

@@ -6,7 +6,7 @@ import { pauseBetweenSlices } from './share-turns.ts';
 
 const greedy = { drain: () => undefined } as CellSink;
 
-/** A clock that only work moves: a machine that pauses this process does not change the result. */
+/** A clock that only work moves forward, so that a pause of this process does not change the result. */
 let now = 0;
 before(() => mock.method(performance, 'now', () => now));
 after(() => mock.restoreAll());
@@ -52,7 +52,7 @@ suite('pauses between slices', () => {
     await Promise.all(Array.from({ length: 20 }, () => pushFor(200, 2)));
     isDone = true;
     await counting;
-    // A slice of each of the twenty would leave room for five.
+    // One slice of each of the twenty leaves time for five more.
     assert.ok(turns >= 10, `${turns} turns`);
   });
 });

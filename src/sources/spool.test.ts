@@ -15,7 +15,7 @@ async function contents(spool: Spool, start?: number, end?: number): Promise<Buf
   return Buffer.concat(parts);
 }
 
-/** The spool files this process holds open; Linux only. */
+/** Returns the spool files that this process has open. Linux only. */
 /** Gives the test a folder for temporary files that nothing else uses. */
 async function inTemporaryFolder(test: (directory: string) => Promise<void>): Promise<void> {
   const { TMPDIR } = process.env;
@@ -168,7 +168,7 @@ test('a pass that ends early leaves no running read', async () => {
 });
 
 test('a full disk is an error storage-full', async () => {
-  // No disk can be filled in a test: the handles' own write answers as the system does then.
+  // A test cannot fill a disk, so the handle's own write fails as the system would.
   const spool = new Spool({ maxBytes: 1000, memoryBytes: 1 });
   await spool.write(Buffer.alloc(10));
   const probe = await open(import.meta.filename, 'r');

@@ -11,7 +11,7 @@ const names: Names = {
   sequence: (text) => quoteQualified('found', text),
 };
 
-/** `= text` for a literal, else the expression in SQL. */
+/** Returns `= text` for a literal, or else the expression in SQL. */
 function read(text: string, extraFunctions: string[] = []): string {
   const parsed = parseDefault(text, extraFunctions);
   return parsed.kind === 'literal' ? `= ${parsed.text}` : expressionSql(parsed.expression, names);

@@ -7,7 +7,7 @@ import { checkStructure } from './check-structure.ts';
 import { PrimaryKeySchema, TableDefinitionSchema } from './definition.ts';
 import { parseDefinition } from './parse-definition.ts';
 
-/** `pointer code` of every fault, those of the parts among each other included. */
+/** Returns `pointer code` of every problem, including those between parts. */
 function problems(table: unknown, name = 't'): string[] {
   const { definition, problems } = parseDefinition(table);
   return [...problems, ...checkStructure(name, definition)].map(({ pointer, code }) => `${pointer} ${code}`);

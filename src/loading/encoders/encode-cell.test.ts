@@ -26,7 +26,7 @@ const uuid = base(2950);
 const jsonb = base(3802);
 const ints: ColumnType = { oid: 1007, name: 'integer[]', typmod: -1, kind: 'array', element: int4 };
 
-/** The field's payload in hexadecimal, or the number of the problem. */
+/** Returns the field's payload in hexadecimal, or the number of the problem. */
 function encode(type: ColumnType, kind: number, value: string): string | number {
   const out = new CopyBuffer(8);
   const bytes = Buffer.from(value);
@@ -139,7 +139,7 @@ test('the strings of an array are unescaped as JSON.parse unescapes them', () =>
     value.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   const check = (json: string) => {
     const expected = Buffer.from(JSON.parse(json)[0]);
-    // Dimensions, flag, element type, size, lower bound; then the only element.
+    // The header has dimensions, flag, element type, size and lower bound. Then comes the only element.
     const header = `00000001${'0'.repeat(8)}00000019${'00000001'.repeat(2)}`;
     const length = expected.length.toString(16).padStart(8, '0');
     assert.equal(encode(texts, cell.ARRAY, json), header + length + expected.toString('hex'));
@@ -161,7 +161,7 @@ test('U+0000 is found anywhere in a text', () => {
       const out = new CopyBuffer();
       const bytes = Buffer.from(value);
       const encoder = columnEncoder(text)!;
-      // The second and third time the copy goes by words.
+      // From the second time on, the copy works by words.
       for (let time = 0; time < 3; time++) {
         const problem = encodeCell(out, encoder, cell.STRING, bytes, 0, length);
         assert.equal(problem, problems.NUL_CHARACTER, `${at} of ${length}`);

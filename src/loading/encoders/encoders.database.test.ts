@@ -1,4 +1,4 @@
-/** Every encoder against PostgreSQL's own input functions: the same value stored, or refused by both. */
+/** Compares every encoder with PostgreSQL's own input functions: both store the same value, or both refuse it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
@@ -38,7 +38,7 @@ function agree(types: string[], samples: () => Sample[]): void {
   }
 }
 
-/** PostgreSQL 15 and 16 overflow without an error when they round these to seconds. */
+/** PostgreSQL 15 and 16 overflow without an error when they round these values to seconds. */
 function endsOfIntervals(): Sample[] {
   return [
     ...strings(
@@ -47,7 +47,8 @@ function endsOfIntervals(): Sample[] {
       ...list('-178956970 years -8 months -2147483648 days -2562047788:00:54.775807'),
       ...list('-2562047788:00:54.775807|-2562047788:00:54.775809'),
     ),
-    // All fields at their end mean infinity from PostgreSQL 17 on; test/values-as-postgresql.test.ts asks for the refusal.
+    // If all fields have their largest or smallest values, they mean infinity from PostgreSQL 17 on.
+    // test/values-as-postgresql.test.ts tests the refusal.
     ...refusedStrings(
       '178956970 years 7 months 2147483647 days 2562047788:00:54.775807',
       '-178956970 years -8 months -2147483648 days -2562047788:00:54.775808',
@@ -55,7 +56,7 @@ function endsOfIntervals(): Sample[] {
   ];
 }
 
-/** The values, which the bars part. */
+/** The values, separated by bars. */
 function list(values: string): string[] {
   return values.split('|');
 }
@@ -68,7 +69,7 @@ function generated(count: number, arbitrary: fc.Arbitrary<string>, options: Part
     .map((text) => ({ kind: STRING, text, ...options }));
 }
 
-/** Texts of a few characters that a type's forms are made of: mostly wrong, some surprisingly right. */
+/** Texts of a few characters that occur in the forms of a type. Most are wrong, and some are valid. */
 function soup(characters: string, maxLength: number): fc.Arbitrary<string> {
   return fc
     .array(fc.constantFrom(...characters), { minLength: 1, maxLength })
@@ -119,7 +120,7 @@ agree(['oid'], () => [
   ...generated(300, fc.bigInt({ min: 0n, max: 2n ** 33n }).map(String)),
 ]);
 
-/** Decimals in the middle of two numbers with so many bits, and a little beside it. */
+/** Decimals in the middle of two numbers with so many bits, and near it. */
 const besideMiddle = (bits: number): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -144,7 +145,7 @@ const floatTexts = [
   ...list('7.00649232162408535462e-46|0e999999|0e-999999|0.0e400|1e22|1e23|8.5e22|123456789012345678'),
   ...list('0.1|0.2|0.3|1.1000000000000001|9007199254740993|9007199254740992.5|1e999999999999|1__0'),
   ...list('1_0'),
-  // Beside, on and beyond a midpoint of two float4.
+  // Near, at and beyond a midpoint of two float4.
   ...list('1.00000005960464477539062|1.000000059604644775390625'),
   ...list('1.00000005960464477539062500000000000000000001'),
   ...list('16777217|16777217.0000000000001|16777216.9999999999999|16777219|-16777217'),
@@ -202,7 +203,8 @@ const numericTexts = [
 
 agree(['numeric', 'numeric(10,2)', 'numeric(5)', 'numeric(3,6)', 'numeric(3,-2)', 'numeric(2,2)'], () => [
   ...strings(...numericTexts),
-  // What numeric itself cannot hold is refused even where a scale would round it away, or the other way round.
+  // A value that numeric itself cannot store is refused, even if rounding to the scale would remove the excess, and the other
+  // way round.
   ...generated(400, decimalText),
   ...generated(
     400,
@@ -220,7 +222,7 @@ agree(['numeric', 'numeric(10,2)', 'numeric(5)', 'numeric(3,6)', 'numeric(3,-2)'
     .map((text) => ({ kind: NUMBER, text })),
 ]);
 
-// Under a scale, what is beyond these is rounded away before it counts, by COPY as by the encoder, but not by a literal.
+// With a scale, digits beyond these are rounded away before they count, by COPY and by the encoder, but not by a literal.
 agree(['numeric'], () =>
   strings(
     ...list('1e-16383|1e-16384|0e-16384'),
@@ -259,7 +261,7 @@ agree(['text', 'character varying', 'character varying(5)', 'character(5)', 'cha
 
 agree(['"char"'], () => [
   ...strings(...list('|a|~| |\\')),
-  // Of a longer text the server keeps the first byte.
+  // The server keeps only the first byte of a longer text.
   ...refusedStrings(...list('ab|abc|é|\\4|\\400|\\12|\\1234|\\18a|12|  ')),
   { kind: NUMBER, text: '7' },
 ]);
@@ -355,7 +357,7 @@ const dateTexts = [
   ...list('2000-01-01 00:00:00|1999-12-31T24:00'),
 ];
 
-/** What PostgreSQL reads beyond ISO 8601, or reads as its settings have it. */
+/** Forms beyond ISO 8601 that PostgreSQL reads, or whose meaning depends on its settings. */
 const otherDateTexts = [
   ...list('2024-01-02BC|2024-01-02-|2024-01-02T03:'),
   ...list('January 8, 1999|1/8/1999|08-Jan-1999|1999.008|J2451187|990108|now|today|tomorrow'),
@@ -638,7 +640,7 @@ test('a string becomes a JSON string', async () => {
 
 type Nested = unknown[] | string | number | boolean | null;
 
-/** The value in the text form of PostgreSQL's arrays. */
+/** Returns the value in the text form of PostgreSQL's arrays. */
 function literal(value: Nested): string {
   if (value === null) return 'NULL';
   if (Array.isArray(value)) return `{${value.map((inner) => literal(inner as Nested)).join(',')}}`;

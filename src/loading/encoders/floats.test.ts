@@ -1,4 +1,4 @@
-/** Long decimals, rounded by hand: against the engine's own reading of numbers, which rounds correctly. */
+/** Compares the rounding of long decimals with JavaScript's own reading of numbers, which rounds correctly. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -34,6 +34,6 @@ test('two processes can create the links at the same moment', async () => {
 });
 
 test('if the links cannot be created, the error names the command that creates them', async () => {
-  // A folder that is missing stands for one that may not be written: root may write everywhere.
+  // A missing folder replaces a folder without write permission, because root may write everywhere.
   await assert.rejects(restoreLinks(folder, 'postgres-package'), /run "npm rebuild postgres-package"/);
 });

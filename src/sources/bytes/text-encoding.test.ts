@@ -22,7 +22,7 @@ test('every byte of Windows-1252 is decoded as in the Encoding Standard', () => 
   const expected = new TextDecoder('windows-1252').decode(all);
   assert.equal(expected[0x80], '€');
   for (const chunkBytes of [1, 7, 256]) assert.equal(decode(all, 'windows-1252', chunkBytes), expected);
-  // One character at a time, since those without any of 80 to 9F take another way.
+  // One character at a time, because texts without bytes from 80 to 9F are decoded in another way.
   for (const byte of all) {
     assert.equal(decode(Buffer.of(byte), 'windows-1252', 1), expected[byte]);
   }
@@ -110,7 +110,7 @@ test('the first bytes show the encoding', () => {
     [utf16('a,b\r\n1,2'), 'utf-16le', 0],
     [utf16('a,b\r\n1,2').swap16(), 'utf-16be', 0],
     [utf16('город,число\nМосква,1\nПермь,22\n'), 'utf-16le', 0],
-    // One NUL makes no UTF-16, nor do bytes that would be control characters.
+    // A single NUL does not make a text UTF-16, and neither do bytes that would be control characters.
     [Buffer.from('some text with a NUL\0 in it, and more behind\n'), undefined, 0],
     [Buffer.from('a,b\n1,\0\n'), undefined, 0],
     [Buffer.from('a,b\n1\0,2\n'), undefined, 0],

@@ -1,4 +1,4 @@
-/** Rows one on each line, as a bare array and inside another document, beside `JSON.parse`. */
+/** Rows on lines, in an array and inside another document, compared with `JSON.parse`. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,14 +23,14 @@ function refusal(text: string, form: JsonForm): AppError {
     }
     return assert.fail(`accepted: ${text}`);
   });
-  // A remedy is named only if the chunk holds all that shows it.
+  // A remedy is named only if the chunk has all bytes that are needed to know it.
   const withoutRemedy = ({ detail }: AppError) => detail.replace(/(\(line \d+, column \d+.*?\)): .*/s, '$1');
   assert.equal(withoutRemedy(details[1]!), withoutRemedy(details[0]!));
   assert.equal(withoutRemedy(details[2]!), withoutRemedy(details[0]!));
   return details[0]!;
 }
 
-/** The rows as objects; a cell is its kind and its text, without the blanks of nested values. */
+/** Returns the rows as objects. A cell is its kind and its text, without white space inside nested values. */
 function rowsOf({ sink }: ReturnType<typeof scan>): unknown[] {
   return sink.rows.map((row) =>
     Object.fromEntries(
@@ -42,7 +42,7 @@ function rowsOf({ sink }: ReturnType<typeof scan>): unknown[] {
   );
 }
 
-/** What the scanner of the usual form makes of the same rows. */
+/** Returns the result of the scanner of the usual form for the same rows. */
 const expectedRows = (rows: unknown[]) => rowsOf(scan(JSON.stringify({ data: rows }), 'upload'));
 
 const scalar = fc.oneof(
@@ -120,7 +120,7 @@ test('random rows anywhere in a random document are found by their pointer', () 
             document = [...before.map(([, value]) => value), document, ...after.map(([, value]) => value)];
             steps.unshift(String(before.length));
           } else {
-            // Integer-like keys would move to the front; they may, any order will do.
+            // Keys that look like integers would move to the front. Any order is allowed here.
             document = Object.fromEntries([
               ...before,
               [name, document],
@@ -335,7 +335,7 @@ test('lines and columns are counted over chunks and long lines', () => {
   assert.match(refusal(long.replace('\n', ''), ['data']).detail, /^Byte 10014: /);
 });
 
-/** Every array of the value of which most elements are objects, as `ArrayFinder` describes it. */
+/** Returns every array in the value in which most elements are objects, as `ArrayFinder` describes it. */
 function arraysIn(value: unknown, pointer = ''): FoundArray[] {
   if (typeof value !== 'object' || value === null) return [];
   if (!Array.isArray(value)) {

@@ -1,4 +1,4 @@
-/** The classes of right and wrong JSON (RFC 8259), one by one: as a cell, as the definition and as the whole body. */
+/** The classes of valid and invalid JSON (RFC 8259): each as a cell, as the definition and as the whole body. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,8 +7,8 @@ import { AppError } from '../../errors.ts';
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../cell-kind.ts';
 
 /**
- * What the scanner says. It must not depend on where the chunks end, except for remedies: UTF-16 and what is almost JSON, such as
- * NaN, are named only if one chunk holds all that shows them.
+ * Returns the result of the scanner. It must not depend on where the chunks end, except for remedies: UTF-16 and text that is
+ * almost JSON, such as NaN, are named only if one chunk has all bytes that are needed to know it.
  */
 function verdict(body: Buffer): string {
   const all = [body.length + 1, 1, 2, 3, 7].map((size) => {
@@ -202,7 +202,7 @@ const invalidValues: Buffer[] = [
   bytes('"', [0x0a], '"'),
   bytes('"\\', [0x0a], '"'),
   bytes('"\\', [0x00], '"'),
-  // Bytes that are no UTF-8
+  // Bytes that are not UTF-8
   bytes('"', [0x80], '"'),
   bytes('"', [0xbf], '"'),
   bytes('"', [0xc0, 0xaf], '"'),
@@ -305,7 +305,7 @@ const invalidValues: Buffer[] = [
   text``,
   text`,`,
   text`:`,
-  // White space that is none
+  // Characters that JSON does not count as white space
   ...[
     [0x0b],
     [0x0c],
@@ -357,9 +357,9 @@ test('an invalid value is refused wherever it is', () => {
       const body = bytes(before, [...value], after);
       // In an array `1,5` is two values.
       if (/^\{.*\[0/.test(before) && value.toString() === '1,5') continue;
-      // At the start of a body the mark is allowed, but what follows here is no such body.
+      // At the start of a body the mark is allowed, but the text after it is not such a body.
       if (before === '' && value.toString().startsWith('\uFEFF')) continue;
-      // An object as the body is refused for its first key.
+      // An object as the body is refused because of its first key.
       const expected = before === '' && value[0] === 0x7b ? /^invalid-(json|data): / : /^invalid-json: /;
       assert.match(verdict(body), expected, body.toString('latin1'));
     }

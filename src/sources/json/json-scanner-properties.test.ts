@@ -1,4 +1,4 @@
-/** Random documents cut at random places: the scanner against `JSON.parse`. */
+/** Random documents that are cut at random places: compares the scanner with `JSON.parse`. */
 
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
@@ -9,7 +9,7 @@ import { AppError } from '../../errors.ts';
 import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../cell-kind.ts';
 
-/** A number by its text: equal only where every digit is. */
+/** A number as its text, so that two numbers are equal only if every digit is. */
 class NumberText {
   readonly text: string;
   constructor(text: string) {
@@ -43,7 +43,7 @@ function valueIn(cell: Cell): unknown {
 
 const asMaps = (rows: Cell[][]) => rows.map((row) => new Map(row.map((cell) => [cell.name, valueIn(cell)])));
 
-// Texts, not values: what matters is how a document is written.
+// These are texts and not values, because the spelling of a document matters.
 
 const blank = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 2 });
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 20 });
@@ -82,8 +82,8 @@ const character = fc.oneof(
 const string = fc.array(character, { maxLength: 12 }).map((parts) => `"${parts.join('')}"`);
 
 /**
- * A key of one character that is written as an escape is left to a test of its own: V8 13.6 (Node 24) reads
- * `{"ab":1,"":2,"\u0061":3}` as having a key `\`.
+ * A key of one character that is written as an escape has a separate test, because V8 13.6 (Node 24) reads
+ * `{"ab":1,"":2,"\u0061":3}` as an object with the key `\`.
  */
 const key = string.filter((text) => !text.includes('\\') || (JSON.parse(text) as string).length > 1);
 
@@ -104,7 +104,10 @@ const { value } = fc.letrec<{ value: string; array: string; object: string }>((t
     .map((items) => `{${items.map((item) => item.join('')).join(',')}}`),
 }));
 
-/** Often the same names in the same order, sometimes in another, sometimes others; the same one written variously. */
+/**
+ * Often the same names in the same order, sometimes in another order, sometimes other names. The same name is spelled in
+ * different ways.
+ */
 const name = fc.oneof(
   {
     weight: 3,
@@ -169,7 +172,7 @@ test('a random document cut at random places has the cells that JSON.parse finds
   );
 });
 
-/** What `JSON.parse` says of the text, and whether it lacks only what the scanner asks beyond that. */
+/** Returns whether `JSON.parse` accepts the text, and whether the text violates only the additional rules of the scanner. */
 function judge(text: string): 'valid' | 'invalid' | 'lone surrogate' {
   try {
     let isWellFormed = true;
@@ -177,7 +180,7 @@ function judge(text: string): 'valid' | 'invalid' | 'lone surrogate' {
       if (!key.isWellFormed() || (typeof item === 'string' && !item.isWellFormed())) isWellFormed = false;
       return item;
     });
-    // A repeated key hides the value before it from the reviver.
+    // After a repeated key the reviver does not get the earlier value.
     if (isWellFormed && /\\u[dD][89a-fA-F]/.test(text)) isWellFormed = hasPairedEscapes(text);
     return isWellFormed ? 'valid' : 'lone surrogate';
   } catch {
@@ -217,7 +220,7 @@ test('a damaged document is refused exactly where JSON.parse refuses it', () => 
           text = text.slice(0, at) + inserted + text.slice(at + removed);
         }
         const body = Buffer.from(text);
-        // As it went into the bytes: half a surrogate pair of the text itself has become U+FFFD.
+        // The text as it was written to bytes: half a surrogate pair has become U+FFFD.
         text = body.toString().replace(/^\uFEFF/, '');
         const verdict = judge(text);
         counts[verdict]++;
@@ -230,7 +233,7 @@ test('a damaged document is refused exactly where JSON.parse refuses it', () => 
             code = error.code;
           }
           if (verdict === 'valid') assert.notEqual(code, 'invalid-json', text);
-          // A body that is JSON so far may be refused for its members before the fault is reached.
+          // A body that is valid JSON so far may be refused because of its members before the error is reached.
           else assert.notEqual(code, 'accepted', text);
         }
       },
@@ -255,7 +258,7 @@ test('the UTF-8 check finds the first wrong byte, wherever the chunks end', () =
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), cutPlaces, (parts, places) => {
       const body = Buffer.concat(parts);
-      // The first byte after which no continuation makes the text valid.
+      // Returns the position of the first byte after which no continuation makes the text valid.
       const fault = body.findIndex((_, i) => !canGoOn(body.subarray(0, i + 1)));
       const checker = new Utf8Checker();
       let start = 0;

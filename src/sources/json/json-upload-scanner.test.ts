@@ -11,7 +11,7 @@ import { NULL, NUMBER, OBJECT, REPEATED_KEY, ROW_NOT_AN_OBJECT, STRING } from '.
 import type { JsonLimits } from './json-limits.ts';
 import { JsonUploadScanner } from './json-upload-scanner.ts';
 
-/** Everything at once: what a chunk's end may cut. */
+/** A document with everything that the end of a chunk may cut. */
 const everything = Buffer.from(
   String.raw`
 { "data" : [
@@ -346,7 +346,7 @@ test('a value in many chunks takes linear time', () => {
     `[${'1,'.repeat(long / 2)}1]`,
     '1'.repeat(long),
   ]) {
-    // Quadratic would be 8,000 chunks × 8 MB.
+    // Quadratic work would be 8,000 chunks × 8 MB.
     assert.ok(secondsFor(value) < 3);
   }
 });

@@ -1,4 +1,7 @@
-/** Flipped bits and missing ends, in the zip and within its parts: always an answer, and never ours to blame. */
+/**
+ * Flipped bits and missing ends, in the zip and inside its parts: each file is read or refused, and never causes an internal
+ * error.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -86,6 +89,6 @@ test('every mutated part is read or refused', async () => {
     const outcome = await tryToRead(buildZip(entries));
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   }
-  // The mutants reach the readers, and some of them are harmless.
+  // The changed files reach the readers, and some of them are valid.
   assert.ok(seen.get('read')! > 50 && seen.get('invalid-file')! > 50, JSON.stringify([...seen]));
 });

@@ -51,7 +51,7 @@ async function read(bytes: Buffer, options: Options = {}): Promise<RecordedRows 
   return { ...(await pass(source)), source };
 }
 
-/** A sheet of rows of cells: numbers as they are, texts inline, `undefined` for no cell, XML as it is. */
+/** Returns a sheet of rows of cells: numbers unchanged, texts inline, `undefined` for no cell, XML unchanged. */
 function sheetOf(rows: (string | number | undefined)[][], firstRow = 1): string {
   return rows
     .map((cells, index) => {

@@ -26,7 +26,7 @@ const files: [content: string | Buffer, format: FileKind][] = [
   ['MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\n', 'web-archive'],
   ['%PDF-1.7', 'pdf'],
   ['PAR1\x15\0', 'parquet'],
-  // Texts that begin as one of them does.
+  // Texts that begin like one of them.
   ['ID;Price\nA1;5\nA2;6\n', 'csv'],
   ['ID;PRICE\nP;5\nB;6\nC;7\n', 'csv'],
   ['ID;P\nC;1\nE;2\n', 'csv'],

@@ -1,4 +1,4 @@
-/** What all formats share, through a format that is made up for it: it has two columns and one row in every sheet. */
+/** Tests the code that all formats share, with a format made for the test: every sheet has two columns and one row. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

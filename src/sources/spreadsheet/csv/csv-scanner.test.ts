@@ -5,12 +5,12 @@ import { AppError } from '../../../errors.ts';
 import { TEXT, TEXT_AFTER_QUOTE } from '../../cell-kind.ts';
 import { CsvScanner } from './csv-scanner.ts';
 
-/** `record:column` and the text; a text with a problem behind `!`. */
+/** `record:column` and the text. A text with a problem follows `!`. */
 type Cells = string[];
 
 const noLimits = { maxCellBytes: 1_000_000, maxColumns: 1_000_000 };
 
-/** The scanner's cells, of the text in slices of so many bytes. */
+/** Returns the cells of the text, scanned in slices of so many bytes. */
 function scan(
   text: string,
   sliceBytes: number,
@@ -49,7 +49,7 @@ function scan(
   );
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += sliceBytes) {
-    // A slice of its own, so that what is written into it shows nowhere else.
+    // A separate slice, so that changes to it are not visible elsewhere.
     scanner.push(Buffer.from(bytes.subarray(at, at + sliceBytes)));
   }
   scanner.finish();
@@ -57,7 +57,7 @@ function scan(
   return cells;
 }
 
-/** The same rules, as plainly as they can be said. */
+/** The same rules in the simplest code. */
 function expectedCells(text: string, delimiter = ','): Cells {
   const cells: Cells = [];
   const unquoted = new RegExp(`[^${delimiter}\r\n]*`, 'y');

@@ -258,7 +258,7 @@ test('other work runs while a long text is read from memory', async () => {
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
   const idle = { ...recordRows(), column() {}, beginRow() {}, cell() {} };
-  // The time of this thread and not of the clock, because the machine may be busy.
+  // The time of this thread and not the elapsed time, because the machine may be busy.
   const start = process.threadCpuUsage();
   await source.read(idle, new AbortController().signal);
   const { user, system } = process.threadCpuUsage(start);

@@ -1,4 +1,4 @@
-/** Encrypted workbooks: those with Excel's default password are read, all others are refused by name. */
+/** Encrypted workbooks: those with Excel's default password are read, and all others are refused as encrypted. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -95,7 +95,7 @@ for (const [name, encrypt] of schemes) {
 }
 
 test('the RC4 of the test files is RC4', () => {
-  // RFC 6229, key of 40 bits.
+  // RFC 6229, with a key of 40 bits.
   assert.equal(rc4(Buffer.from('0102030405', 'hex'), 16).toString('hex'), 'b2396305f03dc027ccc3524a0a1118a8');
 });
 
@@ -105,7 +105,7 @@ test('the rounds that a file needs are limited, let other requests run, and end 
     read(encryptAgile(plain, excelsPassword, 10, 10_000_001)),
     fails('limit-exceeded', /10,000,000 rounds/),
   );
-  // It takes half a minute and more, if the timer gets no turn before the end.
+  // Without the signal it takes more than half a minute.
   const controller = new AbortController();
   let turns = 0;
   const others = setInterval(() => {
@@ -149,7 +149,7 @@ test('a compound file with circles of sectors or sectors outside of the file is 
     const bytes = Buffer.from(files[run % 2]!);
     for (let changes = 1 + random(6); changes > 0; changes--) {
       const at = 4 * random(bytes.length / 4);
-      // Numbers of sectors, mostly of those that there are.
+      // Random numbers of sectors, most of which exist.
       bytes.writeUInt32LE(
         random(3) === 0 ? 0xffff_ffff - random(8) : random(60),
         random(2) === 0 ? at : 28 + 4 * random(120),

@@ -1,4 +1,6 @@
-/** .xls: files that the library writes itself, one that LibreOffice wrote, and what is no workbook. .xlsb gives the same cells. */
+/**
+ * .xls: files that the library writes, one that LibreOffice wrote, and files that are no workbook. .xlsb gives the same cells.
+ */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -33,7 +35,7 @@ const limits = {
 const plainOptions: SpreadsheetOptions = { columnNames: 'exact', cellErrors: 'problem' };
 const never = new AbortController().signal;
 
-/** Opens an .xls file with other bounds than the default ones. */
+/** Opens an .xls file with other limits than the default ones. */
 async function openWithBounds(
   file: RandomAccessFile,
   bounds: Parameters<typeof openXlsWithin>[0],
@@ -90,7 +92,7 @@ const fails = (code: ErrorCode, detail: RegExp) => (error: unknown) => {
   return true;
 };
 
-/** Processes that this one started and that are still there. */
+/** Returns the processes that this one started and that still run. */
 function children(): number {
   const tasks = `/proc/${process.pid}/task`;
   return readdirSync(tasks)
@@ -229,7 +231,7 @@ test('files of Excel 5, 4, 3 and 2 are read', async () => {
   ];
   for (const bookType of ['biff5', 'biff4', 'biff3', 'biff2'] as unknown as library.BookType[]) {
     const bytes = write(rows, bookType);
-    // The library writes nothing but ASCII into these: a € of Windows-1252 must be put there.
+    // The library writes only ASCII into these files, so a € of Windows-1252 is inserted.
     bytes[bytes.indexOf('caf@') + 3] = 0x80;
     const result = await pass(await open(bytes));
     assert.deepEqual(
@@ -288,7 +290,7 @@ test('compound files without a workbook are refused with their kind', async () =
 test('a protected .xls is refused as encrypted, and a text about encryption is not', async () => {
   const bytes = write([['EncryptedPackage'], ['password']], 'biff8');
   assert.deepEqual((await pass(await open(bytes))).columns, ['EncryptedPackage']);
-  // FILEPASS (MS-XLS 2.4.117) stands right after BOF.
+  // FILEPASS (MS-XLS 2.4.117) follows directly after BOF.
   const container = library.CFB.read(bytes, { type: 'buffer' });
   const stream = library.CFB.find(container, '/Workbook').content as Buffer;
   const start = 4 + stream.readUInt16LE(2);
@@ -380,7 +382,7 @@ test('a signal ends the opening, a pass and the process', async () => {
   const watched = {
     size: file.size,
     read: (target: Buffer, position: number) => {
-      // The process has started, where the system tells.
+      // The process has started, if the system lists processes.
       if (process.platform === 'linux' ? children() > 0 : position > 0) aborting.abort(new Error('closed'));
       return file.read(target, position);
     },

@@ -1,4 +1,4 @@
-/** OpenDocument spreadsheets: made part by part, and one that LibreOffice wrote. */
+/** OpenDocument spreadsheets: files that are built from parts, and one that LibreOffice wrote. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -29,9 +29,9 @@ const spreadsheetType = 'application/vnd.oasis.opendocument.spreadsheet';
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 interface OdsSpec {
-  /** What stands in the spreadsheet element: tables. */
+  /** The content of the spreadsheet element: tables. */
   body?: string;
-  /** Content of automatic-styles in content.xml, and of styles in styles.xml. */
+  /** The content of automatic-styles in content.xml, and of styles in styles.xml. */
   automaticStyles?: string;
   styles?: string;
   type?: string;
@@ -93,7 +93,7 @@ const cellsOf = ({ rows }: RecordedRows): [number, Record<string, string>][] =>
 const read = async (spec: OdsSpec, options: Partial<SpreadsheetOptions> = {}) =>
   cellsOf(await pass(await open(buildOds(spec), options)));
 
-/** The values of one column `a` under each other. */
+/** Returns the values of one column `a`. */
 const readColumn = async (cells: string[], spec: OdsSpec = {}): Promise<(string | undefined)[]> => {
   const rows = await read({ ...spec, body: table(header('a') + cells.map((each) => row(each)).join('')) });
   const found = new Map(rows.map(([index, { a }]) => [index, a]));
@@ -313,7 +313,7 @@ test('styles decide what numbers, dates and times mean', async () => {
     [styled('c5', 'date', '2021-01-31'), 'timestamp 2021-01-31 00:00:00'],
     [styled('c7', 'time', 'PT01H00M00S'), 'interval 0d 01:00:00'],
     [styled('c6', 'time', 'PT01H00M00S'), 'time 01:00:00'],
-    // Some programs write dates as the numbers that they are.
+    // Some programs write dates as numbers.
     [styled('c4', 'float', '44197'), 'date 2021-01-01'],
     [styled('c5', 'float', '44197.5'), 'timestamp 2021-01-01 12:00:00'],
     [styled('c6', 'float', '0.5'), 'time 12:00:00'],
@@ -642,7 +642,7 @@ test('a few bytes that mean billions of cells are refused early, and other work 
       row(text('x', 'table:number-columns-repeated="40"'), 'table:number-rows-repeated="1000000"'),
   );
   const source = await open(buildOds({ body: many }));
-  // In processor time of this thread: other programs may interrupt it.
+  // In processor time of this thread, because other programs may interrupt it.
   let longestMs = 0;
   const begun = process.threadCpuUsage();
   const threadMs = () => {
@@ -693,7 +693,7 @@ test('spaces and spans give the same text wherever they are cut', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
       const xml = pieces.join('');
-      // Comments tear a text apart without being part of it.
+      // Comments divide a text into pieces without being part of it.
       const torn = pieces.map((each) => (each.length === 1 ? `${each}<!---->` : each)).join('');
       const [plain, other] = await readColumn([text(xml), text(torn)]);
       assert.equal(other, plain);
@@ -733,7 +733,7 @@ test('every mutated file is read or refused', async () => {
   assert.ok(isRead > runs / 15 && isRead < (14 * runs) / 15, String(isRead));
 });
 
-/** The most bytes of values that come between two times that the sink is asked whether it must be waited for. */
+/** Returns the most bytes of values between two checks whether the sink must be waited for. */
 async function mostBetweenDrains(source: SheetSource): Promise<{ most: number; cells: number }> {
   const found = { most: 0, cells: 0 };
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** .xlsb: files that a library writes, beside .xlsx files of the same cells, and records put together by hand. */
+/** .xlsb: files that a library writes, compared with .xlsx files of the same cells, and records that are built by hand. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -172,7 +172,7 @@ test('texts, rich texts and results of formulas are read, and missing strings ar
     cell(6, 1, 0, wideString('\ud83d lone')),
     cell(10, 2, 0, Buffer.from([1, 0, 0])),
     rowHeader(4),
-    // Nothing in it is a value.
+    // The record has no value.
     cell(1, 0, 0),
     cell(7, 1, 0, uint32(0)),
     cell(8, 2, 0, wideString(''), uint16(0)),
@@ -229,29 +229,29 @@ test('a short cell is in the column after the last one', async () => {
   ]);
 });
 
-/** What a scanner tells its target, with the part cut into chunks of these sizes. */
+/** Returns the calls that a scanner makes, with the part cut into chunks of these sizes. */
 function scan(part: Buffer, sizes: number[]): string[] {
-  const told: string[] = [];
-  const tell = (...words: unknown[]): void => void told.push(words.join(' '));
+  const calls: string[] = [];
+  const record = (...words: unknown[]): void => void calls.push(words.join(' '));
   const target = {
-    beginRow: (row: number) => tell('row', row),
+    beginRow: (row: number) => record('row', row),
     cell: (column: number, kind: number, bytes: Buffer, start: number, end: number) =>
       tell('cell', column, kind, bytes.toString('utf8', start, end)),
-    moment: (...values: number[]) => tell('moment', ...values),
-    fault: (column: number, fault: number) => tell('fault', column, fault),
-    endRow: () => tell('end'),
+    moment: (...values: number[]) => record('moment', ...values),
+    fault: (column: number, fault: number) => record('fault', column, fault),
+    endRow: () => record('end'),
   };
   const options = { partName: 'p', styles: withoutStyles, strings: new SharedStrings(0), is1904: false };
   const scanner = new BinarySheetScanner(target, { ...options, limits, maxSharedBytes: 0 });
   for (let at = 0, n = 0; at < part.length; n++) {
     const size = sizes[n % sizes.length]!;
-    // A copy, so that nothing is read from a chunk that came before.
+    // A copy, so that the scanner cannot read from an earlier chunk.
     scanner.feed(Buffer.from(part.subarray(at, at + size)));
     while (scanner.scan());
     at += size;
   }
   scanner.finish();
-  return told;
+  return calls;
 }
 
 test('records may be cut anywhere', () => {

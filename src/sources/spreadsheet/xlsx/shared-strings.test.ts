@@ -96,7 +96,7 @@ test('strings in one chunk and in many chunks are the same', () => {
       fc.integer({ min: 2, max: 60 }),
       (root, items, chunkSize) => {
         const xml = `<sst${root}>${items.join('')}</sst>`;
-        // Of a byte at a time no string is ever there at once.
+        // With one byte at a time, no string is ever complete in one chunk.
         const expected = read(xml, 1);
         assert.deepEqual(read(xml), expected);
         assert.deepEqual(read(xml, chunkSize), expected);

@@ -31,7 +31,7 @@ const styles = {
   sections: [],
 };
 
-/** What the scanner tells, one line per cell: `B7 number 12`. */
+/** Returns the calls of the scanner, one line for each cell: `B7 number 12`. */
 function scan(xml: string | Buffer, chunkSize = Number.MAX_SAFE_INTEGER, useFastPath = true): string[] {
   const lines: string[] = [];
   let row = 0;
@@ -66,7 +66,7 @@ function scan(xml: string | Buffer, chunkSize = Number.MAX_SAFE_INTEGER, useFast
   return lines;
 }
 
-/** The same document, with white space in its tags that the fast path does not know. */
+/** The same document with white space in its tags, which the fast way does not read. */
 function withoutFastForms(xml: string | Buffer): string {
   return xml
     .toString()
@@ -315,7 +315,7 @@ test('the bytes of repeatedly named shared strings are limited', () => {
   assert.throws(() => scan(sheet(row.repeat(60_000))), fails('limit-exceeded', /row 5\d{4}:.*500,000 bytes/));
 });
 
-/** The same rules over a general parser, slow and plain: what the scanner is held against. */
+/** The same rules with a general parser, slow and simple: the reference for the scanner. */
 function scanSlowly(xml: string): string[] {
   const lines: string[] = [];
   const parser = new SaxesParser({ xmlns: true });
@@ -392,7 +392,7 @@ const space = fc.constantFrom('', '', '', ' ', '\n', '\t ');
 const filler = fc.constantFrom('', '', '', ' \n', '<!-- <c r="A1"> -->', '<?pi <v>?>', '<ext a=">"/>');
 const prefixes = fc.constantFrom('', '', 'x:', 'main:');
 
-/** Characters that look like the end of something, of one to four bytes; references, sections, comments. */
+/** Characters that look like the end of something, of one to four bytes; references, sections and comments. */
 const textXml = fc
   .array(
     fc.oneof(
@@ -409,7 +409,7 @@ const textXml = fc
 
 type Attribute = [name: string, value: string];
 
-/** In any order, with either quote and with spaces wherever they may be. */
+/** The attributes in any order, with either quote and with spaces wherever they are allowed. */
 const attributes = (pairs: Attribute[]) =>
   fc
     .tuple(
