@@ -236,7 +236,7 @@ function scan(part: Buffer, sizes: number[]): string[] {
   const target = {
     beginRow: (row: number) => record('row', row),
     cell: (column: number, kind: number, bytes: Buffer, start: number, end: number) =>
-      tell('cell', column, kind, bytes.toString('utf8', start, end)),
+      record('cell', column, kind, bytes.toString('utf8', start, end)),
     moment: (...values: number[]) => record('moment', ...values),
     fault: (column: number, fault: number) => record('fault', column, fault),
     endRow: () => record('end'),
