@@ -241,6 +241,30 @@ export const Warnings = Type.Array(Warning, {
     'Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text.',
 });
 
+export const ProblemGroups = Type.Array(
+  Type.Object({
+    column: Type.Optional(Type.String()),
+    code: Type.String(),
+    count: Type.Integer({ description: 'The number of problems with this code in this column.' }),
+    first: Type.Object(
+      {
+        pointer: Type.Optional(Type.String()),
+        line: Type.Optional(Type.Integer()),
+        sheet: Type.Optional(Type.String()),
+        cell: Type.Optional(Type.String()),
+        row: Type.Optional(Type.Integer()),
+        value: Type.Optional(Type.String()),
+      },
+      { description: 'The place and the value of the first problem.' },
+    ),
+  }),
+  {
+    maxItems: 100,
+    description:
+      'All problems of the data, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code.',
+  },
+);
+
 const ProblemDocument = Type.Object(
   {
     type: Type.String({ format: 'uri-reference', description: 'Where the code is explained.' }),
@@ -255,31 +279,7 @@ const ProblemDocument = Type.Object(
     error_count: Type.Optional(
       Type.Integer({ description: 'The number of all problems, including those not listed.' }),
     ),
-    error_groups: Type.Optional(
-      Type.Array(
-        Type.Object({
-          column: Type.Optional(Type.String()),
-          code: Type.String(),
-          count: Type.Integer({ description: 'The number of problems with this code in this column.' }),
-          first: Type.Object(
-            {
-              pointer: Type.Optional(Type.String()),
-              line: Type.Optional(Type.Integer()),
-              sheet: Type.Optional(Type.String()),
-              cell: Type.Optional(Type.String()),
-              row: Type.Optional(Type.Integer()),
-              value: Type.Optional(Type.String()),
-            },
-            { description: 'The place and the value of the first problem.' },
-          ),
-        }),
-        {
-          maxItems: 100,
-          description:
-            'For refused data: all problems, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code.',
-        },
-      ),
-    ),
+    error_groups: Type.Optional(ProblemGroups),
     warnings: Type.Optional(
       Type.Array(Warning, { description: 'The warnings of a refused upload, if there are any.' }),
     ),

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
+import type { LoadResult } from '../loading/load-request.ts';
 import { loadTable } from '../loading/load-table.ts';
 import { renameColumns } from '../loading/rename-columns.ts';
 import { readText } from '../loading/text-reading/read-text.ts';
@@ -14,8 +15,9 @@ import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
-import { tableErrors, Warnings } from './openapi.ts';
+import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from './openapi.ts';
 import { choice } from './query.ts';
+import { maxFaultyRowsOf, rowParameters } from './row-parameters.ts';
 import { admitTableRequest, schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
 import { textParameters, textReadingOf } from './text-parameters.ts';
 
@@ -41,6 +43,7 @@ export const uploadParameters = {
     description:
       'true: the load is done and checked, and then rolled back. The answer shows what would have happened.',
   }),
+  ...rowParameters,
   ...columnParameters,
   ...textParameters,
 };
@@ -59,6 +62,24 @@ const Loaded = Type.Object(
       updated: Type.Integer({
         description: 'Rows that updated the existing row with the same key (`on_conflict=update`).',
       }),
+      rows_left_out: Type.Optional(
+        Type.Integer({
+          description: 'Rows that were left out because they have problems (`faulty_rows=leave_out`).',
+        }),
+      ),
+      left_out: Type.Optional(
+        Type.Array(LocatedProblem, {
+          maxItems: 100,
+          description: 'The first 100 problems of the rows that were left out.',
+        }),
+      ),
+      left_out_count: Type.Optional(
+        Type.Integer({
+          description:
+            'The number of all problems of the rows that were left out, including those not listed. A row may have several.',
+        }),
+      ),
+      error_groups: Type.Optional(ProblemGroups),
       conflict_key: Type.Optional(
         Type.Array(Type.String(), {
           description:
@@ -120,6 +141,8 @@ export interface AdmittedUpload extends TableRequest {
   columns: ColumnChoices;
   /** undefined: text is read as usual. */
   textReading: TextReading | undefined;
+  /** undefined: no row may be left out. */
+  maxFaultyRows: number | undefined;
 }
 
 /** Admits an upload before its body is read. @throws AppError as `admitTableRequest` does, `invalid-parameter` */
@@ -131,11 +154,12 @@ export async function admitUpload(
 ): Promise<AdmittedUpload> {
   const textReading = textReadingOf(query);
   const columns = columnChoicesOf(query);
+  const maxFaultyRows = maxFaultyRowsOf(query);
   const scope = uploadScope(query.if_exists);
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
   // `add` may change the definition of the table, so it needs the scope before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
-  return { ...table, columns, textReading };
+  return { ...table, columns, textReading, maxFaultyRows };
 }
 
 /** Returns the scope that every such upload needs. */
@@ -155,6 +179,17 @@ function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, 
   };
 }
 
+/** Returns the members of the answer about rows that were left out. */
+function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
+  if (leftOut === undefined) return {};
+  const { rows, problems, problemCount, groups } = leftOut;
+  return {
+    rows_left_out: rows,
+    ...(rows > 0 && { left_out: problems, left_out_count: problemCount }),
+    ...(groups && { error_groups: groups }),
+  };
+}
+
 /** Loads the input, always closes it, and answers. */
 export async function answerUpload(
   context: HttpContext,
@@ -163,7 +198,7 @@ export async function answerUpload(
   unread: LoadInput,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { schema, name, grants, signal, transaction, columns, textReading } = upload;
+  const { schema, name, grants, signal, transaction, columns, textReading, maxFaultyRows } = upload;
   const { pool, config } = context;
   const startedAt = performance.now();
   const { primaryKey, conflictKey, rename } = columns;
@@ -179,6 +214,7 @@ export async function answerUpload(
         onConflict: query.on_conflict,
         conflictKey,
         primaryKey,
+        maxFaultyRows,
         dryRun: query.dry_run,
         signal,
         requireCreation: () => requireScope(grants, 'table:create'),
@@ -190,6 +226,7 @@ export async function answerUpload(
       rows: loaded.rows,
       skipped: loaded.skipped,
       updated: loaded.updated,
+      ...leftOutOf(loaded),
       ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
       ...readingOf(input),
       warnings: loaded.warnings,

@@ -30,6 +30,8 @@ export interface CopyOptions {
   mayUpdate: boolean;
   typesAreInferred: boolean;
   maxRows: number;
+  /** See `EncodingOptions`. */
+  maxRefusedRows?: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
@@ -40,6 +42,8 @@ export interface CopyOptions {
 export interface CopiedRows {
   /** The number of rows without a problem. */
   sent: number;
+  /** The number of rows with a problem, which were not sent. */
+  refused: number;
   /** The number of rows that PostgreSQL stored. It is smaller if a trigger leaves out rows. */
   taken: number;
   /** Returns the data row of the n-th row that was sent, from 0; undefined: it is no longer known. */
@@ -76,6 +80,7 @@ export async function copyRows(
     output: session,
     numberOfSet: numbers?.numberOfSet,
     maxRows,
+    ...(options.maxRefusedRows !== undefined && { maxRefusedRows: options.maxRefusedRows }),
     maxRowBytes,
     writtenLimits,
     typesAreInferred: options.typesAreInferred,
@@ -88,7 +93,7 @@ export async function copyRows(
     await client.query(setStatementTimeout(0));
     await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
     sink.endOfRows();
-    for (const problem of headerProblems(input)) problems.add(problem);
+    for (const problem of headerProblems(input)) problems.addOfUpload(problem);
     await sink.finish();
     await session.finish();
   } catch (error) {
@@ -99,6 +104,7 @@ export async function copyRows(
   const rowOf = (ordinal: number) => sink.rowNumbers.rowOf(ordinal);
   return {
     sent: sink.loaded,
+    refused: sink.refused,
     taken: session.rowsTaken,
     rowOf,
     hasSeveralLists: session.hasSeveralLists,

@@ -82,6 +82,8 @@ export interface EncodingOptions {
   /** If this is set, every row begins with two `integer` fields: its data row number and the number of its set of columns. */
   numberOfSet?: ((columns: readonly number[]) => number) | undefined;
   maxRows: number;
+  /** After this many refused rows the sink stops loading rows, because the upload is refused in any case. It only collects problems. */
+  maxRefusedRows?: number;
   /** The limit on a row as PostgreSQL receives it. */
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
@@ -110,8 +112,8 @@ const MAY_BE_GROUPED = 1;
 /** Each number with a point may have its points between thousands: `1.234`. */
 const GROUPED_POINTS = 2;
 
-/** After this many refused rows the sink stops encoding rows and only collects problems, because the upload will be refused. */
-const maxRefusedRows = 100_000;
+/** The default of `maxRefusedRows`: after this many refused rows the sink stops encoding rows and only collects problems, because the upload will be refused. */
+export const manyRefusedRows = 100_000;
 
 export class EncodingSink implements CellSink {
   /** The number of rows encoded and passed to the output. */
@@ -219,7 +221,7 @@ export class EncodingSink implements CellSink {
     if (match.problem) {
       // A header names its columns before any row.
       const row = this.#row > 0 && { row: this.#row };
-      this.#problems.add({ ...this.#locate(column, name), ...row, column: name, ...match.problem });
+      this.#problems.addOfUpload({ ...this.#locate(column, name), ...row, column: name, ...match.problem });
     }
   }
 
@@ -365,6 +367,11 @@ export class EncodingSink implements CellSink {
     losses.ofCell = 0;
   }
 
+  /** The number of rows with problems, which were not passed to the output. */
+  get refused(): number {
+    return this.#refused;
+  }
+
   drain(): Promise<void> | undefined {
     if (this.#isInRow && this.#out.position - this.#rowStart > this.#maxRowBytes) this.#failRowTooLong();
     let held = 0;
@@ -392,7 +399,7 @@ export class EncodingSink implements CellSink {
     // A slice of input may end within a row. That row is not sent yet, because it may still be refused or moved to another shape.
     const end = this.#isInRow && shape === this.#shape ? this.#rowStart : out.position;
     if (end === 0) return;
-    if (this.#refused > maxRefusedRows) {
+    if (this.#refused > (this.#options.maxRefusedRows ?? manyRefusedRows)) {
       shape.rowNumbers = new RowNumbers();
     } else {
       const heldBytes = this.#countWritten(shape, end, count);

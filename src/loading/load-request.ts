@@ -1,7 +1,7 @@
 /** The types of an upload: its request, the resources that it uses, and its result. */
 
 import type { Pool } from 'pg';
-import type { Warning } from '../errors.ts';
+import type { Problem, ProblemGroup, Warning } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { NeededRights } from '../tables/find-load-target.ts';
@@ -23,6 +23,8 @@ export interface LoadRequest {
   conflictKey?: readonly string[] | undefined;
   /** The columns of the primary key for a table that is created without a definition, or that an existing table must have. */
   primaryKey?: readonly string[] | undefined;
+  /** The most rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
+  maxFaultyRows?: number | undefined;
   /** The load is done and checked, and then rolled back. */
   dryRun: boolean;
   signal: AbortSignal;
@@ -52,7 +54,18 @@ export interface LoadResult {
   updated: number;
   /** See `LoadedRows.conflictKey`. */
   conflictKey?: string[];
+  /** undefined: no row may be left out. */
+  leftOut?: LeftOut;
   warnings: Warning[];
+}
+
+/** The rows that were left out because they have problems. */
+export interface LeftOut {
+  rows: number;
+  /** The first problems. */
+  problems: Problem[];
+  problemCount: number;
+  groups: ProblemGroup[] | undefined;
 }
 
 /** Returns whether rows are added to an existing table. The table is then the definition. */
@@ -61,7 +74,12 @@ export function addsRows({ ifExists }: LoadRequest): boolean {
 }
 
 /** Returns the rights that the role needs on an existing table. */
-export function neededRights({ ifExists, extraColumns, onConflict }: LoadRequest): NeededRights {
+export function neededRights({
+  ifExists,
+  extraColumns,
+  onConflict,
+  maxFaultyRows,
+}: LoadRequest): NeededRights {
   const none = { privileges: [], ownership: undefined, temporary: undefined };
   if (ifExists === 'fail') return none;
   if (ifExists === 'replace') return { ...none, ownership: 'if_exists=replace' };
@@ -74,6 +92,12 @@ export function neededRights({ ifExists, extraColumns, onConflict }: LoadRequest
       ...(onConflict === 'update' ? ['UPDATE'] : []),
     ],
     ownership: extraColumns === 'add' ? 'extra_columns=add' : undefined,
-    temporary: onConflict === 'fail' ? undefined : `on_conflict=${onConflict}`,
+    temporary: needsTemporary(onConflict, maxFaultyRows),
   };
+}
+
+/** Returns the parameter that needs a temporary table. */
+function needsTemporary(onConflict: OnConflict, maxFaultyRows: number | undefined): string | undefined {
+  if (onConflict !== 'fail') return `on_conflict=${onConflict}`;
+  return maxFaultyRows === undefined ? undefined : 'faulty_rows=leave_out';
 }

@@ -14,7 +14,10 @@ import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
 import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
 import { ColumnMatcher } from './column-matching.ts';
 import { type CopiedRows, copyRows } from './copy-rows.ts';
+import { manyRefusedRows } from './encoding-sink.ts';
 import { lackOnColumns } from './lack-on-columns.ts';
+import { type FaultyRows, noGoodRow } from './left-out/faulty-rows.ts';
+import { keepGoodRows, moveAtOnce } from './left-out/keep-good-rows.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { LoadedRows } from './loaded-rows.ts';
@@ -24,7 +27,7 @@ import { explainRefusal } from './staged/explain-refusal.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { movedRows } from './staged/merge-statements.ts';
 import { checkDeferred, inMovingOrder, type MovedRows, moveRows } from './staged/move-rows.ts';
-import { refusalProblem } from './staged/refusal.ts';
+import { type Refusal, refusalProblem } from './staged/refusal.ts';
 import { type StageOptions, stageRows } from './staged/stage-rows.ts';
 import type { StagedLoad } from './staged/staged-load.ts';
 import { maxStagedColumns } from './staged/staging-table.ts';
@@ -48,6 +51,8 @@ export interface LoadRowsOptions {
   typesAreInferred: boolean;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
+  /** Rows with problems may be left out; undefined: they may not. */
+  faulty?: FaultyRows | undefined;
   signal: AbortSignal;
 }
 
@@ -59,7 +64,8 @@ interface RowLoad {
 }
 
 /**
- * Loads all rows that have no problem, and adds the problems of the others to `problems`.
+ * Loads all rows that have no problem, and adds the problems of the others to `problems`. If these may be left out, `leftOut` of the
+ * result is set; otherwise the caller refuses the upload if there is a problem.
  *
  * @throws AppError `invalid-data` with all problems if PostgreSQL refuses the rows; what the input throws; PostgreSQL's errors
  *   that are not about the rows
@@ -76,7 +82,8 @@ export async function loadRows(
     options.conflict !== undefined || target.takesNoCopy || target.columns.some(isStagedAsText);
   await setSavepoint(client, savepoint);
   try {
-    return await (isStaged ? loadStaged(client, load) : loadStraight(client, load));
+    const loaded = await (isStaged ? loadStaged(client, load) : loadStraight(client, load));
+    return mayLeaveOut(load) ? leavingOut(loaded, load) : loaded;
   } catch (error) {
     if (target.isBare || !(error instanceof Error) || !isLackOfPrivilege(error)) throw error;
     await undoRows(client).catch(() => {
@@ -89,13 +96,25 @@ export async function loadRows(
 async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRows> {
   const { input, target, options, problems } = load;
   const { relation, columns, isBare, mayRefuseRows } = target;
-  const copyOptions = { ...options, relation, columns, mayFill: () => true, mayUpdate: false };
-  const copied = await copyRows(client, input, { ...copyOptions, keepRows: mayRefuseRows }, problems);
-  const refusal = copied.refusal ?? (isBare ? undefined : await checkDeferred(client));
-  if (!refusal) return straightRows(relation, copied, copied.taken);
+  const copyOptions = {
+    ...options,
+    ...refusedRowsLimit(load),
+    relation,
+    columns,
+    mayFill: () => true,
+    mayUpdate: false,
+  };
+  const keepRows = mayRefuseRows || options.faulty !== undefined;
+  const copied = await copyRows(client, input, { ...copyOptions, keepRows }, problems);
+  options.faulty?.add(copied.refused);
+  const refusal = copied.refusal ?? (await refusalOfKeys(client, load));
+  if (!refusal)
+    return { ...straightRows(relation, copied, copied.taken), hasKeys: isBare && mayLeaveOut(load) };
 
   await undoRows(client);
-  const staged = mayRefuseRows ? await stageAgain(client, load) : undefined;
+  const again = mayRefuseRows || mayLeaveOut(load) ? await stageAgain(client, load) : undefined;
+  if (again && mayLeaveOut(load)) return keepStaged(client, load, again);
+  const staged = again?.staged;
   // Rows of one COPY cannot refer to rows of a later COPY. The staging table can move all rows at once.
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists && problems.count === 0;
   const { moved } = staged && isTooEarly ? await moveRows(client, staged) : {};
@@ -103,18 +122,75 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
   return explainRefusal(client, refusal, { target, places: copied.places, staged }, problems);
 }
 
-/** Reads the rows once more, into the staging table. Returns undefined if they cannot be staged. */
-async function stageAgain(
+/** Returns PostgreSQL's refusal of the copied rows as a whole: by deferred constraints, or by the keys of a new table. */
+async function refusalOfKeys(client: ClientBase, load: RowLoad): Promise<Refusal | undefined> {
+  const { target } = load;
+  if (!target.isBare) return checkDeferred(client);
+  // Otherwise the keys are added when the load is finished.
+  const error = mayLeaveOut(load) ? await target.addKeys?.() : undefined;
+  return error && { error };
+}
+
+/** Returns whether rows may be left out. If too many rows have problems, all problems are searched for, and the upload is refused. */
+function mayLeaveOut({ options: { faulty }, problems }: RowLoad): boolean {
+  if (faulty === undefined || problems.concernsAll) return false;
+  if (faulty.areTooMany) problems.reason = faulty.reasonOfTooMany;
+  return !faulty.areTooMany;
+}
+
+function refusedRowsLimit({ options: { faulty } }: RowLoad): { maxRefusedRows?: number } {
+  return faulty === undefined || faulty.max < manyRefusedRows ? {} : { maxRefusedRows: faulty.max };
+}
+
+/** @throws AppError `invalid-data` if every row has a problem */
+function leavingOut(loaded: LoadedRows, { options: { faulty }, problems }: RowLoad): LoadedRows {
+  const { inserted, updated, skipped, suppressed } = loaded;
+  const leftOut = faulty!.count;
+  if (inserted + updated + skipped + suppressed === 0 && leftOut > 0) {
+    problems.reason = noGoodRow;
+    problems.throwIfAny();
+  }
+  return { ...loaded, leftOut };
+}
+
+/** Moves the rows of the staging table without those that have problems. */
+async function keepStaged(
   client: ClientBase,
-  { input, target, options }: RowLoad,
-): Promise<StagedLoad | undefined> {
+  load: RowLoad,
+  { staged, copied }: Staged,
+): Promise<LoadedRows> {
+  const { target, options, problems } = load;
+  const faulty = options.faulty!;
+  const before = faulty.count;
+  const moved = await keepGoodRows(client, target, staged, faulty, problems);
+  const sent = copied.sent - (faulty.count - before);
+  const keyless = await warnOfKeylessRows(client, staged);
+  return { ...stagedRows(staged, { ...copied, sent }, moved, keyless), hasKeys: target.isBare };
+}
+
+interface Staged {
+  staged: StagedLoad;
+  copied: CopiedRows;
+}
+
+/** Reads the rows once more, into the staging table. Returns undefined if they cannot be staged. */
+async function stageAgain(client: ClientBase, load: RowLoad): Promise<Staged | undefined> {
+  const { input, target, options } = load;
   if (target.columns.length > maxStagedColumns) return undefined;
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, 'ignore');
-  const stageOptions = { ...options, ...stageAgainOptions, matcher };
+  const maxShapes = mayLeaveOut(load) ? maxMovedShapes : Number.POSITIVE_INFINITY;
+  const stageOptions = {
+    ...options,
+    ...refusedRowsLimit(load),
+    conflict: undefined,
+    keepRows: false,
+    maxShapes,
+    matcher,
+  };
   try {
     // The problems of cells are known already, so they are not collected again.
     const { staged, copied } = await stageRows(client, input, target, stageOptions, new Problems());
-    if (!copied.refusal) return staged;
+    if (!copied.refusal) return { staged, copied };
   } catch (error) {
     if (!isLackOfPrivilege(error)) throw error;
   }
@@ -122,17 +198,27 @@ async function stageAgain(
   return undefined;
 }
 
-const stageAgainOptions = { conflict: undefined, keepRows: false, maxShapes: Number.POSITIVE_INFINITY };
-
 async function loadStaged(client: ClientBase, load: RowLoad): Promise<LoadedRows> {
   const { input, target, options, problems } = load;
   refuseTooManyColumns(target.columns.length);
-  const stageOptions: StageOptions = { ...options, keepRows: false, maxShapes: maxMovedShapes };
+  const stageOptions: StageOptions = {
+    ...options,
+    ...refusedRowsLimit(load),
+    keepRows: false,
+    maxShapes: maxMovedShapes,
+  };
   const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
+  options.faulty?.add(copied.refused);
   if (copied.refusal) {
     if (!isRefusalOfData(copied.refusal.error)) throw copied.refusal.error;
     problems.add(refusalProblem(copied.refusal, copied.places, copied.refusal.row));
     problems.throwIfAny();
+  }
+  if (mayLeaveOut(load)) {
+    const moved = await moveAtOnce(client, target, staged);
+    if (moved === undefined) return keepStaged(client, load, { staged, copied });
+    const loaded = stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged));
+    return { ...loaded, hasKeys: target.isBare };
   }
   const { moved, refusal } = await moveRows(client, staged);
   if (refusal) return explainRefusal(client, refusal, { target, places: copied.places, staged }, problems);

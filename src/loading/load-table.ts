@@ -25,9 +25,11 @@ import {
   inferWhereNeeded,
 } from './infer-definition.ts';
 import type { TypeInference } from './infer-types.ts';
+import { FaultyRows } from './left-out/faulty-rows.ts';
 import type { LoadInput } from './load-input.ts';
 import {
   addsRows,
+  type LeftOut,
   type LoadContext,
   type LoadRequest,
   type LoadResult,
@@ -35,7 +37,14 @@ import {
 } from './load-request.ts';
 import { loadRows } from './load-rows.ts';
 import type { LoadTarget } from './load-target.ts';
-import { createdTable, ignoredColumns, noRows, ownNumbers, suppressedRows } from './load-warnings.ts';
+import {
+  createdTable,
+  ignoredColumns,
+  noRows,
+  ownNumbers,
+  rowsLeftOut,
+  suppressedRows,
+} from './load-warnings.ts';
 import { openNewTable } from './new-table.ts';
 import { nothingToLoad } from './nothing-to-load.ts';
 import { loadInOnePass, type OnePassOptions, type Outcome, usualHead } from './one-pass/one-pass.ts';
@@ -101,7 +110,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const loaded = await loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
   await target.finish?.(loaded);
-  problems.throwIfAny();
+  if (loaded.leftOut === undefined) problems.throwIfAny();
   if (!target.isBare) await refuseDisagreement(client, upload);
 
   const { inserted: rows, skipped, updated, suppressed, conflictKey } = loaded;
@@ -117,6 +126,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
     skipped,
     updated,
     ...(conflictKey && { conflictKey }),
+    ...(loaded.leftOut !== undefined && { leftOut: leftOutRows(loaded.leftOut, problems) }),
     warnings: [
       ...input.warnings,
       ...(target.isBare && addsRows(request) ? [createdTable(schema, name)] : []),
@@ -126,6 +136,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
       ...ignoredColumns(matcher),
       ...inferredColumnWarnings(upload.inferred(), input, target),
       ...suppressedRows(suppressed),
+      ...rowsLeftOut(loaded.leftOut ?? 0),
       ...ownNumbers(target, matcher),
       ...loaded.warnings,
       ...(ended?.warnings ?? []),
@@ -192,9 +203,14 @@ function rowOptions({ context, request, input }: Upload, target: LoadTarget, mat
     maxRowBytes: context.limits.maxRowBytes,
     writtenLimits: context.limits,
     typesAreInferred: target.isBare && !hasDefinition,
+    faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,
   };
+}
+
+function leftOutRows(rows: number, problems: Problems): LeftOut {
+  return { rows, problems: problems.listed(), problemCount: problems.count, groups: problems.groups() };
 }
 
 /** @throws AppError `invalid-definition` if a definition was sent with the rows that differs from the existing table */

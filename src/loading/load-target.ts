@@ -35,6 +35,11 @@ export interface LoadTarget {
   /** Reads every rule that the rows must meet. */
   readRules: () => Promise<RowRule[]>;
   /**
+   * Adds the keys and references of a new table. If PostgreSQL refuses them, they are undone, and the error is returned. Only a new
+   * table has this.
+   */
+  addKeys?: () => Promise<Error | undefined>;
+  /**
    * Does the work that follows the rows, such as adding keys. Only a new table has this.
    *
    * @throws AppError `invalid-data` with all problems of the upload; `write-conflict`

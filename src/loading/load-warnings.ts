@@ -43,6 +43,16 @@ export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): Warning[
   }));
 }
 
+/** Warns of rows that were left out because they have problems. */
+export function rowsLeftOut(count: number): Warning[] {
+  if (count === 0) return [];
+  const detail =
+    count === 1
+      ? 'One row has a problem and was left out (faulty_rows=leave_out); left_out names it.'
+      : `${count} rows have problems and were left out (faulty_rows=leave_out); left_out names the first problems.`;
+  return [{ code: 'rows-left-out', detail }];
+}
+
 export function suppressedRows(count: number): Warning[] {
   if (count === 0) return [];
   const rows = count === 1 ? 'one row' : `${count} rows`;

@@ -12,6 +12,10 @@ export interface LoadedRows {
   suppressed: number;
   /** The columns of the key by which rows were compared; empty: the data has no complete key; undefined: there is no `on_conflict`. */
   conflictKey?: string[];
+  /** Rows with problems that were left out. undefined: they may not be left out. */
+  leftOut?: number;
+  /** The new table has its keys already. */
+  hasKeys?: boolean;
   warnings: Warning[];
   places: CellPlaces;
   /** The rows in a new table, whose keys are not created yet. */

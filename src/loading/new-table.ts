@@ -68,13 +68,14 @@ export async function openNewTable(
       ...(await readRowRules(client, schema, naming.name)),
       ...(await rulesOfNewTable(client, table, columns)),
     ],
+    addKeys: () => addKeys(client, table, naming),
     finish: async (rows) => {
-      const refusal = await addKeys(client, table, naming);
+      const refusal = rows.hasKeys ? undefined : await addKeys(client, table, naming);
       if (refusal) {
         const rules = await rulesOfNewTable(client, table, columns);
         await explainRefusedKeys(client, refusal, rows.sent, rules, rows.places, problems);
       }
-      problems.throwIfAny();
+      if (!rows.leftOut) problems.throwIfAny();
       await continueAllNumbering(client, relation, table, rows);
     },
   };

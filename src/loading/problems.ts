@@ -16,6 +16,10 @@ const maxGroups = 1000;
 
 export class Problems {
   count = 0;
+  /** A problem concerns the whole upload and not single rows, for example an unknown column. */
+  concernsAll = false;
+  /** Why the upload is refused although rows with problems may be left out: a sentence before `detail`. */
+  reason = '';
   readonly #listed: Problem[] = [];
 
   /** The groups, by column and then by code. */
@@ -40,6 +44,12 @@ export class Problems {
     const group = this.#groups.get(column)?.get(code);
     if (group !== undefined) group.count += 1;
     else if (this.#groupCount < maxGroups) this.#addGroup(column, problem);
+  }
+
+  /** Adds a problem that concerns the whole upload. */
+  addOfUpload(problem: Problem): void {
+    this.concernsAll = true;
+    this.add(problem);
   }
 
   #addGroup(column: string, { code, pointer, line, sheet, cell, row, value }: Problem): void {
@@ -68,7 +78,7 @@ export class Problems {
   }
 
   /** Returns the groups, the largest first; undefined: no group has more than one problem, so the list already shows all of them. */
-  #sortedGroups(): ProblemGroup[] | undefined {
+  groups(): ProblemGroup[] | undefined {
     const groups = [...this.#groups.values()].flatMap((ofColumn) => [...ofColumn.values()]);
     if (groups.every(({ count }) => count === 1)) return undefined;
     return groups.sort((a, b) => b.count - a.count).slice(0, maxListedProblems);
@@ -77,18 +87,23 @@ export class Problems {
   /** @throws AppError `invalid-data` if there is any problem */
   throwIfAny(): void {
     if (this.count === 0) return;
-    const listed = this.#listed.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0));
+    const listed = this.listed();
     const detail =
       this.count === 1
         ? 'There is one problem in the data; nothing was changed.'
         : `There are ${this.count} problems in the data${
             this.count > listed.length ? `, the first ${listed.length} of them listed` : ''
           }; nothing was changed.`;
-    throw new AppError('invalid-data', detail, {
+    throw new AppError('invalid-data', this.reason === '' ? detail : `${this.reason} ${detail}`, {
       errors: listed,
       errorCount: this.count,
-      errorGroups: this.#sortedGroups(),
+      errorGroups: this.groups(),
     });
+  }
+
+  /** Returns the listed problems in the order of their rows. */
+  listed(): Problem[] {
+    return this.#listed.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0));
   }
 }
 

@@ -308,6 +308,14 @@ export function isFailureOfExpression(error: unknown): error is DatabaseError {
   return rule !== undefined && !meansTheSame.has(rule.code);
 }
 
+/**
+ * The SQLSTATEs that are never about a row, as a regular expression for PostgreSQL: the connection, privileges, deadlocks, locks,
+ * resources and internal errors. All other errors of a statement that moves rows may be about one of the rows. A policy of row-level
+ * security has the SQLSTATE of a missing privilege.
+ */
+export const statesNotOfRows = '^(08|25|28|3D|40|53|55|57|58|F0|XX)';
+export const statesNotOfRowsOrPrivileges = '^(08|25|28|3D|40|42501|53|55|57|58|F0|XX)';
+
 /** Whether a value or a name in the statement may have caused the error. The result is false for timeouts, a broken connection and a shutdown. */
 export function isStatementError(error: unknown): error is DatabaseError {
   return classesOfStatements.test(sqlstateOf(error) ?? '');
@@ -419,7 +427,7 @@ const meansTheSame = new Set<ErrorCode>([
  */
 function lackOfPrivilege(error: DatabaseError): string {
   if (isLackOfTemporary(error)) {
-    return 'The role that this request runs under lacks the privilege TEMPORARY on the database. It is needed for on_conflict, for types that PostgreSQL reads from text, and for comparing a definition with an existing table.';
+    return 'The role that this request runs under lacks the privilege TEMPORARY on the database. It is needed for on_conflict, for faulty_rows=leave_out, for types that PostgreSQL reads from text, and for comparing a definition with an existing table.';
   }
   return `The role that this request runs under lacks a privilege in PostgreSQL: ${error.message}.`;
 }

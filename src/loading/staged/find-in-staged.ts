@@ -44,7 +44,7 @@ export async function findInStaged(
 }
 
 /** Returns the names that are columns of the staging table. A rule may read columns that no row has. */
-function stagedNames(names: readonly string[], { columns }: StagedLoad): string[] {
+export function stagedNames(names: readonly string[], { columns }: StagedLoad): string[] {
   return names.filter((name) => columns.some((column) => column.name === name));
 }
 
@@ -70,7 +70,7 @@ const refusals: Partial<Record<RowRule['kind'], Condition>> = {
 };
 
 /** Returns whether the staged rows have every value that the rule reads. */
-function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
+export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
   // A row may refer to a number that PostgreSQL will generate.
   const referenced = ownReferencedColumns(rule);
   if (shapesWithout(referenced, load).length > 0) return false;
@@ -82,12 +82,12 @@ function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
 }
 
 /** Returns the columns of the table itself that a foreign key refers to. */
-function ownReferencedColumns(rule: RowRule): string[] {
+export function ownReferencedColumns(rule: RowRule): string[] {
   return rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
 }
 
 /** Returns the shapes whose rows get a value of one of these columns from PostgreSQL, if the value is not NULL. */
-function shapesWithout(names: string[], { columns, conflict, shapes }: StagedLoad): number[] {
+export function shapesWithout(names: string[], { columns, conflict, shapes }: StagedLoad): number[] {
   return [...shapes.all.keys()].filter((shape) => {
     const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(shape);
     return columns.some(

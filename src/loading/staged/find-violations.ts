@@ -87,7 +87,7 @@ async function readViolations(
  * Orders the two rows of a violation by their data row numbers, because rows of a later COPY may come earlier in the data. The
  * problem belongs to the later data row.
  */
-function inOrder({ number, other, value }: FoundViolation, { rowOf }: Numbering): Violation {
+export function inOrder({ number, other, value }: FoundViolation, { rowOf }: Numbering): Violation {
   const row = rowOf(number);
   if (other === null) return { row, otherRow: null, value };
   const otherRow = rowOf(other);

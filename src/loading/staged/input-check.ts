@@ -18,7 +18,7 @@ export async function findInputCheck(client: ClientBase, columns: LoadColumn[]):
   return rows[0]!.exists ? builtInInputCheck : undefined;
 }
 
-/** Makes a function if the server has none. Only for a transaction that will be rolled back. */
+/** Makes a function if the server has none. It must be dropped (`dropOwnInputCheck`) if the transaction is not rolled back. */
 export async function makeInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string> {
   const builtIn = await findInputCheck(client, columns);
   if (builtIn === undefined) await queryInCallersPath(client, createOwnInputCheck.text);

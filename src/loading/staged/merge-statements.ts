@@ -13,8 +13,8 @@ import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable, unlike } f
 import { isSurplus } from './surplus-rows.ts';
 
 /** Holds the number of the row that is being moved. A sequence is not rolled back, so the number can be read after PostgreSQL refused the row. */
-const progress = 'pg_temp."tablewright progress"';
-const updateCounter = 'pg_temp."tablewright updates"';
+export const progress = 'pg_temp."tablewright progress"';
+export const updateCounter = 'pg_temp."tablewright updates"';
 
 /** Creates this sequence, which is dropped with the staging table. */
 export const createProgress: Statement = {
@@ -31,7 +31,7 @@ export const readProgress: Statement = {
  * one in all supported versions of PostgreSQL and on partitioned tables. It is dropped with the staging table.
  */
 export const createUpdateCounter: Statement = {
-  text: `CREATE TEMPORARY SEQUENCE ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`,
+  text: `CREATE TEMPORARY SEQUENCE IF NOT EXISTS ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`,
 };
 
 export const resetUpdateCounter: Statement = { text: `ALTER SEQUENCE ${updateCounter} RESTART` };
@@ -54,10 +54,10 @@ export function takeTurn(relation: string): Statement {
   };
 }
 
-/** A range of data row numbers, from `from` (included) to `to` (excluded). */
+/** A range of data row numbers, from `from` (included) to `to` (excluded). They are numbers or SQL expressions. */
 export interface RowRange {
-  from: number;
-  to: number;
+  from: number | string;
+  to: number | string;
 }
 
 /**

@@ -60,15 +60,20 @@ export interface MovedRows {
  * committed. Uploads that had a deadlock take turns, so only an upload that had none yet can conflict with the one whose turn
  * it is.
  *
+ * @param movesAgain rows of the upload were moved before, and PostgreSQL refused them
  * @returns the number of moved rows, or PostgreSQL's refusal; after a refusal the table is unchanged
  */
 export async function moveRows(
   client: ClientBase,
   load: StagedLoad,
+  movesAgain = false,
 ): Promise<{ moved: MovedRows; refusal?: never } | { moved?: never; refusal: Refusal }> {
   const { conflict, isBare } = load;
   const updates = conflict?.action === 'update' && !isBare;
-  if (updates) await queryInCallersPath(client, createUpdateCounter.text);
+  if (updates) {
+    await queryInCallersPath(client, createUpdateCounter.text);
+    if (movesAgain) await queryInCallersPath(client, resetUpdateCounter.text);
+  }
   if (load.shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
   await client.query('SAVEPOINT "move"');

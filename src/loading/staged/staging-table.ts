@@ -125,6 +125,10 @@ EXCEPTION WHEN OTHERS THEN
 END $$`,
 };
 
+export const dropOwnInputCheck: Statement = {
+  text: `DROP FUNCTION IF EXISTS ${ownInputCheck}(pg_catalog.text, pg_catalog.text)`,
+};
+
 /** Returns the value of a column in a row of the staging table, in the type of the table. */
 export function stagedValue(alias: string, column: LoadColumn): string {
   const value = `${alias}.${quoteIdentifier(column.name)}`;

@@ -31,6 +31,8 @@ FROM ${staged} s WHERE ${present}) placed WHERE place OPERATOR(pg_catalog.>) 1`,
 /** See `analyzeStagingTable`. */
 export const analyzeSurplusTable: Statement = { text: `ANALYZE ${surplusTable}` };
 
+export const emptySurplusTable: Statement = { text: `DELETE FROM ${surplusTable}` };
+
 export const indexSurplusTable: Statement = { text: `CREATE INDEX ON ${surplusTable} (data_row)` };
 
 /** Returns one row `count`. */

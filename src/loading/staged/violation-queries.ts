@@ -37,6 +37,8 @@ export interface FoundViolation {
 
 export interface ViolationQuery {
   rule: RowRule;
+  /** It finds keys that the existing table has. */
+  isOfExisting?: boolean;
   statement: Statement;
 }
 
@@ -76,16 +78,22 @@ export interface SentRows {
   shapesWithout?: (columns: string[]) => number[];
   /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
   conflict?: ConflictRule | undefined;
+  /** The surplus rows are judged, too. They are not known yet. */
+  judgesSurplusRows?: boolean;
 }
 
-export function violationQueries(sent: SentRows, rules: RowRule[], limit: number): ViolationQuery[] {
+/** The most rows that a query returns. */
+export type Limit = number | 'ALL';
+
+export function violationQueries(sent: SentRows, rules: RowRule[], limit: Limit): ViolationQuery[] {
   const { existing } = sent;
   const queries: ViolationQuery[] = [];
   for (const rule of rules) {
     switch (rule.kind) {
       case 'unique':
         queries.push({ rule, statement: repeatedKeys(sent, rule, limit) });
-        if (existing) queries.push({ rule, statement: existingKeys(sent, existing, rule, limit) });
+        if (existing)
+          queries.push({ rule, isOfExisting: true, statement: existingKeys(sent, existing, rule, limit) });
         break;
       case 'foreign key':
         queries.push({ rule, statement: missingReferences(sent, rule, limit) });
@@ -122,6 +130,20 @@ export function runQuery({ rule, statement }: ViolationQuery, { existing }: Sent
   return [`CREATE TEMPORARY VIEW ${view} AS ${statement.text}`, inCallersPath(`TABLE ${view}`)];
 }
 
+/**
+ * Does what `runQuery` does, and stores the answer in a temporary table.
+ *
+ * @param table quoted
+ */
+export function storeAnswer({ statement }: ViolationQuery, table: string): string[] {
+  const view = `pg_temp.${quoteIdentifier(randomName('violations'))}`;
+  return [
+    `CREATE TEMPORARY VIEW ${view} AS ${statement.text}`,
+    inCallersPath(`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
+    `DROP VIEW ${view}`,
+  ];
+}
+
 export interface LargestKey {
   number: number;
   value: string | null;
@@ -149,13 +171,13 @@ const first = quoteIdentifier(`tablewright first ${unlike}`);
  * @param checked the columns that the rule reads; rows in which PostgreSQL sets one of them are left out, too
  */
 function numbered(
-  { relation, numbering, conflict, shapesWithout }: SentRows,
+  { relation, numbering, conflict, shapesWithout, judgesSurplusRows }: SentRows,
   checked: string[] = [],
 ): string {
   const without = shapesWithout?.(checked) ?? [];
   const rows = `SELECT ${numbering.expression} AS ${number}, * FROM ${relation} sent`;
   const conditions = [
-    ...(conflict ? [`NOT ${isSurplus('sent')}`] : []),
+    ...(conflict && !judgesSurplusRows ? [`NOT ${isSurplus('sent')}`] : []),
     ...(without.length > 0 ? [`${shapeNumber} NOT IN (${without.join(', ')})`] : []),
   ];
   if (conditions.length === 0) return `(${rows})`;
@@ -203,7 +225,7 @@ function answer(alias: string, other: string, value: string): string {
   return `${alias}.${number}::int AS number, ${other} AS other, ${value} AS value, count(*) OVER ()::int AS total`;
 }
 
-function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: number): Statement {
+function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: Limit): Statement {
   const keys = rule.columns.map(quoteIdentifier).join(', ');
   const present = rule.nullsNotDistinct ? 'true' : allPresent('s', rule.columns);
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
@@ -215,7 +237,7 @@ WHERE k.${number} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: number): Statement {
+function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: Limit): Statement {
   const { conflict } = sent;
   // A name without a table means the innermost one: in the first place the existing row, in the second the sent row.
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
@@ -232,7 +254,7 @@ ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: number): Statement {
+function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: Limit): Statement {
   const same = rule.columns.map((column, index) => {
     const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
     return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
@@ -254,7 +276,7 @@ ORDER BY 1 LIMIT ${limit}`,
   };
 }
 
-function halfReferences(sent: SentRows, rule: HalfReferenceRule, limit: number): Statement {
+function halfReferences(sent: SentRows, rule: HalfReferenceRule, limit: Limit): Statement {
   const isMissing = `num_nulls(${rule.columns.map((column) => `s.${quoteIdentifier(column)}`).join(', ')})`;
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent, rule.columns)} s
@@ -262,7 +284,7 @@ WHERE ${isMissing} > 0 AND ${isMissing} < ${rule.columns.length}${isNotSkipped('
   };
 }
 
-function failedChecks(sent: SentRows, rule: CheckRule, limit: number): Statement {
+function failedChecks(sent: SentRows, rule: CheckRule, limit: Limit): Statement {
   const { domainOf, columns, expression } = rule;
   const shown = domainOf === undefined ? columns : ['value'];
   const value = shown.length === 0 ? 'NULL' : shownValue('s', shown);
@@ -285,7 +307,7 @@ function checkedValues(sent: SentRows, { domainOf, columns, expression }: CheckR
 SELECT value FROM unnest(${column}) AS elements(value) WHERE NOT (${expression}) LIMIT 1) failing)`;
 }
 
-function invalidInputs(sent: SentRows, rule: InputRule, limit: number): Statement {
+function invalidInputs(sent: SentRows, rule: InputRule, limit: Limit): Statement {
   const column = `s.${quoteIdentifier(rule.columns[0]!)}`;
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent)} s

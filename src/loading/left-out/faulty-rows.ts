@@ -1,0 +1,28 @@
+/** Counts the rows with problems of one upload, which may be left out (`faulty_rows=leave_out`). */
+export class FaultyRows {
+  count = 0;
+  /** The most rows that may be left out. With more, the upload is refused. */
+  readonly max: number;
+
+  constructor(max: number) {
+    this.max = max;
+  }
+
+  add(count: number): void {
+    this.count += count;
+  }
+
+  get areTooMany(): boolean {
+    return this.count > this.max;
+  }
+
+  /** Returns why the upload is refused: the first sentence of its error. */
+  get reasonOfTooMany(): string {
+    return this.max === 0
+      ? 'No row may be left out, because max_faulty_rows is 0.'
+      : `More rows have problems than max_faulty_rows=${this.max} allows to leave out.`;
+  }
+}
+
+/** Why an upload is refused if each of its rows has a problem. */
+export const noGoodRow = 'Every row has a problem, so no row is left to load.';

@@ -1,0 +1,140 @@
+/**
+ * Moves the staged rows so that PostgreSQL judges each of them: rows that it refuses are left out, all others are in the table. The
+ * result is that of one INSERT for each row, in the order of the file, each with a savepoint of its own. With `on_conflict=update` only
+ * the last good row with a key is used.
+ */
+import type { ClientBase } from 'pg';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { isPolicyViolation } from '../../postgres/server-internals.ts';
+import { statesNotOfRows, statesNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
+import { maxListedProblems, type Problems } from '../problems.ts';
+import { findInputCheck } from '../staged/input-check.ts';
+import { countUpdatedRows, createUpdateCounter, resetUpdateCounter } from '../staged/merge-statements.ts';
+import { checkDeferred, findSurplus, type MovedRows, moveRows } from '../staged/move-rows.ts';
+import type { RowRule } from '../staged/row-rules.ts';
+import type { StagedLoad } from '../staged/staged-load.ts';
+import { analyzeStagingTable, indexByRow, typedStagingTable } from '../staged/staging-table.ts';
+import { countSurplusRows, emptySurplusTable } from '../staged/surplus-rows.ts';
+import type { FaultyRows } from './faulty-rows.ts';
+import { addRefusedRows } from './refused-problems.ts';
+import {
+  createPassTables,
+  deleteRefusedRows,
+  passOver,
+  readPassState,
+  readStagedRange,
+  refusedNumbers,
+} from './row-by-row-statements.ts';
+import { deleteRows } from './staged-statements.ts';
+
+/** How often rows are tried again, because other rows with the same keys were refused. */
+const maxRounds = 20;
+
+/** The rows of one statement, so that its time is limited by `STATEMENT_TIMEOUT_MS` for any number of rows. */
+const rowsPerStatement = 100_000;
+
+interface Pass {
+  client: ClientBase;
+  load: StagedLoad;
+  faulty: FaultyRows;
+  /** Deferred constraints are checked for each row, and not at the end. */
+  isImmediate: boolean;
+  /** The SQLSTATE of a missing privilege means that a policy of row-level security refuses a row. */
+  hasPolicies: boolean;
+}
+
+/**
+ * Moves all staged rows that PostgreSQL takes. The others are left out, and their problems are added.
+ *
+ * @returns undefined: too many rows have problems, or PostgreSQL refuses the rows for a reason that is not one of single rows. The
+ *   upload must be refused
+ */
+export async function moveRowByRow(
+  client: ClientBase,
+  load: StagedLoad,
+  rules: RowRule[],
+  faulty: FaultyRows,
+  problems: Problems,
+): Promise<MovedRows | undefined> {
+  await queryInCallersPath(client, indexByRow.text);
+  await client.query(analyzeStagingTable([]));
+  await client.query('SAVEPOINT "pass"');
+  const pass = { client, load, faulty, isImmediate: false, hasPolicies: false };
+  for (let round = 0; round < maxRounds; round += 1) {
+    const passed = await runPass(pass);
+    if (passed === 'has policies') pass.hasPolicies = true;
+    else if (passed === 'has deferred') pass.isImmediate = true;
+    else {
+      await addRefusedRows(client, load, rules, passed.refused, problems);
+      faulty.add(passed.refused);
+      if (faulty.areTooMany) return undefined;
+      if (load.conflict?.action !== 'update' || passed.refused === 0) {
+        await client.query(deleteRefusedRows);
+        return countMoved(client, load, passed.merged);
+      }
+      // An earlier row with the same key may take the place of a refused one.
+      const { rows } = await client.query<{ rows: number[] }>(refusedNumbers);
+      await client.query('ROLLBACK TO SAVEPOINT "pass"');
+      await client.query(deleteRows(rows[0]!.rows));
+      await client.query('SAVEPOINT "pass"');
+      const { moved } = await moveRows(client, load, true);
+      if (moved) return moved;
+    }
+    await client.query('ROLLBACK TO SAVEPOINT "pass"');
+  }
+  return undefined;
+}
+
+type Passed = { merged: number; refused: number } | 'has policies' | 'has deferred';
+
+async function runPass(pass: Pass): Promise<Passed> {
+  const { client, load, isImmediate } = pass;
+  const { columns, conflict } = load;
+  await client.query(createPassTables);
+  if (isImmediate) await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
+  if (conflict) {
+    await findSurplus(client, typedStagingTable(columns, await findInputCheck(client, columns)), conflict);
+    // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
+    if (conflict.action === 'skip') await client.query(emptySurplusTable);
+    if (conflict.action === 'update') {
+      await queryInCallersPath(client, createUpdateCounter.text);
+      await queryInCallersPath(client, resetUpdateCounter.text);
+    }
+  }
+  try {
+    await passOverAll(pass);
+  } catch (error) {
+    if (pass.hasPolicies || !isPolicyViolation(error)) throw error;
+    await client.query('ROLLBACK TO SAVEPOINT "pass"');
+    return 'has policies';
+  }
+  const { rows } = await client.query<{ merged: number; refused: number }>(readPassState);
+  if (rows[0]!.refused > pass.faulty.max - pass.faulty.count) return rows[0]!;
+  const deferred = await checkDeferred(client);
+  if (deferred === undefined) return rows[0]!;
+  if (isImmediate) throw deferred.error;
+  return 'has deferred';
+}
+
+async function passOverAll({ client, load, faulty, hasPolicies }: Pass): Promise<void> {
+  const { rows } = await client.query<{ first: number | null; last: number }>(readStagedRange);
+  const { first, last } = rows[0]!;
+  const options = {
+    maxRefused: faulty.max - faulty.count,
+    maxListed: maxListedProblems,
+    notOfRows: hasPolicies ? statesNotOfRows : statesNotOfRowsOrPrivileges,
+    countsUpdates: load.conflict?.action === 'update',
+  };
+  for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {
+    const to = Math.min(from + rowsPerStatement, last + 1);
+    await queryInCallersPath(client, passOver(load, { ...options, from, to }));
+  }
+}
+
+async function countMoved(client: ClientBase, { conflict }: StagedLoad, merged: number): Promise<MovedRows> {
+  if (conflict?.action !== 'update') return { merged, updated: 0, surplus: 0, skipped: undefined };
+  const count = async (statement: { text: string }) =>
+    (await client.query<{ count: number }>(statement)).rows[0]!.count;
+  const updated = await count(countUpdatedRows);
+  return { merged, updated, surplus: await count(countSurplusRows), skipped: undefined };
+}

@@ -1,0 +1,74 @@
+/** Makes problems of the rows that PostgreSQL refused one by one. */
+import { type ClientBase, DatabaseError } from 'pg';
+import type { Problem } from '../../errors.ts';
+import { repeatedKeyOf } from '../../postgres/server-internals.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
+import { conditionOf } from '../../postgres/sqlstate.ts';
+import { maxListedProblems, type Problems } from '../problems.ts';
+import { refusalProblem } from '../staged/refusal.ts';
+import type { RowRule } from '../staged/row-rules.ts';
+import type { StagedLoad } from '../staged/staged-load.ts';
+import { violationProblem } from '../staged/violation-problems.ts';
+import {
+  groupRefusedRows,
+  type RefusedGroup,
+  type RefusedRow,
+  readRefusedRows,
+} from './row-by-row-statements.ts';
+
+/** @param count how many rows were refused */
+export async function addRefusedRows(
+  client: ClientBase,
+  load: StagedLoad,
+  rules: RowRule[],
+  count: number,
+  problems: Problems,
+): Promise<void> {
+  if (count === 0) return;
+  const { rows } = await client.query<RefusedRow>(readRefusedRows(maxListedProblems));
+  for (const row of rows) problems.add(problemOf(row, row.row, load, rules));
+  if (count <= rows.length) return;
+  const { rows: groups } = await client.query<RefusedGroup>(groupRefusedRows(rows.length));
+  for (const group of groups) {
+    const first = problemOf({ ...group, message: '', detail: null }, group.row, load, rules);
+    problems.add(first);
+    problems.addUnlisted(group.count - 1, first.column ?? '', first.code);
+  }
+}
+
+type Refused = Omit<RefusedRow, 'row'>;
+
+function problemOf(refused: Refused, row: number, load: StagedLoad, rules: RowRule[]): Problem {
+  const error = errorOf(refused);
+  const rule = rules.find((one) => isBroken(one, refused, error, load));
+  if (rule === undefined) return refusalProblem({ error }, load.places, row);
+  const value = repeatedKeyOf(error)?.values ?? null;
+  const problem = violationProblem(rule, { row, otherRow: null, value }, load.places, true);
+  if (rule.kind !== 'unique') return problem;
+  return { ...problem, detail: 'must be unique: the table or an earlier row of the upload already has it' };
+}
+
+function errorOf({ code, message, detail, column, constraint, table, schema }: Refused): DatabaseError {
+  const error = new DatabaseError(message ?? '', 0, 'error');
+  const known = Object.entries({ code, detail, column, constraint, table, schema });
+  const fields = known.filter(([, value]) => value !== null);
+  return Object.assign(error, { severity: 'ERROR' }, Object.fromEntries(fields));
+}
+
+/** Returns whether the error is about this rule of the table. A trigger may write to another table, with rules of its own. */
+function isBroken(
+  rule: RowRule,
+  { constraint, table, schema }: Refused,
+  error: Error,
+  { relation }: StagedLoad,
+): boolean {
+  const condition = conditionOf(error);
+  const isOfKind =
+    (rule.kind === 'unique' && condition === 'unique_violation') ||
+    (rule.kind === 'foreign key' && condition === 'foreign_key_violation') ||
+    (rule.kind === 'check' && condition === 'check_violation');
+  if (!isOfKind || rule.name !== constraint || schema === null) return false;
+  // The error about the check of a domain names no table.
+  if (rule.kind === 'check' && rule.domainOf !== undefined) return table === null;
+  return table !== null && quoteQualified(schema, table) === relation;
+}

@@ -1,0 +1,247 @@
+/**
+ * Removes the staged rows that break a rule of the table, with one query for each rule. This is fast for any number of rows, but it
+ * does not know all that PostgreSQL may refuse (triggers, exclusion constraints, values that PostgreSQL generates). So PostgreSQL
+ * judges the rows that are left, when they are moved.
+ *
+ * Of several rows with the same key, the first one in the order of the file stays. A row without problems goes before a row that has
+ * one. So repeated keys are searched for after all other problems.
+ */
+import type { ClientBase } from 'pg';
+import type { Problem } from '../../errors.ts';
+import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import { maxListedProblems, type Problems } from '../problems.ts';
+import {
+  isDecidedByRows,
+  ownReferencedColumns,
+  shapesWithout,
+  stagedNames,
+} from '../staged/find-in-staged.ts';
+import { inOrder } from '../staged/find-violations.ts';
+import { inputRules, makeInputCheck } from '../staged/input-check.ts';
+import { columnsRead, type RowRule } from '../staged/row-rules.ts';
+import type { StagedLoad } from '../staged/staged-load.ts';
+import {
+  analyzeStagingTable,
+  dropOwnInputCheck,
+  ownInputCheck,
+  stagingTable,
+  typedStagingTable,
+} from '../staged/staging-table.ts';
+import { violationProblem } from '../staged/violation-problems.ts';
+import {
+  byRowNumber,
+  type FoundViolation,
+  type SentRows,
+  storeAnswer,
+  type ViolationQuery,
+  violationQueries,
+} from '../staged/violation-queries.ts';
+import type { FaultyRows } from './faulty-rows.ts';
+import { deleteFound, setAside, takeBack, temporaryTable } from './staged-statements.ts';
+
+/** Rows with a repeated key, which are out of the staging table as long as it is not certain that they are left out. */
+export interface RowsAside {
+  count: number;
+  /** Leaves the rows out and adds their problems. */
+  leaveOut: () => Promise<void>;
+  /** Puts the rows back into the staging table. */
+  takeBack: () => Promise<void>;
+}
+
+/** Each round removes the rows that refer to rows which were removed in the round before. */
+const maxRounds = 20;
+
+/**
+ * Removes rows with problems and adds the problems.
+ *
+ * @returns the rows that have the key of an earlier row, if there are any
+ */
+export async function removeViolations(
+  client: ClientBase,
+  load: StagedLoad,
+  rules: RowRule[],
+  faulty: FaultyRows,
+  problems: Problems,
+): Promise<RowsAside | undefined> {
+  const search = { client, load, faulty, problems };
+  await removeInvalidInput(search);
+  const judged = rules.filter((rule) => isDecidedByRows(rule, load) && !isHidden(rule));
+  const read = judged.flatMap((rule) => [...columnsRead(rule), ...ownReferencedColumns(rule)]);
+  await client.query(analyzeStagingTable(stagedNames(read, load)));
+  const { relation, columns, isBare, conflict } = load;
+  const sent: SentRows = {
+    // Text that is no valid input of its type is gone.
+    relation: typedStagingTable(columns, undefined),
+    numbering: byRowNumber,
+    existing: isBare ? undefined : relation,
+    conflict,
+    judgesSurplusRows: true,
+    shapesWithout: (names) => shapesWithout(names, load),
+  };
+  const queries = violationQueries(sent, judged, 'ALL');
+  await remove(
+    search,
+    await findAll(
+      search,
+      queries.filter((query) => isOfOneRow(query, load)),
+    ),
+  );
+  return removeRepeatedAndOrphans(
+    search,
+    queries.filter(({ rule, isOfExisting }) => rule.kind === 'unique' && !isOfExisting && !conflict),
+    queries.filter(({ rule }) => rule.kind === 'foreign key' && rule.isSelf),
+  );
+}
+
+interface Search {
+  client: ClientBase;
+  load: StagedLoad;
+  faulty: FaultyRows;
+  problems: Problems;
+}
+
+interface Found {
+  rule: RowRule;
+  /** Quoted; the answer of the query. */
+  table: string;
+  count: number;
+}
+
+/** Row-level security hides the rows that the reference may refer to. */
+function isHidden(rule: RowRule): boolean {
+  return rule.kind === 'foreign key' && rule.isHidden;
+}
+
+/** Returns whether the query judges each row by itself. With `on_conflict`, which rows have other keys depends on their order. */
+function isOfOneRow({ rule, isOfExisting }: ViolationQuery, { conflict }: StagedLoad): boolean {
+  if (rule.kind === 'unique') return isOfExisting === true && conflict === undefined;
+  return rule.kind !== 'foreign key' || !rule.isSelf;
+}
+
+async function removeInvalidInput(search: Search): Promise<void> {
+  const { client, load } = search;
+  const check = await makeInputCheck(client, load.columns);
+  const sent = { relation: stagingTable, numbering: byRowNumber };
+  const queries = violationQueries(sent, inputRules(load.columns, check), 'ALL');
+  await remove(search, await findAll(search, queries));
+  if (check === ownInputCheck) await client.query(dropOwnInputCheck);
+}
+
+async function removeRepeatedAndOrphans(
+  search: Search,
+  ofKeys: ViolationQuery[],
+  ofOwnReferences: ViolationQuery[],
+): Promise<RowsAside | undefined> {
+  if (!(await removeOrphans(search, ofOwnReferences))) return undefined;
+  const repeated = await findAll(search, ofKeys);
+  // Which rows stay with several keys depends on the order of the rows. PostgreSQL itself must decide it row by row.
+  if (repeated.length !== 1) return undefined;
+  const [ofKey] = repeated;
+  const aside = await putAside(search, ofKey!);
+  for (let round = 0; round < maxRounds; round += 1) {
+    const orphans = await findAll(search, ofOwnReferences);
+    if (orphans.length === 0) return aside;
+    if (!(await removeIfStillRepeated(search, orphans, aside, ofKeys))) break;
+  }
+  await aside.takeBack();
+  return undefined;
+}
+
+/** Removes the rows that refer to no row of the upload and of the table. @returns false: more than `maxRounds` rows refer to each other */
+async function removeOrphans(search: Search, ofOwnReferences: ViolationQuery[]): Promise<boolean> {
+  for (let round = 0; round < maxRounds; round += 1) {
+    const orphans = await findAll(search, ofOwnReferences);
+    if (orphans.length === 0) return true;
+    await remove(search, orphans);
+  }
+  return false;
+}
+
+/**
+ * Removes rows that refer to rows with a repeated key, unless a row with a repeated key then becomes the first one with its key. Other
+ * rows may refer to that row.
+ *
+ * @returns false: nothing was removed
+ */
+async function removeIfStillRepeated(
+  search: Search,
+  orphans: Found[],
+  aside: RowsAside,
+  ofKeys: ViolationQuery[],
+): Promise<boolean> {
+  const { client, faulty } = search;
+  await client.query('SAVEPOINT "orphans"');
+  const removed = await deleteAll(client, orphans);
+  await aside.takeBack();
+  const repeated = await findAll(search, ofKeys);
+  const isSame = repeated.length === 1 && repeated[0]!.count === aside.count;
+  await client.query('ROLLBACK TO SAVEPOINT "orphans"; RELEASE SAVEPOINT "orphans"');
+  if (!isSame) return false;
+  await deleteAll(client, orphans);
+  faulty.add(removed);
+  for (const one of orphans) await addProblems(search, one);
+  return true;
+}
+
+async function putAside(search: Search, found: Found): Promise<RowsAside> {
+  const { client, faulty } = search;
+  const table = temporaryTable('rows aside');
+  await client.query(setAside(found.table, table));
+  return {
+    count: found.count,
+    leaveOut: async () => {
+      faulty.add(found.count);
+      await addProblems(search, found);
+    },
+    takeBack: async () => {
+      await client.query(takeBack(table));
+    },
+  };
+}
+
+/** Runs the queries and returns those that found rows. A rule that cannot be judged is left to PostgreSQL. */
+async function findAll({ client }: Search, queries: ViolationQuery[]): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const query of queries) {
+    const table = temporaryTable('found rows');
+    try {
+      await client.query(
+        ['SAVEPOINT "rule"', ...storeAnswer(query, table), 'RELEASE SAVEPOINT "rule"'].join(';\n'),
+      );
+    } catch (error) {
+      if (!isLackOfPrivilege(error) && !isRefusalOfInput(error)) throw error;
+      await client.query('ROLLBACK TO SAVEPOINT "rule"; RELEASE SAVEPOINT "rule"');
+      continue;
+    }
+    const { rows } = await client.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`);
+    const { count } = rows[0]!;
+    if (count > 0) found.push({ rule: query.rule, table, count });
+  }
+  return found;
+}
+
+async function remove(search: Search, found: Found[]): Promise<void> {
+  const { client, faulty } = search;
+  for (const one of found) await addProblems(search, one);
+  faulty.add(await deleteAll(client, found));
+}
+
+/** @returns how many rows were deleted; a row may have several problems */
+async function deleteAll(client: ClientBase, found: Found[]): Promise<number> {
+  let deleted = 0;
+  for (const { table } of found) deleted += (await client.query(deleteFound(table))).rowCount ?? 0;
+  return deleted;
+}
+
+async function addProblems({ client, load, problems }: Search, { rule, table, count }: Found): Promise<void> {
+  const { rows } = await client.query<FoundViolation>(
+    `SELECT * FROM ${table} ORDER BY number LIMIT ${maxListedProblems}`,
+  );
+  const areRowsMissing = problems.count > 0;
+  let last: Problem | undefined;
+  for (const one of rows) {
+    last = violationProblem(rule, inOrder(one, byRowNumber), load.places, areRowsMissing);
+    problems.add(last);
+  }
+  if (last) problems.addUnlisted(count - rows.length, last.column ?? '', last.code);
+}

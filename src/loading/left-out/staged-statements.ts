@@ -1,0 +1,28 @@
+/** The statements that take rows out of the staging table and put them back. */
+import { quoteIdentifier, randomName, type Statement } from '../../postgres/sql.ts';
+import { rowNumber, stagingTable } from '../staged/staging-table.ts';
+
+/** Returns the quoted name of a new temporary table. */
+export function temporaryTable(purpose: string): string {
+  return `pg_temp.${quoteIdentifier(randomName(purpose))}`;
+}
+
+/** @param found quoted; a table with the column `number` */
+export function deleteFound(found: string): Statement {
+  return { text: `DELETE FROM ${stagingTable} s USING ${found} f WHERE s.${rowNumber} = f.number` };
+}
+
+export function deleteRows(rows: readonly number[]): Statement {
+  return { text: `DELETE FROM ${stagingTable} s WHERE s.${rowNumber} = ANY ($1::int[])`, values: [rows] };
+}
+
+/** Returns statements that move the found rows into a table of their own. */
+export function setAside(found: string, aside: string): string {
+  return `CREATE TEMPORARY TABLE ${aside} ON COMMIT DROP AS
+SELECT s.* FROM ${stagingTable} s WHERE s.${rowNumber} IN (SELECT f.number FROM ${found} f);
+${deleteFound(found).text}`;
+}
+
+export function takeBack(aside: string): string {
+  return `INSERT INTO ${stagingTable} SELECT * FROM ${aside}; DROP TABLE ${aside}`;
+}
