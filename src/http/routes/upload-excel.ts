@@ -4,12 +4,14 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../errors.ts';
+import { readEmptyCellsAsNull } from '../../loading/empty-cells.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
+import type { LoadInput } from '../../loading/load-input.ts';
 import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
 import { TableDefinitionSchema } from '../../tables/definition.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
-import { queryParser } from '../query.ts';
+import { choice, queryParser } from '../query.ts';
 import {
   filePart,
   isSheetChosen,
@@ -20,7 +22,15 @@ import {
 import { TablePath } from '../table-request.ts';
 import { admitUpload, answerUpload, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
 
-const Query = Type.Object({ ...uploadParameters, ...spreadsheetParameters });
+const Query = Type.Object({
+  ...uploadParameters,
+  ...spreadsheetParameters,
+  empty_cells: choice(['default', 'null'], {
+    default: 'default',
+    description:
+      'What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column.',
+  }),
+});
 
 const Body = Type.Object(
   {
@@ -66,7 +76,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
           context,
           upload,
           query,
-          spreadsheetInput(source, spool, definition, isSheetChosen(query)),
+          emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
           reply,
         ).catch((error: unknown) => {
           throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
@@ -74,6 +84,10 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
       );
     },
   );
+}
+
+function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
+  return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;
 }
 
 /** Problems that show that another sheet may be meant: no row, or columns that the table does not have. */
