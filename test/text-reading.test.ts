@@ -286,6 +286,41 @@ suite('warnings', () => {
     const answer = await uploadCsv(nextTable(), ['v', '1', '2', '3', 'n/a']);
     assert.match(warningsOf(answer, 'mixed-column')[0]!, /Send null_values=n\/a to load this as NULL\.$/);
   });
+
+  test('several words that mean no value, or one among few values, give a warning with all of them', async () => {
+    assert.deepEqual(await hints(['n/a', '1', '-', '2.5', 'n/a']), [
+      'Column "v" became text. Every value but "n/a", "-" is a number. Send null_values=n/a,- to load these words as NULL.',
+    ]);
+    assert.deepEqual(await hints(['n/a', '2026-11-21', 'n/a']), [
+      'Column "v" became text. Every value but "n/a" is a date. Send null_values=n/a to load these words as NULL.',
+    ]);
+    for (const values of [
+      ['n/a', '-'],
+      ['n/a', 'x', '1'],
+      ['n/a', '1', '2026-11-21'],
+    ]) {
+      assert.deepEqual(await hints(values), []);
+    }
+  });
+
+  test('white space around values gives a warning that names trim, alone or with a notation', async () => {
+    const spaced: [values: string[], parameters: string, type: string][] = [
+      [[' 12', '7 ', '5', '-  '], 'trim=true&null_values=-', 'bigint'],
+      [['\u00a02026-11-21', '2026-11-22'], 'trim=true', 'date'],
+      [[' 1.234,50', '  ', '7,5'], 'decimal_sign=,&thousands_sign=.&trim=true', 'numeric'],
+      [['21/11/2026 ', '2026-11-22'], 'date_order=dmy&trim=true', 'date'],
+    ];
+    for (const [values, parameters, type] of spaced) {
+      const lines = ['id;v', ...values.map((value) => `1;${value}`)];
+      const [hint] = warningsOf(await uploadCsv(nextTable(), lines), 'other-notation');
+      assert.equal(/Send (\S+) to read them/.exec(hint!)?.[1], parameters);
+      assert.equal(typesOf(await uploadCsv(nextTable(), lines, `?${parameters}`)).v, type);
+    }
+    const json = { data: [{ n: ' 12', d: ' 2026-11-21' }] };
+    const answer = await service.post(`/table/${nextTable()}/upload/json`, json);
+    assert.deepEqual(warningsOf(answer, 'other-notation').length, 1);
+    assert.match(warningsOf(answer, 'other-notation')[0]!, /^Column "d" .* trim=true/);
+  });
 });
 
 suite('an existing table', () => {

@@ -138,7 +138,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     TEXT_AFTER_QUOTE,
     [
       'text-behind-quote',
-      'text follows the closing quote: write a quote within a quoted field twice, as in "say ""five"""',
+      'text follows the closing quote: write a quote within a quoted field twice, as in "say ""five""". If the quotes of this file are text, send quote=none',
     ],
   ],
   [

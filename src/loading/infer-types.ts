@@ -135,7 +135,7 @@ export class TypeInference implements CellSink {
       const oddity = this.#oddValues[column]?.oddity ?? this.#turns[column];
       const type = typeOf(this.#seen[column]!);
       const forms = this.#forms[column]!;
-      const hint = type === 'text' ? this.#textForms.hint(column, forms) : undefined;
+      const hint = type === 'text' ? this.#hint(column, forms, oddity) : undefined;
       const isGroupedByPoint = type === 'numeric' && this.#textForms.isGroupedByPoint(forms);
       return {
         name,
@@ -147,6 +147,13 @@ export class TypeInference implements CellSink {
       };
     });
     return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
+  }
+
+  #hint(column: number, forms: number, oddity: Oddity | undefined): FormHint | undefined {
+    const hint = this.#textForms.hint(column, forms) ?? this.#textForms.nullWordsHint(column, forms);
+    // One word for no value among values of one type is an odd value, and its warning names `null_values`.
+    const isOddValue = hint?.parameters.length === 0 && hint.nullWords.length === 1 && oddity !== undefined;
+    return isOddValue ? undefined : hint;
   }
 
   /** Returns the data row that named the column; 0: the column was named before the rows. */
@@ -250,7 +257,7 @@ export class TypeInference implements CellSink {
     let left: number;
     if (found !== OTHER) left = this.#textForms.withClass(forms, found);
     else if (kind === STRING || kind === TEXT)
-      left = this.#textForms.withText(forms, column, this.#row, bytes, start, end);
+      left = this.#textForms.withText(forms, kind, column, this.#row, bytes, start, end);
     else left = 0;
     if (found === EXACT && kind === TEXT) left = this.#textForms.withPoint(left, bytes, start, end);
     this.#forms[column] = left;

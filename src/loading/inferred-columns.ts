@@ -24,7 +24,7 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
         ...(row > 0 && { row }),
         column: shortenValue(name),
         code: 'invalid-name',
-        detail: `cannot be the name of a column: it ${fault}. Rename it in the header or the keys of the rows`,
+        detail: `cannot be the name of a column: it ${fault}. Rename it with the parameter rename, in the header or in the keys of the rows`,
       },
     ];
   });
@@ -64,10 +64,13 @@ export function groupedByPoint(name: string): Warning {
 }
 
 function explainHint(name: string, column: number, hint: FormHint, locate: LocateCell): string {
-  const { row, value } = hint.first;
-  const place = locate(row, column, name).cell ?? `row ${row}`;
   const words = hint.nullWords;
   const except = words.length === 0 ? '' : ` but ${words.map((word) => JSON.stringify(word)).join(', ')}`;
+  if (hint.first === undefined) {
+    return `Column "${shortenValue(name)}" became text. Every value${except} is a ${hint.plain}. Send null_values=${words.map(inQuery).join(',')} to load these words as NULL.`;
+  }
+  const { row, value } = hint.first;
+  const place = locate(row, column, name).cell ?? `row ${row}`;
   const forms = hint.parameters.map(({ looksLike }) => looksLike).join(' or ');
   const nulls = words.length === 0 ? '' : `&null_values=${words.map(inQuery).join(',')}`;
   const remedies = hint.parameters.map(({ parameter }) => parameter + nulls).join(' or ');

@@ -1,14 +1,15 @@
 /**
  * Finds text columns in which every value would be a date or a number if the request named the notation (`date_order`,
- * `decimal_sign`, `thousands_sign`). The service does not guess: a warning names the parameter.
+ * `decimal_sign`, `thousands_sign`), the words for no value (`null_values`), or that white space is removed (`trim`). The
+ * service does not guess: a warning names the parameters.
  *
  * A column has one bit for each form that all of its values so far may have. Most columns of text lose all bits with their
  * first value.
  */
 
-import { APOSTROPHE, COMMA, PLUS, POINT, SPACE } from '../../sources/bytes/ascii.ts';
-import { trimText } from '../../sources/bytes/white-space.ts';
-import { NUMBER } from '../../sources/cell-kind.ts';
+import { APOSTROPHE, COMMA, isDigit, PLUS, POINT, SPACE } from '../../sources/bytes/ascii.ts';
+import { trimmedEnd, trimmedStart, trimText } from '../../sources/bytes/white-space.ts';
+import { NUMBER, STRING, TEXT } from '../../sources/cell-kind.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import {
   DAY_MONTH_YEAR,
@@ -67,10 +68,18 @@ const NUMBER_FORMS = 0b1111111 << 3;
 /** The forms in which `1.5` is not a number and `1.500` is 1500. */
 export const COMMA_FORMS = (1 << 3) | (1 << 7) | (1 << 8) | (1 << 9);
 const GROUPED_BY_POINT = 1 << 7;
+/** Every value is a number in PostgreSQL's form, at most with white space around it. */
+const PLAIN_NUMBER = 1 << 10;
+/** Every value is a date in ISO 8601, at most with white space around it. */
+const PLAIN_DATE = 1 << 11;
+const PLAIN_FORMS = PLAIN_NUMBER | PLAIN_DATE;
+/** The column has a value with white space around it. */
+const HAS_SPACE = 1 << 14;
 /** The column has a value that PostgreSQL cannot read without one of these forms. */
 const IS_NEEDED = 1 << 15;
+const FACTS = HAS_SPACE | IS_NEEDED;
 
-export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS;
+export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS;
 
 /** Words that people and programs write if there is no value. A word that may also be a name, such as `None`, is not among them. */
 const nullWords = new Set([
@@ -108,8 +117,10 @@ export interface FormHint {
    * month, or which sign separates decimals.
    */
   parameters: { parameter: string; looksLike: string }[];
-  /** The first value that PostgreSQL itself cannot read. */
-  first: Sighting;
+  /** What the values are without the words for no value, if `parameters` is empty. */
+  plain?: 'number' | 'date';
+  /** The first value that PostgreSQL itself cannot read; undefined: only the words for no value need a parameter. */
+  first: Sighting | undefined;
   /** The words for no value that occur in the column. */
   nullWords: string[];
 }
@@ -121,7 +132,7 @@ export function parameterReading(
   start: number,
   end: number,
 ): string | undefined {
-  const forms = new TextForms().withText(isDate ? DATE_FORMS : NUMBER_FORMS, 0, 0, bytes, start, end);
+  const forms = new TextForms().withText(isDate ? DATE_FORMS : NUMBER_FORMS, STRING, 0, 0, bytes, start, end);
   if ((forms & IS_NEEDED) === 0) return undefined;
   return parametersOf(forms)
     .map(({ parameter }) => parameter)
@@ -148,13 +159,14 @@ export class TextForms {
     switch (found) {
       case WHOLE:
       case EXACT:
-        return forms & ~DATE_FORMS;
+        return forms & ~(DATE_FORMS | PLAIN_DATE);
       case DATE_STRING:
+      case DATE_CELL:
+        return forms & ~(NUMBER_FORMS | PLAIN_NUMBER);
       case TIMESTAMP_STRING:
       case TIMESTAMPTZ_STRING:
-      case DATE_CELL:
       case TIMESTAMP_CELL:
-        return forms & ~NUMBER_FORMS;
+        return forms & ~(NUMBER_FORMS | PLAIN_FORMS);
       default:
         return 0;
     }
@@ -166,26 +178,42 @@ export class TextForms {
     return forms & ~(isGroupedByPoint(bytes, start, end) ? COMMA_FORMS & ~GROUPED_BY_POINT : COMMA_FORMS);
   }
 
-  /** Returns the forms that are still possible after a text that PostgreSQL itself reads only as text. */
-  withText(forms: number, column: number, row: number, bytes: Buffer, start: number, end: number): number {
-    if (end - start <= maxNullWordBytes) {
+  /**
+   * Returns the forms that are still possible after a text that PostgreSQL itself reads only as text.
+   *
+   * @param kind `TEXT` for a text file, in which numbers are texts too, or `STRING`
+   */
+  withText(
+    forms: number,
+    kind: number,
+    column: number,
+    row: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): number {
+    const from = trimmedStart(bytes, start, end);
+    const to = trimmedEnd(bytes, from, end);
+    if (end - start <= maxNullWordBytes && from < to && !isDigit(bytes[from]!)) {
       const word = bytes.toString('utf8', start, end);
       if (isNullWord(word)) {
         return this.#noteNullWord(column, word) ? forms : 0;
       }
     }
-    let left = forms & IS_NEEDED;
-    if (end - start <= maxDateBytes) {
-      for (const { bit, order } of dateForms) {
-        if ((forms & bit) !== 0 && this.#readsDate(order, bytes, start, end)) left |= bit;
-      }
-      for (const { bit, signs } of numberForms) {
-        if ((forms & bit) !== 0 && this.#readsNumber(signs, bytes, start, end)) left |= bit;
-      }
-    }
-    if ((left & ~IS_NEEDED) === 0) return 0;
+    const hasSpace = from !== start || to !== end;
+    const plain = hasSpace ? plainForm(kind, bytes, from, to) : 0;
+    let left = (forms & FACTS) | (hasSpace ? HAS_SPACE : 0);
+    // In a text file a text that is only white space is no value if white space is removed.
+    if (from === to && kind === TEXT) left |= forms;
+    else if (plain === PLAIN_NUMBER)
+      left |= this.withPoint(forms & (NUMBER_FORMS | PLAIN_NUMBER), bytes, from, to);
+    else if (plain === PLAIN_DATE) left |= forms & (DATE_FORMS | PLAIN_DATE);
+    else left |= this.#notationsOf(forms, bytes, from, to);
+    if ((left & ~FACTS) === 0) return 0;
     // A JSON string or a text cell of a workbook that PostgreSQL can read as a number does not show which signs are used.
-    if ((left & IS_NEEDED) === 0 && textKind(bytes, start, end) !== NUMBER) {
+    const isNumber =
+      kind === TEXT ? textKind(bytes, start, end) === NUMBER : textKind(bytes, from, to) === NUMBER;
+    if ((left & IS_NEEDED) === 0 && !isNumber) {
       this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
       left |= IS_NEEDED;
     }
@@ -196,12 +224,37 @@ export class TextForms {
   hint(column: number, forms: number): FormHint | undefined {
     const first = this.#first[column];
     if ((forms & IS_NEEDED) === 0 || first === undefined) return undefined;
-    return { parameters: parametersOf(forms), first, nullWords: this.#nullWords[column] ?? [] };
+    // Nothing but white space and words for no value shows no type.
+    if ((forms & PLAIN_FORMS) === PLAIN_FORMS) return undefined;
+    const words = this.#nullWords[column] ?? [];
+    const nullWords = (forms & HAS_SPACE) === 0 ? words : [...new Set(words.map(trimText))];
+    return { parameters: parametersOf(forms), first, nullWords };
+  }
+
+  /** Returns the words for no value, if every other value of the text column is a number or every other value is a date. */
+  nullWordsHint(column: number, forms: number): FormHint | undefined {
+    const nullWords = this.#nullWords[column];
+    const plain = forms & PLAIN_FORMS;
+    if (nullWords === undefined || (plain !== PLAIN_NUMBER && plain !== PLAIN_DATE)) return undefined;
+    return { parameters: [], plain: plain === PLAIN_DATE ? 'date' : 'number', first: undefined, nullWords };
   }
 
   /** Returns whether the points of all numbers with a point in the column may separate thousands. */
   isGroupedByPoint(forms: number): boolean {
     return (forms & COMMA_FORMS) === GROUPED_BY_POINT;
+  }
+
+  /** Returns the forms among `forms` that the text has. */
+  #notationsOf(forms: number, bytes: Buffer, start: number, end: number): number {
+    if (end - start > maxDateBytes) return 0;
+    let found = 0;
+    for (const { bit, order } of dateForms) {
+      if ((forms & bit) !== 0 && this.#readsDate(order, bytes, start, end)) found |= bit;
+    }
+    for (const { bit, signs } of numberForms) {
+      if ((forms & bit) !== 0 && this.#readsNumber(signs, bytes, start, end)) found |= bit;
+    }
+    return found;
   }
 
   /** Returns false if the column has more such words than a request could name. */
@@ -225,7 +278,22 @@ export class TextForms {
   }
 }
 
+/** Returns the form of `PLAIN_FORMS` that the text has; 0: none. */
+function plainForm(kind: number, bytes: Buffer, start: number, end: number): number {
+  if (kind === TEXT && textKind(bytes, start, end) === NUMBER) return PLAIN_NUMBER;
+  return classifyString(bytes, start, end) === DATE_STRING ? PLAIN_DATE : 0;
+}
+
 function parametersOf(forms: number): FormHint['parameters'] {
+  if ((forms & HAS_SPACE) === 0) return notationsOf(forms);
+  if ((forms & PLAIN_FORMS) === 0) {
+    return notationsOf(forms).map((form) => ({ ...form, parameter: `${form.parameter}&trim=true` }));
+  }
+  const values = (forms & PLAIN_NUMBER) === 0 ? 'dates' : 'numbers';
+  return [{ parameter: 'trim=true', looksLike: `${values} with white space around them` }];
+}
+
+function notationsOf(forms: number): FormHint['parameters'] {
   const dates = dateForms.filter(({ bit }) => (forms & bit) !== 0);
   return dates.length > 0 ? dates : fewest(numberForms.filter(({ bit }) => (forms & bit) !== 0));
 }

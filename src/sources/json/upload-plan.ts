@@ -76,7 +76,7 @@ function unknownMember(name: string, takesRows: boolean): string {
   const member = name.length > maxShownName ? `${name.slice(0, maxShownName)}…` : name;
   const known = `The body has a member "${member}"; only ${takesRows ? '"table" and "data" are' : '"table" is'} known here.`;
   if (takesRows) {
-    return `${known} If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=${pointerTo(member)}. If the body has one object per line, send it as application/x-ndjson.`;
+    return `${known} If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=${pointerTo(member)}; POST /api/v1/inspect/json lists the arrays of a document. If the body is one row, put it into an array. If the body has one object per line, send it as application/x-ndjson.`;
   }
   return name === 'data' ? `${known} Send rows to upload/json, or in the file.` : known;
 }

@@ -180,7 +180,7 @@ export class CsvScanner {
     if (this.#state === QUOTED) {
       throw new AppError(
         'invalid-file',
-        `The quote that opens the field in record ${this.#record}, column ${columnLetters(this.#column + 1)}, is never closed.`,
+        `The quote that opens the field in record ${this.#record}, column ${columnLetters(this.#column + 1)}, is never closed. If the quotes of this file are text, send quote=none.`,
       );
     }
     if (this.#state > FIELD_START && this.#state !== COMMENT) this.#endHeld();

@@ -332,7 +332,7 @@ test('rows with another number of fields than the header give a warning with bot
     ' The missing fields are empty. If a value contains a line break, put the value in double quotes.';
   const atTheEnd = ' The last row is one of them: is the file complete?';
   const quotes =
-    ' If a value contains the delimiter, put the value in double quotes. If the header lacks a name, add it.';
+    ' If a value contains the delimiter, put the value in double quotes, or name the quotation mark of the file with `quote`. If the header lacks a name, add it.';
   const cases: [content: string, details: string[], options?: Options][] = [
     [
       'a,b,c\n1,2,3\n4,5\n\n6,7,8\n9\n',
@@ -361,7 +361,7 @@ test('rows with another number of fields than the header give a warning with bot
     [
       'a,b\n1,2,3\n',
       [
-        'Row 2 has 3 fields, the first row has 2. If a value contains the delimiter, put the value in double quotes.',
+        'Row 2 has 3 fields, the first row has 2. If a value contains the delimiter, put the value in double quotes, or name the quotation mark of the file with `quote`.',
       ],
       { hasHeader: false },
     ],

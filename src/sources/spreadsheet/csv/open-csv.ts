@@ -171,7 +171,8 @@ function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: b
 /** Warns of values after the last column of the header. Such a value gets a column without a name. */
 function longRecords({ long, allHeaderFields }: CsvScanner, hasHeader: boolean): Warning[] {
   if (long.count === 0) return [];
-  const quotes = 'If a value contains the delimiter, put the value in double quotes.';
+  const quotes =
+    'If a value contains the delimiter, put the value in double quotes, or name the quotation mark of the file with `quote`.';
   const remedy = hasHeader ? `${quotes} If the header lacks a name, add it.` : quotes;
   const detail = `${describeOdd(long, 'more', allHeaderFields, hasHeader)} ${remedy}`;
   return [{ code: 'long-rows', detail }];

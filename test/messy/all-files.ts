@@ -1,0 +1,6 @@
+import { jsonFiles } from './json-files.ts';
+import type { MessyFile } from './messy-file.ts';
+import { textFiles } from './text-files.ts';
+import { workbooks } from './workbooks.ts';
+
+export const messyFiles: MessyFile[] = [...textFiles, ...workbooks, ...jsonFiles];
