@@ -32,6 +32,7 @@ const layerOfRootFile: Record<string, string> = {
   'start-failure': 'service',
   'database-url': 'config',
   'bytes-in-words': 'errors',
+  'pause-for-others': 'errors',
 };
 
 test('every file of src belongs to a layer', () => {

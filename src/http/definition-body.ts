@@ -4,6 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { readDefinition } from '../loading/inputs/read-definition.ts';
+import { pauseForOthers } from '../pause-for-others.ts';
 import { JsonUploadScanner } from '../sources/json/json-upload-scanner.ts';
 import { readBody } from './request-body.ts';
 
@@ -34,14 +35,14 @@ export async function readDefinitionText(
  *
  * @throws AppError `invalid-json` with the byte offset, `invalid-definition` if `table` is missing or the body has other members
  */
-export function requireDefinition(text: Buffer, limits: DefinitionLimits): unknown {
-  const table = parseDefinitionBody(text, limits);
+export async function requireDefinition(text: Buffer, limits: DefinitionLimits): Promise<unknown> {
+  const table = await parseDefinitionBody(text, limits);
   if (table === undefined) throw missingTable();
   return table;
 }
 
-/** Returns the value of `table` in a JSON text `{"table": …}`; undefined: there is none. */
-export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unknown {
+/** Returns the value of `table` in a JSON text `{"table": …}`; undefined: there is none. It works in turns. */
+export async function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): Promise<unknown> {
   const bounds = {
     maxDepth: limits.maxJsonDepth,
     maxTableBytes: limits.maxDefinitionBytes,
@@ -50,11 +51,19 @@ export function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): unk
     maxRowBytes: 0,
   };
   const scanner = new JsonUploadScanner(bounds, 'definition');
-  asDefinitionError(() => {
-    scanner.write(text);
-    scanner.end();
-  });
+  await asDefinitionError(() => scan(text, scanner));
   return scanner.table === undefined ? undefined : readDefinition(scanner.table);
+}
+
+/** How much of a text is scanned in about a millisecond. */
+const sliceBytes = 64 * 1024;
+
+async function scan(text: Buffer, scanner: JsonUploadScanner): Promise<void> {
+  for (let start = 0; start < text.length; start += sliceBytes) {
+    if (start > 0) await pauseForOthers();
+    scanner.write(text, start, Math.min(start + sliceBytes, text.length));
+  }
+  scanner.end();
 }
 
 function missingTable(): AppError {
@@ -65,9 +74,9 @@ function missingTable(): AppError {
 }
 
 /** Turns an `invalid-data` error of the upload scanner into `invalid-definition`, because the text is a definition here. */
-function asDefinitionError(scan: () => void): void {
+async function asDefinitionError(scan: () => Promise<void>): Promise<void> {
   try {
-    scan();
+    await scan();
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'invalid-data') throw error;
     throw new AppError('invalid-definition', error.detail, { errors: error.errors ?? [] });

@@ -165,7 +165,7 @@ async function receiveSpreadsheet<Result>(
       limits.maxDefinitionBytes,
       queryParametersOf(request),
     );
-    const definition = body && definitionOf(body, limits);
+    const definition = body && (await definitionOf(body, limits));
     const open = (chosen: SpreadsheetOptions) =>
       openSpreadsheet(
         spool,
@@ -184,9 +184,9 @@ async function receiveSpreadsheet<Result>(
   }
 }
 
-function definitionOf(body: Buffer, limits: DefinitionLimits): unknown {
+async function definitionOf(body: Buffer, limits: DefinitionLimits): Promise<unknown> {
   try {
-    return parseDefinitionBody(body, limits);
+    return await parseDefinitionBody(body, limits);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'invalid-json') throw error;
     const remedy =

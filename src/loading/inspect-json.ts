@@ -3,13 +3,13 @@
  * the columns that would be inferred, the first rows as text, and the warnings.
  */
 import { AppError, type Warning } from '../errors.ts';
+import { pauseForOthers } from '../pause-for-others.ts';
 import type { CellSink } from '../sources/cell-sink.ts';
 import { ArrayFinder, type FoundArray } from '../sources/json/array-finder.ts';
 import type { JsonLimits } from '../sources/json/json-limits.ts';
 import { parsePointer } from '../sources/json/json-pointer.ts';
 import { type JsonForm, JsonUploadScanner } from '../sources/json/json-upload-scanner.ts';
 import { pushSlices, sliceBytes } from '../sources/json/push-slices.ts';
-import { pauseForOthers } from '../sources/share-turns.ts';
 import type { Spool } from '../sources/spool.ts';
 import { Preview, type PreviewedRows } from './preview.ts';
 import { shortYearWarnings } from './text-reading/read-text.ts';

@@ -213,6 +213,8 @@ function leftOutRows(rows: number, problems: Problems): LeftOut {
   return { rows, problems: problems.listed(), problemCount: problems.count, groups: problems.groups() };
 }
 
+const maxListed = 100;
+
 /** @throws AppError `invalid-definition` if a definition was sent with the rows that differs from the existing table */
 async function refuseDisagreement(client: ClientBase, { context, request, input }: Upload): Promise<void> {
   if (input.definition === undefined) return;
@@ -224,6 +226,7 @@ async function refuseDisagreement(client: ClientBase, { context, request, input 
   const errors = await compareWithExisting(client, options, isPartial);
   if (errors.length === 0) return;
   throw new AppError('invalid-definition', 'The definition does not agree with the existing table.', {
-    errors,
+    errors: errors.slice(0, maxListed),
+    errorCount: errors.length,
   });
 }

@@ -10,7 +10,13 @@ import { quoteQualified, randomName, type Statement } from '../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
 import { findRelation } from '../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../tables/create-table.ts';
-import { addConstraints, continueNumbering, createBareTable, type Naming } from '../tables/ddl.ts';
+import {
+  addConstraints,
+  continueNumbering,
+  createBareTable,
+  hasConstraints,
+  type Naming,
+} from '../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { namesAside } from '../tables/object-names.ts';
@@ -46,7 +52,7 @@ export async function openNewTable(
   await createNamed(
     client,
     table,
-    () => createBareTable(table, naming),
+    async () => createBareTable(table, naming),
     'bare',
     () => refuseTakenTableName(client, table),
   );
@@ -62,7 +68,7 @@ export async function openNewTable(
     hasRules: false,
     takesNoCopy: false,
     primaryKey: table.primaryKey?.columns,
-    keys: conflictKeysOf(table, columns),
+    keys: await conflictKeysOf(table, columns),
     warnings: table.warnings,
     readRules: async () => [
       ...(await readRowRules(client, schema, naming.name)),
@@ -115,12 +121,12 @@ function nameAside(table: PreparedTable): Naming {
 
 /** Adds keys and references. If PostgreSQL refuses them, they are undone, and the error is returned. */
 async function addKeys(client: ClientBase, table: PreparedTable, naming: Naming): Promise<Error | undefined> {
-  if (addConstraints(table, naming) === undefined) return undefined;
+  if (!hasConstraints(table)) return undefined;
   try {
     await createNamed(
       client,
       table,
-      () => addConstraints(table, naming)!,
+      () => addConstraints(table, naming),
       'keys',
       async () => {},
     );
@@ -145,14 +151,14 @@ const maxNameTries = 3;
 async function createNamed(
   client: ClientBase,
   table: PreparedTable,
-  toStatement: () => Statement,
+  toStatement: () => Promise<Statement>,
   savepoint: string,
   onClash: () => Promise<void>,
 ): Promise<void> {
   await setSavepoint(client, savepoint);
   for (let tries = 1; ; tries++) {
     try {
-      await queryInCallersPath(client, toStatement().text);
+      await queryInCallersPath(client, (await toStatement()).text);
       return;
     } catch (error) {
       if (!isNameClash(error)) throw error;

@@ -30,12 +30,12 @@ async function attempt<Row>(client: ClientBase, statement: Statement): Promise<A
 export async function findFailingItems<Item, Row>(
   client: ClientBase,
   items: Item[],
-  toStatement: (items: Item[]) => Statement,
+  toStatement: (items: Item[]) => Promise<Statement>,
   onSuccess: (items: Item[], row: Row) => void,
   onFailure: (item: Item, error: DatabaseError) => void,
 ): Promise<void> {
   if (items.length === 0) return;
-  const { row, error } = await attempt<Row>(client, toStatement(items));
+  const { row, error } = await attempt<Row>(client, await toStatement(items));
   if (error === undefined) onSuccess(items, row);
   else if (items.length === 1) onFailure(items[0]!, error);
   else {

@@ -75,10 +75,12 @@ export const friendlyTypeNames: string[] = [...Object.keys(aliases), ...Object.k
 
 /** Returns the integer type of a serial type; undefined for every other type. */
 export function serialBase(text: string): string | undefined {
-  const tokens = tokenize(text);
-  if (tokens?.length !== 1 || tokens[0]!.kind !== 'word') return undefined;
-  return Object.hasOwn(serials, tokens[0]!.text) ? serials[tokens[0]!.text] : undefined;
+  const word = singleWord.exec(text)?.[1]?.toLowerCase();
+  return word !== undefined && Object.hasOwn(serials, word) ? serials[word] : undefined;
 }
+
+/** The names of serial types have at most 11 letters. */
+const singleWord = /^[ \t\n\r\f\v]*([a-z]{1,11}[248]?)[ \t\n\r\f\v]*$/i;
 
 /** Returns undefined if `text` is not the name of a type by its grammar. */
 export function parseTypeName(text: string): TypeName | undefined {

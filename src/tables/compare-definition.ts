@@ -5,11 +5,17 @@
 
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
+import { forEachInTurns } from '../pause-for-others.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { randomName } from '../postgres/sql.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import { createTemporaryTable } from './ddl.ts';
-import type { ColumnDescription, KeyDefinition, TableDescription } from './definition.ts';
+import {
+  type ColumnDescription,
+  type KeyDefinition,
+  type TableDescription,
+  weightOfKey,
+} from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
 import { shorten } from './identifiers.ts';
 import { checkDefinition } from './prepare-table.ts';
@@ -42,9 +48,9 @@ export async function compareWithExisting(
 function withColumnsOf(existing: TableDescription, sent: unknown): unknown {
   const { columns = [] } = (sent ?? {}) as { columns?: unknown };
   if (typeof sent !== 'object' || sent === null || !Array.isArray(columns)) return sent;
-  const names = columns.map((column: { name?: unknown } | null) => column?.name);
+  const names = new Set(columns.map((column: { name?: unknown } | null) => column?.name));
   const others = existing.columns
-    .filter(({ name }) => !names.includes(name))
+    .filter(({ name }) => !names.has(name))
     .map(({ id: _, ...column }) => column);
   return { ...sent, columns: [...columns, ...others] };
 }
@@ -60,9 +66,9 @@ export async function compareDefinition(
   const columns = await describeColumns(client, prepared, extraFunctions);
   const differences: Problem[] = [];
   const report: Report = (pointer, detail, code = 'differs') => differences.push({ pointer, code, detail });
-  compareColumns(columns, existing.columns, strictness, report);
-  compareKeys(prepared, existing, strictness, report);
-  compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
+  await compareColumns(columns, existing.columns, strictness, report);
+  await compareKeys(prepared, existing, strictness, report);
+  await compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
   if (strictness === 'same') {
     for (const { name } of existing.constraints.others ?? []) {
       report('/table/constraints', `the table has a constraint "${name}" that a definition cannot express`);
@@ -83,31 +89,32 @@ async function describeColumns(
   try {
     await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName).text);
     const facts = await readTable(client, 'pg_temp', temporaryName);
-    return toDescription(prepared.schema, prepared.name, facts!, extraFunctions).columns;
+    return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions)).columns;
   } finally {
     await client.query('ROLLBACK TO SAVEPOINT "comparison"; RELEASE SAVEPOINT "comparison"');
   }
 }
 
-function compareColumns(
+async function compareColumns(
   wanted: ColumnDescription[],
   existing: ColumnDescription[],
   strictness: Strictness,
   report: Report,
-): void {
-  for (const [index, column] of wanted.entries()) {
+): Promise<void> {
+  const existingByName = new Map(existing.map((column) => [column.name, column]));
+  await forEachInTurns(wanted, (column, index) => {
     const pointer = `/table/columns/${index}`;
-    const other = existing.find((candidate) => candidate.name === column.name);
+    const other = existingByName.get(column.name);
     if (other === undefined) report(`${pointer}/name`, `the table has no column "${column.name}"`);
     else compareColumn(column, other, pointer, report);
-  }
+  });
   if (strictness === 'fits') return;
-  const names = wanted.map((column) => column.name);
-  const extra = existing.filter((column) => !names.includes(column.name));
+  const names = new Set(wanted.map((column) => column.name));
+  const extra = existing.filter((column) => !names.has(column.name));
   for (const { name } of extra)
     report('/table/columns', `the table has the column "${name}", which the definition does not have`);
-  const shared = existing.filter((column) => names.includes(column.name)).map((column) => column.name);
-  const inOrder = names.filter((name) => shared.includes(name));
+  const shared = existing.filter((column) => names.has(column.name)).map((column) => column.name);
+  const inOrder = [...names].filter((name) => existingByName.has(name));
   if (shared.some((name, index) => name !== inOrder[index])) {
     report('/table/columns', 'the columns of the table are in another order');
   }
@@ -144,12 +151,12 @@ function constantOf(text: string | null): string | null {
   return literal === null ? text : `constant ${literal[1]}`.replace(/^constant (-?[\d.]+)$/, '$1');
 }
 
-function compareKeys(
+async function compareKeys(
   prepared: PreparedTable,
   existing: TableDescription,
   strictness: Strictness,
   report: Report,
-): void {
+): Promise<void> {
   const { primary_key: primaryKey, unique } = existing.constraints;
   const at = '/table/constraints/primary_key';
   if (prepared.primaryKey !== undefined && !sameList(prepared.primaryKey.columns, primaryKey.columns)) {
@@ -161,20 +168,32 @@ function compareKeys(
   } else if (prepared.primaryKey === undefined) {
     if (strictness === 'same' && primaryKey.columns.length > 0) report(at, 'the table has a primary key');
   } else if (strictness === 'same') compareName(prepared.primaryKey, primaryKey.name, report);
-  for (const key of prepared.unique) {
-    const other = unique.find((candidate) => sameList(candidate.columns, key.columns));
-    if (other === undefined)
+  // Both may have thousands of keys.
+  const namesByColumns = new Map<string, string>();
+  const addFirst = ({ name, columns }: { name: string; columns: string[] }) => {
+    const text = JSON.stringify(columns);
+    if (!namesByColumns.has(text)) namesByColumns.set(text, name);
+  };
+  await forEachInTurns(unique, addFirst, ({ columns }) => columns.length);
+  const wanted = new Set<string>();
+  const compareKey = (key: KeyDefinition) => {
+    const columns = JSON.stringify(key.columns);
+    const name = namesByColumns.get(columns);
+    wanted.add(columns);
+    if (name === undefined)
       report(key.pointer, `the table has no unique constraint over ${quoteNames(key.columns)}`);
-    else if (strictness === 'same') compareName(key, other.name, report);
-  }
+    else if (strictness === 'same') compareName(key, name, report);
+  };
+  await forEachInTurns(prepared.unique, compareKey, weightOfKey);
   if (strictness === 'fits') return;
-  for (const { name, columns } of unique) {
-    if (prepared.unique.some((key) => sameList(key.columns, columns))) continue;
+  const reportExtra = ({ name, columns }: { name: string; columns: string[] }) => {
+    if (wanted.has(JSON.stringify(columns))) return;
     report(
       '/table/constraints/unique',
       `the table has the unique constraint "${name}", which the definition does not have`,
     );
-  }
+  };
+  await forEachInTurns(unique, reportExtra, ({ columns }) => columns.length);
 }
 
 function compareName(key: KeyDefinition, name: string, report: Report): void {
@@ -188,25 +207,27 @@ interface ExistingForeignKey {
   reference: string;
 }
 
-function compareForeignKeys(
+async function compareForeignKeys(
   wanted: PreparedForeignKey[],
   existing: TableDescription,
   strictness: Strictness,
   report: Report,
-): void {
+): Promise<void> {
   const keys = existingForeignKeys(existing);
-  const references = wanted.map((key) =>
-    JSON.stringify([key.schema, key.table, key.pairs.map((pair) => [pair.column, pair.referenceColumn])]),
-  );
-  for (const [index, key] of wanted.entries()) {
+  const existingNames = new Map(keys.toReversed().map(({ name, reference }) => [reference, name]));
+  const references = new Set<string>();
+  await forEachInTurns(wanted, (key) => {
+    const columns = key.pairs.map((pair) => [pair.column, pair.referenceColumn]);
+    const reference = JSON.stringify([key.schema, key.table, columns]);
     const { pointer } = key.pairs[0]!;
-    const other = keys.find((candidate) => candidate.reference === references[index]);
-    if (other === undefined) report(pointer, `the table has no foreign key from ${describeReference(key)}`);
-    else if (strictness === 'same') compareName({ pointer, name: key.name, columns: [] }, other.name, report);
-  }
+    const name = existingNames.get(reference);
+    references.add(reference);
+    if (name === undefined) report(pointer, `the table has no foreign key from ${describeReference(key)}`);
+    else if (strictness === 'same') compareName({ pointer, name: key.name, columns: [] }, name, report);
+  });
   if (strictness === 'fits') return;
   for (const { name, reference } of keys) {
-    if (references.includes(reference)) continue;
+    if (references.has(reference)) continue;
     report(
       '/table/constraints/foreign_keys',
       `the table has the foreign key "${name}", which the definition does not have`,

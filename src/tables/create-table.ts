@@ -44,16 +44,17 @@ export async function createTable(
   options: CreateOptions,
 ): Promise<CreateResult> {
   const { schema, name, extraFunctions = [] } = options;
-  const draft = draftDefinition(options);
+  const draft = await draftDefinition(options);
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
     const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
     const { table, problems, admitSequences } = resolved;
-    if (table.existing !== undefined || problems.length > 0) return createWithCare(client, resolved, options);
+    if (table.existing !== undefined || problems.count > 0) return createWithCare(client, resolved, options);
     admitSequences();
     const warnings = await warningsOf(client, table, options);
-    const results = await endWith([creation(resolved), describeRelation(schema, name)]);
+    const results = await endWith([await creation(resolved), describeRelation(schema, name)]);
     const facts: TableFacts = results.at(-1)!.rows[0].found;
-    return { table: toDescription(schema, name, facts, extraFunctions), differences: undefined, warnings };
+    const description = await toDescription(schema, name, facts, extraFunctions);
+    return { table: description, differences: undefined, warnings };
   };
   try {
     return await inTransaction(pool, transaction, create, lookUpDefinition(draft.request));
@@ -99,7 +100,7 @@ async function createWithCare(
   const { table, problems, admitSequences } = resolved;
   let { existing } = table;
   if (existing === undefined) admitSequences();
-  if (existing !== undefined || problems.length > 0) await checkDefinition(client, resolved);
+  if (existing !== undefined || problems.count > 0) await checkDefinition(client, resolved);
   existing ??= await tryCreate(client, resolved);
   if (existing === undefined) {
     const description = await describeTable(client, schema, name, extraFunctions);
@@ -169,10 +170,12 @@ const kinds: Record<string, string> = {
 /** The most attempts with other names, if another session creates an object with a chosen name at the same moment. */
 const maxTries = 3;
 
-/** Returns one text with several statements, which try modifiers and defaults, and then create the table. */
-function creation({ table, trials }: ResolvedDefinition): string {
-  const create = ddl.createWholeTable(table);
-  return trials.length === 0 ? inCallersPath(create) : inCallersPath(trialBeforeCreation(trials), create);
+/** Returns one text of several statements, which try modifiers and defaults, and then create the table. */
+async function creation({ table, trials }: ResolvedDefinition): Promise<string> {
+  const create = await ddl.createWholeTable(table);
+  return trials.length === 0
+    ? inCallersPath(create)
+    : inCallersPath(await trialBeforeCreation(trials), create);
 }
 
 /**
@@ -187,7 +190,7 @@ async function tryCreate(
 ): Promise<ExistingObject | undefined> {
   const { table } = resolved;
   for (let tries = 1; ; tries++) {
-    const statements = ['SAVEPOINT tablewright', creation(resolved), 'RELEASE SAVEPOINT tablewright'];
+    const statements = ['SAVEPOINT tablewright', await creation(resolved), 'RELEASE SAVEPOINT tablewright'];
     try {
       await client.query(statements.join(';\n'));
       return undefined;

@@ -1,7 +1,11 @@
-/** Pure functions that return the DDL of a prepared table. Every part of the table was checked before, or comes from the catalogue. */
+/**
+ * Pure functions that return the DDL of a prepared table. Every part of the table was checked before, or comes from the catalogue. A table
+ * may have thousands of keys, so their clauses are written in turns.
+ */
+import { mapInTurns } from '../pause-for-others.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
-import type { KeyDefinition } from './definition.ts';
+import { type KeyDefinition, weightOfKey } from './definition.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
@@ -27,20 +31,23 @@ export function createTemporaryTable(table: PreparedTable, name: string): Statem
 }
 
 /** Returns the one or two statements that create a table with its keys and foreign keys. */
-export function createWholeTable(table: PreparedTable): string {
+export async function createWholeTable(table: PreparedTable): Promise<string> {
   const { primaryKey, unique } = table;
   // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
   if (primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns))) {
-    return `${createBareTable(table, table).text};\n${addConstraints(table, table)!.text}`;
+    return `${createBareTable(table, table).text};\n${(await addConstraints(table, table)).text}`;
   }
-  const clauses = [...columnClauses(table, table.names), ...constraintClauses(table, table)];
+  const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
   return `CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`;
 }
 
-/** Returns the statement that adds the keys and foreign keys to the table; undefined: it has none. */
-export function addConstraints(table: PreparedTable, naming: Naming): Statement | undefined {
-  const clauses = constraintClauses(table, naming);
-  if (clauses.length === 0) return undefined;
+export function hasConstraints({ primaryKey, unique, foreignKeys }: PreparedTable): boolean {
+  return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0;
+}
+
+/** Returns the statement that adds the keys and foreign keys to a table that has some (`hasConstraints`). */
+export async function addConstraints(table: PreparedTable, naming: Naming): Promise<Statement> {
+  const clauses = await constraintClauses(table, naming);
   const additions = clauses.map((clause) => `ADD ${clause}`).join(', ');
   return { text: `ALTER TABLE ${quoteQualified(table.schema, naming.name)} ${additions}` };
 }
@@ -75,21 +82,25 @@ function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
 }
 
 /** Orders foreign keys by the tables that they refer to, so that all sessions lock these tables in the same order. */
-function constraintClauses(table: PreparedTable, { name, names }: Naming): string[] {
+async function constraintClauses(table: PreparedTable, { name, names }: Naming): Promise<string[]> {
   const { schema, primaryKey, unique } = table;
-  const clauses: string[] = [];
-  const addKey = (kind: string, key: KeyDefinition, keyName: string | undefined) =>
-    clauses.push(`${constraintName(keyName)} ${kind} (${columnList(key.columns)})`);
-  if (primaryKey !== undefined) addKey('PRIMARY KEY', primaryKey, names.primaryKey);
-  for (const [index, key] of unique.entries()) addKey('UNIQUE', key, names.unique[index]);
+  const columnList = columnLister();
+  const keyClause = (kind: string, key: KeyDefinition, keyName: string | undefined) =>
+    `${constraintName(keyName)} ${kind} (${columnList(key.columns)})`;
+  const clauses = await mapInTurns(
+    unique,
+    (key, index) => keyClause('UNIQUE', key, names.unique[index]),
+    weightOfKey,
+  );
+  if (primaryKey !== undefined) clauses.unshift(keyClause('PRIMARY KEY', primaryKey, names.primaryKey));
   const foreignKeys = table.foreignKeys.map((key, index) => ({ ...key, name: names.foreignKeys[index] }));
-  for (const key of inLockOrder(foreignKeys)) {
+  const references = await mapInTurns(inLockOrder(foreignKeys), (key) => {
     const target = key.isSelf ? quoteQualified(schema, name) : quoteQualified(key.schema, key.table);
     const columns = columnList(key.pairs.map((pair) => pair.column));
-    const references = columnList(key.pairs.map((pair) => pair.referenceColumn));
-    clauses.push(`${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${references})`);
-  }
-  return clauses;
+    const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
+    return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})`;
+  });
+  return [...clauses, ...references];
 }
 
 function constraintName(name: string | undefined): string {
@@ -101,10 +112,21 @@ function isSameList(a: string[], b: string[]): boolean {
 }
 
 function inLockOrder(keys: PreparedForeignKey[]): PreparedForeignKey[] {
-  const order = (key: PreparedForeignKey) => quoteQualified(key.schema, key.table);
-  return [...keys].sort((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
+  const ordered = keys.map((key) => ({ key, place: quoteQualified(key.schema, key.table) }));
+  ordered.sort((a, b) => (a.place < b.place ? -1 : a.place > b.place ? 1 : 0));
+  return ordered.map(({ key }) => key);
 }
 
-function columnList(columns: string[]): string {
-  return columns.map(quoteIdentifier).join(', ');
+/** Returns a function that writes a list of columns. It quotes each name once, because a column may be in thousands of keys. */
+function columnLister(): (columns: string[]) => string {
+  const quoted = new Map<string, string>();
+  const quote = (name: string): string => {
+    let text = quoted.get(name);
+    if (text === undefined) {
+      text = quoteIdentifier(name);
+      quoted.set(name, text);
+    }
+    return text;
+  };
+  return (columns) => columns.map(quote).join(', ');
 }

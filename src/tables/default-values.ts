@@ -24,7 +24,7 @@ export function constantDefault(
 ): string | undefined {
   // Reading an array checks the domain of its elements, so it may fail.
   if (send === '-' || type.element?.kind === 'domain') return undefined;
-  if (!literalOf(bareName, type).test(expression)) return undefined;
+  if (!isLiteral(expression, bareName, type)) return undefined;
   // The modifier is left out, because a cast would cut a text that is too long. PostgreSQL applies the modifier when it stores the row.
   return `${send}(CAST(${expression} AS ${bareName}))`;
 }
@@ -33,6 +33,7 @@ const numberTypes = ['smallint', 'integer', 'bigint', 'numeric', 'real', 'double
 const textTypes = ['text', 'character varying', 'bpchar'];
 
 const quoted = "'(?:[^']|'')*'";
+const quotedLiteral = new RegExp(`^${quoted}$`);
 const numberLiteral = new RegExp(
   String.raw`^(?:\d+(?:\.\d+)?|\(\d+(?:\.\d+)?\)::(?:${numberTypes.join('|')})|${quoted}::(?:${numberTypes.join('|')}))$`,
 );
@@ -40,19 +41,17 @@ const textLiteral = new RegExp(`^${quoted}::(?:${textTypes.join('|')})$`);
 const booleanLiteral = /^(?:true|false)$/;
 
 /**
- * Returns the pattern of literals of the column's own type. A literal of another type may have an implicit cast that PostgreSQL does
- * not write, and the cast may call a function that a user has created.
+ * Returns whether the expression is a literal of the column's own type. A literal of another type may have an implicit cast that PostgreSQL
+ * does not write, and the cast may call a function that a user has created.
  */
-function literalOf(bareName: string, { kind }: ColumnType): RegExp {
-  if (kind !== 'base') return new RegExp(`^${quoted}::${escapeRegExp(bareName)}$`);
-  if (numberTypes.includes(bareName)) return numberLiteral;
-  if (textTypes.includes(bareName)) return textLiteral;
-  if (bareName === 'boolean') return booleanLiteral;
-  return new RegExp(`^${quoted}::${escapeRegExp(bareName)}$`);
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+function isLiteral(expression: string, bareName: string, { kind }: ColumnType): boolean {
+  if (kind === 'base') {
+    if (numberTypes.includes(bareName)) return numberLiteral.test(expression);
+    if (textTypes.includes(bareName)) return textLiteral.test(expression);
+    if (bareName === 'boolean') return booleanLiteral.test(expression);
+  }
+  const cast = `::${bareName}`;
+  return expression.endsWith(cast) && quotedLiteral.test(expression.slice(0, -cast.length));
 }
 
 /** Returns the binary forms of the columns' constant defaults, in the order of the columns. Takes one round trip, or none without such defaults. */

@@ -319,3 +319,8 @@ export interface ForeignKeyPair {
 export function columnPointer(index: number): string {
   return `/table/columns/${index}`;
 }
+
+/** Returns how many items the work on a key counts for (`forEachInTurns`): its columns. */
+export function weightOfKey({ columns }: KeyDefinition): number {
+  return columns.length;
+}

@@ -9,6 +9,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
+import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
 import { toQuery } from '../postgres/own-session.ts';
 import type { TableFacts } from './catalog.ts';
 import { describeRelation } from './catalog.ts';
@@ -107,18 +108,19 @@ const otherKinds: Record<string, string> = {
   c: 'a type',
 };
 
-/** Changes the facts from the catalogue into the `table` of an answer. */
-export function toDescription(
+/** Turns the facts from the catalogue into the `table` of an answer. It works in turns. */
+export async function toDescription(
   schema: string,
   name: string,
   facts: TableFacts,
   extraFunctions: readonly string[],
-): TableDescription {
+): Promise<TableDescription> {
+  const columns = facts.columns ?? [];
   return {
     name,
     schema,
-    columns: (facts.columns ?? []).map((column) => describeColumn(column, extraFunctions)),
-    constraints: describeConstraints(facts),
+    columns: await mapInTurns(columns, (column) => describeColumn(column, extraFunctions)),
+    constraints: await describeConstraints(facts),
   };
 }
 
@@ -153,7 +155,7 @@ function describeColumn(
   return description;
 }
 
-function describeConstraints(facts: TableFacts): TableDescription['constraints'] {
+async function describeConstraints(facts: TableFacts): Promise<TableDescription['constraints']> {
   const columnNames = new Map(facts.columns?.map((column) => [column.id, column.name]));
   const constraints: TableDescription['constraints'] = {
     unique: [],
@@ -161,7 +163,7 @@ function describeConstraints(facts: TableFacts): TableDescription['constraints']
     foreign_keys: [],
   };
   const others: { name: string; definition: string }[] = [];
-  for (const { name, kind, definition, columns: ids, reference } of facts.constraints ?? []) {
+  const describeConstraint = ({ name, kind, definition, columns: ids, reference }: ConstraintFacts) => {
     const columns = (ids ?? []).map((id) => columnNames.get(id)!);
     if (definition !== null) others.push({ name, definition });
     else if (kind === 'p') constraints.primary_key = { name, columns };
@@ -177,7 +179,11 @@ function describeConstraints(facts: TableFacts): TableDescription['constraints']
         });
       }
     }
-  }
+  };
+  const weigh = ({ columns }: ConstraintFacts) => columns?.length ?? 1;
+  await forEachInTurns(facts.constraints ?? [], describeConstraint, weigh);
   if (others.length > 0) constraints.others = others;
   return constraints;
 }
+
+type ConstraintFacts = NonNullable<TableFacts['constraints']>[number];

@@ -29,15 +29,16 @@ export async function chooseFreeNames(
   known: KnownNames,
 ): Promise<ObjectNames> {
   for (;;) {
-    const unknown: string[] = [];
-    const isFree = (series: NameSeries, attempt: number) => {
-      const taken = known.get(series.name(attempt));
-      if (taken === undefined) unknown.push(...nextNames(series, attempt));
+    const unknown = new Set<string>();
+    const isFree = (name: string, series: NameSeries, attempt: number) => {
+      const taken = known.get(name);
+      // Thousands of series may be equal; the names of one are enough for all of them.
+      if (taken === undefined && !unknown.has(name)) addNextNames(unknown, series, attempt);
       return taken === undefined || taken === null || isFreed(taken);
     };
-    const names = chooseNames(name, definition, isFree);
-    if (unknown.length === 0) return names;
-    await lookUpNames(client, schema, unknown, known);
+    const names = await chooseNames(name, definition, isFree);
+    if (unknown.size === 0) return names;
+    await lookUpNames(client, schema, [...unknown], known);
   }
 }
 
@@ -51,10 +52,16 @@ export async function chooseNamesAgain(client: ClientBase, table: NamedTable): P
   const given = namedKeys(table.definition).map((key) => key.name!);
   await lookUpNames(client, table.schema, given, known);
   const problems = checkGivenNames(table, known);
-  if (problems.length > 0)
-    throw new AppError('invalid-definition', problems[0]!.detail, { errors: problems });
+  if (problems.length > 0) {
+    throw new AppError('invalid-definition', problems[0]!.detail, {
+      errors: problems.slice(0, maxListed),
+      errorCount: problems.length,
+    });
+  }
   return chooseFreeNames(client, table, known);
 }
+
+const maxListed = 100;
 
 /** Returns a problem for each primary key and unique constraint whose name another relation of the schema has. */
 export function checkGivenNames({ definition, isFreed }: NamedTable, known: KnownNames): Problem[] {
@@ -86,9 +93,9 @@ function namedKeys({ primaryKey, unique }: TableDefinition) {
   );
 }
 
-/** Returns several names of the series, because looking them up one by one would take a round trip for each. */
-function nextNames(series: NameSeries, attempt: number): string[] {
-  return Array.from({ length: attempt + 1 }, (_, index) => series.name(attempt + index));
+/** Adds several names of the series, because looking them up one by one would take a round trip for each. */
+function addNextNames(names: Set<string>, series: NameSeries, attempt: number): void {
+  for (let index = 0; index <= attempt; index++) names.add(series.name(attempt + index));
 }
 
 async function lookUpNames(

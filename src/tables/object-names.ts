@@ -5,8 +5,9 @@
  * its source). PostgreSQL itself cannot choose them: it would choose different names in CREATE TABLE and in ALTER TABLE, and might
  * choose a name that the definition gives to another constraint.
  */
+import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
 import { serialBase } from './column-types.ts';
-import type { TableDefinition } from './definition.ts';
+import { type TableDefinition, weightOfKey } from './definition.ts';
 import { maxIdentifierBytes } from './identifiers.ts';
 
 export interface ObjectNames {
@@ -29,14 +30,16 @@ export interface NameSeries {
 /**
  * Chooses a name for everything that the definition does not name. No two names are equal, and none is the table's.
  *
+ * It works in turns.
+ *
  * @param isFree says whether no relation of the schema has the name, which is that of an attempt of a series. Indexes and sequences
  *   are relations. Foreign keys and NOT NULL constraints are not, so their names must be unique in the table only.
  */
-export function chooseNames(
+export async function chooseNames(
   table: string,
   definition: TableDefinition,
-  isFree: (series: NameSeries, attempt: number) => boolean,
-): ObjectNames {
+  isFree: (name: string, series: NameSeries, attempt: number) => boolean,
+): Promise<ObjectNames> {
   const { columns, primaryKey, unique, foreignKeys } = definition;
   const used = new Set([table, ...givenNames(definition)]);
   // Thousands of long names may be equal after they are cut. So the next name of a series goes on with the next attempt.
@@ -44,32 +47,33 @@ export function chooseNames(
   const choose = (series: NameSeries, isRelation: boolean): string => {
     const stem = series.name(0);
     for (let attempt = nextAttempts.get(stem) ?? 0; ; attempt++) {
-      const name = series.name(attempt);
-      if (used.has(name) || (isRelation && !isFree(series, attempt))) continue;
+      const name = attempt === 0 ? stem : series.name(attempt);
+      if (used.has(name) || (isRelation && !isFree(name, series, attempt))) continue;
       nextAttempts.set(stem, attempt + 1);
       used.add(name);
       return name;
     }
   };
   const sequences = new Map<string, string>();
-  for (const { name, type } of columns) {
+  await forEachInTurns(columns, ({ name, type }) => {
     if (serialBase(type) !== undefined) sequences.set(name, choose(nameSeries(table, [name], 'seq'), true));
-  }
-  const names: ObjectNames = {
-    primaryKey: primaryKey && (primaryKey.name ?? choose(nameSeries(table, [], 'pkey'), true)),
-    unique: unique.map((key) => key.name ?? choose(nameSeries(table, key.columns, 'key'), true)),
-    foreignKeys: foreignKeys.map((key) => {
-      const own = key.pairs.map((pair) => pair.column);
-      return key.name ?? choose(nameSeries(table, own, 'fkey'), false);
-    }),
-    sequences,
-    notNull: new Map(),
-  };
-  for (const { name, isNullable } of columns) {
+  });
+  const keyName = primaryKey && (primaryKey.name ?? choose(nameSeries(table, [], 'pkey'), true));
+  const uniqueNames = await mapInTurns(
+    unique,
+    (key) => key.name ?? choose(nameSeries(table, key.columns, 'key'), true),
+    weightOfKey,
+  );
+  const foreignKeyNames = await mapInTurns(foreignKeys, (key) => {
+    const own = key.pairs.map((pair) => pair.column);
+    return key.name ?? choose(nameSeries(table, own, 'fkey'), false);
+  });
+  const notNull = new Map<string, string>();
+  await forEachInTurns(columns, ({ name, isNullable }) => {
     const isNotNull = !isNullable || sequences.has(name) || primaryKey?.columns.includes(name);
-    if (isNotNull) names.notNull.set(name, choose(nameSeries(table, [name], 'not_null'), false));
-  }
-  return names;
+    if (isNotNull) notNull.set(name, choose(nameSeries(table, [name], 'not_null'), false));
+  });
+  return { primaryKey: keyName, unique: uniqueNames, foreignKeys: foreignKeyNames, sequences, notNull };
 }
 
 /** Returns the names of indexes and sequences, which no other relation of the schema can have. */
@@ -105,7 +109,8 @@ function objectName(first: string, second: string | undefined, label: string): s
   if (whole.length * 3 <= maxIdentifierBytes || Buffer.byteLength(whole) <= maxIdentifierBytes) return whole;
   const available = maxIdentifierBytes - label.length - (second === undefined ? 1 : 2);
   let firstBytes = Buffer.byteLength(first);
-  let secondBytes = Buffer.byteLength(second ?? '');
+  // The text of many columns is long. More bytes than are available are cut in any case, and the longer part is cut first.
+  let secondBytes = Math.min(Buffer.byteLength(second ?? ''), Math.max(firstBytes, available) + 1);
   while (firstBytes + secondBytes > available) {
     if (firstBytes > secondBytes) firstBytes--;
     else secondBytes--;
@@ -115,7 +120,8 @@ function objectName(first: string, second: string | undefined, label: string): s
 }
 
 function cutBytes(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text);
+  // A character of UTF-16 has at least one byte of UTF-8.
+  const bytes = Buffer.from(text.slice(0, maxBytes + 1));
   if (bytes.length <= maxBytes) return text;
   let end = maxBytes;
   // A byte 10xxxxxx is not the first byte of a character.

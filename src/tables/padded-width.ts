@@ -4,6 +4,7 @@
  */
 import { bytesInWords } from '../bytes-in-words.ts';
 import type { Problem } from '../errors.ts';
+import { forEachInTurns } from '../pause-for-others.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 
@@ -36,16 +37,20 @@ export interface PaddedColumn {
   expression?: Expression | undefined;
 }
 
-/** @param typeOf finds a type that an expression casts to; undefined or null: there is none */
-export function paddingProblem(
+/**
+ * It works in turns.
+ *
+ * @param typeOf finds a type that an expression casts to; undefined or null: there is none
+ */
+export async function paddingProblem(
   columns: PaddedColumn[],
   typeOf: (name: TypeName) => CatalogType | null | undefined,
-): Problem | undefined {
+): Promise<Problem | undefined> {
   let bytes = 0;
-  for (const { type, typeName, literal, expression } of columns) {
+  await forEachInTurns(columns, ({ type, typeName, literal, expression }) => {
     bytes += paddedBytes(type, typeName, literal);
     if (expression !== undefined) bytes += paddedInExpression(expression, typeOf);
-  }
+  });
   if (bytes <= maxPaddedBytes) return undefined;
   return {
     pointer: '/table/columns',

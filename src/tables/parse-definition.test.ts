@@ -3,20 +3,33 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import Type, { type TObject, type TSchema } from 'typebox';
 import Schema from 'typebox/schema';
+import type { Problem } from '../errors.ts';
 import { checkStructure } from './check-structure.ts';
-import { PrimaryKeySchema, TableDefinitionSchema } from './definition.ts';
+import { PrimaryKeySchema, type TableDefinition, TableDefinitionSchema } from './definition.ts';
+import { DefinitionProblems } from './definition-problems.ts';
 import { parseDefinition } from './parse-definition.ts';
 
-/** Returns `pointer code` of every problem, including those between parts. */
-function problems(table: unknown, name = 't'): string[] {
-  const { definition, problems } = parseDefinition(table);
-  return [...problems, ...checkStructure(name, definition)].map(({ pointer, code }) => `${pointer} ${code}`);
+async function parse(table: unknown): Promise<{ definition: TableDefinition; problems: Problem[] }> {
+  const problems = new DefinitionProblems();
+  const definition = await parseDefinition(table, problems);
+  return { definition, problems: await problems.list() };
+}
+
+async function allProblems(table: unknown, name = 't'): Promise<Problem[]> {
+  const problems = new DefinitionProblems();
+  await checkStructure(name, await parseDefinition(table, problems), problems);
+  return problems.list();
+}
+
+/** Returns `pointer code` of every problem of the parts and of the whole. */
+async function problems(table: unknown, name?: string): Promise<string[]> {
+  return (await allProblems(table, name)).map(({ pointer, code }) => `${pointer} ${code}`);
 }
 
 const column = { name: 'a', type: 'text' };
 
-test('a definition with every part is parsed', () => {
-  const { definition, problems } = parseDefinition({
+test('a definition with every part is parsed', async () => {
+  const { definition, problems } = await parse({
     name: 'ignored',
     schema: 1,
     columns: [
@@ -64,7 +77,7 @@ test('a definition with every part is parsed', () => {
   });
 });
 
-test('absent, null and initial shapes mean no key', () => {
+test('absent, null and initial shapes mean no key', async () => {
   for (const constraints of [
     undefined,
     null,
@@ -78,20 +91,20 @@ test('absent, null and initial shapes mean no key', () => {
     },
     { primary_key: { name: null, columns: null } },
   ]) {
-    const { definition, problems } = parseDefinition({ columns: [column], constraints });
+    const { definition, problems } = await parse({ columns: [column], constraints });
     assert.deepEqual(problems, []);
     assert.deepEqual([definition.primaryKey, definition.unique, definition.foreignKeys], [undefined, [], []]);
   }
 });
 
-test('wrong shapes are all reported, each with its place', () => {
-  assert.deepEqual(problems(undefined), ['/table wrong-type']);
-  assert.deepEqual(problems([]), ['/table wrong-type']);
-  assert.deepEqual(problems({}), ['/table/columns missing']);
-  assert.deepEqual(problems({ columns: [] }), ['/table/columns missing']);
-  assert.deepEqual(problems({ columns: {} }), ['/table/columns wrong-type']);
+test('wrong shapes are all reported, each with its place', async () => {
+  assert.deepEqual(await problems(undefined), ['/table wrong-type']);
+  assert.deepEqual(await problems([]), ['/table wrong-type']);
+  assert.deepEqual(await problems({}), ['/table/columns missing']);
+  assert.deepEqual(await problems({ columns: [] }), ['/table/columns missing']);
+  assert.deepEqual(await problems({ columns: {} }), ['/table/columns wrong-type']);
   assert.deepEqual(
-    problems({
+    await problems({
       columns: [
         null,
         {},
@@ -116,39 +129,39 @@ test('wrong shapes are all reported, each with its place', () => {
       '/table/columns/0 wrong-type',
       '/table/columns/1/name missing',
       '/table/columns/1/type missing',
-      '/table/columns/2/name wrong-type',
-      '/table/columns/2/type wrong-type',
       '/table/columns/2/default wrong-type',
       '/table/columns/2/is_nullable wrong-type',
-      '/table/columns/3/typ unknown-property',
+      '/table/columns/2/name wrong-type',
+      '/table/columns/2/type wrong-type',
       '/table/columns/3/a~1b~0c unknown-property',
       '/table/columns/3/name missing',
+      '/table/columns/3/typ unknown-property',
       '/table/columns/3/type missing',
-      '/table/columns/4/type invalid-text',
       '/table/columns/4/default invalid-text',
-      '/table/columns/5/name invalid-name',
+      '/table/columns/4/type invalid-text',
       '/table/columns/5/identity wrong-type',
+      '/table/columns/5/name invalid-name',
       '/table/columns/6/generated not-supported',
       '/table/columns/7/default not-supported',
       '/table/columns/8/name invalid-name',
       '/table/columns/9/name invalid-name',
       '/table/constraints/checks unknown-property',
-      '/table/constraints/primary_key wrong-type',
-      '/table/constraints/unique wrong-type',
       '/table/constraints/foreign_keys/0 wrong-type',
-      '/table/constraints/foreign_keys/1/reference_table missing',
       '/table/constraints/foreign_keys/1/reference_column missing',
+      '/table/constraints/foreign_keys/1/reference_table missing',
       '/table/constraints/foreign_keys/2/reference_table wrong-type',
       '/table/constraints/others not-supported',
+      '/table/constraints/primary_key wrong-type',
+      '/table/constraints/unique wrong-type',
     ],
   );
 });
 
-test('a default that a definition cannot have is refused without being checked', () => {
+test('a default that a definition cannot have is refused without being checked', async () => {
   const table = {
     columns: [{ ...column, type: 'integer', default: 'now() + 1', default_is_expression: true }],
   };
-  const { definition, problems } = parseDefinition(table);
+  const { definition, problems } = await parse(table);
   assert.deepEqual(
     problems.map(({ code }) => code),
     ['not-supported'],
@@ -156,18 +169,18 @@ test('a default that a definition cannot have is refused without being checked',
   assert.equal(definition.columns[0]!.default, undefined);
 });
 
-test('a misspelled property gets a suggestion', () => {
-  const { problems } = parseDefinition({
+test('a misspelled property gets a suggestion', async () => {
+  const { problems } = await parse({
     columns: [{ ...column, nullable: true, is_nulable: false }],
     constraint: {},
   });
-  assert.match(problems[0]!.detail, /"constraints"/);
-  assert.match(problems[2]!.detail, /"is_nullable"/);
+  assert.match(problems[0]!.detail, /"is_nullable"/);
+  assert.match(problems[2]!.detail, /"constraints"/);
 });
 
-test('a number or a boolean as a default is its text', () => {
+test('a number or a boolean as a default is its text', async () => {
   const columns = [0, 1.5, false].map((value, index) => ({ ...column, name: `c${index}`, default: value }));
-  const { definition, problems } = parseDefinition({ columns });
+  const { definition, problems } = await parse({ columns });
   assert.deepEqual(problems, []);
   assert.deepEqual(
     definition.columns.map((column) => column.default),
@@ -175,14 +188,14 @@ test('a number or a boolean as a default is its text', () => {
   );
 });
 
-test('a name has at most 63 bytes, whatever its characters', () => {
-  assert.deepEqual(problems({ columns: [{ name: `${'é'.repeat(31)}x`, type: 'text' }] }), []);
-  assert.deepEqual(problems({ columns: [{ name: 'é'.repeat(32), type: 'text' }] }), [
+test('a name has at most 63 bytes, whatever its characters', async () => {
+  assert.deepEqual(await problems({ columns: [{ name: `${'é'.repeat(31)}x`, type: 'text' }] }), []);
+  assert.deepEqual(await problems({ columns: [{ name: 'é'.repeat(32), type: 'text' }] }), [
     '/table/columns/0/name invalid-name',
   ]);
 });
 
-test('repeated column names are refused', () => {
+test('repeated column names are refused', async () => {
   const columns = [
     column,
     { ...column, name: 'A' },
@@ -190,20 +203,20 @@ test('repeated column names are refused', () => {
     { ...column, name: 'ctid' },
     { ...column, name: 'xmin ' },
   ];
-  assert.deepEqual(problems({ columns }), [
+  assert.deepEqual(await problems({ columns }), [
     '/table/columns/2/name duplicate-column',
     '/table/columns/3/name reserved-name',
   ]);
   const many = Array.from({ length: 1601 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
-  assert.deepEqual(problems({ columns: many }), ['/table/columns too-many-columns']);
-  assert.deepEqual(problems({ columns: many.slice(1) }), []);
+  assert.deepEqual(await problems({ columns: many }), ['/table/columns too-many-columns']);
+  assert.deepEqual(await problems({ columns: many.slice(1) }), []);
 });
 
-test('constraints with repeated names or unknown columns are refused', () => {
+test('constraints with repeated names or unknown columns are refused', async () => {
   const columns = Array.from({ length: 40 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
   const fk = { column: 'c1', reference_table: 'o', reference_column: 'x' };
   assert.deepEqual(
-    problems({
+    await problems({
       columns,
       constraints: {
         primary_key: { name: 'same', columns: ['c0', 'nope', 'c0'] },
@@ -228,25 +241,25 @@ test('constraints with repeated names or unknown columns are refused', () => {
       },
     }),
     [
-      '/table/constraints/unique/3/columns missing',
-      '/table/constraints/unique/5/columns/0 wrong-type',
-      '/table/constraints/unique/5/columns/1 missing',
+      '/table/constraints/foreign_keys/0/name duplicate-name',
+      '/table/constraints/foreign_keys/1/column unknown-column',
+      '/table/constraints/foreign_keys/3/column repeated-column',
       '/table/constraints/foreign_keys/4 mixed-reference',
       '/table/constraints/foreign_keys/5/reference_table missing',
       '/table/constraints/primary_key/columns/1 unknown-column',
       '/table/constraints/primary_key/columns/2 repeated-column',
-      '/table/constraints/unique/6/columns too-many-columns',
       '/table/constraints/unique/2 duplicate-constraint',
-      '/table/constraints/foreign_keys/1/column unknown-column',
-      '/table/constraints/foreign_keys/3/column repeated-column',
+      '/table/constraints/unique/3/columns missing',
       '/table/constraints/unique/4/name duplicate-name',
+      '/table/constraints/unique/5/columns/0 wrong-type',
+      '/table/constraints/unique/5/columns/1 missing',
       '/table/constraints/unique/5/name duplicate-name',
-      '/table/constraints/foreign_keys/0/name duplicate-name',
+      '/table/constraints/unique/6/columns too-many-columns',
     ],
   );
 });
 
-test('any JSON is parsed without an exception, and problems have only valid Unicode', () => {
+test('any JSON is parsed without an exception, and problems have only valid Unicode', async () => {
   const anything = fc.jsonValue();
   const shaped = fc.record(
     {
@@ -265,10 +278,9 @@ test('any JSON is parsed without an exception, and problems have only valid Unic
     },
     { requiredKeys: [] },
   );
-  fc.assert(
-    fc.property(fc.oneof(anything, shaped), (table) => {
-      const { definition, problems } = parseDefinition(table);
-      assert.ok(JSON.stringify([...problems, ...checkStructure('t', definition)]).isWellFormed());
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(anything, shaped), async (table) => {
+      assert.ok(JSON.stringify(await allProblems(table)).isWellFormed());
     }),
   );
 });
@@ -317,7 +329,7 @@ function objectsOf(schema: TSchema, value: unknown, pointer: string): [TObject, 
   });
 }
 
-test('the schemas say which members there are, which must be there, and of which types they are', () => {
+test('the schemas say which members there are, which must be there, and of which types they are', async () => {
   const objects = objectsOf(TableDefinitionSchema, whole, '/table');
   assert.deepEqual(
     objects.map(([, , pointer]) => pointer),
@@ -330,7 +342,7 @@ test('the schemas say which members there are, which must be there, and of which
       '/table/constraints/foreign_keys/0',
     ],
   );
-  assert.deepEqual(problems(whole), []);
+  assert.deepEqual(await problems(whole), []);
   const values = [null, true, 1.5, 'always', [], {}];
   for (const [schema, object, pointer] of objects) {
     const changed = object as Record<string, unknown>;
@@ -341,7 +353,7 @@ test('the schemas say which members there are, which must be there, and of which
       const ofForm = (codes: string[]) => codes.filter((code) => /(wrong-type|missing)$/.test(code));
       for (const value of values) {
         changed[name] = value;
-        const refused = ofForm(problems(whole)).filter((problem) =>
+        const refused = ofForm(await problems(whole)).filter((problem) =>
           problem.startsWith(`${pointer}/${name} `),
         );
         const isValid = Schema.Check(member, value) || (value === null && !isRequired);
@@ -351,13 +363,13 @@ test('the schemas say which members there are, which must be there, and of which
       }
       delete changed[name];
       const at = `${pointer}/${name} missing`;
-      assert.equal(ofForm(problems(whole)).includes(at), isRequired, at);
+      assert.equal(ofForm(await problems(whole)).includes(at), isRequired, at);
       Object.assign(changed, original);
     }
   }
 });
 
-test('the schemas allow each definition that is accepted, and each name that PostgreSQL allows', () => {
+test('the schemas allow each definition that is accepted, and each name that PostgreSQL allows', async () => {
   const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 70 });
   const type = fc.constantFrom('text', 'serial');
   const value = fc.oneof(fc.string(), fc.constant(null), fc.double(), fc.boolean());
@@ -379,18 +391,18 @@ test('the schemas allow each definition that is accepted, and each name that Pos
       constraints: fc.record({ primary_key: key(columns), unique: fc.array(key(columns)) }),
     }),
   );
-  fc.assert(
-    fc.property(table, (table) => {
-      if (problems(table).length === 0) assert.ok(Schema.Check(TableDefinitionSchema, table));
+  await fc.assert(
+    fc.asyncProperty(table, async (table) => {
+      if ((await problems(table)).length === 0) assert.ok(Schema.Check(TableDefinitionSchema, table));
     }),
   );
   // 63 characters may be more than 63 bytes, which only the parser can count.
   const long = { columns: [{ name: 'é'.repeat(63), type: 'text' }] };
   assert.ok(Schema.Check(TableDefinitionSchema, long));
-  assert.deepEqual(problems(long), ['/table/columns/0/name invalid-name']);
+  assert.deepEqual(await problems(long), ['/table/columns/0/name invalid-name']);
 });
 
-test('a table and a key can have as many columns as the schemas say', () => {
+test('a table and a key can have as many columns as the schemas say', async () => {
   const columns = Array.from({ length: 1601 }, (_, index) => ({ name: `c${index}`, type: 'int' }));
   const names = columns.map(({ name }) => name);
   for (const [count, keyed] of [
@@ -403,7 +415,7 @@ test('a table and a key can have as many columns as the schemas say', () => {
       '/table/columns too-many-columns',
       '/table/constraints/primary_key/columns too-many-columns',
     ];
-    assert.deepEqual(problems(table), count === 1600 ? [] : refused);
+    assert.deepEqual(await problems(table), count === 1600 ? [] : refused);
     assert.equal(Schema.Check(TableDefinitionSchema.properties.columns, table.columns), count === 1600);
     assert.equal(Schema.Check(PrimaryKeySchema, primary_key), count === 1600);
   }

@@ -5,6 +5,7 @@
  */
 
 import type { Problem } from '../errors.ts';
+import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
 import {
   type ColumnDefinition,
   ColumnNameSchema,
@@ -20,41 +21,47 @@ import {
   TableDefinitionSchema,
   UniqueSchema,
 } from './definition.ts';
+import type { DefinitionProblems } from './definition-problems.ts';
 import { identifierProblem, shorten } from './identifiers.ts';
-import { isOfType, type Members, type Report, readMembers } from './read-members.ts';
-
-export interface ParsedDefinition {
-  definition: TableDefinition;
-  problems: Problem[];
-}
+import { type AddProblem, isOfType, type Members, type Report, readMembers } from './read-members.ts';
 
 /** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
 const maxEntries = 5000;
 
-/** Reads the `table` of a request (already parsed JSON, of any shape). Never throws. */
-export function parseDefinition(value: unknown): ParsedDefinition {
-  const problems: Problem[] = [];
-  const report: Report = (pointer, code, detail, found) => {
-    const problem: Problem = { pointer, code, detail };
-    if (found !== undefined)
-      problem.value = shorten(typeof found === 'string' ? found : JSON.stringify(found));
-    problems.push(problem);
-  };
+/** Reads the `table` of a request (already parsed JSON, of any shape) in turns, and adds its problems. Never throws. */
+export async function parseDefinition(
+  value: unknown,
+  problems: DefinitionProblems,
+): Promise<TableDefinition> {
+  const report = reportTo(problems);
   const definition: TableDefinition = { columns: [], primaryKey: undefined, unique: [], foreignKeys: [] };
   const table = readMembers(TableDefinitionSchema, value, '/table', report);
   if (table !== undefined) {
     const columns = table('columns', ': the list of the columns, each with a name and a type');
-    definition.columns = parseColumns(columns, report);
-    parseConstraints(table('constraints'), definition, report);
+    definition.columns = await parseColumns(columns, report);
+    await parseConstraints(table('constraints'), definition, report);
   }
-  return { definition, problems };
+  return definition;
 }
 
-function parseColumns(value: unknown[] | null | undefined, report: Report): ColumnDefinition[] {
+function reportTo(problems: DefinitionProblems): Report {
+  const add: AddProblem = (pointer, code, detail, found, misspelling) => {
+    const problem: Problem = { pointer, code, detail };
+    if (found !== undefined)
+      problem.value = shorten(typeof found === 'string' ? found : JSON.stringify(found));
+    problems.add(problem, misspelling);
+  };
+  return Object.assign(add, { problems });
+}
+
+async function parseColumns(
+  value: unknown[] | null | undefined,
+  report: Report,
+): Promise<ColumnDefinition[]> {
   const pointer = '/table/columns';
   if (value?.length === 0) report(pointer, 'missing', 'the table needs at least one column');
   const entries = entriesOf(value, pointer, report);
-  return entries.map((entry, index) => parseColumn(entry, columnPointer(index), report));
+  return mapInTurns(entries, (entry, index) => parseColumn(entry, columnPointer(index), report));
 }
 
 function parseColumn(value: unknown, pointer: string, report: Report): ColumnDefinition {
@@ -98,7 +105,7 @@ function refuseMembersOfAnswers(
   return true;
 }
 
-function parseConstraints(value: unknown, definition: TableDefinition, report: Report): void {
+async function parseConstraints(value: unknown, definition: TableDefinition, report: Report): Promise<void> {
   if (value === undefined || value === null) return;
   const pointer = '/table/constraints';
   const constraints = readMembers(ConstraintsSchema, value, pointer, report);
@@ -108,18 +115,26 @@ function parseConstraints(value: unknown, definition: TableDefinition, report: R
     definition.primaryKey = parseKey(PrimaryKeySchema, primaryKey, `${pointer}/primary_key`, report);
   }
   const unique = entriesOf(constraints('unique'), `${pointer}/unique`, report);
-  for (const [index, entry] of unique.entries()) {
+  const addUnique = (entry: unknown, index: number) => {
     const key = parseKey(UniqueSchema, entry, `${pointer}/unique/${index}`, report);
     if (key !== undefined) definition.unique.push(key);
-  }
+  };
+  await forEachInTurns(unique, addUnique, weightOfEntry);
   const foreignKeys = entriesOf(constraints('foreign_keys'), `${pointer}/foreign_keys`, report);
-  for (const [index, entry] of foreignKeys.entries()) {
-    parseForeignKey(entry, `${pointer}/foreign_keys/${index}`, definition.foreignKeys, report);
-  }
+  const byName = new Map<string, ForeignKeyDefinition>();
+  await forEachInTurns(foreignKeys, (entry, index) => {
+    parseForeignKey(entry, `${pointer}/foreign_keys/${index}`, definition.foreignKeys, byName, report);
+  });
   if (entriesOf(constraints('others'), `${pointer}/others`, report).length > 0) {
     const detail = 'these constraints cannot be defined here; leave "others" out';
     report(`${pointer}/others`, 'not-supported', detail);
   }
+}
+
+/** Returns how many items the work on the entry of a key counts for: the columns that it has, if it is a key. */
+function weightOfEntry(entry: unknown): number {
+  const columns = (entry as { columns?: unknown } | null)?.columns;
+  return Array.isArray(columns) ? 1 + columns.length : 1;
 }
 
 /** Returns undefined for an entry that means no key (an empty name and no columns), and for a value that is not a key. */
@@ -154,11 +169,16 @@ function readColumnName(entry: unknown, pointer: string, report: Report): string
   return '';
 }
 
-/** Adds a pair of columns to the foreign key with the same name, or adds a new foreign key. */
+/**
+ * Adds a pair of columns to the foreign key with the same name, or adds a new foreign key.
+ *
+ * @param byName the foreign keys in `into` that have a name
+ */
 function parseForeignKey(
   value: unknown,
   pointer: string,
   into: ForeignKeyDefinition[],
+  byName: Map<string, ForeignKeyDefinition>,
   report: Report,
 ): void {
   const key = readMembers(ForeignKeySchema, value, pointer, report);
@@ -172,9 +192,11 @@ function parseForeignKey(
     column: read('column') ?? '',
     referenceColumn: read('reference_column') ?? '',
   };
-  const same = name === undefined ? undefined : into.find((key) => key.name === name);
+  const same = name === undefined ? undefined : byName.get(name);
   if (same === undefined) {
-    into.push({ name, schema, table, pairs: [pair] });
+    const added: ForeignKeyDefinition = { name, schema, table, pairs: [pair] };
+    into.push(added);
+    if (name !== undefined) byName.set(name, added);
     return;
   }
   same.pairs.push(pair);

@@ -7,6 +7,7 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { AppError } from '../errors.ts';
 import { lockTableName } from './catalog.ts';
+import type { DefinitionProblems } from './definition-problems.ts';
 import type { PreparedTable } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
 import { resolveDefinition } from './resolve-definition.ts';
@@ -39,8 +40,8 @@ export async function checkDefinition(
 ): Promise<PreparedTable> {
   const { table, trials, problems } = resolved;
   // Trying a padded row that is too large would need too much memory in PostgreSQL, so it is not tried.
-  if (!problems.some(({ code }) => code === 'row-too-long')) await tryColumns(client, trials, problems);
-  throwIfAny(problems);
+  if (!problems.has('row-too-long')) await tryColumns(client, trials, problems);
+  await throwIfAny(problems);
   return table;
 }
 
@@ -50,21 +51,13 @@ function withPlace({ pointer, detail }: Problem): string {
   return detail.startsWith('must ') ? `The value at ${pointer} ${detail}` : `At ${pointer}: ${detail}`;
 }
 
-const maxProblems = 100;
-
-/** Compares the numbers in pointers as numbers. This is the order of the problems in the request. */
-const pointerOrder = new Intl.Collator('en', { numeric: true });
-
-function throwIfAny(problems: Problem[]): void {
-  if (problems.length === 0) return;
-  problems.sort((a, b) => pointerOrder.compare(a.pointer ?? '', b.pointer ?? ''));
+async function throwIfAny(problems: DefinitionProblems): Promise<void> {
+  if (problems.count === 0) return;
+  const errors = await problems.list();
   const detail =
-    problems.length === 1
-      ? withPlace(problems[0]!)
-      : `The definition has ${problems.length} errors; see "errors".`;
-  const isPermission = problems.every((problem) => problem.code === 'permission-denied');
-  throw new AppError(isPermission ? 'permission-denied' : 'invalid-definition', detail, {
-    errors: problems.slice(0, maxProblems),
-    errorCount: problems.length,
-  });
+    problems.count === 1
+      ? withPlace(errors[0]!)
+      : `The definition has ${problems.count} errors; see "errors".`;
+  const code = problems.haveOnly('permission-denied') ? 'permission-denied' : 'invalid-definition';
+  throw new AppError(code, detail, { errors, errorCount: problems.count });
 }

@@ -1,12 +1,13 @@
 /** Reads what a load needs to know about a table's columns. */
 import type { ClientBase } from 'pg';
+import { mapInTurns } from '../pause-for-others.ts';
 import type { LoadFacts, TypeFacts } from './catalog.ts';
 import { loadColumns, showTypes } from './catalog.ts';
 import { constantDefault } from './default-values.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 import { paddedTypeBytes } from './padded-width.ts';
 
-/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip. */
+/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, and works in turns. */
 export async function readLoadColumns(
   client: ClientBase,
   schema: string,
@@ -16,17 +17,20 @@ export async function readLoadColumns(
   const facts = rows[0]?.types ?? [];
   await nameAsCallersDo(client, facts);
   const types = new Map(facts.map((type) => [typeKey(type.oid, type.typmod), type]));
-  return (rows[0]?.columns ?? []).map(({ typeOid, typmod, hasDefault, defaultExpression, ...column }) => {
-    const type = toColumnType(types, typeOid, typmod);
-    if (!hasDefault) return { ...column, type, default: 'none' };
-    const stored = type.base ?? type;
-    const { bareName, send } = types.get(typeKey(stored.oid, stored.typmod))!;
-    const defaultBytes = column.isGenerated ? 0 : bytesOfDefault(type, defaultExpression ?? '');
-    const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
-    return constant === undefined
-      ? { ...column, type, default: 'computed', defaultBytes }
-      : { ...column, type, default: 'constant', constant, defaultBytes };
-  });
+  return mapInTurns(
+    rows[0]?.columns ?? [],
+    ({ typeOid, typmod, hasDefault, defaultExpression, ...column }) => {
+      const type = toColumnType(types, typeOid, typmod);
+      if (!hasDefault) return { ...column, type, default: 'none' };
+      const stored = type.base ?? type;
+      const { bareName, send } = types.get(typeKey(stored.oid, stored.typmod))!;
+      const defaultBytes = column.isGenerated ? 0 : bytesOfDefault(type, defaultExpression ?? '');
+      const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
+      return constant === undefined
+        ? { ...column, type, default: 'computed', defaultBytes }
+        : { ...column, type, default: 'constant', constant, defaultBytes };
+    },
+  );
 }
 
 /** Estimates the bytes of a default: the length of its expression, or the length to which PostgreSQL pads its value. */

@@ -4,9 +4,22 @@
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { ProblemCode } from '../problem-codes.ts';
-import { didYouMean, shorten } from './identifiers.ts';
+import type { DefinitionProblems, Misspelling } from './definition-problems.ts';
+import { shorten } from './identifiers.ts';
 
-export type Report = (pointer: string, code: ProblemCode, detail: string, value?: unknown) => void;
+/** Adds a problem to `problems`. */
+export type Report = AddProblem & { problems: DefinitionProblems };
+
+export type AddProblem = (
+  pointer: string,
+  code: ProblemCode,
+  detail: string,
+  value?: unknown,
+  misspelling?: Misspelling,
+) => void;
+
+/** The limit for the unknown members of an object that are reported one by one. All of them are counted. */
+const maxUnknownMembers = 100;
 
 /**
  * Returns the member with this name. undefined: it is absent or null, and may be. null: it has a problem, which is reported. The
@@ -101,12 +114,16 @@ function reportUnknown(
   pointer: string,
   report: Report,
 ): void {
+  let unknown = 0;
   for (const name of Object.keys(object)) {
     if (known.includes(name)) continue;
-    const hint = typeModifiers.get(name.toLowerCase()) ?? didYouMean(name, known, 0);
-    const detail = `"${shorten(name).toWellFormed()}" is not known here.${hint}`;
-    report(`${pointer}/${escapePointer(name)}`, 'unknown-property', detail);
+    if (++unknown > maxUnknownMembers) continue;
+    const hint = typeModifiers.get(name.toLowerCase());
+    const detail = `"${shorten(name).toWellFormed()}" is not known here.${hint ?? ''}`;
+    const misspelling = hint === undefined ? { name, among: known } : undefined;
+    report(`${pointer}/${escapePointer(name)}`, 'unknown-property', detail, undefined, misspelling);
   }
+  report.problems.addUnlisted(Math.max(unknown - maxUnknownMembers, 0));
 }
 
 const lengthHint = ' A length is part of the type: write "varchar(5)".';

@@ -186,7 +186,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
       ...renames(schema, aside.names, table.names),
     ],
     swapped: {
-      description: describeSwapped(described!.rows[0].found, replacement, inheritance),
+      description: await describeSwapped(described!.rows[0].found, replacement, inheritance),
       lost: (lost!.rows[0].found as { what: string }[]).map(({ what }) => what),
     },
   };
@@ -197,7 +197,7 @@ function describeSwapped(
   facts: TableFacts,
   replacement: Replacement,
   { sequences }: Inheritance,
-): TableDescription {
+): Promise<TableDescription> {
   const { table, aside, extraFunctions } = replacement;
   const { schema, name, names } = table;
   const before = relationNames(aside.names);

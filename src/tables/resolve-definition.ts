@@ -6,6 +6,7 @@
 import type { ClientBase } from 'pg';
 import type { Problem, Warning } from '../errors.ts';
 import { AppError } from '../errors.ts';
+import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
 import { toQuery } from '../postgres/own-session.ts';
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import type { ProblemCode } from '../problem-codes.ts';
@@ -25,8 +26,9 @@ import type { CatalogType, TypeName } from './column-types.ts';
 import { parseTypeName, serialBase, typeSql } from './column-types.ts';
 import type { CatalogFunction, FunctionName, Mentions, Names, ParsedDefault } from './defaults.ts';
 import { expressionSql, isBuiltIn, mentionsOf, parseDefault } from './defaults.ts';
-import type { TableDefinition } from './definition.ts';
-import { columnPointer } from './definition.ts';
+import type { KeyDefinition, TableDefinition } from './definition.ts';
+import { columnPointer, weightOfKey } from './definition.ts';
+import { DefinitionProblems } from './definition-problems.ts';
 import { isAdmitted } from './dotted-name.ts';
 import { askForSchema } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
@@ -56,7 +58,7 @@ export interface ResolvedDefinition {
   /** The table can be created if there are no problems and the trials succeed. */
   table: PreparedTable;
   trials: ColumnTrial[];
-  problems: Problem[];
+  problems: DefinitionProblems;
   /**
    * Checks that the caller may take numbers from the sequences in the defaults. Call it before the table is created.
    *
@@ -71,7 +73,7 @@ export interface DefinitionDraft {
   name: string;
   definition: TableDefinition;
   columns: ColumnDraft[];
-  problems: Problem[];
+  problems: DefinitionProblems;
   /** The names to look up (`lookUpDefinition`). */
   request: LookUpRequest;
   admitSchema: (schema: string) => void;
@@ -82,32 +84,41 @@ export async function resolveDefinition(
   client: ClientBase,
   options: PrepareOptions,
 ): Promise<ResolvedDefinition> {
-  const draft = draftDefinition(options);
+  const draft = await draftDefinition(options);
   const { rows } = await client.query<{ found: LookUpResult }>(
     toQuery(client, lookUpDefinition(draft.request)),
   );
   return resolveDraft(client, draft, rows[0]!.found);
 }
 
-/** @throws AppError `invalid-parameter` (a name that PostgreSQL does not allow), `schema-forbidden` */
-export function draftDefinition(options: PrepareOptions): DefinitionDraft {
+/**
+ * It works in turns, because a definition may have 1 MiB.
+ *
+ * @throws AppError `invalid-parameter` (a name that PostgreSQL does not allow), `schema-forbidden`
+ */
+export async function draftDefinition(options: PrepareOptions): Promise<DefinitionDraft> {
   const { schema, name, extraFunctions = [] } = options;
   checkTableName(schema, name);
   refuseSystemSchema(schema);
   const { admitSchema = () => {} } = options;
-  const { definition, problems: misshapen } = parseDefinition(options.table);
-  for (const key of definition.foreignKeys) admitSchema(key.schema);
-  const problems = [...misshapen, ...checkStructure(name, definition)];
-  const columns = definition.columns.map((column, index) =>
+  const problems = new DefinitionProblems();
+  const definition = await parseDefinition(options.table, problems);
+  for (const other of new Set(definition.foreignKeys.map((key) => key.schema))) admitSchema(other);
+  await checkStructure(name, definition, problems);
+  const columns = await mapInTurns(definition.columns, (column, index) =>
     draftColumn(column, columnPointer(index), extraFunctions, problems),
   );
   // A definition with problems needs no names, and it may have thousands of equal constraints.
-  const names = problems.length > 0 ? noNames : chooseNames(name, definition, () => true);
-  const request = requestOf(schema, name, definition, columns, names);
+  const names = problems.count > 0 ? noNames : await chooseNames(name, definition, () => true);
+  const request = await requestOf(schema, name, definition, columns, names);
   return { schema, name, definition, columns, problems, request, admitSchema };
 }
 
-/** @throws AppError `schema-not-found`, `permission-denied` */
+/**
+ * It works in turns.
+ *
+ * @throws AppError `schema-not-found`, `permission-denied`
+ */
 export async function resolveDraft(
   client: ClientBase,
   draft: DefinitionDraft,
@@ -124,18 +135,20 @@ export async function resolveDraft(
     );
   }
   const resolver = new Resolver(request, found, problems, draft.admitSchema);
-  const keyColumns = definition.primaryKey?.columns ?? [];
-  const columns = drafts
-    .map((draft) => resolver.column(draft, keyColumns.includes(draft.column.name)))
-    .filter((column) => column !== undefined);
-  const padding = paddingProblem(resolver.padded, (type) => resolver.find(type));
-  if (padding !== undefined) problems.push(padding);
+  const keyColumns = new Set(definition.primaryKey?.columns);
+  const resolved = await mapInTurns(drafts, (draft) =>
+    resolver.column(draft, keyColumns.has(draft.column.name)),
+  );
+  const columns = resolved.filter((column) => column !== undefined);
+  const padding = await paddingProblem(resolver.padded, (type) => resolver.find(type));
+  if (padding !== undefined) problems.add(padding);
   await explainUnknownTypes(client, resolver.unknownTypes, draft.admitSchema);
   const existing = found.existing ?? undefined;
-  const isFreed = (taken: TakenName) => isFreedBy(existing, found, taken);
+  const sequences = new Set(found.sequences.map((sequence) => sequence?.oid));
+  const isFreed = (taken: TakenName) => isFreedBy(existing, sequences, taken);
   const known = byKey(request.relations, found.relations, (name) => name);
-  problems.push(...checkGivenNames({ schema, name, definition, isFreed }, known));
-  checkKeyTypes(definition, columns, problems);
+  for (const problem of checkGivenNames({ schema, name, definition, isFreed }, known)) problems.add(problem);
+  await checkKeyTypes(definition, columns, problems);
   const foreignKeys = definition.foreignKeys.map((key) => ({
     ...key,
     isSelf: key.schema === schema && key.table === name,
@@ -152,7 +165,7 @@ export async function resolveDraft(
   );
   const { primaryKey, unique } = definition;
   const named = { schema, name, definition, isFreed };
-  const names = problems.length > 0 ? noNames : await chooseFreeNames(client, named, known);
+  const names = problems.count > 0 ? noNames : await chooseFreeNames(client, named, known);
   return {
     table: {
       schema,
@@ -190,7 +203,7 @@ function draftColumn(
   column: TableDefinition['columns'][number],
   pointer: string,
   extraFunctions: readonly string[],
-  problems: Problem[],
+  problems: DefinitionProblems,
 ): ColumnDraft {
   const serial = serialBase(column.type);
   const type = column.type === '' ? undefined : parseTypeName(serial ?? column.type);
@@ -200,15 +213,15 @@ function draftColumn(
     const detail = remedy
       ? `"${value}" is not the name of a type.${remedy}`
       : `"${value}" is not the name of a type: write one as PostgreSQL does, such as text, varchar(20) or integer[]`;
-    problems.push({ pointer: `${pointer}/type`, code: 'unknown-type', detail, value });
+    problems.add({ pointer: `${pointer}/type`, code: 'unknown-type', detail, value });
   }
   if (column.identityAlways && serial === undefined && column.type !== '') {
     const detail = 'only serial, bigserial and smallserial columns have an identity';
-    problems.push({ pointer: `${pointer}/identity`, code: 'not-supported', detail });
+    problems.add({ pointer: `${pointer}/identity`, code: 'not-supported', detail });
   }
   if (serial !== undefined && column.default !== undefined) {
     const detail = `PostgreSQL numbers a ${column.type} column itself; its default must be null`;
-    problems.push({
+    problems.add({
       pointer: `${pointer}/default`,
       code: 'invalid-default',
       detail,
@@ -225,22 +238,26 @@ function draftColumn(
   };
 }
 
-function requestOf(
+async function requestOf(
   schema: string,
   table: string,
   definition: TableDefinition,
   drafts: ColumnDraft[],
   names: ObjectNames,
-): LookUpRequest {
+): Promise<LookUpRequest> {
   const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
-  const keyColumns = new Set(keys.flatMap((key) => key.columns));
+  const keyColumns = new Set<string>();
+  const addKeyColumns = (key: KeyDefinition) => {
+    for (const column of key.columns) keyColumns.add(column);
+  };
+  await forEachInTurns(keys, addKeyColumns, weightOfKey);
   const mentions: Mentions = { types: [], functions: [], sequences: [] };
   const types = new Map<string, TypeRequest>();
-  for (const { type, column, default: parsed } of drafts) {
+  await forEachInTurns(drafts, ({ type, column, default: parsed }) => {
     if (type !== undefined) addType(types, type, keyColumns.has(column.name));
     if (parsed?.kind === 'expression') mentionsOf(parsed.expression, mentions);
-  }
-  for (const type of mentions.types) addType(types, type, false);
+  });
+  await forEachInTurns(mentions.types, (type) => addType(types, type, false));
   const targets = definition.foreignKeys
     .filter((key) => key.table !== '' && !(key.schema === schema && key.table === table))
     .map((key) => ({ schema: key.schema, table: key.table }));
@@ -248,10 +265,12 @@ function requestOf(
     schema,
     table,
     types: [...types.values()],
-    functions: distinct(mentions.functions.map(functionRequest)),
-    sequences: distinct(mentions.sequences.map(parseRelationName).filter((name) => name !== undefined)),
-    targets: distinct(targets),
-    relations: distinct([...keys.flatMap((key) => key.name ?? []), ...relationNames(names)]),
+    functions: await distinct(mentions.functions.map(functionRequest)),
+    sequences: await distinct(
+      (await mapInTurns(mentions.sequences, parseRelationName)).filter((name) => name !== undefined),
+    ),
+    targets: await distinct(targets),
+    relations: [...new Set([...keys.flatMap((key) => key.name ?? []), ...relationNames(names)])],
   };
 }
 
@@ -273,8 +292,10 @@ function functionRequest(name: FunctionName): FunctionName {
   return isBuiltIn(name) ? { schema: 'pg_catalog', name: name.name } : name;
 }
 
-function distinct<T>(values: T[]): T[] {
-  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+async function distinct<T>(values: T[]): Promise<T[]> {
+  const byText = new Map<string, T>();
+  await forEachInTurns(values, (value) => byText.set(JSON.stringify(value), value));
+  return [...byText.values()];
 }
 
 /** Completes the answer. Takes a round trip if it contains domains. */
@@ -315,13 +336,13 @@ class Resolver implements Names {
   private readonly types: Map<string, CatalogType | null>;
   private readonly functions: Map<string, CatalogFunction | null>;
   private readonly sequences: Map<string, CatalogSequence | null>;
-  private readonly problems: Problem[];
+  private readonly problems: DefinitionProblems;
   private readonly admitSchema: (schema: string) => void;
 
   constructor(
     request: LookUpRequest,
     found: Found,
-    problems: Problem[],
+    problems: DefinitionProblems,
     admitSchema: (schema: string) => void,
   ) {
     this.problems = problems;
@@ -391,8 +412,8 @@ class Resolver implements Names {
     const value = shorten(text);
     const refuse = (code: ProblemCode, detail: string) => {
       const problem: Problem = { pointer, code, detail, value };
-      this.problems.push(problem);
-      if (code === 'unknown-type') this.unknownTypes.push(problem);
+      const mayBeListed = this.problems.add(problem);
+      if (code === 'unknown-type' && mayBeListed) this.unknownTypes.push(problem);
       return undefined;
     };
     const type = this.types.get(typeKey(name));
@@ -419,9 +440,9 @@ class Resolver implements Names {
 
   private checkMentions(parsed: ParsedDefault, text: string, pointer: string): boolean {
     if (parsed.kind === 'literal') return true;
-    const before = this.problems.length;
+    const before = this.problems.count;
     const refuse = (code: ProblemCode, detail: string) =>
-      this.problems.push({ pointer, code, detail, value: shorten(text) });
+      this.problems.add({ pointer, code, detail, value: shorten(text) });
     const mentions: Mentions = { types: [], functions: [], sequences: [] };
     mentionsOf(parsed.expression, mentions);
     for (const type of mentions.types) this.checkedType(type, type.name ?? type.spelling!, pointer);
@@ -437,7 +458,7 @@ class Resolver implements Names {
     if (mentions.functions.filter((name) => name.name === 'nextval').length > mentions.sequences.length) {
       refuse('invalid-default', "nextval takes the name of a sequence in quotes: nextval('orders_id_seq')");
     }
-    return this.problems.length === before;
+    return this.problems.count === before;
   }
 
   private findSequence(text: string): CatalogSequence | null {
@@ -471,12 +492,16 @@ function byKey<Asked, Found>(
 }
 
 /**
- * Whether the name becomes free when a table is replaced. The names of its indexes and sequences do, except for sequences that
- * the new table continues to use.
+ * When a table is replaced, the names of its indexes and sequences become free, except for sequences that the new table goes on using.
+ *
+ * @param usedSequences the object identifiers of the sequences in the new table's defaults
  */
-function isFreedBy(existing: ExistingObject | undefined, found: Found, taken: TakenName): boolean {
-  if (existing === undefined || taken.owner !== existing.oid) return false;
-  return !found.sequences.some((sequence) => sequence?.oid === taken.oid);
+function isFreedBy(
+  existing: ExistingObject | undefined,
+  usedSequences: ReadonlySet<number | undefined>,
+  taken: TakenName,
+): boolean {
+  return existing !== undefined && taken.owner === existing.oid && !usedSequences.has(taken.oid);
 }
 
 const noNames: ObjectNames = {

@@ -13,55 +13,127 @@ export interface Token {
 /** The most tokens of a text. Real types and calls have fewer; the limit bounds the time for a hostile text. */
 const maxTokens = 1000;
 
-/** The patterns in the order in which they are tried. */
-const patterns: [Token['kind'] | 'space', RegExp][] = [
-  ['space', /[ \t\n\r\f\v]+/y],
-  ['bits', /[bB]'([01]*)'/y],
-  // A word directly before a quote is refused, because as a prefix it changes the meaning of the string (`E'…'`, `U&'…'`, `N'…'`).
-  ['word', /([A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)(?![\w$\u0080-\uffff'"&])/y],
-  ['number', /((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w$.\u0080-\uffff])/y],
-  ['symbol', /(::|[()[\],.-])/y],
-];
-
-/** Returns the tokens of `text`; undefined if it contains anything else (comments, operators, `E'…'`, `$$`). */
+/**
+ * Returns the tokens of `text`; undefined if it contains anything else (comments, operators, `E'…'`, `$$`). It reads codes instead of
+ * matching patterns, because a definition of 1 MiB may have hundreds of thousands of tokens.
+ */
 export function tokenize(text: string): Token[] | undefined {
   const tokens: Token[] = [];
   for (let at = 0; at < text.length; ) {
-    const found = nextToken(text, at);
-    if (found === undefined) return undefined;
-    at = found.end;
-    // Two strings in a row are refused. In SQL they are one string or an error, which depends on the space between them.
-    if (found.kind === 'string' && tokens.at(-1)?.kind === 'string') return undefined;
     if (tokens.length === maxTokens) return undefined;
-    if (found.kind !== 'space') tokens.push({ kind: found.kind, text: tokenText(found.kind, found.text) });
+    at = isSpace(text.charCodeAt(at)) ? at + 1 : readToken(text, at, tokens);
+    if (at < 0) return undefined;
   }
   return tokens;
 }
 
-function nextToken(text: string, at: number) {
-  if (text[at] === "'") return quotedToken('string', text, at);
-  if (text[at] === '"') return quotedToken('quoted', text, at);
-  for (const [kind, pattern] of patterns) {
-    pattern.lastIndex = at;
-    const match = pattern.exec(text);
-    if (match !== null) return { kind, text: match[1] ?? '', end: pattern.lastIndex };
+const quote = 0x27;
+const doubleQuote = 0x22;
+const dollar = 0x24;
+const ampersand = 0x26;
+const plus = 0x2b;
+const minus = 0x2d;
+const point = 0x2e;
+const underscore = 0x5f;
+
+/** Adds the token that begins at `at`. @returns the position after it; -1: no token begins there */
+function readToken(text: string, at: number, tokens: Token[]): number {
+  const code = text.charCodeAt(at);
+  if (code === quote) {
+    // Two strings in a row are refused. In SQL they are one string or an error, which depends on the space between them.
+    return tokens.at(-1)?.kind === 'string' ? -1 : readQuoted(text, at, 'string', tokens);
   }
-  return undefined;
+  if (code === doubleQuote) return readQuoted(text, at, 'quoted', tokens);
+  if (isWordStart(code)) {
+    const isPrefix = text.charCodeAt(at + 1) === quote;
+    return isPrefix ? readBits(text, at, tokens) : readWord(text, at, tokens);
+  }
+  if (isDigit(code) || code === point) {
+    const end = endOfNumber(text, at);
+    if (end >= 0) tokens.push({ kind: 'number', text: text.slice(at, end) });
+    if (end >= 0 || code !== point) return end;
+  }
+  const symbol = text.startsWith('::', at) ? '::' : text[at]!;
+  if (symbol !== '::' && !'()[],.-'.includes(symbol)) return -1;
+  tokens.push({ kind: 'symbol', text: symbol });
+  return at + symbol.length;
 }
 
-/** Reads a quoted token in a loop, because the stack of a pattern overflows on a literal of some megabytes. */
-function quotedToken(kind: 'string' | 'quoted', text: string, start: number) {
-  const quote = text[start]!;
-  let end = text.indexOf(quote, start + 1);
-  while (end !== -1 && text[end + 1] === quote) end = text.indexOf(quote, end + 2);
-  if (end === -1 || (kind === 'quoted' && end === start + 1)) return undefined;
-  return { kind, text: text.slice(start + 1, end), end: end + 1 };
+function readQuoted(text: string, start: number, kind: 'string' | 'quoted', tokens: Token[]): number {
+  const sign = text[start]!;
+  let end = text.indexOf(sign, start + 1);
+  while (end !== -1 && text[end + 1] === sign) end = text.indexOf(sign, end + 2);
+  if (end === -1 || (kind === 'quoted' && end === start + 1)) return -1;
+  tokens.push({ kind, text: text.slice(start + 1, end).replaceAll(sign + sign, sign) });
+  return end + 1;
 }
 
-function tokenText(kind: Token['kind'], text: string): string {
-  if (kind === 'word') return foldCase(text);
-  if (kind === 'quoted') return text.replaceAll('""', '"');
-  return kind === 'string' ? text.replaceAll("''", "'") : text;
+/** Reads `B'101'`. Other prefixes of a string, such as `E'…'` and `N'…'`, change its meaning and are refused. */
+function readBits(text: string, start: number, tokens: Token[]): number {
+  if (text[start] !== 'b' && text[start] !== 'B') return -1;
+  const first = start + 2;
+  let end = first;
+  while (text[end] === '0' || text[end] === '1') end++;
+  if (text.charCodeAt(end) !== quote) return -1;
+  tokens.push({ kind: 'bits', text: text.slice(first, end) });
+  return end + 1;
+}
+
+/** Reads a word. A word directly before a quote or `&` is refused, because it may be the prefix of a string (`U&'…'`). */
+function readWord(text: string, start: number, tokens: Token[]): number {
+  let end = start + 1;
+  while (isWordPart(text.charCodeAt(end))) end++;
+  const next = text.charCodeAt(end);
+  if (next === quote || next === doubleQuote || next === ampersand) return -1;
+  tokens.push({ kind: 'word', text: foldCase(text.slice(start, end)) });
+  return end;
+}
+
+/** Returns the position after the number; -1: it is no number, or a letter, a digit or a point follows it. */
+function endOfNumber(text: string, start: number): number {
+  let end = endOfDigits(text, start);
+  if (text.charCodeAt(end) === point) {
+    const fraction = end + 1;
+    end = endOfDigits(text, fraction);
+    if (end === fraction && fraction === start + 1) return -1;
+  }
+  end = endOfExponent(text, end);
+  const next = text.charCodeAt(end);
+  return isWordPart(next) || next === point ? -1 : end;
+}
+
+/** Returns the position after `e-3`; without an exponent, the position itself. */
+function endOfExponent(text: string, start: number): number {
+  // The letter e or E.
+  if ((text.charCodeAt(start) | 0x20) !== 0x65) return start;
+  const sign = text.charCodeAt(start + 1);
+  const digits = sign === plus || sign === minus ? start + 2 : start + 1;
+  const end = endOfDigits(text, digits);
+  return end === digits ? start : end;
+}
+
+function endOfDigits(text: string, start: number): number {
+  let end = start;
+  while (isDigit(text.charCodeAt(end))) end++;
+  return end;
+}
+
+/** Tab, line feed, vertical tab, form feed, carriage return and space. */
+function isSpace(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function isWordStart(code: number): boolean {
+  const lower = code | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || code === underscore || code >= 0x80;
+}
+
+function isWordPart(code: number): boolean {
+  return isWordStart(code) || isDigit(code) || code === dollar;
 }
 
 /** Reads tokens from left to right. */

@@ -4,6 +4,7 @@
  */
 import type { ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../errors.ts';
+import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteLiteral } from '../postgres/sql.ts';
@@ -12,6 +13,7 @@ import { findFailingItems } from './attempt.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 import { takesNumbers } from './defaults.ts';
+import type { DefinitionProblems } from './definition-problems.ts';
 import { shorten } from './identifiers.ts';
 import { explainModifiers } from './type-problems.ts';
 
@@ -42,19 +44,19 @@ interface DefaultTrial {
 export async function tryColumns(
   client: ClientBase,
   trials: ColumnTrial[],
-  problems: Problem[],
+  problems: DefinitionProblems,
 ): Promise<void> {
   const both: ColumnTrial[] = [];
   const refuse = (trial: ColumnTrial, error: DatabaseError) => {
-    if (trial.default === undefined) problems.push(explainModifiers(trial));
+    if (trial.default === undefined) problems.add(explainModifiers(trial));
     else if (trial.typeName.modifiers === '')
-      problems.push(invalidDefault(trial, explain(trial, trial.default, error)));
+      problems.add(invalidDefault(trial, explain(trial, trial.default, error)));
     else both.push(trial);
   };
   const checkAssignments = (tried: ColumnTrial[], row: { unassignable: number[] | null }) => {
     for (const position of row.unassignable ?? []) {
       const trial = tried[position]!;
-      problems.push(invalidDefault(trial, notAssignable(trial, trial.default!)));
+      problems.add(invalidDefault(trial, notAssignable(trial, trial.default!)));
     }
   };
   await findFailingItems(client, trials, trialStatement, checkAssignments, refuse);
@@ -62,11 +64,11 @@ export async function tryColumns(
   // Either the modifiers or the default failed. The default can be tried only if the modifiers are valid.
   for (const trial of both) {
     const { default: tried, ...withoutDefault } = trial;
-    const before = problems.length;
+    const before = problems.count;
     await findFailingItems(client, [withoutDefault], trialStatement, checkAssignments, refuse);
-    if (problems.length > before) continue;
+    if (problems.count > before) continue;
     await findFailingItems(client, [trial], trialStatement, checkAssignments, (_, error) =>
-      problems.push(invalidDefault(trial, explain(trial, tried!, error))),
+      problems.add(invalidDefault(trial, explain(trial, tried!, error))),
     );
   }
 }
@@ -76,23 +78,24 @@ export async function tryColumns(
  * storing the text does; a cast would cut a text that is too long. For JSON types a cast is used, because `json_to_record` would read
  * their values as JSON strings.
  */
-function trialStatement(trials: ColumnTrial[]): Statement {
-  return { text: `${inCallersPath(trialBeforeCreation(trials))};\nSELECT ${unassignableColumn(trials)}` };
+async function trialStatement(trials: ColumnTrial[]): Promise<Statement> {
+  const trial = await trialBeforeCreation(trials);
+  return { text: `${inCallersPath(trial)};\nSELECT ${await unassignableColumn(trials)}` };
 }
 
 /**
  * Returns the trial for a text of statements that then creates the table. CREATE TABLE itself refuses defaults of a wrong type. The
  * trial runs in the callers' search path, because it evaluates their functions and checks, and it qualifies every name.
  */
-export function trialBeforeCreation(trials: ColumnTrial[]): string {
-  return `SELECT ${trialColumns(trials).join(',\n')}`;
+export async function trialBeforeCreation(trials: ColumnTrial[]): Promise<string> {
+  return `SELECT ${(await trialColumns(trials)).join(',\n')}`;
 }
 
-function trialColumns(trials: ColumnTrial[]): string[] {
+async function trialColumns(trials: ColumnTrial[]): Promise<string[]> {
   const texts: Record<string, string> = {};
   const record: string[] = [];
   const values: string[] = [];
-  for (const [index, { type, typeSql, default: tried }] of trials.entries()) {
+  await forEachInTurns(trials, ({ type, typeSql, default: tried }, index) => {
     if (tried?.expression !== undefined) {
       if (!takesNumbers(tried.expression)) values.push(valueCheck(tried.sql, type, typeSql));
     } else if (tried === undefined || isJson(type)) {
@@ -101,7 +104,7 @@ function trialColumns(trials: ColumnTrial[]): string[] {
       texts[index] = tried.literal!;
       record.push(`"${index}" ${typeSql}`);
     }
-  }
+  });
   const columns: string[] = [];
   if (values.length > 0) columns.push(`ARRAY[${values.join(', ')}]::boolean[] AS tried`);
   if (record.length > 0) {
@@ -113,10 +116,11 @@ function trialColumns(trials: ColumnTrial[]): string[] {
   return columns;
 }
 
-function unassignableColumn(trials: ColumnTrial[]): string {
-  const sources = trials.flatMap(({ type, default: tried }, index) =>
-    tried?.expression === undefined ? [] : sourceRow(index, tried.sql, type),
+async function unassignableColumn(trials: ColumnTrial[]): Promise<string> {
+  const rows = await mapInTurns(trials, ({ type, default: tried }, index) =>
+    tried?.expression === undefined ? undefined : sourceRow(index, tried.sql, type),
   );
+  const sources = rows.filter((row) => row !== undefined);
   return `${sources.length === 0 ? 'NULL' : unassignable(sources)} AS unassignable`;
 }
 

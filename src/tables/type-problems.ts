@@ -1,6 +1,7 @@
 /** Explains why PostgreSQL refuses a type, and what to send instead. */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
+import { forEachInTurns, HEAVY } from '../pause-for-others.ts';
 import { listTypeNames } from './catalog.ts';
 import type { TypeName } from './column-types.ts';
 import { friendlyTypeNames } from './column-types.ts';
@@ -65,7 +66,10 @@ export function explainModifiers(column: { pointer: string; typeName: TypeName; 
   };
 }
 
-/** Adds suggestions to each problem; its `value` is the name that was not found. */
+/** How many unknown types get a suggestion. */
+const maxSuggestions = 20;
+
+/** Adds suggestions to the first problems; the `value` of each is the name that was not found. */
 export async function explainUnknownTypes(
   client: ClientBase,
   problems: Problem[],
@@ -77,15 +81,16 @@ export async function explainUnknownTypes(
     ({ schema }) => isSystemSchema(schema) || isAdmitted(schema, admitSchema),
   );
   const names = [...friendlyTypeNames, ...new Set(known.map(({ name }) => name))];
-  for (const [before, problem] of problems.entries()) {
-    const remedy = remedyOfType(problem.value!);
-    if (remedy !== '') {
-      problem.detail += remedy;
-      continue;
-    }
-    const wanted = problem.value!.replace(/[\s([].*$/s, '');
-    // The name may be right, in a schema that is not in the search path.
-    const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
-    problem.detail += didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names, before);
-  }
+  const explain = (problem: Problem, index: number) => {
+    problem.detail += remedyOfType(problem.value!) || suggestType(problem.value!, names, index);
+  };
+  await forEachInTurns(problems, explain, () => HEAVY);
+}
+
+function suggestType(value: string, names: string[], before: number): string {
+  if (before >= maxSuggestions) return '';
+  const wanted = value.replace(/[\s([].*$/s, '');
+  // The name may be right, in a schema that is not in the search path.
+  const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
+  return didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names);
 }

@@ -130,7 +130,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       };
       const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
       const { table, differences, warnings } = await line.use(tableKey({ schema, name }), signal, async () =>
-        createTable(context.pool, transaction, { ...options, table: requireDefinition(text, limits) }),
+        createTable(context.pool, transaction, { ...options, table: await requireDefinition(text, limits) }),
       );
       if (differences) return { table, differences };
       return reply

@@ -5,6 +5,7 @@
 
 import { AppError } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
+import { pauseForOthers } from '../../pause-for-others.ts';
 import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
 import type { JsonLimits } from '../../sources/json/json-limits.ts';
 import { JsonRowScanner } from '../../sources/json/json-row-scanner.ts';
@@ -13,7 +14,6 @@ import { type JsonForm, JsonUploadScanner } from '../../sources/json/json-upload
 import { LineCounter } from '../../sources/json/line-counter.ts';
 import { pushSlices, sliceBytes } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
-import { pauseForOthers } from '../../sources/share-turns.ts';
 import type { Spool } from '../../sources/spool.ts';
 import type { LoadInput } from '../load-input.ts';
 import { readDefinition } from './read-definition.ts';
@@ -40,6 +40,15 @@ export function jsonInput(
   const waiting: Buffer[] = [];
   let firstRow = 0;
   let kept: RowSource | undefined;
+  let definition: unknown;
+  let isDefinitionRead = false;
+
+  /** Call this when the definition may have been scanned. It reads the definition once, because that may take long. */
+  const readScannedDefinition = async (): Promise<void> => {
+    if (scanner.table === undefined || isDefinitionRead) return;
+    isDefinitionRead = true;
+    definition = await readDefinition(scanner.table);
+  };
 
   const readOn = async (
     sink: CellSink,
@@ -57,6 +66,7 @@ export function jsonInput(
       await pushSlices(scanner, chunk, 0, sink, signal);
     }
     scanner.end();
+    await readScannedDefinition();
   };
 
   const readAndKeep = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
@@ -71,7 +81,7 @@ export function jsonInput(
     reading: { format: isLines ? 'ndjson' : 'json' },
     locate,
     get definition() {
-      return scanner.table === undefined ? undefined : readDefinition(scanner.table);
+      return definition;
     },
     async open() {
       let bytesBefore = 0;
@@ -86,10 +96,12 @@ export function jsonInput(
         }
         if (scanner.rowsSeen) {
           first = chunk;
+          await readScannedDefinition();
           return;
         }
       }
       scanner.end();
+      await readScannedDefinition();
     },
     async readHead(sink, { bytes }, signal) {
       if (!first) return undefined;

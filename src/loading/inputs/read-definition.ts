@@ -1,42 +1,80 @@
 /** Parses the JSON text of a definition. */
 import { AppError } from '../../errors.ts';
+import {
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+} from '../../sources/bytes/ascii.ts';
 import { pointerTo } from '../../sources/json/json-pointer.ts';
 import { parseDefinitionJson } from '../../sources/json/parse-definition-json.ts';
+import { afterBlanks, endOfString, parseInTurns } from '../../sources/json/parse-in-turns.ts';
 import { shortenValue } from '../problems.ts';
 import { findRepeatedKey, repeatedKey } from '../repeated-keys.ts';
 
 /**
+ * Reads a large text in turns.
+ *
  * @param text valid JSON
  * @throws AppError `invalid-definition` if an object names a key twice, because all values but the last would be lost
  */
-export function readDefinition(text: Buffer): unknown {
-  if (findRepeatedKey(text, 0, text.length)) {
-    const { start, end } = repeatedKey;
-    const key = JSON.parse(text.toString('utf8', start - 1, end + 1)) as string;
-    const pointer = `/table${pathTo(text, start - 1)}${pointerTo(key)}`;
-    const detail = `the key "${shortenValue(key)}" occurs twice in this object; send it once`;
-    throw new AppError('invalid-definition', `The definition has a key twice: ${pointer}.`, {
-      errors: [{ pointer, code: 'repeated-key', detail }],
-    });
-  }
-  return parseDefinitionJson(text.toString());
+export function readDefinition(text: Buffer): Promise<unknown> {
+  const refuseRepeated = (key: string, position: number): never => {
+    throw repeatedKeyError(text, key, position);
+  };
+  return parseInTurns(text, {
+    parse: (part, offset) => {
+      if (findRepeatedKey(part, 0, part.length)) {
+        const { start, end } = repeatedKey;
+        const key = JSON.parse(part.toString('utf8', start - 1, end + 1)) as string;
+        refuseRepeated(key, offset + start - 1);
+      }
+      return parseDefinitionJson(part);
+    },
+    refuseRepeated,
+  });
+}
+
+function repeatedKeyError(text: Buffer, key: string, position: number): AppError {
+  const pointer = `/table${pathTo(text, position)}${pointerTo(key)}`;
+  const detail = `the key "${shortenValue(key)}" occurs twice in this object; send it once`;
+  return new AppError('invalid-definition', `The definition has a key twice: ${pointer}.`, {
+    errors: [{ pointer, code: 'repeated-key', detail }],
+  });
 }
 
 /** Returns the JSON Pointer of the object that contains the key at the position. */
 function pathTo(text: Buffer, position: number): string {
-  const before = text.toString('utf8', 0, position);
-  /** The index in each open array and the key in each open object. */
-  const steps: (string | number)[] = [];
-  for (const [token] of before.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[[\]{},]/gs)) {
+  /** The index in each open array, and the position of the key in each open object. */
+  const steps: number[] = [];
+  const areArrays: boolean[] = [];
+  for (let at = 0; at < position; at++) {
+    const byte = text[at];
     const last = steps.length - 1;
-    if (token === '[') steps.push(0);
-    else if (token === '{') steps.push('');
-    else if (token === ']' || token === '}') steps.pop();
-    else if (token === ',') steps[last] = typeof steps[last] === 'number' ? steps[last] + 1 : '';
-    else if (token.endsWith(':')) steps[last] = JSON.parse(token.slice(0, -1)) as string;
+    if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      steps.push(0);
+      areArrays.push(byte === OPENING_BRACKET);
+    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
+      steps.pop();
+      areArrays.pop();
+    } else if (byte === COMMA && areArrays[last]) {
+      steps[last]!++;
+    } else if (byte === QUOTE) {
+      const end = endOfString(text, at);
+      if (areArrays[last] === false && isKey(text, end)) steps[last] = at;
+      at = end - 1;
+    }
   }
-  return steps
-    .slice(0, -1)
-    .map((step) => pointerTo(String(step)))
-    .join('');
+  const nameOf = (step: number, index: number): string =>
+    areArrays[index] ? String(step) : JSON.parse(text.toString('utf8', step, endOfString(text, step)));
+  // The last step is the key itself.
+  return steps.slice(0, -1).map(nameOf).map(pointerTo).join('');
+}
+
+/** Returns whether the string that ends at `end` is a key: a colon follows it. */
+function isKey(text: Buffer, end: number): boolean {
+  return text[afterBlanks(text, end)] === COLON;
 }

@@ -1,7 +1,8 @@
 /** Returns the rules that the rows of a new table must meet once its keys are added. They are needed before PostgreSQL has the keys. */
 import type { ClientBase } from 'pg';
+import { mapInTurns } from '../../pause-for-others.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
-import type { KeyDefinition } from '../../tables/definition.ts';
+import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
 import { readLoadColumns } from '../../tables/describe-table.ts';
 import { baseOfDomain, equalityOperator, type LoadColumn } from '../../tables/load-column.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
@@ -9,35 +10,39 @@ import type { ConflictKey } from './conflict-rule.ts';
 import type { Equality } from './equality.ts';
 import type { RowRule } from './row-rules.ts';
 
-/** Returns the keys that may decide between rows with equal values. */
-export function conflictKeysOf(table: PreparedTable, columns: LoadColumn[]): ConflictKey[] {
-  return keysOf(table).map((key) => ({
-    columns: key.columns,
-    equals: equalitiesOf(key.columns, columns),
+/** Returns the keys that may decide between rows with equal values. It works in turns, because there may be thousands. */
+export async function conflictKeysOf(table: PreparedTable, columns: LoadColumn[]): Promise<ConflictKey[]> {
+  const own = byName(columns);
+  const toConflictKey = ({ columns: names }: KeyDefinition): ConflictKey => ({
+    columns: names,
+    equals: equalitiesOf(names, own),
     nullsNotDistinct: false,
-  }));
+  });
+  return mapInTurns(keysOf(table), toConflictKey, weightOfKey);
 }
 
-/** @param own the columns of the new table */
+/** @param columns the columns of the new table */
 export async function rulesOfNewTable(
   client: ClientBase,
   table: PreparedTable,
-  own: LoadColumn[],
+  columns: LoadColumn[],
 ): Promise<RowRule[]> {
+  const own = byName(columns);
   const hidden = await hiddenTables(client, table);
   const referenced = await referencedColumns(client, table, own);
+  const toUniqueRule = (key: KeyDefinition): RowRule => {
+    return {
+      kind: 'unique',
+      name: key.name ?? '',
+      columns: key.columns,
+      equals: equalitiesOf(key.columns, own),
+      isPrimary: key === table.primaryKey,
+      nullsNotDistinct: false,
+      isDeferrable: false,
+    };
+  };
   return [
-    ...keysOf(table).map((key): RowRule => {
-      return {
-        kind: 'unique',
-        name: key.name ?? '',
-        columns: key.columns,
-        equals: equalitiesOf(key.columns, own),
-        isPrimary: key === table.primaryKey,
-        nullsNotDistinct: false,
-        isDeferrable: false,
-      };
-    }),
+    ...(await mapInTurns(keysOf(table), toUniqueRule, weightOfKey)),
     ...table.foreignKeys.map((key, index): RowRule => {
       const names = key.pairs.map((pair) => pair.column);
       const referencedNames = key.pairs.map((pair) => pair.referenceColumn);
@@ -61,33 +66,42 @@ function keysOf({ primaryKey, unique }: PreparedTable): KeyDefinition[] {
   return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique];
 }
 
+type ColumnsByName = ReadonlyMap<string, LoadColumn>;
+
+function byName(columns: LoadColumn[]): ColumnsByName {
+  return new Map(columns.map((column) => [column.name, column]));
+}
+
 /** Returns the operators that compare columns with the referenced columns, or with themselves. */
 function equalitiesOf(
   names: string[],
-  columns: LoadColumn[],
+  columns: ColumnsByName,
   otherNames = names,
   others = columns,
 ): Equality[] {
-  const find = (name: string, among: LoadColumn[]) => among.find((column) => column.name === name);
   return names.map((name, index) => {
-    const column = find(name, columns);
+    const column = columns.get(name);
     return {
       operator: equalityOperator(column),
       leftBase: baseOfDomain(column),
-      rightBase: baseOfDomain(find(otherNames[index]!, others)),
+      rightBase: baseOfDomain(others.get(otherNames[index]!)),
     };
   });
 }
 
-/** Reads the columns of the table that each foreign key refers to. */
+/** Reads the columns of the table that each foreign key refers to. It reads each table once. */
 async function referencedColumns(
   client: ClientBase,
   { foreignKeys }: PreparedTable,
-  own: LoadColumn[],
-): Promise<LoadColumn[][]> {
-  const columns: LoadColumn[][] = [];
+  own: ColumnsByName,
+): Promise<ColumnsByName[]> {
+  const byTable = new Map<string, ColumnsByName>();
+  const columns: ColumnsByName[] = [];
   for (const { isSelf, schema, table } of foreignKeys) {
-    columns.push(isSelf ? own : await readLoadColumns(client, schema, table));
+    const name = quoteQualified(schema, table);
+    const found = isSelf ? own : (byTable.get(name) ?? byName(await readLoadColumns(client, schema, table)));
+    if (!isSelf) byTable.set(name, found);
+    columns.push(found);
   }
   return columns;
 }

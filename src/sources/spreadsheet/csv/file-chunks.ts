@@ -1,4 +1,4 @@
-import { pauseForOthers } from '../../share-turns.ts';
+import { pauseForOthers } from '../../../pause-for-others.ts';
 import type { RandomAccessFile } from '../random-access-file.ts';
 
 /** A read of any length takes as long as scanning about 50 KB. */

@@ -6,7 +6,7 @@
  * stream is never larger than the file.
  */
 
-import { pauseForOthers } from '../../share-turns.ts';
+import { pauseForOthers } from '../../../pause-for-others.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 
 const headerBytes = 512;

@@ -8,7 +8,7 @@
 import { createDecipheriv, hash } from 'node:crypto';
 import { SaxesParser } from 'saxes';
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { pauseForOthers } from '../../share-turns.ts';
+import { pauseForOthers } from '../../../pause-for-others.ts';
 import { attributeOf } from '../package/small-part.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { encrypted } from '../refused-files.ts';

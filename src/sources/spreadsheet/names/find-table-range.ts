@@ -4,7 +4,7 @@
  */
 
 import { type AppError, type Warning, wrongParameter } from '../../../errors.ts';
-import { pauseForOthers } from '../../share-turns.ts';
+import { pauseForOthers } from '../../../pause-for-others.ts';
 import { type CellRange, maxSheetRow, rangeText } from '../cell-address.ts';
 import { chooseSheet, listNames, quote } from '../choose-sheet.ts';
 import { type SheetWindow, windowOfRange, withHeaderRow } from '../sheet-window.ts';

@@ -1,6 +1,6 @@
 /** Divides the bytes of a large part into slices, so that other requests are answered between two slices. */
 
-import { pauseForOthers } from '../../share-turns.ts';
+import { pauseForOthers } from '../../../pause-for-others.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 

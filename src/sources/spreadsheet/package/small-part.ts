@@ -7,7 +7,7 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { pauseForOthers } from '../../share-turns.ts';
+import { pauseForOthers } from '../../../pause-for-others.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 

@@ -1,7 +1,7 @@
 /** The small parts of an .xlsb workbook (workbook, styles, tables), record by record. */
 
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { pauseForOthers } from '../../share-turns.ts';
+import { pauseForOthers } from '../../../pause-for-others.ts';
 import { binaryPartSlices } from '../package/part-slices.ts';
 import { maxSmallPartBytes } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';

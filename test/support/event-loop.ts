@@ -1,0 +1,45 @@
+/** Measures how the work of this process is divided into steps of the event loop. */
+import assert from 'node:assert/strict';
+
+export interface LoopSteps {
+  /** The processor time of the longest step: what every other request must wait for. */
+  longestMs: number;
+  /** The processor time of all steps. */
+  totalMs: number;
+}
+
+/** A step of this time does no harm on any machine. The service means to take about 10 ms. */
+const harmlessMs = 50;
+
+/** Asserts that no step is long, compared with all steps: on a slow machine every step takes longer. */
+export function assertShortSteps({ longestMs, totalMs }: LoopSteps): void {
+  const shown = `a step took ${longestMs.toFixed(0)} of ${totalMs.toFixed(0)} ms`;
+  assert.ok(longestMs < Math.max(harmlessMs, totalMs / 5), shown);
+}
+
+/**
+ * Runs `work` and measures the steps of the event loop of this thread meanwhile. It counts processor time, because other programs may
+ * interrupt this process. `work` should only wait, for a client in another thread (`thread-client.ts`), because its own steps count.
+ */
+export async function measureSteps(work: () => Promise<unknown>): Promise<LoopSteps> {
+  const steps: LoopSteps = { longestMs: 0, totalMs: 0 };
+  let isRunning = true;
+  let before = process.threadCpuUsage();
+  const look = (): void => {
+    const now = process.threadCpuUsage();
+    const stepMs = (now.user - before.user + now.system - before.system) / 1000;
+    steps.longestMs = Math.max(steps.longestMs, stepMs);
+    steps.totalMs += stepMs;
+    before = now;
+    // A timer is due in each step that takes longer.
+    if (isRunning) setTimeout(look, 1);
+  };
+  look();
+  try {
+    await work();
+  } finally {
+    isRunning = false;
+    look();
+  }
+  return steps;
+}

@@ -1,0 +1,54 @@
+/**
+ * A client in a thread of its own, so that what it does with large bodies is not measured as work of a service in this thread. Run as a
+ * worker, this file is that thread.
+ */
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+
+export interface ThreadRequest {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+export interface ThreadAnswer {
+  status: number;
+  /** The first characters of the body. */
+  text: string;
+}
+
+export interface ThreadClient {
+  send(request: ThreadRequest): Promise<ThreadAnswer>;
+  end(): Promise<number>;
+}
+
+const shownCharacters = 1000;
+
+/** One request at a time. */
+export function startThreadClient(): ThreadClient {
+  const worker = new Worker(import.meta.filename);
+  return {
+    send: (request) => {
+      const { promise, resolve, reject } = Promise.withResolvers<ThreadAnswer>();
+      worker.once('message', (answer: ThreadAnswer | string) => {
+        if (typeof answer === 'string') reject(new Error(answer));
+        else resolve(answer);
+      });
+      worker.postMessage(request);
+      return promise;
+    },
+    end: () => worker.terminate(),
+  };
+}
+
+async function send({ url, ...request }: ThreadRequest): Promise<ThreadAnswer> {
+  const answer = await fetch(url, request);
+  const text = await answer.text();
+  return { status: answer.status, text: text.slice(0, shownCharacters) };
+}
+
+if (!isMainThread) {
+  parentPort!.on('message', async (request: ThreadRequest) => {
+    parentPort!.postMessage(await send(request).catch(String));
+  });
+}
