@@ -58,7 +58,8 @@ function hiddenXlsx(): Buffer {
   const data = hideRows(
     sheetXml(rows),
     [3, 'spans="1:3" hidden="1" ht="0" customHeight="1"'],
-    [4, 'ht="15" x14ac:dyDescent="0.25" hidden="true"'],
+    // The scanner reads attributes in single quotes in its general way.
+    [4, "ht='15' x14ac:dyDescent='0.25' hidden='true'"],
     [5, 'hidden="0"'],
   );
   const cols = '<col min="1" max="1" width="9"/><col min="2" max="2" width="0" hidden="1" customWidth="1"/>';

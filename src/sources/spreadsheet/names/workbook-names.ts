@@ -3,6 +3,8 @@
  * OpenDocument. A format that has names gives all of them in one list. What they refer to is checked only when a name is used.
  */
 
+import { maxSheetColumn } from '../cell-address.ts';
+
 export interface WorkbookName {
   name: string;
   kind: 'table' | 'name';
@@ -22,6 +24,11 @@ export interface TableParts {
   totalsRows: number;
   /** The names of the columns, as the table lists them. Empty if it has no header row. */
   header: string[];
+}
+
+/** Adds the name of a column to a table that has a header row. A table has at most as many columns as a sheet. */
+export function addColumn({ headerRows, header }: TableParts, name: string): void {
+  if (headerRows > 0 && header.length < maxSheetColumn) header.push(name);
 }
 
 /** The most names that are read. Real workbooks have up to 60,000 of them, most of them copied from other workbooks by accident. */

@@ -1,7 +1,13 @@
 /** The defined names (MS-XLSB, BrtName) and the tables (BrtBeginList) of an .xlsb workbook. */
 
 import { columnLetters, maxSheetColumn, maxSheetRow, quoteSheetName } from '../cell-address.ts';
-import { isInternalName, shownName, type TableParts, type WorkbookNames } from '../names/workbook-names.ts';
+import {
+  addColumn,
+  isInternalName,
+  shownName,
+  type TableParts,
+  type WorkbookNames,
+} from '../names/workbook-names.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import type { BinaryRecords } from './binary-records.ts';
@@ -162,10 +168,10 @@ export async function readTable(
       const internal = records.readString(tableNameAt);
       const { value: shown } = records.readString(internal.end);
       name = shown === '' ? internal.value : shown;
-    } else if (table.headerRows > 0) {
+    } else {
       const columnName = records.readString(columnNameAt);
       const { value: caption } = records.readString(columnName.end);
-      table.header.push(caption === '' ? columnName.value : caption);
+      addColumn(table, caption === '' ? columnName.value : caption);
     }
   });
   if (name !== '') found.add({ name, kind: 'table', refersTo: `${quoteSheetName(sheet)}!${range}`, table });

@@ -1,8 +1,13 @@
 /** The defined names (ECMA-376 part 1, 18.2.5) and the tables (18.5.1.2) of an .xlsx workbook. */
 
 import { quoteSheetName } from '../cell-address.ts';
-import type { TableParts, WorkbookNames } from '../names/workbook-names.ts';
-import { isInternalName, shownName } from '../names/workbook-names.ts';
+import {
+  addColumn,
+  isInternalName,
+  shownName,
+  type TableParts,
+  type WorkbookNames,
+} from '../names/workbook-names.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 
@@ -60,8 +65,8 @@ export async function readTable(
       ref = attributeOf(tag, 'ref') ?? '';
       table.headerRows = rowCount(attributeOf(tag, 'headerRowCount'), 1);
       table.totalsRows = rowCount(attributeOf(tag, 'totalsRowCount'), 0);
-    } else if (path === 'table/tableColumns/tableColumn' && table.headerRows > 0) {
-      table.header.push(attributeOf(tag, 'name') ?? '');
+    } else if (path === 'table/tableColumns/tableColumn') {
+      addColumn(table, attributeOf(tag, 'name') ?? '');
     }
   });
   if (name !== '') found.add({ name, kind: 'table', refersTo: `${quoteSheetName(sheet)}!${ref}`, table });
