@@ -10,15 +10,11 @@ import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { until } from './support/until.ts';
 
-/** Every stream of node:zlib in this process that received bytes, including those of the service. */
+/** The streams of node:zlib that received bytes during the tests of this file, including those of the service. */
 const unpackers = new Set<{ destroyed: boolean }>();
-const base = Object.getPrototypeOf(Object.getPrototypeOf(zlib.Gunzip.prototype));
-const transform = base._transform;
+const zlibStream = Object.getPrototypeOf(Object.getPrototypeOf(zlib.Gunzip.prototype));
+const transform = zlibStream._transform;
 assert.equal(typeof transform, 'function');
-base._transform = function (this: { destroyed: boolean }, ...all: unknown[]) {
-  unpackers.add(this);
-  return transform.apply(this, all);
-};
 
 const MIB = 1024 * 1024;
 const packers: Record<string, (body: Buffer) => Buffer> = {
@@ -31,9 +27,16 @@ const packers: Record<string, (body: Buffer) => Buffer> = {
 
 let service: TestService;
 before(async () => {
+  zlibStream._transform = function (this: { destroyed: boolean }, ...all: unknown[]) {
+    unpackers.add(this);
+    return transform.apply(this, all);
+  };
   service = await startTestService({ MAX_BODY_BYTES: String(64 * MIB) });
 });
-after(() => service.stop());
+after(() => {
+  zlibStream._transform = transform;
+  return service.stop();
+});
 
 let tables = 0;
 const nextTable = () => `t${++tables}`;
