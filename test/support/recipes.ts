@@ -54,7 +54,7 @@ function stepsOf(section: string): Step[] {
     } else if (block.sheet !== undefined) {
       workbook = block.workbook ?? workbook;
       const all = sheets.get(workbook) ?? [];
-      all.push({ name: block.sheet, cells: tableRows(block.cells!) });
+      all.push({ name: block.sheet, about: block.about!, cells: tableRows(block.cells!) });
       sheets.set(workbook, all);
       steps.push({ kind: 'file', name: workbook, content: buildTableWorkbook(all) });
     } else if (block.command !== undefined) {
