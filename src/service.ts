@@ -28,7 +28,11 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** @throws Error with a message for the person who starts the service */
+/**
+ * Starts the service: PostgreSQL if it is embedded, the connections and the HTTP server.
+ *
+ * @throws Error with a message for the person who starts the service
+ */
 export async function startService(config: Config): Promise<Service> {
   const { database, http } = config;
   const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });

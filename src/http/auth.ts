@@ -23,7 +23,7 @@ const expired = 'The access token has expired.';
 
 const maxShownSubject = 200;
 
-/** Clocks of issuer and service may differ by this much. */
+/** The most that the clocks of the token's issuer and of the service may differ. */
 const clockSkewSeconds = 30;
 
 /**
@@ -84,7 +84,11 @@ async function admit(
   return admitted;
 }
 
-/** @throws AppError `insufficient-scope` (403), which names the missing scope */
+/**
+ * Refuses a request whose token does not have a scope.
+ *
+ * @throws AppError `insufficient-scope` (403), which names the missing scope
+ */
 export function requireScope(grants: Grants, scope: Scope): void {
   if (grants.scopes.has(scope)) return;
   throw new AppError(
@@ -98,7 +102,11 @@ export function requireScope(grants: Grants, scope: Scope): void {
   );
 }
 
-/** @throws AppError `schema-forbidden` (403) if the token's `schemas` claim does not contain the schema */
+/**
+ * Refuses a request whose token's claim `schemas` does not contain the schema.
+ *
+ * @throws AppError `schema-forbidden` (403)
+ */
 export function requireSchema(grants: Grants, schema: string): void {
   if (grants.schemas === undefined || grants.schemas.some((pattern) => matchesPattern(pattern, schema)))
     return;
@@ -164,7 +172,7 @@ function grantsOf(payload: JWTPayload): Grants {
   };
 }
 
-/** A claim that is a list, or a text whose words are separated by spaces or commas. */
+/** Returns the words of a claim, which is a list, or a text whose words are separated by spaces or commas. */
 function wordsOf(claim: unknown, name: string): string[] {
   if (claim === undefined) return [];
   if (Array.isArray(claim)) return claim.map((word) => textOf(word, name));

@@ -13,12 +13,12 @@ import { stopParser } from './stop-parser.ts';
 const smallChunkBytes = 1024;
 const gatheredBytes = 64 * 1024;
 
-/** After this many small chunks in one turn, no more is read from the connection in that turn. */
+/** The number of small chunks in one turn after which no more is read from the connection in that turn. */
 const pauseAfterChunks = 1000;
 
 /**
- * More chunks in one turn are refused if they are tiny on average. A slow client that sends line by line never has so many
- * chunks in one turn.
+ * The most chunks in one turn if they are tiny on average. A slow client that sends line by line never has so many chunks in
+ * one turn.
  */
 const maxTinyChunks = 2000;
 const minMeanBytes = 32;

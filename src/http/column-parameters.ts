@@ -37,7 +37,11 @@ export interface ColumnChoices {
   rename: ReadonlyMap<string, string>;
 }
 
-/** @throws AppError `invalid-parameter` */
+/**
+ * Returns what the query says about columns.
+ *
+ * @throws AppError `invalid-parameter`
+ */
 export function columnChoicesOf(query: Static<typeof columnQuery> & { on_conflict: string }): ColumnChoices {
   const { primary_key, conflict_key, rename, on_conflict } = query;
   if (conflict_key !== undefined && on_conflict === 'fail') {

@@ -17,7 +17,11 @@ export interface DefinitionLimits {
   minBusyBodyBytesPerSecond: number;
 }
 
-/** @throws AppError `limit-exceeded`, `request-timeout` */
+/**
+ * Reads the whole body of a create.
+ *
+ * @throws AppError `limit-exceeded`, `request-timeout`
+ */
 export async function readDefinitionText(
   request: FastifyRequest,
   limits: DefinitionLimits,

@@ -30,7 +30,10 @@ const maxShortWaiting = 100;
 const shortWaitMs = 10_000;
 /** The longest wait for a large definition. A full line takes about this long. */
 const largeWaitMs = 60_000;
-/** Requests for one table wait for its locks together. They must not take the places of requests for other tables. */
+/**
+ * The most connections that requests for one table use at a time, because they wait for its locks together and must not prevent
+ * requests for other tables.
+ */
 const placesPerTable = 2;
 
 /** Larger definitions are read one after the other. */
@@ -82,7 +85,7 @@ function tooManyUploads(
   });
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers: the two quotas, and the one that is used up. */
+/** Returns the header fields of draft-ietf-httpapi-ratelimit-headers: the two quotas, and the one that is used up. */
 function rateLimit(
   { maxUploads, maxUploadsPerSubject }: LimitsConfig,
   usedUp: 'uploads' | 'uploads-per-subject',

@@ -46,7 +46,10 @@ import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
 
 const headersTimeout = 20_000;
-/** 0 means no limit, because uploads may take hours. The limits for slow bodies apply instead. */
+/**
+ * The longest time for a whole request. 0 means no limit, because uploads may take hours. The limits for slow bodies apply
+ * instead.
+ */
 const requestTimeout = 0;
 
 /**

@@ -35,7 +35,11 @@ export class CellLosses {
     }
   }
 
-  /** @param sourceColumn returns the column of the data that goes into a column of the table */
+  /**
+   * Returns the warnings about all losses.
+   *
+   * @param sourceColumn returns the column of the data that goes into a column of the table
+   */
   warnings(columns: LoadColumn[], locate: LocateCell, sourceColumn: (column: number) => number): Warning[] {
     return columns.flatMap((column, index) =>
       descriptions.flatMap(({ bit, code, describe }): Warning[] => {
@@ -55,7 +59,11 @@ export class CellLosses {
 interface LossDescription {
   bit: number;
   code: WarningCode;
-  /** @param of says how many values of which column, such as `3 values of column "day"` */
+  /**
+   * Returns the text of the warning.
+   *
+   * @param of says how many values of which column, such as `3 values of column "day"`
+   */
   describe: (of: string, place: string, type: string) => string;
 }
 

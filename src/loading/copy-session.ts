@@ -48,7 +48,7 @@ export class CopySession implements RowOutput {
   #heldBytes = 0;
 
   /**
-   * @param relation quoted
+   * @param relation the quoted name of the table
    * @param leadingColumns the columns of the first fields of each row
    */
   constructor(
@@ -68,7 +68,11 @@ export class CopySession implements RowOutput {
     return this.#columns;
   }
 
-  /** @throws the connection's error; PostgreSQL's error if it is not about the rows */
+  /**
+   * Sends encoded rows.
+   *
+   * @throws the connection's error; PostgreSQL's error if it is not about the rows
+   */
   async write(columns: readonly number[], rows: Buffer, rowCount: number, heldBytes: number): Promise<void> {
     this.#firstList ??= columns;
     if (columns !== this.#firstList) this.hasSeveralLists = true;

@@ -94,11 +94,13 @@ export interface EncodingOptions {
   onTooManyRows: () => never;
 }
 
-/** Rows are sent when their buffer holds this many bytes. With several shapes the limit is higher, so that COPYs take turns less often. */
+/**
+ * The size of a buffer at which its rows are sent. With several shapes the size is larger, so that COPYs take turns less often.
+ */
 const flushBytes = 64 * 1024;
 const flushBytesOfManyShapes = 2 * 1024 * 1024;
 const maxShapes = 256;
-/** Allows for encoders that reserve more bytes for a value than it needs. */
+/** A reserve for encoders that reserve more bytes for a value than it needs. */
 const reservedBytes = 32 * 1024 * 1024;
 /** The first size is small because a thousand rows with different columns make a thousand shapes. */
 const initialShapeBytes = 4096;
@@ -112,7 +114,10 @@ const MAY_BE_GROUPED = 1;
 /** Each number with a point may have its points between thousands: `1.234`. */
 const GROUPED_POINTS = 2;
 
-/** The default of `maxRefusedRows`: after this many refused rows the sink stops encoding rows and only collects problems, because the upload will be refused. */
+/**
+ * The default of `maxRefusedRows`: the number of refused rows after which the sink stops encoding rows and only collects problems, because
+ * the upload will be refused.
+ */
 export const manyRefusedRows = 100_000;
 
 export class EncodingSink implements CellSink {
@@ -665,7 +670,7 @@ export class EncodingSink implements CellSink {
   }
 }
 
-/** Each field begins with its length. A NULL has only the length. */
+/** The length that comes before the bytes of each field. A NULL has only the length. */
 const lengthBytes = 4;
 
 /** The number of a shape whose rows do not begin with numbers. */

@@ -85,7 +85,11 @@ async function lockingStatement(
   return (rows[0]!.may ?? true) ? lockTable(relation, 'ROW EXCLUSIVE') : lockByPrepare(relation);
 }
 
-/** @throws AppError `write-conflict` if another session dropped the table, which was found before */
+/**
+ * Locks a table that was found before.
+ *
+ * @throws AppError `write-conflict` if another session has dropped the table meanwhile
+ */
 async function lock(client: ClientBase, statement: string): Promise<void> {
   try {
     await queryInCallersPath(client, statement);

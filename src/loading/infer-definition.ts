@@ -88,7 +88,11 @@ export function definitionToMake(
   return extraColumns === 'add' ? extendDefinition(sent, columns, input) : sent;
 }
 
-/** @throws AppError `invalid-parameter` if the data has no such column */
+/**
+ * Returns the primary key of the definition.
+ *
+ * @throws AppError `invalid-parameter` if the data has no such column
+ */
 function keyOf(
   primaryKey: readonly string[] | undefined,
   columns: { name: string }[],

@@ -26,9 +26,11 @@ export interface JsonInspection {
 type RowForm = Exclude<JsonForm, 'definition'>;
 
 /**
- * @param spool holds the whole body
+ * Shows the arrays of a JSON document, the proposed columns and the first rows.
+ *
+ * @param spool contains the whole body
  * @param form the form that the request states; if the document does not have the form of an upload, its largest array is shown
- * @param textReading undefined: the request says nothing about text
+ * @param textReading undefined: the request does not say how text is read
  * @throws AppError `invalid-json`, `invalid-data` or `invalid-parameter` if there are no rows, `limit-exceeded`
  */
 export async function inspectJson(

@@ -26,15 +26,17 @@ interface SheetSize extends PreviewSize {
   problem?: { code: ErrorCode; detail: string };
 }
 
-/** The names do not matter for loading a whole sheet, so that their problems do not hide its rows. */
+/** Returns a warning instead of the error, because the names are not needed for loading a whole sheet. */
 function unreadableNames({ detail }: AppError): Warning {
   return { code: 'unreadable-names', detail: `The names of the workbook cannot be read. ${detail}` };
 }
 
 /**
- * @param openSheet opens the file anew with another sheet chosen
- * @param isSheetChosen the caller said which sheet; if not, the other sheets that have rows are a warning
- * @param textReading undefined: the request says nothing about text
+ * Shows the sheets of a workbook, the proposed columns and the first rows.
+ *
+ * @param openSheet opens the file again with another sheet
+ * @param isSheetChosen true: the caller named the sheet; false: a warning names the other sheets that have rows
+ * @param textReading undefined: the request does not say how text is read
  */
 export async function inspectSpreadsheet(
   chosen: SheetSource,

@@ -186,7 +186,11 @@ async function openTarget(client: ClientBase, upload: Upload, problems: Problems
   return openNewTable(client, prepared, { mayReplace, lockTimeoutMs, signal, extraFunctions }, problems);
 }
 
-/** @throws AppError `invalid-parameter` if an existing table has another primary key than the one asked for */
+/**
+ * Refuses the upload if the existing table has another primary key than the request names.
+ *
+ * @throws AppError `invalid-parameter`
+ */
 function requirePrimaryKey({ primaryKey }: LoadRequest, target: LoadTarget): void {
   if (primaryKey === undefined || target.isBare) return;
   if (target.primaryKey !== undefined && sameNames(target.primaryKey, primaryKey)) return;
@@ -215,7 +219,11 @@ function leftOutRows(rows: number, problems: Problems): LeftOut {
 
 const maxListed = 100;
 
-/** @throws AppError `invalid-definition` if a definition was sent with the rows that differs from the existing table */
+/**
+ * Refuses a definition that was sent with the rows and differs from the existing table.
+ *
+ * @throws AppError `invalid-definition`
+ */
 async function refuseDisagreement(client: ClientBase, { context, request, input }: Upload): Promise<void> {
   if (input.definition === undefined) return;
   const { schema, name, admitSchema } = request;

@@ -37,7 +37,11 @@ export interface NewTableOptions {
   extraFunctions: readonly string[];
 }
 
-/** @throws AppError `table-exists`, `dependent-objects` */
+/**
+ * Creates the table, or a table that will replace the existing one, and returns it as a target for rows.
+ *
+ * @throws AppError `table-exists`, `dependent-objects`
+ */
 export async function openNewTable(
   client: ClientBase,
   table: PreparedTable,
@@ -170,7 +174,11 @@ async function createNamed(
   }
 }
 
-/** @throws AppError `table-exists` if another session has created the table meanwhile */
+/**
+ * Refuses the upload if another session has created the table meanwhile.
+ *
+ * @throws AppError `table-exists`
+ */
 async function refuseTakenTableName(
   client: ClientBase,
   { schema, name, existing }: PreparedTable,

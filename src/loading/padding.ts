@@ -42,7 +42,7 @@ export class Padding {
   }
 }
 
-/** Each field begins with its length. */
+/** The size of the length with which each field begins. */
 const lengthBytes = 4;
 
 /**
@@ -58,7 +58,10 @@ function countElements(bytes: Buffer, start: number): number {
   return count;
 }
 
-/** Returns the most parts that a text form can have. Types that pad have commas between their elements. */
+/**
+ * Returns the most elements that the text form of an array or a composite value can have: the number of its commas, and one
+ * more.
+ */
 function countParts(bytes: Buffer, start: number, end: number): number {
   let count = 1;
   for (let at = start; at < end; at++) if (bytes[at] === COMMA) count++;

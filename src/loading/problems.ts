@@ -84,7 +84,11 @@ export class Problems {
     return groups.sort((a, b) => b.count - a.count).slice(0, maxListedProblems);
   }
 
-  /** @throws AppError `invalid-data` if there is any problem */
+  /**
+   * Refuses the upload if there is any problem.
+   *
+   * @throws AppError `invalid-data`, which lists the problems
+   */
   throwIfAny(): void {
     if (this.count === 0) return;
     const listed = this.listed();

@@ -56,14 +56,18 @@ class RenamingSink extends ForwardingSink {
   readonly #newName: (name: string) => string;
   readonly #oldNames: Map<string, string>;
 
-  /** @param oldNames gets the old name for each new name when a column comes */
+  /** @param oldNames a map that gets the old name for each new name of a column of the data */
   constructor(inner: CellSink, newName: (name: string) => string, oldNames: Map<string, string>) {
     super(inner);
     this.#newName = newName;
     this.#oldNames = oldNames;
   }
 
-  /** @throws AppError `invalid-parameter` if two columns get the same name */
+  /**
+   * Passes a column on with its new name.
+   *
+   * @throws AppError `invalid-parameter` if two columns get the same name
+   */
   override column(column: number, name: string, place?: number): void {
     const newName = this.#newName(name);
     const other = this.#oldNames.get(newName);

@@ -7,11 +7,14 @@ import type { LoadColumn } from '../tables/load-column.ts';
 import { columnEncoder, sheetEncoder, stagedEncoder } from './encoders/column-encoder.ts';
 import type { TargetColumn } from './encoding-sink.ts';
 
-/** PostgreSQL evaluates a longer default, because repeating it in every row would make a small upload large. */
+/**
+ * The longest default that the service itself writes into the rows. PostgreSQL evaluates a longer one, because repeating it in
+ * every row would make a small upload large.
+ */
 const maxFillBytes = 256;
 /**
- * If the defaults of a row are longer in all, PostgreSQL evaluates them, because thousands of rows `{}` come in one slice of
- * the input and are in memory at the same time.
+ * The most bytes of defaults that the service itself writes into one row. If the defaults are longer in all, PostgreSQL
+ * evaluates them, because thousands of rows `{}` come in one slice of the input and are in memory at the same time.
  */
 const maxFillBytesOfRow = 4096;
 

@@ -13,7 +13,7 @@ export interface WrittenLimits {
   maxUnpackRatio: number;
 }
 
-/** This many bytes of defaults and padding are always allowed. */
+/** The bytes of defaults and padding that are always allowed. */
 const freeDefaultBytes = 64 * 1024 * 1024;
 
 export class WrittenBytes {

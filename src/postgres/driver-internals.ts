@@ -1,14 +1,17 @@
 /**
- * The properties of pg that its documentation and its types do not have. No other file reaches them. A new version of pg may change
- * them; each has a test over a real connection, which then fails.
+ * Declares the properties of pg that its documentation and its types do not mention. No other file uses them. A new version of
+ * pg may change them. Each has a test with a real connection, which then fails.
  */
 import pg from 'pg';
 
 export interface DriverClient {
-  /** pg pipelines for the whole life of a client. The service needs it for some statements only, because a COPY cannot be pipelined. */
+  /**
+   * true: pg sends statements without waiting for answers (pipelining). The setting applies to a client as long as it exists.
+   * The service needs it for some statements only, because a COPY cannot be pipelined.
+   */
   pipeline: boolean;
   connection: DriverConnection;
-  /** Where the client is connected to. A cancel request must reach the same server. */
+  /** The server to which the client is connected. A cancel request must reach the same server. */
   host: string;
   port: number;
   ssl: unknown;

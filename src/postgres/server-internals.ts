@@ -11,7 +11,7 @@ import type { DatabaseError } from 'pg';
 type Fields = Partial<Pick<DatabaseError, 'code' | 'message' | 'routine' | 'where' | 'detail'>>;
 
 /**
- * Whether RAISE of PL/pgSQL made the error. A function may raise any SQLSTATE with any message. The owner of the table then wrote the
+ * Returns whether RAISE of PL/pgSQL made the error. A function may raise any SQLSTATE with any message. The owner of the table then wrote the
  * message for the people who send rows. Messages of PostgreSQL itself may contain values of other people.
  */
 export function isRaised({ routine }: Fields): boolean {
@@ -19,7 +19,7 @@ export function isRaised({ routine }: Fields): boolean {
 }
 
 /**
- * Whether the error arose within a function, for example that of a trigger. The SQLSTATE is then about the statements of that
+ * Returns whether the error arose within a function, for example that of a trigger. The SQLSTATE is then about the statements of that
  * function, not about the statement of the service. The context has one line for each function, with the function's language:
  * "PL/pgSQL function f() line 1 at RAISE", "función PL/pgSQL …", "SQL-Funktion …". The text in double quotes is a query,
  * and is ignored.
@@ -30,17 +30,17 @@ export function isOfFunction(error: Fields): boolean {
   return lines.some((line) => !line.startsWith('COPY ') && /\bPL\/|\bSQL\b/.test(line));
 }
 
-/** Whether a policy of row-level security forbids the row. A missing privilege has the same SQLSTATE, 42501, and no other mark. */
+/** Returns whether a policy of row-level security forbids the row. A missing privilege has the same SQLSTATE, 42501, and no other mark. */
 export function isPolicyViolation(error: unknown): error is Error {
   return error instanceof Error && (error as Fields).routine === 'ExecWithCheckOptions';
 }
 
-/** Whether the role may not create temporary tables. The message does not name the privilege, TEMPORARY on the database. */
+/** Returns whether the role may not create temporary tables. The message does not name the privilege, TEMPORARY on the database. */
 export function isLackOfTemporary({ routine }: Fields): boolean {
   return routine === 'InitTempTableNamespace';
 }
 
-/** Whether hstore found malformed text. Before PostgreSQL 16 it reports this as an internal error (XX000). */
+/** Returns whether hstore found malformed text. Before PostgreSQL 16 it reports this as an internal error (XX000). */
 export function isMalformedHstore({ routine }: Fields): boolean {
   return routine === 'parse_hstore' || routine === 'get_val';
 }
@@ -49,12 +49,12 @@ export function isMalformedHstore({ routine }: Fields): boolean {
 const raceMessages =
   /^(cache lookup failed for|could not open relation with OID|could not find tuple for|tuple (concurrently|already) |relation \d+ (has been )?deleted)/;
 
-/** Whether an internal error (XX000) says that another session changed or dropped an object that the statement uses. */
+/** Returns whether an internal error (XX000) says that another session changed or dropped an object that the statement uses. */
 export function isChangeOfCatalogue({ message = '' }: Fields): boolean {
   return raceMessages.test(message);
 }
 
-/** Whether ON CONFLICT DO UPDATE found two rows with the same key. A query that returns several rows for one has the same SQLSTATE. */
+/** Returns whether ON CONFLICT DO UPDATE found two rows with the same key. A query that returns several rows for one has the same SQLSTATE. */
 export function isSecondUpdate({ routine }: Fields): boolean {
   return routine === 'ExecOnConflictUpdate';
 }
@@ -69,7 +69,7 @@ const rowSizeRoutines = [storingRoutine, 'heap_form_tuple', 'raw_heap_insert'];
  */
 export const maxRowsStoredTogether = 1000;
 
-/** Whether the error came when COPY stored the rows that it had collected. */
+/** Returns whether the error came when COPY stored the rows that it had collected. */
 export function storesRowsTogether({ routine }: Fields): boolean {
   return routine === storingRoutine;
 }

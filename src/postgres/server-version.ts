@@ -2,7 +2,11 @@ import type { Pool } from 'pg';
 
 const oldestMajor = 15;
 
-/** @throws Error with a message for the person who starts the service: the server is too old, or cannot be reached */
+/**
+ * Checks that the server can be reached and is not too old.
+ *
+ * @throws Error with a message for the person who starts the service
+ */
 export async function checkServerVersion(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ number: number; name: string }>(
     `SELECT pg_catalog.current_setting('server_version_num')::int AS number,

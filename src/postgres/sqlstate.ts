@@ -282,13 +282,13 @@ export function conditionOf(error: unknown): Condition | undefined {
   return (conditions as Record<string, Condition>)[sqlstateOf(error) ?? ''];
 }
 
-/** Whether PostgreSQL refused rows because of their content. Then the service searches for the cells with problems. */
+/** Returns whether PostgreSQL refused rows because of their content. Then the service searches for the cells with problems. */
 export function isRefusalOfData(error: unknown): error is DatabaseError {
   return isDatabaseError(error) && ruleFor(error)?.code === 'invalid-data';
 }
 
 /**
- * Whether a statement that turns text into values was refused for that text. The input function of a type may also find no such
+ * Returns whether a statement that turns text into values was refused for that text. The input function of a type may also find no such
  * object (`regclass`), find a syntax error (`tsquery`, `jsonpath`), or not support input at all (`pg_node_tree`).
  */
 export function isRefusalOfInput(error: unknown): error is DatabaseError {
@@ -299,7 +299,7 @@ export function isRefusalOfInput(error: unknown): error is DatabaseError {
 }
 
 /**
- * Whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. The result is false for
+ * Returns whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. The result is false for
  * errors that need a retry or a privilege, and for internal errors.
  */
 export function isFailureOfExpression(error: unknown): error is DatabaseError {
@@ -316,33 +316,33 @@ export function isFailureOfExpression(error: unknown): error is DatabaseError {
 export const statesNotOfRows = '^(08|25|28|3D|40|53|55|57|58|F0|XX)';
 export const statesNotOfRowsOrPrivileges = '^(08|25|28|3D|40|42501|53|55|57|58|F0|XX)';
 
-/** Whether a value or a name in the statement may have caused the error. The result is false for timeouts, a broken connection and a shutdown. */
+/** Returns whether a value or a name in the statement may have caused the error. The result is false for timeouts, a broken connection and a shutdown. */
 export function isStatementError(error: unknown): error is DatabaseError {
   return classesOfStatements.test(sqlstateOf(error) ?? '');
 }
 
-/** Whether a foreign key has no match, or still has one. */
+/** Returns whether a foreign key has no match, or still has one. */
 export function isBrokenReference(error: unknown): boolean {
   return conditionOf(error) === 'foreign_key_violation';
 }
 
-/** Whether PostgreSQL ended one of several transactions that waited for each other. */
+/** Returns whether PostgreSQL ended one of several transactions that waited for each other. */
 export function isDeadlock(error: unknown): boolean {
   return conditionOf(error) === 'deadlock_detected';
 }
 
-/** Whether a table that the statement itself names does not exist. The result is false for a table that a trigger does not find. */
+/** Returns whether a table that the statement itself names does not exist. The result is false for a table that a trigger does not find. */
 export function isUndefinedTable(error: unknown): error is DatabaseError {
   return conditionOf(error) === 'undefined_table' && !isOfFunction(error as DatabaseError);
 }
 
-/** Whether the object with the name is not a table, so PostgreSQL cannot lock it or drop it as a table, or grant table privileges on it. */
+/** Returns whether the object with the name is not a table, so PostgreSQL cannot lock it or drop it as a table, or grant table privileges on it. */
 export function isOtherKindOfObject(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   return condition === 'wrong_object_type' || condition === 'invalid_grant_operation';
 }
 
-/** Whether a name in the statement is in use, or another session is creating an object with the name at this moment. */
+/** Returns whether a name in the statement is in use, or another session is creating an object with the name at this moment. */
 export function isNameClash(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   if (condition === 'duplicate_table' || condition === 'duplicate_object') return true;
@@ -350,7 +350,7 @@ export function isNameClash(error: unknown): error is DatabaseError {
 }
 
 /**
- * Whether the error comes from a change of the catalogue by another session: a second row for the same object, or an object that no
+ * Returns whether the error comes from a change of the catalogue by another session: a second row for the same object, or an object that no
  * longer exists.
  */
 export function isCatalogueRace(error: unknown): error is DatabaseError {
@@ -360,23 +360,23 @@ export function isCatalogueRace(error: unknown): error is DatabaseError {
   return condition === 'internal_error' && isChangeOfCatalogue(error);
 }
 
-/** Whether a table cannot get a new column: a partition, a table of a type, or a table whose child table has the column with another type. */
+/** Returns whether a table cannot get a new column: a partition, a table of a type, or a table whose child table has the column with another type. */
 export function isRefusalOfColumn(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   return condition === 'wrong_object_type' || condition === 'datatype_mismatch';
 }
 
-/** Whether the role may not do or see something. */
+/** Returns whether the role may not do or see something. */
 export function isLackOfPrivilege(error: unknown): boolean {
   return conditionOf(error) === 'insufficient_privilege';
 }
 
-/** Whether SET ROLE was refused: the role does not exist, or the service is not a member of it. */
+/** Returns whether SET ROLE was refused: the role does not exist, or the service is not a member of it. */
 export function isUnusableRole(error: unknown): boolean {
   return isLackOfPrivilege(error) || conditionOf(error) === 'invalid_parameter_value';
 }
 
-/** Whether the error's message contains names of objects and no values. The message of a function may contain anything. */
+/** Returns whether the error's message contains names of objects and no values. The message of a function may contain anything. */
 export function saysNamesOnly(error: DatabaseError): boolean {
   return classesOfNames.test(error.code ?? '') && !isRaised(error);
 }

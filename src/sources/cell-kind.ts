@@ -16,21 +16,21 @@ export const OBJECT = 5;
 /** The bytes are the JSON text of an array (valid, complete, as it was sent). */
 export const ARRAY = 6;
 
-/** Moments. A source passes them to `CellSink.moment` as days and microseconds, never as text. */
+/** Dates, times and durations. A source passes them to `CellSink.moment` as days and microseconds, never as text. */
 export const DATE = 7;
 export const TIMESTAMP = 8;
 export const TIME = 9;
 export const INTERVAL = 10;
 
 /**
- * Text of a file whose cells have no types (CSV). The column's type decides how it is read, or text-kind.ts if the type is not inferred
- * yet. The bytes are valid UTF-8.
+ * The bytes are the text of a file whose cells have no types (CSV), in valid UTF-8. The column's type decides how it is read,
+ * or text-kind.ts if the type is not inferred yet.
  */
 export const TEXT = 11;
 
 /**
- * A `NUMBER` of a workbook whose text is rounded to the 15 significant digits that Excel shows. The exact text of the stored double and
- * a byte 0 follow directly after the bytes. `endOfExactNumber` finds the end of the exact text.
+ * The bytes are a number of a workbook, rounded to the 15 significant digits that Excel shows. The exact text of the stored
+ * double and a byte 0 follow directly after the bytes. `endOfExactNumber` finds the end of the exact text.
  */
 export const ROUNDED_NUMBER = 12;
 
@@ -41,12 +41,12 @@ export function endOfExactNumber(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Faults that only the source can find. A source passes them to `CellSink.fault`. */
+/** The problems that only the source can find. A source passes them to `CellSink.fault`. */
 export const REPEATED_KEY = 1;
 export const ROW_NOT_AN_OBJECT = 2;
 /** A spreadsheet error value; the bytes are its text, `#N/A`. */
 export const ERROR_CELL = 3;
-/** A formula whose result the workbook does not hold. */
+/** A formula whose result is not in the workbook. */
 export const FORMULA_WITHOUT_VALUE = 4;
 /** A date-formatted number that is not a date in Excel (negative, or after 9999-12-31); the bytes are the number. */
 export const SERIAL_OUT_OF_RANGE = 5;

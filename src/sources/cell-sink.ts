@@ -59,7 +59,7 @@ export interface CellSink {
 /** Stands for the rewritten bytes in `CellSink.original` if a moment comes next. */
 export const READ_AS_MOMENT: Buffer = Buffer.alloc(0);
 
-/** It is not known yet what the column's values become. */
+/** The type of the column's values is not known yet. */
 export const ANY_VALUE = 0;
 /** Text, or a type that reads its values itself. */
 export const TEXT_VALUE = 1;

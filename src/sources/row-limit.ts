@@ -6,8 +6,10 @@ import type { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 
 /**
+ * Returns the error for a row with too many bytes.
+ *
  * @param row the row in the caller's own terms: `Row 7`, `Row Orders!7:7`
- * @param more what makes it so long
+ * @param more what makes the row so long
  */
 export function rowTooLong(row: string, maxRowBytes: number, more = ''): AppError {
   return limitExceeded(`${row} is too long${more}`, maxRowBytes, { setting: 'MAX_ROW_BYTES' });

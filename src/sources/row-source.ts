@@ -59,10 +59,10 @@ export interface HeaderFault {
 }
 
 export interface SourceReading {
-  /** Such as `json`, `ndjson` or `xlsx`. */
+  /** The format, such as `json`, `ndjson` or `xlsx`. */
   format: string;
   sheet?: string;
-  /** 1-based row of the sheet. */
+  /** The 1-based row of the sheet with the header. */
   headerRow?: number;
   /** The range from the header to the last row with a value: `A3:F200`. */
   range?: string;

@@ -21,7 +21,7 @@ export interface SpoolOptions {
 const INITIAL_BYTES = 16 * 1024;
 const READ_BYTES = 128 * 1024;
 
-/** When a client should retry after the disk was full. Other uploads free their space when they end. */
+/** The seconds after which a client should retry if the disk was full. Other uploads free their space when they end. */
 const retryAfterSeconds = 30;
 
 /** Allows one writer at a time and any number of reads, also between writes. */

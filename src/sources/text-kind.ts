@@ -9,7 +9,7 @@
 import { LOWER_F, LOWER_T, MINUS, NINE, POINT, ZERO } from './bytes/ascii.ts';
 import { FALSE, NUMBER, STRING, TRUE } from './cell-kind.ts';
 
-/** @returns `NUMBER`, `TRUE`, `FALSE` or `STRING` of cell-kind.ts; the text is not empty */
+/** Returns the kind of a text: `NUMBER`, `TRUE`, `FALSE` or `STRING` of cell-kind.ts. The text is not empty. */
 export function textKind(bytes: Buffer, start: number, end: number): number {
   const first = bytes[start]!;
   if (first <= NINE) {

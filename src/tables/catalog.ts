@@ -85,11 +85,11 @@ export interface TakenName {
   ownerName: string | null;
 }
 
-/** Whether the type is an array type. Types such as `int2vector`, which only have subscripts, are not. */
+/** Returns whether the type is an array type. Types such as `int2vector`, which only have subscripts, are not. */
 const isArray = (type: string) =>
   `EXISTS (SELECT FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
 
-/** Whether the type in the `pg_type` row, or a compatible type, has a default btree operator class (access method 403). */
+/** Returns whether the type in the `pg_type` row, or a compatible type, has a default btree operator class (access method 403). */
 const isOrdered = (type: string) => `
   (${type}.typtype IN ('e', 'r', 'm', 'c', 'd')
    OR EXISTS (SELECT FROM pg_catalog.pg_opclass o
@@ -124,7 +124,7 @@ const ownEquality = (type: string) => `(
   WHERE ${type}.typnamespace <> 'pg_catalog'::regnamespace
     AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
-/** Whether the role may see the definition of a table: it may use the schema and has at least one privilege on the table. */
+/** Returns whether the role may see the definition of a table: it may use the schema and has at least one privilege on the table. */
 const maySee = (table: string) => `(
   has_schema_privilege(${table}.relnamespace, 'USAGE') AND (pg_has_role(${table}.relowner, 'USAGE')
     OR has_table_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')

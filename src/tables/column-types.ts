@@ -134,7 +134,11 @@ function readBaseName(reader: TokenReader): BaseName | undefined {
   }
 }
 
-/** @param absent the modifiers that apply in SQL if none are written */
+/**
+ * Reads the modifiers of a type and completes its name with them.
+ *
+ * @param absent the modifiers that apply in SQL if the text has none
+ */
 function withModifiers(reader: TokenReader, name: Partial<BaseName>, absent = ''): BaseName | undefined {
   const modifiers = readModifiers(reader);
   return modifiers === undefined
@@ -163,7 +167,10 @@ function readCharacter(reader: TokenReader): BaseName | undefined {
     : withModifiers(reader, { spelling: 'character' }, '(1)');
 }
 
-/** The number after `float` chooses between two types. It is not a modifier of either type (PostgreSQL 8.1.3). */
+/**
+ * Reads the rest of `float`. A number after it chooses between two types. It is not a modifier of either type (PostgreSQL
+ * 8.1.3).
+ */
 function readFloat(reader: TokenReader): BaseName | undefined {
   const type = withModifiers(reader, { spelling: 'float' });
   const digits = /^\((\d+)\)$/.exec(type?.modifiers ?? '')?.[1];

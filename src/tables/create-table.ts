@@ -71,7 +71,7 @@ export async function createTable(
   }
 }
 
-/** Whether another session dropped the table after it was found and before it was described. */
+/** Returns whether another session dropped the table after it was found and before it was described. */
 function isDroppedMeanwhile(error: unknown): boolean {
   return error instanceof AppError && error.code === 'table-not-found';
 }
@@ -136,7 +136,11 @@ function hiddenTable(schema: string, name: string): AppError {
   return new AppError('permission-denied', detail);
 }
 
-/** @param remedies the parameters to send in order to use the existing table */
+/**
+ * Returns the error for a table that exists.
+ *
+ * @param remedies the parameters to send in order to use the existing table
+ */
 export function tableExists(
   schema: string,
   name: string,
@@ -209,7 +213,7 @@ async function tryCreate(
   }
 }
 
-/** The error after several attempts, in each of which another session used a chosen name first. */
+/** Returns the error for several attempts in each of which another session used a chosen name first. */
 export function nameConflict(cause: unknown): AppError {
   const detail =
     'Other sessions created objects with names that this table needs at the same moment. Send the request again.';

@@ -65,7 +65,11 @@ HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $
   };
 }
 
-/** @param names absent: PostgreSQL chooses the names */
+/**
+ * Returns the clauses of the columns.
+ *
+ * @param names undefined: PostgreSQL chooses the names
+ */
 function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
   return table.columns.map((column) => {
     const { name, typeSql, identity, isNullable, defaultSql } = column;

@@ -81,6 +81,8 @@ export interface CatalogFunction {
 }
 
 /**
+ * Parses a default of a definition.
+ *
  * @param extraFunctions names (`name` or `schema.name`) that the service's settings allow beside the built-in ones
  */
 export function parseDefault(text: string, extraFunctions: readonly string[]): ParsedDefault {
@@ -238,7 +240,10 @@ function isAllowed(name: FunctionName, extraFunctions: readonly string[]): boole
   return extraFunctions.includes(full);
 }
 
-/** Built-in functions are always those of `pg_catalog`, even if another schema has a function with the same name. */
+/**
+ * Returns whether a function is an allowed built-in one. These functions are always those of `pg_catalog`, even if another
+ * schema has a function with the same name.
+ */
 export function isBuiltIn(name: FunctionName): boolean {
   return (name.schema === undefined || name.schema === 'pg_catalog') && allowedFunctions.has(name.name);
 }
@@ -273,7 +278,7 @@ function sequenceOf(expression: Expression): string | undefined {
   return argument.cast === undefined || isType(argument.cast, 'regclass') ? argument.text : undefined;
 }
 
-/** Whether the expression takes a number from a sequence when it is evaluated. */
+/** Returns whether the expression takes a number from a sequence when it is evaluated. */
 export function takesNumbers(expression: Expression): boolean {
   if (expression.kind === 'cast') return takesNumbers(expression.argument);
   return (

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { maxIdentifierBytes } from './identifiers.ts';
 
-/** MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
+/** The most columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
 export const maxColumns = 1600;
 export const maxKeyColumns = 32;
 

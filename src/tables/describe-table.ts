@@ -37,7 +37,8 @@ export async function describeTable(
 }
 
 /**
- * The answer for a table that the role may not see is the same as for a table that does not exist.
+ * Returns the description of a table whose facts were read. The answer for a table that the role may not see is the same as for
+ * a table that does not exist.
  *
  * @param facts the result of `describeRelation`
  * @throws AppError as `describeTable` does
@@ -93,7 +94,7 @@ export async function readTable(
   return rows[0]!.found ?? undefined;
 }
 
-/** Whether a `pg_class.relkind` is that of an ordinary or a partitioned table. */
+/** Returns whether a `pg_class.relkind` is that of an ordinary or a partitioned table. */
 export function isTable(kind: string): boolean {
   return kind === 'r' || kind === 'p';
 }

@@ -1,7 +1,10 @@
 /** Checks names by PostgreSQL's rules, and suggests the nearest name for a misspelled one. */
 import { AppError, wrongParameter } from '../errors.ts';
 
-/** NAMEDATALEN - 1 (PostgreSQL 4.1.1). PostgreSQL cuts a longer name without an error; the service refuses it. */
+/**
+ * The longest name in PostgreSQL (NAMEDATALEN - 1, PostgreSQL 4.1.1). PostgreSQL cuts a longer name without an error; the
+ * service refuses it.
+ */
 export const maxIdentifierBytes = 63;
 
 const maxCandidates = 5000;
@@ -40,17 +43,21 @@ function checkParameter(parameter: string, name: string): void {
 
 const systemColumns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 
-/** Whether it is a column that every table has (PostgreSQL 5.6). */
+/** Returns whether a name is that of a column that every table has (PostgreSQL 5.6). */
 export function isSystemColumn(name: string): boolean {
   return systemColumns.has(name);
 }
 
-/** Whether the schema belongs to PostgreSQL itself. */
+/** Returns whether a schema belongs to PostgreSQL itself. */
 export function isSystemSchema(schema: string): boolean {
   return schema.startsWith('pg_') || schema === 'information_schema';
 }
 
-/** @throws AppError `schema-forbidden` */
+/**
+ * Refuses a schema that belongs to PostgreSQL itself.
+ *
+ * @throws AppError `schema-forbidden`
+ */
 export function refuseSystemSchema(schema: string): void {
   if (!isSystemSchema(schema)) return;
   throw new AppError('schema-forbidden', `The schema "${schema}" belongs to PostgreSQL itself.`);

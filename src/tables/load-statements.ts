@@ -4,7 +4,11 @@
  */
 import { quoteIdentifier, randomName, type Statement } from '../postgres/sql.ts';
 
-/** @param mode `ROW EXCLUSIVE` suffices for rows, and `ACCESS EXCLUSIVE` for new columns */
+/**
+ * Returns a statement that locks a table.
+ *
+ * @param mode `ROW EXCLUSIVE` suffices for rows, and `ACCESS EXCLUSIVE` for new columns
+ */
 export function lockTable(relation: string, mode: 'ROW EXCLUSIVE' | 'ACCESS EXCLUSIVE'): string {
   return `LOCK TABLE ${relation} IN ${mode} MODE`;
 }
@@ -18,12 +22,16 @@ export function lockByPrepare(relation: string): string {
   return `PREPARE ${name} AS INSERT INTO ${relation} DEFAULT VALUES; DEALLOCATE ${name}`;
 }
 
-/** Tables that inherit from this one keep their rows. Partitions are part of the table. */
+/** Returns a statement that removes all rows of a table and of its partitions. Tables that inherit from it keep their rows. */
 export function truncateTable(relation: string, kind: string | undefined): string {
   return `TRUNCATE ${kind === 'p' ? '' : 'ONLY'} ${relation}`;
 }
 
-/** @param columns of types that were inferred */
+/**
+ * Returns a statement that adds columns.
+ *
+ * @param columns columns with inferred types
+ */
 export function addColumnsTo(relation: string, columns: { name: string; type: string }[]): string {
   const additions = columns.map(
     ({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${typeForSql(type)}`,

@@ -22,7 +22,7 @@ const paddedTypes = new Map([
   [1561, { most: 83_886_080, perByte: 8 }],
 ]);
 
-/** The bytes to which PostgreSQL pads a value of a built-in type that is no array. */
+/** Returns the number of bytes to which PostgreSQL pads a value of a built-in type that is no array. */
 export function paddedTypeBytes(oid: number, typmod: number): number {
   // bpchartypmodin adds the length of the header.
   if (oid === 1042) return Math.max(typmod - 4, 0);
@@ -38,9 +38,9 @@ export interface PaddedColumn {
 }
 
 /**
- * It works in turns.
+ * Returns the problem of a table whose padded values are too long for a row. It works in turns.
  *
- * @param typeOf finds a type that an expression casts to; undefined or null: there is none
+ * @param typeOf finds a type that an expression casts to; undefined or null: the type does not exist
  */
 export async function paddingProblem(
   columns: PaddedColumn[],

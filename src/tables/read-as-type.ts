@@ -7,7 +7,11 @@
  */
 import type { ColumnType, LoadColumn } from './load-column.ts';
 
-/** @param text an SQL expression of the type `text` */
+/**
+ * Returns an SQL expression that reads a text as the type of a column.
+ *
+ * @param text an SQL expression of the type `text`
+ */
 export function readAsType(text: string, { type, bareType }: LoadColumn): string {
   const value = callInput(text, type.base ?? type);
   if (value !== undefined) return type.base === undefined ? value : `${value}::${bareType}`;

@@ -39,7 +39,7 @@ function bytesOfDefault({ paddedBytes = 0, repeatsPadding }: ColumnType, express
   return Math.max(Buffer.byteLength(expression), paddedBytes * parts);
 }
 
-/** PostgreSQL's FirstNormalObjectId. Types with this object identifier or a higher one were created by users. */
+/** The first object identifier of objects that users created (FirstNormalObjectId). */
 const firstOwnOid = 16_384;
 
 /** Gives types outside `pg_catalog` the names that messages show. Takes one more round trip if there are any. */

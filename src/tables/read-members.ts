@@ -102,7 +102,7 @@ function fits({ type, const: constant }: Choice, value: unknown): boolean {
   return typeof value === type;
 }
 
-/** A text that must be there is also missing if it is null or empty. */
+/** Returns whether a member is absent. A required text is also absent if it is null or empty. */
 function isMissing(schema: TSchema, found: unknown): boolean {
   const isText = choicesOf(schema).some(({ type }) => type === 'string');
   return found === undefined || (isText && (found === null || found === ''));
@@ -146,7 +146,7 @@ function jsonType(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** RFC 6901 section 3. */
+/** Escapes a member's name for a JSON Pointer (RFC 6901 section 3). */
 function escapePointer(property: string): string {
   return property.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 }

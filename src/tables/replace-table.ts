@@ -34,8 +34,11 @@ const lockPauseMs = 100;
 const vacuumWaitMs = 1000;
 
 /**
- * @param replacement quoted; the replacement, whose defaults may use the sequences of the existing table
- * @throws AppError `dependent-objects` (409), which names everything that prevents dropping the table or would be dropped with it
+ * Refuses to replace a table on which other objects depend.
+ *
+ * @param replacement the quoted name of the replacement, whose defaults may use the sequences of the existing table
+ * @throws AppError `dependent-objects` (409), which names everything that prevents dropping the table or would be dropped with
+ * it
  */
 export async function refuseDependents(
   client: ClientBase,
@@ -395,7 +398,7 @@ function renames(schema: string, before: ObjectNames, after: ObjectNames): strin
 const changed = 'tablewright: the table changed';
 
 /**
- * Whether the old table has changed since the plan was made. The first statement of the swap reports it, or PostgreSQL found
+ * Returns whether the old table has changed since the plan was made. The first statement of the swap reports it, or PostgreSQL found
  * the change.
  */
 function isChange(error: unknown): boolean {

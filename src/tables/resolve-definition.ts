@@ -79,7 +79,11 @@ export interface DefinitionDraft {
   admitSchema: (schema: string) => void;
 }
 
-/** @throws AppError as `draftDefinition` and `resolveDraft` do */
+/**
+ * Checks a definition and finds what it names in the catalogue.
+ *
+ * @throws AppError as `draftDefinition` and `resolveDraft` do
+ */
 export async function resolveDefinition(
   client: ClientBase,
   options: PrepareOptions,
@@ -92,7 +96,8 @@ export async function resolveDefinition(
 }
 
 /**
- * It works in turns, because a definition may have 1 MiB.
+ * Checks a definition as far as possible without the database, and collects the names to look up. It works in
+ * turns, because a definition may have 1 MiB.
  *
  * @throws AppError `invalid-parameter` (a name that PostgreSQL does not allow), `schema-forbidden`
  */
@@ -115,7 +120,7 @@ export async function draftDefinition(options: PrepareOptions): Promise<Definiti
 }
 
 /**
- * It works in turns.
+ * Completes the definition with what was found in the catalogue. It works in turns.
  *
  * @throws AppError `schema-not-found`, `permission-denied`
  */
@@ -430,9 +435,9 @@ class Resolver implements Names {
   }
 
   /**
-   * Whether the access token allows the caller to use the type. A type of another schema shows its labels and checks to the
-   * caller, and a column of a table's row type prevents changes of that table. Types of extensions contain no data, so they are
-   * allowed.
+   * Returns whether the access token allows the caller to use the type. A type of another schema shows its labels and checks to
+   * the caller, and a column of a table's row type prevents changes of that table. Types of extensions contain no data, so they
+   * are allowed.
    */
   private mayKnow({ schema, isOfExtension }: CatalogType): boolean {
     return isSystemSchema(schema) || isOfExtension || isAdmitted(schema, this.admitSchema);
@@ -492,7 +497,8 @@ function byKey<Asked, Found>(
 }
 
 /**
- * When a table is replaced, the names of its indexes and sequences become free, except for sequences that the new table goes on using.
+ * Returns whether a name becomes free when a table is replaced. The names of the table's indexes and sequences do, except for
+ * sequences that the new table continues to use.
  *
  * @param usedSequences the object identifiers of the sequences in the new table's defaults
  */

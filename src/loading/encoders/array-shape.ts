@@ -17,7 +17,10 @@ export type EncodeElement = (
 /** The most dimensions of an array (MAXDIM of array.h). */
 const MOST_DIMENSIONS = 6;
 
-/** Encoding an element takes up to 100 ns, and no other request is served until the whole array is encoded. */
+/**
+ * The most elements of an array. Encoding an element takes up to 100 ns, and no other request is served until the whole array
+ * is encoded.
+ */
 const MOST_ELEMENTS = 1_000_000;
 
 export const shape = { mostDimensions: MOST_DIMENSIONS, hasNull: false };

@@ -53,7 +53,7 @@ export function encodeFloat4(
  */
 const read = { value: 0.5, hasDigit: false, isDecimal: false };
 
-/** Up to this many digits, a product or quotient of exact doubles is correctly rounded (Clinger's fast path). */
+/** The most digits with which a product or quotient of exact doubles is correctly rounded (Clinger's fast path). */
 const EXACT_DIGITS = 15;
 const exactPowers: Float64Array = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 
@@ -174,7 +174,9 @@ function readWord(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** 2¹²⁸ would be the next value after the largest float4. Numbers from the middle between the two on are infinite. */
+/**
+ * The value that would follow the largest float4, 2¹²⁸. A number that is nearer to it than to the largest float4 is infinite.
+ */
 const BEYOND_FLOAT4 = 2 ** 128;
 
 /**
@@ -197,7 +199,10 @@ function finite(float4: number): number {
   return Number.isFinite(float4) ? float4 : Math.sign(float4) * BEYOND_FLOAT4;
 }
 
-/** No middle of two float4 has more significant decimal digits than this. Later digits only break a tie. */
+/**
+ * The significant digits of a decimal that are compared exactly. No middle between two float4 values has more digits, so later
+ * digits only decide if all of these are equal.
+ */
 const DECIDING_DIGITS = 200;
 
 /** Returns the sign of decimal - value. Both are positive, and the decimal is within float4's exponents. */

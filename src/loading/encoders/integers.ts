@@ -94,7 +94,7 @@ export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   return 0;
 }
 
-/** Means that `readShort` did not read the text. Nine digits cannot make this number. */
+/** The result of `readShort` if it did not read the text. Nine digits cannot make this number. */
 const LONG = 0x7fffffff;
 
 /** Reads the common case: an optional sign and one to nine digits. Returns `LONG` for everything else. */

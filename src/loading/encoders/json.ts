@@ -18,7 +18,7 @@ import * as codes from './type-codes.ts';
 const TRUE_TEXT = Buffer.from('true');
 const FALSE_TEXT = Buffer.from('false');
 
-/** `jsonb_send`'s format begins with its version. */
+/** The version of the binary form of `jsonb`, with which every value begins. */
 const JSONB_VERSION = 1;
 
 export function encodeJson(
@@ -90,7 +90,7 @@ function appendQuoted(out: CopyBuffer, bytes: Buffer, start: number, end: number
   return !hasNul;
 }
 
-/** Up to this length, room is made for the worst case, in which every byte becomes an escape such as \u001f. */
+/** The length up to which memory is reserved for the worst case, in which every byte becomes an escape such as \u001f. */
 const SHORT_STRING_BYTES = 1_024;
 
 function escapedLength(bytes: Buffer, start: number, end: number): number {
@@ -138,7 +138,7 @@ function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): 
   return true;
 }
 
-/** numeric can hold every number of at most this length without an exponent. */
+/** A length at which every number without an exponent is valid for `numeric`. */
 const SAFE_DIGITS = 16_000;
 
 function isInNumber(byte: number): boolean {

@@ -1,18 +1,18 @@
 /**
- * Records the parts of a value that its column's type does not hold, although PostgreSQL accepts the value. The encoders set a bit of
- * `losses.ofCell`. The encoding sink reads and clears it after the cell. So nothing is allocated, and a cell without a loss costs one
- * comparison.
+ * Records what is lost when a column's type cannot store a whole value, although PostgreSQL accepts the value. The encoders set
+ * a bit of `losses.ofCell`. The encoding sink reads and clears it after the cell. So nothing is allocated, and a cell without a
+ * loss costs one comparison.
  */
 
-/** `date` does not hold a time of day other than 00:00. */
+/** The time of day is lost, because the column is a `date`. */
 export const TIME_LEFT_OUT = 1;
-/** A type without time zone does not hold an offset from UTC. */
+/** The offset from UTC is lost, because the column's type has no time zone. */
 export const OFFSET_LEFT_OUT = 2;
-/** `time` and `timetz` do not hold a date. */
+/** The date is lost, because the column is a `time` or `timetz`. */
 export const DATE_LEFT_OUT = 4;
-/** No type holds digits of a second beyond microseconds. */
+/** Digits of a second beyond microseconds are lost, because no type stores them. */
 export const FRACTION_ROUNDED = 8;
-/** `jsonb` holds only the last value of a key. */
+/** Values of a repeated key are lost, because `jsonb` stores only the last one. */
 export const KEYS_REPEATED = 16;
 
 /** The number of bits in use. */

@@ -21,10 +21,10 @@ import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { readOtherBase } from './other-base.ts';
 
-/** numeric has at most 131072 digits before the point and 16383 after it (8.1.2). */
+/** The most digits of `numeric`: 131,072 before the point and 16,383 after it (PostgreSQL 8.1.2). */
 const MOST_WHOLE_DIGITS = 131_072;
 const MOST_FRACTION_DIGITS = 16_383;
-/** numeric.c refuses every number with an exponent from INT_MAX / 2 on. */
+/** The largest exponent that PostgreSQL accepts: numeric.c refuses numbers with an exponent from INT_MAX / 2 on. */
 const MOST_EXPONENT = 1_073_741_823;
 
 const POSITIVE = 0x0000;

@@ -30,11 +30,11 @@ export const CIDR = 22;
 export const MACADDR = 23;
 export const ENUM = 24;
 export const ARRAY = 25;
-/** Types without an encoder, whose text PostgreSQL reads. */
+/** Types without an encoder. PostgreSQL converts their text. */
 export const STAGED = 26;
-/** Arrays of types without an encoder: a JSON array becomes PostgreSQL's text form of an array. */
+/** Arrays of types without an encoder. A JSON array becomes PostgreSQL's text form of an array. */
 export const STAGED_ARRAY = 27;
-/** `"char"` */
+/** The type `"char"`, which stores one byte. */
 export const BYTE_CHARACTER = 28;
 
 /** The codes by oid (`pg_type.dat`). The oids of built-in types never change. */

@@ -20,7 +20,10 @@ import { findRepeatedKey } from '../repeated-keys.ts';
 import { classifyNumber } from './number-class.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from './seen.ts';
 
-/** @returns `NESTED` or `NESTED_AS_SENT` of seen.ts, or `OTHER` if only text holds the value; the bytes are valid JSON */
+/**
+ * Returns the class of an object or array: `NESTED` or `NESTED_AS_SENT` of seen.ts, or `OTHER` if only text can store the
+ * value. The bytes are valid JSON.
+ */
 export function classifyNested(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {

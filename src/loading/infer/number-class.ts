@@ -1,18 +1,22 @@
 /**
- * Finds the number types of PostgreSQL that hold a JSON number without loss. It only inspects the digits and never parses the number.
+ * Finds the number types of PostgreSQL that store a JSON number without loss. It only inspects the digits and never parses the
+ * number.
  */
 import { EIGHT, MINUS, NINE, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { readExponent } from '../encoders/exponent.ts';
 import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from './seen.ts';
 
-/** Digits that `numeric` holds before and after the decimal point (PostgreSQL 8.1.2). */
+/** The most digits that `numeric` stores before and after the decimal point (PostgreSQL 8.1.2). */
 const NUMERIC_DIGITS_BEFORE_POINT = 131_072;
 const NUMERIC_DIGITS_AFTER_POINT = 16_383;
 
-/** `numeric` holds every number of at most this many bytes. The shortest numbers that it cannot hold are `1e131072` and `1e-16384`. */
+/**
+ * The length up to which `numeric` stores every number. The shortest numbers that it cannot store are `1e131072` and
+ * `1e-16384`.
+ */
 export const ALWAYS_NUMERIC_BYTES = 7;
 
-/** A double returns any decimal of at most 15 significant digits unchanged (IEEE 754; C's `DBL_DIG`). */
+/** The most significant digits of a decimal that a double returns unchanged (IEEE 754; C's `DBL_DIG`). */
 const DOUBLE_DIGITS = 15;
 const DOUBLE_MIN_EXPONENT = -307;
 const DOUBLE_MAX_EXPONENT = 307;
@@ -21,7 +25,10 @@ const DOUBLE_MAX_EXPONENT = 307;
 const BIGINT_DIGITS = Buffer.from('9223372036854775807', 'latin1');
 const BIGINT_DIGIT_COUNT = BIGINT_DIGITS.length;
 
-/** @returns `WHOLE`, `EXACT`, `DOUBLE_ONLY` or `OTHER` of seen.ts, for bytes in JSON's grammar of a number */
+/**
+ * Returns the class of a number: `WHOLE`, `EXACT`, `DOUBLE_ONLY` or `OTHER` of seen.ts. The bytes are in JSON's grammar of a
+ * number.
+ */
 export function classifyNumber(bytes: Buffer, start: number, end: number): number {
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
@@ -47,7 +54,11 @@ function fitsBigint(bytes: Buffer, firstDigit: number, negative: boolean): boole
   return bytes[firstDigit + last]! <= (negative ? EIGHT : BIGINT_DIGITS[last]!);
 }
 
-/** @param mark the position of the first point or exponent */
+/**
+ * Returns the class of a number with a point or an exponent.
+ *
+ * @param mark the position of the first point or exponent
+ */
 function classifyFraction(bytes: Buffer, start: number, mark: number, end: number): number {
   let mantissaEnd = mark;
   while (mantissaEnd < end && bytes[mantissaEnd]! <= NINE) mantissaEnd++;

@@ -10,16 +10,16 @@
 import { NOTHING, OTHER } from './seen.ts';
 import { type InferredType, typeOf } from './type-of.ts';
 
-/** From this many odd values on, a column is text unless the odd values are rare. */
+/** The number of odd values from which on a column is text without a warning, unless the odd values are rare. */
 const MANY_ODD_VALUES = 20;
-/** More than one odd value is rare if there are this many times as many values of the other type. */
+/** How many times as many values of the other type there must be so that several odd values are rare. */
 const RARE = 10;
-/** There must be at least this many times as many values of the other type, so that a small table of texts gives no warning. */
+/** How many times as many values of the other type there must be at least, so that a small table of texts gives no warning. */
 const FEW = 3;
 
 export interface Sighting {
   row: number;
-  /** Shortened. */
+  /** The value, shortened if it is long. */
   value: string;
 }
 
@@ -58,7 +58,7 @@ export class OddValues {
     this.#groupOf(found).first = sighting;
   }
 
-  /** Whether the column is clearly text, so that counting can end. */
+  /** Returns whether the column is clearly text, so that counting can end. */
   get isText(): boolean {
     const typed = Math.max(this.#candidates[0].count, this.#candidates[1].count);
     const odd = this.#total - typed;

@@ -3,21 +3,21 @@
  * `type-of.ts` alone decides which type such a union becomes.
  */
 
-/** No value yet. */
+/** The column has no value yet. */
 export const NOTHING = 0;
 export const BOOLEAN = 1;
-/** A number without point and exponent that `bigint` holds. */
+/** A number without point and exponent that `bigint` can store. */
 export const WHOLE = 1 << 1;
-/** Any other number that `numeric` holds with every digit. */
+/** Any other number that `numeric` can store with every digit. */
 export const EXACT = 1 << 2;
-/** A number that `numeric` cannot hold and `double precision` can, without loss. */
+/** A number that `double precision` can store without loss and `numeric` cannot store. */
 export const DOUBLE_ONLY = 1 << 3;
 export const DATE_STRING = 1 << 4;
 export const TIMESTAMP_STRING = 1 << 5;
 /** A date-time with an offset. */
 export const TIMESTAMPTZ_STRING = 1 << 6;
 export const UUID_STRING = 1 << 7;
-/** An object or array that `jsonb` holds. */
+/** An object or array that `jsonb` can store. */
 export const NESTED = 1 << 8;
 /** An object or array that names a key twice: `json` keeps it as it was sent, `jsonb` does not. */
 export const NESTED_AS_SENT = 1 << 14;
@@ -25,7 +25,7 @@ export const DATE_CELL = 1 << 9;
 export const TIMESTAMP_CELL = 1 << 10;
 export const TIME_CELL = 1 << 11;
 export const INTERVAL_CELL = 1 << 12;
-/** A value that only `text` keeps: any other string, or a number or nested value that no other type holds. */
+/** A value that only `text` can store: any other string, or a number or nested value that no other type can store. */
 export const OTHER = 1 << 13;
 /**
  * This bit is used alone: the column is text, and its values are counted to find out whether a few odd values are the reason.

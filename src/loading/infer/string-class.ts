@@ -17,15 +17,21 @@ const OFFSET_BYTES = 6; // +01:00
 const UUID_BYTES = 36;
 
 const MICROSECOND_DIGITS = 6;
-/** Nanoseconds, as many programs write them; the digits after the microseconds must be zeros. */
+/**
+ * The most digits after the point of a second. Many programs write nine, for nanoseconds. The digits after the microseconds
+ * must be zeros.
+ */
 const FRACTION_DIGITS = 9;
 const MAX_OFFSET_HOURS = 15;
 
-/** Indexed by the byte. A branch for each digit takes three times as long, because processors cannot predict random digits. */
+/**
+ * 1 for each byte that is a hexadecimal digit. A branch for each digit takes three times as long, because processors cannot
+ * predict random digits.
+ */
 const IS_HEX_DIGIT = new Uint8Array(256);
 for (const digit of Buffer.from('0123456789abcdef', 'latin1')) IS_HEX_DIGIT[digit] = 1;
 
-/** @returns one of the `…_STRING` classes of seen.ts, or `OTHER` */
+/** Returns the class of a string: one of the `…_STRING` classes of seen.ts, or `OTHER`. */
 export function classifyString(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   if (length === DATE_BYTES) return isDate(bytes, start) ? DATE_STRING : OTHER;

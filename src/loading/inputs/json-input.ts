@@ -140,7 +140,7 @@ export function jsonInput(
   };
 }
 
-/** Allows for white space around a definition of the full length. */
+/** A reserve for white space around a definition of the full length. */
 const slackBytes = 1024 * 1024;
 
 function tooLongBeforeRows(maxBytes: number): AppError {

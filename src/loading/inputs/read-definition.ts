@@ -16,7 +16,7 @@ import { shortenValue } from '../problems.ts';
 import { findRepeatedKey, repeatedKey } from '../repeated-keys.ts';
 
 /**
- * Reads a large text in turns.
+ * Parses a definition. A large text is parsed in turns.
  *
  * @param text valid JSON
  * @throws AppError `invalid-definition` if an object names a key twice, because all values but the last would be lost

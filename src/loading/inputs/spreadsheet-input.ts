@@ -11,8 +11,8 @@ import { ForwardingSink } from '../forwarding-sink.ts';
 import type { LoadInput } from '../load-input.ts';
 
 /**
- * @param definition the value of `table` in the part `body`; undefined: none
- * @param isSheetChosen the caller said which sheet; if not, the other sheets that have rows are a warning
+ * @param definition the value of `table` in the part `body`; undefined: the request has no definition
+ * @param isSheetChosen true: the caller named the sheet; false: a warning names the other sheets that have rows
  */
 export function spreadsheetInput(
   source: SheetSource,

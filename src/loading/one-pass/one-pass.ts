@@ -32,7 +32,10 @@ export interface OnePassOptions {
   endInference: (inferring: Inferring) => TypeInference;
 }
 
-/** What is left to do: nothing, or a pass that loads rows of the inferred types, or both passes. */
+/**
+ * The result if everything is done. If not, `inferred` has the types for a second pass, or is undefined if both passes must be
+ * done.
+ */
 export type Outcome<Result> = { result: Result } | { inferred: TypeInference | undefined };
 
 /**

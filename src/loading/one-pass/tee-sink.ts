@@ -1,10 +1,11 @@
-/** Gives each cell to the inference of types and, as long as both have the same types, to the encoder. */
+/** Passes each cell to the inference of types and, as long as both have the same types, to the encoder. */
 import type { CellSink } from '../../sources/cell-sink.ts';
 import type { TypeInference } from '../infer-types.ts';
 
 /**
- * When the inference has other types than the encoder, or when the encoder throws, the encoder gets nothing more. Its error is not
- * reported: the rows will be loaded again, and if they are its cause, it comes again.
+ * Passes the rows to the inference and to the encoder. If the inference finds other types than the encoder has, or if the
+ * encoder throws, the encoder gets nothing more. Its error is not reported, because the rows are then loaded again: if they are
+ * the cause of the error, it occurs again.
  */
 export class TeeSink implements CellSink {
   readonly #inference: TypeInference;
@@ -14,7 +15,7 @@ export class TeeSink implements CellSink {
   /** `TypeInference.changes` when its types were last compared; -1: never. */
   #comparedAt = -1;
 
-  /** @param head the inference whose types the encoder has */
+  /** @param head the inference of the first rows, whose types the encoder has */
   constructor(inference: TypeInference, encoder: CellSink, head: TypeInference) {
     this.#inference = inference;
     this.#encoder = encoder;

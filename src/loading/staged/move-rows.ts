@@ -30,12 +30,12 @@ import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
 
 /**
- * If there are more shapes, an index is created to find the rows of each. With fewer, each statement reads the whole staging
- * table.
+ * The most shapes for which each statement reads the whole staging table. If there are more, an index is created to find the
+ * rows of each shape.
  */
 const maxScans = 8;
 
-/** After this many deadlocks the upload fails. */
+/** The number of deadlocks after which the upload fails. */
 const maxDeadlocks = 20;
 
 export interface MovedRows {

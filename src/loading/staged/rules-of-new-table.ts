@@ -1,4 +1,7 @@
-/** Returns the rules that the rows of a new table must meet once its keys are added. They are needed before PostgreSQL has the keys. */
+/**
+ * Finds the rules that the rows of a new table must meet after its keys are added. They are needed before PostgreSQL has the
+ * keys.
+ */
 import type { ClientBase } from 'pg';
 import { mapInTurns } from '../../pause-for-others.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
@@ -21,7 +24,11 @@ export async function conflictKeysOf(table: PreparedTable, columns: LoadColumn[]
   return mapInTurns(keysOf(table), toConflictKey, weightOfKey);
 }
 
-/** @param columns the columns of the new table */
+/**
+ * Returns the rules of the keys and foreign keys.
+ *
+ * @param columns the columns of the new table
+ */
 export async function rulesOfNewTable(
   client: ClientBase,
   table: PreparedTable,

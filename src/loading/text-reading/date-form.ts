@@ -27,7 +27,7 @@ export const YEAR_MONTH_DAY = 3;
 /** Describes the date that `readDate` read last. */
 export const lastDate = { hasShortYear: false };
 
-/** `readDate` writes at most this many bytes. */
+/** The most bytes that `readDate` writes. */
 export const maxDateBytes = 64;
 
 /** The bit that makes a small letter of a capital. */

@@ -237,7 +237,7 @@ async function signal(pid: number, name: 'INT' | 'QUIT' | 'KILL', place: Place):
 }
 
 /**
- * Whether a process is the server of this cluster. The id alone is not enough, because another process may have got it since. On Windows
+ * Returns whether a process is the server of this cluster. The id alone is not enough, because another process may have got it since. On Windows
  * this cannot be found out, and the result is false; PostgreSQL itself then refuses to start a second server.
  */
 async function isServerOf(pid: number, cluster: string): Promise<boolean> {

@@ -33,7 +33,7 @@ export async function databaseUser(cluster: string | undefined): Promise<SystemU
 }
 
 /**
- * Whether a user may read a path: the user can enter every folder above it, and can read the file or folder itself. Only the mode bits
+ * Returns whether a user may read a path: the user can enter every folder above it, and can read the file or folder itself. Only the mode bits
  * are checked, because a fresh installation has nothing else.
  */
 export async function canReach(user: SystemUser, path: string): Promise<boolean> {

@@ -8,7 +8,7 @@ export interface ByteLimit {
   exceeded(): Error;
 }
 
-/** Below this many bytes a loop is faster than a call of `Buffer.copy`. */
+/** The number of bytes below which a loop is faster than a call of `Buffer.copy`. */
 const SHORT = 24;
 
 export class GrowableBytes {
@@ -27,7 +27,11 @@ export class GrowableBytes {
     this.#limit = limit;
   }
 
-  /** @throws the error that `exceeded` of the limit returns */
+  /**
+   * Appends bytes.
+   *
+   * @throws the error that `exceeded` of the limit returns
+   */
   append(source: Buffer, start: number, end: number): void {
     let at = this.length;
     const needed = at + end - start;

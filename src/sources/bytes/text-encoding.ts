@@ -113,7 +113,11 @@ export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fa
 export interface ChunkDecoder {
   /** The returned bytes are valid until the next call. @throws AppError `invalid-file` */
   decode(chunk: Buffer): Buffer;
-  /** @throws AppError `invalid-file` if the text ends within a character */
+  /**
+   * Checks that the text is complete.
+   *
+   * @throws AppError `invalid-file` if the text ends within a character
+   */
   finish(): void;
 }
 
@@ -175,7 +179,10 @@ const windows1252 = Uint16Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x80 && byte < 0xa0 ? upperHalf.charCodeAt(byte - 0x80) : byte,
 );
 
-/** Blocks are small, so that a few quotation marks or euro signs send only a little text through the slow loop. */
+/**
+ * The size of the blocks that are decoded. It is small, so that a few quotation marks or euro signs send only a little text
+ * through the slow loop.
+ */
 const blockBytes = 4096;
 
 /**

@@ -15,7 +15,7 @@ export interface FoundArray {
 /** The most arrays that are kept. If there are more, those with the most rows are kept. */
 const maxArrays = 100;
 
-/** A longer pointer is of no use in a URL. */
+/** The longest pointer that is kept. A longer one is of no use in a URL. */
 const maxPointerLength = 1000;
 
 /** Scans a whole document; give it all chunks and call `end`. */

@@ -245,7 +245,11 @@ export class JsonDocumentScanner {
     this.#plan!.element(this.#walked[length - 1]!++);
   }
 
-  /** @returns the position to continue at */
+  /**
+   * Begins a value.
+   *
+   * @returns the position to continue at
+   */
   #beginValue(byte: number, position: number): number {
     this.#firstByte = byte;
     this.#action = this.#plan!.enter(byte);

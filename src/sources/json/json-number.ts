@@ -11,7 +11,9 @@ const INTEGER = 6;
 const FRACTION = 7;
 const EXPONENT_DIGITS = 8;
 
-/** `scanNumber` adds this to the position of a fault and negates the sum, so that it differs from all states. */
+/**
+ * What `scanNumber` adds to the position of a problem before it negates the sum, so that the result differs from all states.
+ */
 const FAULT = 16;
 
 /**

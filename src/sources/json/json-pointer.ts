@@ -9,7 +9,11 @@ export function pointerOf(steps: readonly string[]): string {
   return steps.map(pointerTo).join('');
 }
 
-/** @returns the steps, unescaped; undefined: the text is not a JSON Pointer */
+/**
+ * Parses a JSON Pointer (RFC 6901).
+ *
+ * @returns the steps, unescaped; undefined: the text is not a JSON Pointer
+ */
 export function parsePointer(pointer: string): string[] | undefined {
   if (pointer === '') return [];
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;

@@ -39,7 +39,7 @@ const FIRST_KEY = 4;
 const ROW = 5;
 const FIRST_ROW = 6;
 const AFTER_ROW = 7;
-/** These states occur only if each line is a row. */
+/** These states and those that follow occur only if each line is a row. */
 const LINE = 8;
 const LINE_END = 9;
 
@@ -132,8 +132,8 @@ export class JsonRowScanner {
   }
 
   /**
-   * The hot loop. It keeps its state in local variables. It writes them back to the fields before it calls a method that needs them, and
-   * when it ends.
+   * Scans the rows of a chunk. It keeps its state in local variables, which are faster than fields. It writes them back to the
+   * fields before it calls a method that needs them, and when it ends.
    */
   #scanRows(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     const names = this.#names;
@@ -305,7 +305,11 @@ export class JsonRowScanner {
     return i;
   }
 
-  /** @returns the state after the newline */
+  /**
+   * Passes a newline.
+   *
+   * @returns the state after the newline
+   */
   #passNewline(state: number, position: number): number {
     if (state >= LINE) {
       this.#lines.newline(position);

@@ -52,8 +52,10 @@ export class JsonValueScanner {
   }
 
   /**
-   * @returns the position after the value; -1: the chunk ended first, so call this with the next chunk. Only the byte after a number
-   *   shows that the number has ended
+   * Scans the bytes of a value.
+   *
+   * @returns the position after the value; -1: the chunk ended first, so call this with the next chunk. Only the byte after a
+   * number shows that the number has ended
    * @throws JsonFault, LimitFault
    */
   scan(chunk: Buffer, start: number, end: number): number {

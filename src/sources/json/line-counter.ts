@@ -10,7 +10,7 @@ const maxColumnBytes = 4096;
 export class LineCounter {
   /** The current line, from 1. */
   line = 1;
-  /** Each line is a row, so no row may continue after a newline. */
+  /** true: each line is a row, so no row may continue after a newline. */
   readonly endsRows: boolean;
   /** The offset in the document of the chunk's byte 0. */
   #origin = 0;
@@ -68,7 +68,11 @@ export class LineCounter {
   }
 }
 
-/** @param end may be negative, if the character was in the chunk before */
+/**
+ * Counts the characters of UTF-8 text.
+ *
+ * @param end may be negative, if the character was in the chunk before
+ */
 function countCharacters(bytes: Buffer, start: number, end: number): number {
   let count = Math.min(0, end);
   // Every byte of UTF-8 counts, except continuation bytes.

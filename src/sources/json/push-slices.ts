@@ -15,7 +15,11 @@ interface SliceScanner {
   write(chunk: Buffer, start: number, end: number): void;
 }
 
-/** @param begin the position in the chunk at which to begin */
+/**
+ * Pushes a chunk in slices, so that other requests are answered between two slices.
+ *
+ * @param begin the position in the chunk at which to begin
+ */
 export async function pushSlices(
   scanner: SliceScanner,
   chunk: Buffer,

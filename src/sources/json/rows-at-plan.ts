@@ -115,7 +115,11 @@ export class RowsAtPlan implements DocumentPlan {
     );
   }
 
-  /** @param what describes the deepest value that was found */
+  /**
+   * Returns the error for a document that has nothing at the wanted place.
+   *
+   * @param what describes the deepest value that was found
+   */
   #notFound(what: string): AppError {
     const deepest = pointerOf(this.#foundSteps);
     const where = deepest === '' ? 'The document' : `The value at ${shorten(deepest)}`;

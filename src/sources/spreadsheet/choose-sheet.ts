@@ -4,6 +4,8 @@ import { AppError, type Warning, wrongParameter } from '../../errors.ts';
 import type { SheetSummary } from './spreadsheet-options.ts';
 
 /**
+ * Finds the sheet that the caller asks for.
+ *
  * @param wanted a name (case is ignored if no name is exactly the same) or a 1-based number; undefined: the first visible sheet
  * @returns the index of the sheet
  * @throws AppError `unsupported-file` if there is no worksheet, `invalid-parameter`

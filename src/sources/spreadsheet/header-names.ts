@@ -6,14 +6,14 @@ import { columnLetters } from './cell-address.ts';
 export interface ColumnNames {
   /** The names by place in the header row; undefined: a blank header, which gets a name only if data is below it. */
   named: (string | undefined)[];
-  /** In the order of the columns. */
+  /** The warnings in the order of their columns. */
   warnings: Warning[];
   /** The 1-based column of the sheet that each warning is about. */
   warnedColumns: number[];
   taken: Set<string>;
 }
 
-/** PostgreSQL's limit for names (NAMEDATALEN - 1), in bytes of UTF-8. */
+/** The longest name in PostgreSQL, in bytes of UTF-8 (NAMEDATALEN - 1). */
 const maxNameBytes = 63;
 
 /**

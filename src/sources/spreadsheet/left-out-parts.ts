@@ -1,6 +1,6 @@
 /**
- * The rows and columns of a sheet that a pass may leave out: hidden ones, and the rows after the first empty row. This file remembers
- * which of them have values, and words the warnings.
+ * Counts the rows and columns of a sheet that are hidden, and the rows after the first empty row, if they have values. It also
+ * writes the warnings about them.
  */
 
 import type { Warning } from '../../errors.ts';
@@ -22,7 +22,7 @@ export class HiddenColumns {
     return this.#isHidden[column] === 1;
   }
 
-  /** Notes that the column has a value. */
+  /** Records that the column has a value. */
   value(column: number): void {
     this.#hasValue[column] = 1;
   }
@@ -54,7 +54,11 @@ export function hiddenRows({ count, first }: CountedRows, isLeftOut: boolean): W
   ];
 }
 
-/** @param columns of the sheet, from 1; only those that have a value or a name */
+/**
+ * Returns the warning about hidden columns.
+ *
+ * @param columns the 1-based columns of the sheet that are hidden and have a value or a name
+ */
 export function hiddenColumns(columns: number[], isLeftOut: boolean): Warning[] {
   if (columns.length === 0) return [];
   const letters = columns.slice(0, maxListed).map(columnLetters).join(', ');

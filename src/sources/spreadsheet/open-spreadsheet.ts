@@ -41,7 +41,11 @@ export async function openSpreadsheet(
   return (await openInFormat(formats, content, options, limits, signal)) ?? refuseFile(content);
 }
 
-/** @throws AppError `invalid-parameter` if the caller says how a text file is read, because the file is not a text file */
+/**
+ * Refuses parameters that say how a text file is read, because the file is not a text file.
+ *
+ * @throws AppError `invalid-parameter`
+ */
 function refuseTextDialect(dialect: TextDialect = {}): void {
   const [parameter] = Object.keys(dialect);
   if (parameter === undefined) return;

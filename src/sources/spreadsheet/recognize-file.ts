@@ -27,7 +27,7 @@ export type FileKind =
   | 'empty'
   | 'unknown';
 
-/** `recognizeFile` checks at most this many of the first bytes. */
+/** The most of the first bytes that `recognizeFile` checks. */
 export const recognizedBytes = 4096;
 
 const signatures: [bytes: number[], format: FileKind][] = [
@@ -70,7 +70,11 @@ function signature(format: FileKind, ...texts: string[]): [number[], FileKind][]
   return texts.map((text) => [[...Buffer.from(text, 'latin1')], format]);
 }
 
-/** @param head the file's first bytes, `recognizedBytes` of them or all */
+/**
+ * Recognizes the format of a file from its content.
+ *
+ * @param head the file's first bytes, `recognizedBytes` of them or all
+ */
 export function recognizeFile(head: Buffer): FileKind {
   if (head.length === 0) return 'empty';
   for (const [bytes, format] of signatures) {
@@ -101,8 +105,8 @@ const sylkCell = /^(C;(Y\d+;)?X\d+;|C;X\d+;Y\d+;|B;Y\d+;X\d+)/;
 const sylkRecord = /^(ID;P|[BCFOPUWE](;|$)|N[NEUL];)/;
 
 /**
- * A header `ID;Price` begins like SYLK. So the first line alone does not decide: every line must be a record, and one of
- * them a cell or the bounds of the sheet.
+ * Returns whether a text is SYLK. The header `ID;Price` of a CSV file begins like SYLK. So the first line alone does not
+ * decide: every line must be a record, and one of them a cell or the bounds of the sheet.
  */
 function isSylk(start: string): boolean {
   if (!/^ID;P[A-Z0-9]*(;[NE])*\r?\n/.test(start)) return false;
@@ -115,7 +119,10 @@ const difStart = /^TABLE\r?\n0,1\r?\n"[^"\r\n]*"\r?\n(VECTORS|TUPLES|LABEL|COMME
 
 const dbaseVersions = [0x02, 0x03, 0x30, 0x31, 0x32, 0x43, 0x63, 0x83, 0x8b, 0x8e, 0xcb, 0xf5, 0xfb];
 
-/** The header of dBase: version, a date, sizes that fit each other, two reserved bytes, and a field of a known type. */
+/**
+ * Returns whether a file begins with the header of dBase: version, a date, sizes that fit each other, two reserved bytes, and a
+ * field of a known type.
+ */
 function isDbase(head: Buffer): boolean {
   if (head.length < 65 || !dbaseVersions.includes(head[0]!)) return false;
   const month = head[2]!;
@@ -134,7 +141,7 @@ function isDbase(head: Buffer): boolean {
 /** The number of bytes that are checked to recognize a text. A later NUL has its own message. */
 const textBytes = 512;
 
-/** A text may have one control character, other than white space, in this many bytes. */
+/** The bytes of a text for each of which one control character other than white space is allowed. */
 const bytesPerControl = 64;
 
 /**

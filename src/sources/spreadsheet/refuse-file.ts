@@ -56,7 +56,10 @@ function refusedZip(container: ZipContainer): AppError {
   );
 }
 
-/** Newer documents have their parts in the zip file, older ones in another zip file within it. */
+/**
+ * Returns whether the file is a document of Numbers. Newer documents have their parts in the zip file, older ones in another
+ * zip file within it.
+ */
 function isNumbers(container: ZipContainer): boolean {
   return container.find('Index/Document.iwa') !== undefined || container.find('Index.zip') !== undefined;
 }

@@ -5,7 +5,7 @@ import { maxSheetRow } from './cell-address.ts';
 const initialBytes = 1024;
 
 export class SeenRows {
-  /** One bit for each row of the sheet: at most 128 KiB. */
+  /** One bit for each row of the sheet, at most 128 KiB. */
   #bits = new Uint8Array(initialBytes);
 
   /**

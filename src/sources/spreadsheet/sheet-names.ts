@@ -3,20 +3,24 @@
 import { AppError } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 
-/** LibreOffice has this limit. Real workbooks have far fewer sheets. */
+/** The most sheets, as in LibreOffice. Real workbooks have far fewer. */
 export const maxSheets = 10_000;
 
-/** Excel allows 31 characters. Other programs allow more. */
+/** The most characters of a name. Excel allows 31, other programs more. */
 const maxLength = 255;
 
-/** @throws AppError `invalid-file`, `limit-exceeded` */
+/**
+ * Refuses a name that is too long or has control characters.
+ *
+ * @throws AppError `invalid-file`, `limit-exceeded`
+ */
 export function checkSheetName(name: string): void {
   refuseControlCharacters(name);
   if (name.length > maxLength)
     throw limitExceeded('The name of a sheet is too long', maxLength, 'characters');
 }
 
-/** Refuses a name that no program writes, because the bytes are then not the name of a sheet. */
+/** Refuses a name with control characters. No program writes such a name, so the file is broken. */
 export function refuseControlCharacters(name: string): void {
   if (!controlCharacter.test(name)) return;
   throw new AppError(

@@ -43,7 +43,11 @@ export interface SheetRowsOptions extends SheetWindow {
   limits: SpreadsheetLimits;
 }
 
-/** @throws AppError `invalid-parameter` as `windowOf` */
+/**
+ * Converts what the caller asks for.
+ *
+ * @throws AppError `invalid-parameter` as `windowOf`
+ */
 export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
   const { columnNames, cellErrors, hidden = 'read', footer = 'read' } = options;
   return { ...windowOf(options), columnNames, cellErrors, hidden, footer, limits };
@@ -51,7 +55,7 @@ export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLi
 
 /** The sheet that is read, and all sheets of the file. */
 interface SheetOfFile {
-  /** Empty: the file has no sheets. */
+  /** The name of the sheet; empty: the file has no sheets. */
   sheet: string;
   sheets: SheetSummary[];
 }
@@ -60,10 +64,10 @@ interface SheetOfFile {
 const SKIPPED = 0;
 const HEADER = 1;
 const DATA = 2;
-/** A row of the window that is hidden or follows the first empty row. */
+/** A row of the window that is left out, because it is hidden or follows the first empty row. */
 const LEFT_OUT = 3;
 
-/** What a column of the window has instead of a column of the sink. */
+/** The numbers that a column of the window has if it has no column of the sink. */
 const unnamed = -1;
 const leftOut = -2;
 
@@ -74,7 +78,7 @@ const HAS_RESULT = 2;
 /** The most header cells whose problems are listed. */
 const maxHeaderFaults = 100;
 
-/** Cells of white space are held until the row has a value, up to this many bytes. */
+/** The most bytes of cells with white space that are kept until the row has a value. */
 const maxBlankBytes = 1024 * 1024;
 
 /** A cell of white space in a row that has no value yet. */
@@ -124,7 +128,7 @@ export class SheetRows {
   readonly #skipsFooter: boolean;
   /** Undefined: no column is hidden. */
   #hiddenColumns: HiddenColumns | undefined;
-  /** Hidden columns were added that `#sinkColumns` does not mark yet. */
+  /** true: hidden columns were added that `#sinkColumns` does not mark yet. */
   #areColumnsHidden = false;
   #isRowHidden = false;
   /** The current row is left out and has a value. */
@@ -208,7 +212,7 @@ export class SheetRows {
     return this.sheetColumns.filter((column) => hidden.has(column - 1)).sort((a, b) => a - b);
   }
 
-  /** Returns one warning for each column. */
+  /** Returns a warning for each column with error cells that became NULL. */
   #errorsAsNull(sheet: string): Warning[] {
     return [...this.#nulls.entries()].flatMap(([column, nulls]): Warning[] => {
       if (nulls === undefined) return [];
@@ -255,12 +259,19 @@ export class SheetRows {
     return { format, ...ofSheet, ...(hasHeader && { headerRow }), range };
   }
 
-  /** The source calls this between slices of its input. It returns a promise if the source must wait for the sink or for a turn. */
+  /**
+   * Lets the sink and other requests work. The source calls this between slices of its input. It returns a promise if the
+   * source must wait.
+   */
   pause(): Promise<void> | undefined {
     return pauseBetweenSlices(this.#sink);
   }
 
-  /** @param sheet empty: the file has no sheets */
+  /**
+   * Returns the problems of the header row.
+   *
+   * @param sheet the name of the sheet; empty: the file has no sheets
+   */
   headerFaultsOf(sheet: string): HeaderFault[] {
     return this.#headerFaults.map(({ sheetColumn, fault, value }) => {
       return { fault, value, place: placeIn(sheet, this.headerRow, sheetColumn) };
@@ -294,17 +305,21 @@ export class SheetRows {
     this.#areColumnsHidden = true;
   }
 
-  /** Notes a row of a text file that is a comment. It has no value, and it is not empty. */
+  /** Records a row of a text file that is a comment. It has no value, but it is not an empty row. */
   commentRow(row: number): void {
     if (row === this.#lastRowBeforeFooter + 1) this.#lastRowBeforeFooter = row;
   }
 
-  /** Returns whether the current row is of the window and is left out. */
+  /** Returns whether the current row is left out although it is within the window. */
   get isRowLeftOut(): boolean {
     return this.#role === LEFT_OUT;
   }
 
-  /** @param isHidden hidden by a person or by a filter */
+  /**
+   * Begins a row of the sheet.
+   *
+   * @param isHidden a person or a filter has hidden the row
+   */
   beginRow(row: number, isHidden = false): void {
     const { range, headerRow } = this.#options;
     if (this.#covered !== undefined) this.#mayBeCovered = this.#hasCovered(this.#covered, row);

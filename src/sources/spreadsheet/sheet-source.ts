@@ -61,7 +61,7 @@ export class SheetSource implements RowSource {
   readonly #file: OpenedFile;
   readonly #index: number;
   readonly #scan: ScanSheet;
-  /** As the caller asked for them; other sheets are opened with them. */
+  /** The options of the caller. Other sheets are opened with them, too. */
   readonly #options: SheetRowsOptions;
   #window: SheetWindow | undefined;
   /** Warnings about the choice of the window. */

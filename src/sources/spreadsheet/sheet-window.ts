@@ -1,7 +1,4 @@
-/**
- * The part of a sheet that is read. Every format reads a sheet through a window, and a sheet can be read again through another one:
- * `SheetSource.within`.
- */
+/** Describes the part of a sheet that is read. A sheet can be read again with another window: `SheetSource.within`. */
 
 import { wrongParameter } from '../../errors.ts';
 import { type CellRange, maxSheetRow, parseRange, wholeSheet } from './cell-address.ts';
@@ -11,7 +8,7 @@ import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 export interface SheetWindow {
   /** Cells outside of the range are not read. */
   range: CellRange;
-  /** 1-based row of the sheet; undefined: the first row of the range that has a value. */
+  /** The 1-based row of the sheet with the header; undefined: the first row of the range that has a value. */
   headerRow: number | undefined;
   /** false: the first row of the range is a data row. */
   hasHeader: boolean;
@@ -46,7 +43,11 @@ export function windowOf({ range: text, headerRow, hasHeader, tableRange }: Spre
   return withHeaderRow(windowOfRange(range, hasHeader), headerRow);
 }
 
-/** @throws AppError `invalid-parameter` if the header row is outside of the window, or there is to be no header */
+/**
+ * Returns the window with another header row.
+ *
+ * @throws AppError `invalid-parameter` if the row is outside of the window, or the caller asks for no header
+ */
 export function withHeaderRow(window: SheetWindow, headerRow: number | undefined): SheetWindow {
   if (headerRow === undefined) return window;
   if (!window.hasHeader) {

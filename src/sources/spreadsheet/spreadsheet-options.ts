@@ -3,7 +3,7 @@ import type { NamedEncoding } from '../bytes/text-encoding.ts';
 export interface SpreadsheetOptions {
   /** A sheet's name, or its number from 1 if no sheet has that name. Default: the first visible worksheet. */
   sheet?: string;
-  /** 1-based row of the sheet. Default: the first row of the range that has a value. */
+  /** The 1-based row of the sheet with the header. Default: the first row of the range that has a value. */
   headerRow?: number;
   /** The cells to read: `B3:F200`, `B:F` or `B3:F`. Default: the whole sheet. */
   range?: string;
@@ -14,11 +14,11 @@ export interface SpreadsheetOptions {
   /** How a text file is read. Undefined fields are detected. Refused for workbooks. */
   text?: TextDialect;
   columnNames: 'exact' | 'snake_case';
-  /** All sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
+  /** true: all sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
   allSheets?: boolean;
   /** Whether error cells and formulas without a value are problems or NULL. */
   cellErrors: 'problem' | 'null';
-  /** Hidden rows and columns. Default: `read`. */
+  /** What to do with hidden rows and columns. Default: `read`. */
   hidden?: 'read' | 'skip';
   /** The rows after the first empty row below a data row. Default: `read`. */
   footer?: 'read' | 'skip';

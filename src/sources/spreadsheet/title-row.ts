@@ -6,13 +6,13 @@
  */
 import type { Warning } from '../../errors.ts';
 
-/** Only the first rows with a value are checked. No title is further above its header. */
+/** The number of first rows with a value that are checked. No title is further above its header. */
 const watchedRows = 20;
 
 interface WatchedRow {
   row: number;
   cells: number;
-  /** Every cell is a text. */
+  /** true: every cell of the row is a text. */
   isText: boolean;
   /** The number of different texts in the row. */
   texts: number;
@@ -52,7 +52,11 @@ export class TitleWatch {
     if (this.#rows.length === watchedRows) this.isOn = false;
   }
 
-  /** @param headerCells the number of texts in the row that was read as the header */
+  /**
+   * Returns the warning that the header is probably a title.
+   *
+   * @param headerCells the number of texts in the row that was read as the header
+   */
   warning(headerRow: number, headerCells: number): Warning | undefined {
     const width = Math.max(0, ...this.#rows.map(({ cells }) => cells));
     if (headerCells * 2 > width) return undefined;

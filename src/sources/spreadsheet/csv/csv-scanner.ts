@@ -25,13 +25,13 @@ export interface RecordSink {
   endRow(): void;
   /** Called for a record that is a comment, in place of the other functions. */
   commentRow?(record: number): void;
-  /** The current record is not read. */
+  /** true: the current record is not loaded. */
   readonly isRowLeftOut?: boolean;
 }
 
 /** The states of the scan. Between fields `#held` is empty. In the other states it holds a part of the current field. */
 const RECORD_START = 0;
-/** A record begins, as in `RECORD_START`, but a LF that follows belongs to the CR before it. */
+/** As `RECORD_START`, but after a CR. If a LF follows, it belongs to this CR. */
 const AFTER_CR = 1;
 const FIELD_START = 2;
 const UNQUOTED = 3;
@@ -79,7 +79,7 @@ export class CsvScanner {
   readonly #quoteBytes: Buffer;
   readonly #maxCellBytes: number;
   readonly #maxColumns: number;
-  /** Indexed by the byte; 1: the byte ends an unquoted field. */
+  /** 1 for each byte that ends an unquoted field. */
   readonly #ends = new Uint8Array(256);
 
   #state = RECORD_START;
@@ -99,9 +99,7 @@ export class CsvScanner {
   /** The end of the value in `#held` at the closing quote. */
   #closedEnd = 0;
 
-  /**
-   * @param headerRecord the record with the names of the columns; undefined: the first with a value
-   */
+  /** @param headerRecord the number of the record with the names of the columns; undefined: the first record with a value */
   constructor(
     sink: RecordSink,
     { delimiter, quote, comment }: CsvDialect,
@@ -208,7 +206,7 @@ export class CsvScanner {
     }
   }
 
-  /** The hot loop. It passes fields that are completely in the slice to the sink without copying them. */
+  /** Scans a slice. It passes fields that are completely in the slice to the sink without copying them. */
   #scan(bytes: Buffer, from: number): void {
     const ends = this.#ends;
     const end = bytes.length;
@@ -252,7 +250,11 @@ export class CsvScanner {
     }
   }
 
-  /** @returns where the next line begins; `bytes.length`: the comment may continue in the next slice */
+  /**
+   * Skips a comment line.
+   *
+   * @returns where the next line begins; `bytes.length`: the comment may continue in the next slice
+   */
   #skipComment(bytes: Buffer, from: number): number {
     let at = from;
     while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at++;
@@ -271,7 +273,12 @@ export class CsvScanner {
     this.#sink.beginRow(++this.#record);
   }
 
-  /** @param at the position of the delimiter or the line end. @returns where the next field begins */
+  /**
+   * Passes the field that ends here to the sink.
+   *
+   * @param at the position of the delimiter or the line end
+   * @returns where the next field begins
+   */
   #endField(bytes: Buffer, at: number): number {
     const byte = bytes[at]!;
     if (byte === this.#delimiter) {
@@ -383,7 +390,11 @@ function closingQuote(bytes: Buffer, from: number, quote: number): number {
   return ~at;
 }
 
-/** @returns the new end of the text */
+/**
+ * Replaces each doubled quote in a field by one quote.
+ *
+ * @returns the new end of the text
+ */
 function undouble(bytes: Buffer, start: number, end: number, quote: number): number {
   let to = start;
   for (let from = start; from < end; from++) {

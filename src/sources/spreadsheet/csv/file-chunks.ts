@@ -1,10 +1,13 @@
 import { pauseForOthers } from '../../../pause-for-others.ts';
 import type { RandomAccessFile } from '../random-access-file.ts';
 
-/** A read of any length takes as long as scanning about 50 KB. */
+/** The size of a read. It is large, because every read costs as much as scanning about 50 KB, whatever its size. */
 const readBytes = 256 * 1024;
 
-/** Scanning a chunk takes about 0.2 ms. Between two chunks the sink may pause the scan, and the caller may cancel it. */
+/**
+ * The size of a chunk, which takes about 0.2 ms to scan. Between two chunks the sink may pause the scan, and the caller may
+ * cancel it.
+ */
 const chunkBytes = 64 * 1024;
 
 /**

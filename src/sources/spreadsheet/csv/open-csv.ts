@@ -58,7 +58,11 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
   };
 };
 
-/** @throws AppError `invalid-parameter` if the file begins with the mark of another encoding */
+/**
+ * Refuses a file that begins with the mark of another encoding than the stated one.
+ *
+ * @throws AppError `invalid-parameter`
+ */
 function refuseOtherMark({ encoding, markBytes }: TextStart, stated: TextEncoding): void {
   if (markBytes === 0 || encoding === stated) return;
   const detail = `The file begins with the byte order mark of ${encoding}: leave \`encoding\` out.`;

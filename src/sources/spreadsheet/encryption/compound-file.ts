@@ -13,16 +13,16 @@ const headerBytes = 512;
 const listedInHeader = 109;
 const entryBytes = 128;
 
-/** Every workbook has fewer streams. */
+/** The most directory entries (streams and folders). Real workbooks have far fewer. */
 const maxEntries = 10_000;
 
 /**
- * Files are usually written in order, except for one sector of the table after each 128 sectors. This is enough for more than 1
- * GiB.
+ * The most runs of consecutive sectors in one stream. Files are usually written in order, except for one sector of the table
+ * after each 128 sectors. So this limit is enough for more than 1 GiB.
  */
 const maxExtents = 100_000;
 
-/** Larger numbers are no sectors: they mark the end of a chain, for example. */
+/** The largest number of a sector. Larger numbers have other meanings, such as the end of a chain. */
 const maxSector = 0xffff_fffa;
 
 const stepsPerTurn = 2048;
@@ -34,7 +34,7 @@ interface Entry {
 
 /** A run of consecutive sectors. */
 interface Extent {
-  /** Where the run begins in its stream, and where it begins in the file or stream that holds it. */
+  /** `from`: where the run begins in its stream. `at`: where it begins in the file or stream that contains it. */
   from: number;
   at: number;
   length: number;

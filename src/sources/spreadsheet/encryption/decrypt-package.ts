@@ -15,10 +15,10 @@ import { encrypted } from '../refused-files.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { defaultPassword } from './default-password.ts';
 
-/** Excel uses 100,000 rounds. This many take about ten seconds. */
+/** The most rounds of the key derivation, which take about ten seconds. Excel uses 100,000. */
 const maxSpinCount = 10_000_000;
 
-/** The description usually has one or two KiB. */
+/** The longest description of the encryption. It usually has one or two KiB. */
 const maxInfoBytes = 64 * 1024;
 
 /** The length of the field before the package that holds its size. */

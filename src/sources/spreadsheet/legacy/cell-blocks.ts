@@ -18,11 +18,11 @@ export const SHEETS = 1;
 export const FORMATS = 2;
 export const CELLS = 3;
 export const END = 4;
-/** Replaces any other frame if the file cannot be read. The content is a `ReaderFault`. */
+/** This frame comes instead of another one if the file cannot be read. Its content is a `ReaderFault`. */
 export const FAILED = 5;
 export const NAMES = 6;
 
-/** What is sent in place of the index of a sheet to ask for the names. */
+/** A number that is sent instead of the index of a sheet to ask for the names. */
 export const namesRequest = 0xffff_ffff;
 
 export const frameHeadBytes = 5;
@@ -35,15 +35,15 @@ export const ERROR_TEXT_CELL = 3;
 export const TRUE_CELL = 4;
 export const FALSE_CELL = 5;
 export const NO_RESULT_CELL = 6;
-/** A value covered by merged cells. It is counted and not read. */
+/** A value covered by merged cells. It is counted, but not loaded. */
 export const COVERED_CELL = 7;
-/** A row begins that is hidden. */
+/** The beginning of a hidden row. */
 export const HIDDEN_ROW = 8;
 
 /** The content of `SHEETS`. */
 export interface ReportedSheet {
   name: string;
-  /** 0: visible, 1: hidden, 2: very hidden (MS-XLS 2.4.28 `hsState`). */
+  /** 0 is visible, 1 is hidden and 2 is very hidden (MS-XLS 2.4.28 `hsState`). */
   hidden: number;
   hasCells: boolean;
   /** The sheet has at least two rows with values. */
@@ -57,14 +57,14 @@ export interface ReportedFormats {
   hiddenColumns: ColumnRange[];
 }
 
-/** Content of `NAMES`: the defined names, with what they refer to as Excel writes it. */
+/** The content of `NAMES`: the defined names, and what they refer to, in the notation of Excel. */
 export interface ReportedNames {
   names: { name: string; localTo?: string; refersTo: string }[];
-  /** false: there are more names than are read. */
+  /** false: the workbook has more names than the service reads. */
   isComplete: boolean;
 }
 
-/** Why a file cannot be read. `broken` is any error of the library. */
+/** The reasons why a file cannot be read. `broken` is any error of the library. */
 export type ReaderFault =
   | 'encrypted'
   | 'word-document'
@@ -73,10 +73,10 @@ export type ReaderFault =
   | 'too-many-cells'
   | 'broken';
 
-/** More cells do not fit into the memory of the process, even if all of them are whole numbers. */
+/** The most cells that fit into the memory of the process, if all of them are whole numbers. */
 export const maxCells = 1_750_000;
 
-/** A block of this size is sent. */
+/** The size from which on a block is sent. */
 const blockBytes = 64 * 1024;
 
 /** The longest text of a double, `-2.2250738585072014e-308`. */

@@ -18,7 +18,7 @@ const cellTypes = new Set([
 ]);
 
 const recordHeadBytes = 4;
-/** A MulRk record has its row, first and last column, and six bytes for each cell. */
+/** The bytes of a MulRk record besides its cells: row, first column and last column. Each cell has six bytes. */
 const multipleHeadBytes = 6;
 const multipleCellBytes = 6;
 

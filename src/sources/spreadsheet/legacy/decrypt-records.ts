@@ -12,10 +12,10 @@ const FILE_PASS = 0x2f;
 const BOUND_SHEET = 0x85;
 /** The content of these records is never encrypted: BOF, FilePass, UsrExcl, FileLock, InterfaceHdr, RRDInfo, RRDHead. */
 const plainTypes = new Set([0x0809, FILE_PASS, 0x194, 0x195, 0xe1, 0x196, 0x138]);
-/** BOUND_SHEET begins with the position of the sheet's records, which is not encrypted. */
+/** The bytes at the beginning of a BOUND_SHEET that are not encrypted: the position of the sheet's records. */
 const boundSheetPlainBytes = 4;
 
-/** FilePass is one of the first records, so only this many are searched for it. */
+/** The number of records that are searched for FilePass, which is one of the first records. */
 const recordsBefore = 8;
 const recordHeadBytes = 4;
 

@@ -38,5 +38,5 @@ export function findHiddenColumns(stream: Buffer): ColumnRange[][] {
   return found;
 }
 
-/** More than real files have. */
+/** The most ranges that are read. Real files have far fewer. */
 const maxRanges = 10_000;

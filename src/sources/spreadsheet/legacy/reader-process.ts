@@ -191,8 +191,8 @@ function withPasswordFault<T>(readIt: () => T): T {
 const builtInMark = 'built-in format ';
 
 /**
- * The library drops formats of East Asian locales, which have an id but no code. This function gives each of these ids a code
- * that contains it.
+ * Gives each format of an East Asian locale a code that contains its id, because these formats have an id but no code, and the
+ * library drops them.
  */
 function markBuiltInFormats(): void {
   const codes = SSF.get_table() as Record<number, string>;
@@ -279,7 +279,7 @@ async function sendFormats(
   return indices;
 }
 
-/** Excel allows 65,490 styles. The index of a format has 16 bits. */
+/** The most number formats. Excel allows 65,490 styles, and the index of a format has 16 bits. */
 const maxFormats = 65_000;
 
 function hasValue(cell: CellObject | undefined): cell is CellObject {

@@ -14,7 +14,7 @@ import type { TableParts, WorkbookName, WorkbookNames } from './workbook-names.t
 
 /** The part of a workbook that `table_range` names. */
 export interface TableRange {
-  /** Index of the sheet. */
+  /** The index of the sheet. */
   sheet: number;
   window: SheetWindow;
   warnings: Warning[];
@@ -40,8 +40,10 @@ const maxListed = 1000;
 const maxNamed = 50;
 
 /**
+ * Finds the cells that the caller named.
+ *
  * @param names undefined: the format has no names
- * @throws AppError `invalid-parameter` if there is no such name, or it names something else than cells
+ * @throws AppError `invalid-parameter` if there is no such name, or it does not name cells
  */
 export async function findTableRange(
   wanted: string,
@@ -138,12 +140,12 @@ function isSame(name: string, other: string): boolean {
 }
 
 interface Cells {
-  /** Index of the sheet. */
+  /** The index of the sheet. */
   sheet: number;
   range: CellRange;
 }
 
-/** @returns undefined if the name does not name one range of a sheet that the workbook has */
+/** Returns the cells that a name refers to; undefined if it does not refer to one range of a sheet that the workbook has. */
 function cellsOf({ refersTo }: WorkbookName, sheets: SheetSummary[]): Cells | undefined {
   const reference = parseReference(refersTo);
   if (reference?.sheet === undefined) return undefined;
@@ -155,7 +157,7 @@ function cellsOf({ refersTo }: WorkbookName, sheets: SheetSummary[]): Cells | un
   return { sheet, range: isOfColumns ? { ...range, hasFirstRow: false } : range };
 }
 
-/** @returns undefined if there is no such sheet, or it has no cells */
+/** Returns the index of a sheet; undefined if there is no such sheet, or it has no cells. */
 function findSheet(sheets: SheetSummary[], name: string): number | undefined {
   const exact = sheets.findIndex((sheet) => sheet.name === name);
   const found = exact >= 0 ? exact : sheets.findIndex((sheet) => isSame(sheet.name, name));
@@ -192,7 +194,7 @@ function rangeOfName(
   return { sheet, window, warnings: totalsLeftOut(name, table, range) };
 }
 
-/** @returns the rows of a table from the last row of its header to its last data row; undefined: they are not in its range */
+/** Returns the rows of a table from the last row of its header to its last data row; undefined if they are not in its range. */
 function partOf({ headerRows, totalsRows }: TableParts, range: CellRange): CellRange | undefined {
   const firstRow = range.firstRow + Math.max(0, headerRows - 1);
   const lastRow = range.lastRow - totalsRows;

@@ -10,9 +10,9 @@ export interface WorkbookName {
   kind: 'table' | 'name';
   /** The name of the only sheet that knows the name; undefined: the whole workbook knows it. */
   localTo?: string;
-  /** What the name refers to, as Excel writes it: `'Sales Data'!$B$4:$F$20`, `0.19`, `#REF!`; empty: a formula. */
+  /** What the name refers to, in the notation of Excel: `'Sales Data'!$B$4:$F$20`, `0.19`, `#REF!`; empty: a formula. */
   refersTo: string;
-  /** Only of a table. */
+  /** undefined: the name is not a table. */
   table?: TableParts;
 }
 
@@ -60,7 +60,7 @@ function cut(text: string): string {
   return text.length > maxReferenceLength ? `${text.slice(0, maxReferenceLength)}…` : text;
 }
 
-/** Excel stores the names that it defines itself, such as `Print_Area`, with this prefix. */
+/** The prefix with which Excel stores the names that it defines itself, such as `_xlnm.Print_Area`. */
 const builtInPrefix = '_xlnm.';
 
 /** Returns the name as Excel shows it. */

@@ -4,7 +4,7 @@ import { dayMicroseconds } from '../../calendar.ts';
 
 const pattern =
   /^(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:[.,](\d{1,12}))?S)?)?$/;
-/** Both numbers of a negative duration are negative or 0. */
+/** A duration. Both numbers of a negative duration are negative or 0. */
 export interface Duration {
   days: number;
   /** Less than a day: -86,399,999,999 to 86,399,999,999. */

@@ -15,10 +15,14 @@ const expressionName = Buffer.from('expression');
 const targetName = Buffer.from('target-range-address');
 const containsHeaderName = Buffer.from('contains-header');
 
-/** LibreOffice names the database ranges so that people did not name, such as those of filters. */
+/** The beginning of the names that LibreOffice gives to database ranges without a name, such as those of filters. */
 const anonymous = '__Anonymous_';
 
-/** Adds the name of an element in a list of names. @param localTo the sheet that alone knows the name */
+/**
+ * Adds the name that an element of a list of names defines.
+ *
+ * @param localTo the only sheet that knows the name; undefined: the whole document knows it
+ */
 export function takeName(xml: XmlTokens, localTo: string | undefined, found: WorkbookNames): void {
   const name = attributeText(xml, nameName);
   if (name === '' || name.startsWith(anonymous) || isInternalName(name)) return;

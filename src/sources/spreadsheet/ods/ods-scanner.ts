@@ -50,7 +50,7 @@ const DATE = 4;
 const TIME = 5;
 const ERROR = 6;
 const NO_RESULT = 7;
-/** A number, boolean, date or time that the cell shows but no attribute holds. */
+/** A cell that shows a number, boolean, date or time without an attribute that contains it. */
 const NO_VALUE = 8;
 
 const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
@@ -64,8 +64,9 @@ const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
 ];
 
 /**
- * OpenDocument has no type for error values. LibreOffice adds a type of its own (`calcext:value-type="error"`), older
- * versions and other programs write a text, and Excel writes the number 0 and shows the error only in the paragraph.
+ * The type of a cell with an error value, for which OpenDocument has no type. LibreOffice writes this type of its own
+ * (`calcext:value-type="error"`), older versions and other programs write a text, and Excel writes the number 0 and shows the
+ * error only in the paragraph.
  */
 const errorType = Buffer.from('error');
 const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!|SPILL!|CALC!|ERROR!)|Err:\d{3})$/;

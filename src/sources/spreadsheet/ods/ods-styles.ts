@@ -237,7 +237,9 @@ function codeOf({ isDate, isTime, hasTime, isElapsed, code }: DataStyle): string
   return code;
 }
 
-/** The conditions that `positive;negative` and `positive;negative;zero;text` imply. */
+/**
+ * The conditions that sections of a number format have if none are written: one, two (`positive;negative`) or three sections.
+ */
 const impliedConditions = ['', '>=0 ', '>0 <0 ', '>0 <0 =0 '];
 
 /**

@@ -16,7 +16,10 @@ import { OdsStylesReader } from './ods-styles.ts';
 const spreadsheetType = /^application\/vnd\.oasis\.opendocument\.spreadsheet/;
 const contentName = 'content.xml';
 
-/** Repeated cells may honestly have more bytes than the file. Up to this size they are harmless. */
+/**
+ * The unpacked size up to which the ratio to the size of the file is not limited. Repeated cells may honestly have more bytes
+ * than the file.
+ */
 const ratioFreeBytes = 64 * 1024 * 1024;
 
 export const openOds: OpenFormat = async ({ container }, _options, limits, signal) => {

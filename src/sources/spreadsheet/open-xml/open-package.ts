@@ -83,10 +83,13 @@ export interface MergesReader {
   areas: MergedAreas;
 }
 
-/** Cells that repeat shared strings may honestly have more text than the file. Up to this size it is harmless. */
+/**
+ * The size of the text of shared strings up to which the ratio to the size of the file is not limited. Cells that repeat shared
+ * strings may honestly have more text than the file.
+ */
 const ratioFreeBytes = 64 * 1024 * 1024;
 
-/** Only this much of the other sheets is searched for rows. */
+/** The bytes of each other sheet that are searched for rows. */
 const maxProbedBytes = 1024 * 1024;
 
 /**

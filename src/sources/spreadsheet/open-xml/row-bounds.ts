@@ -7,7 +7,7 @@ import { limitExceeded } from '../../../limit-exceeded.ts';
 import { rowTooLong } from '../../row-limit.ts';
 import type { CellValues } from '../values/cell-values.ts';
 
-/** After this much text of shared strings the target may be waited for. */
+/** The bytes of shared strings after which the source may wait for the target. */
 const pauseBytes = 256 * 1024;
 
 export class RowBounds {

@@ -4,7 +4,10 @@ import { pauseForOthers } from '../../../pause-for-others.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
-/** A slice is scanned in about 0.3 ms. Between two slices the sink may ask the source to wait, and the caller may cancel. */
+/**
+ * The size of a slice, which is scanned in about 0.3 ms. Between two slices the sink may ask the source to wait, and the caller
+ * may cancel.
+ */
 const sliceBytes = 64 * 1024;
 
 /**

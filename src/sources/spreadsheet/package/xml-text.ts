@@ -42,7 +42,7 @@ export async function* decodeXml(
   else yield decode(Buffer.alloc(0), true);
 }
 
-/** An XML declaration that names an encoding always fits into this size. */
+/** The bytes that are searched for the encoding. A declaration that names an encoding is always shorter. */
 const declarationBytes = 256;
 
 function decoderFor(head: Buffer, partName: string): (chunk: Buffer, last: boolean) => Buffer {

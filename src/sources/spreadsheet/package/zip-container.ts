@@ -16,40 +16,42 @@ import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import { encrypted } from '../refused-files.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
-/** Real workbooks have tens of parts, or some thousands with pictures. Listing a part takes two reads. */
+/**
+ * The most parts. Real workbooks have tens of them, or some thousands if they have pictures. Listing a part takes two reads.
+ */
 const maxParts = 20_000;
 
 /**
- * Small parts with much repetition may reach the maximum of deflate (1:1032) without being an attack. They are harmless below
- * this size.
+ * The unpacked size up to which the ratio of a part is not limited. Small parts with much repetition may honestly reach the
+ * maximum of deflate (1:1032).
  */
 const ratioFreeBytes = 8 * 1024 * 1024;
 
-/** Measured: with 256 KiB of output at a time zlib inflates 2.5 times as fast as with its default of 16 KiB. */
+/** The output size of zlib. Measured: with 256 KiB it inflates 2.5 times as fast as with its default of 16 KiB. */
 const inflateChunkBytes = 256 * 1024;
-/** While the scanner works, zlib unpacks at most this much in advance. */
+/** The most that zlib unpacks in advance while the scanner works. */
 const inflateAheadBytes = 1024 * 1024;
 const readChunkBytes = 128 * 1024;
 
-/** A part of this size is unpacked in one call, in about 0.3 ms, because creating a stream costs more than that. */
+/** The size up to which a part is unpacked in one call, in about 0.3 ms. Creating a stream costs more than that. */
 const smallPartBytes = 128 * 1024;
 
-/** The whole directory is held in memory. Each part takes about a hundred bytes in it. */
+/** The largest directory. It is kept in memory as a whole. Each part takes about a hundred bytes in it. */
 const maxDirectoryBytes = 8 * 1024 * 1024;
 
 const localHeaderBytes = 30;
 const directoryHeaderBytes = 46;
 
-/** General purpose bit 3: the sizes and the CRC follow the data (APPNOTE 4.4.4). */
+/** The flag that the sizes and the CRC follow the data (general purpose bit 3, APPNOTE 4.4.4). */
 const dataDescriptorFlag = 0x08;
-/** This value replaces a size that is written in a zip64 extra field. */
+/** The value in place of a size if the size is in a zip64 extra field. */
 const inZip64 = 0xffffffff;
 
 export interface ZipPart {
   /** The name as the container spells it, without a leading slash. */
   name: string;
   entry: Entry;
-  /** Where the next part begins. */
+  /** The position at which the next part begins. */
   end: number;
   /** The most bytes of this part that a pass has unpacked so far. */
   unpackedBytes: number;

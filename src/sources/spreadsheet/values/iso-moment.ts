@@ -21,7 +21,7 @@ const date = String.raw`(\d{4})-(\d\d)-(\d\d)`;
 const time = String.raw`(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?`;
 const pattern = new RegExp(`^(?:${date})?(?:(?:^T?|T| )${time})?Z?$`);
 
-/** Every moment with nanoseconds is shorter than this. */
+/** The length from which on a text is not a moment. Even a moment with nanoseconds is shorter. */
 const maxLength = 40;
 
 /**

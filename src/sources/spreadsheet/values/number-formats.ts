@@ -7,7 +7,7 @@
 
 /** The number is used unchanged. */
 export const PLAIN = 0;
-/** A date. A number with a fraction is a point in time even in this format. */
+/** A date. A number with a fraction is a date with a time of day even in this format. */
 export const DATE_ONLY = 1;
 export const DATE_AND_TIME = 2;
 export const TIME_ONLY = 3;
@@ -15,7 +15,7 @@ export const TIME_ONLY = 3;
 export const ELAPSED_TIME = 4;
 /** A built-in format that is a date in one East Asian locale and a time in another. The value decides. */
 export const DATE_OR_TIME = 5;
-/** Text with leading zeros, such as `00000`. See `NumberFormat.mask`. */
+/** Digits with leading zeros, such as `00000`, which are loaded as text. See `NumberFormat.mask`. */
 export const ZERO_PADDED = 6;
 /** The number decides which section of the format applies, as in `[>100]yyyy;0`. See `NumberFormat.sections`. */
 export const BY_VALUE = 7;
@@ -35,7 +35,7 @@ export interface FormatSection {
   /** `<`, `<=`, `>`, `>=`, `=` or `<>`; empty: every number meets the condition. */
   operator: string;
   operand: number;
-  /** Any meaning except `BY_VALUE`. */
+  /** The meaning, which is never `BY_VALUE`. */
   meaning: number;
   mask: string;
 }
@@ -112,7 +112,7 @@ function formatOf(section: Section): NumberFormat {
   return isPadding(mask) ? { ...plain, meaning: ZERO_PADDED, mask } : plain;
 }
 
-/** A fourth section is for texts. */
+/** The most sections of a format that are for numbers. A fourth section is for texts. */
 const maxNumberSections = 3;
 
 function formatByValue(allSections: [Section, ...Section[]]): NumberFormat {

@@ -8,7 +8,7 @@ import { FIVE, isDigit, MINUS, NINE, POINT, ZERO } from '../../bytes/ascii.ts';
 
 const significantDigits = 15;
 
-/** This many digits distinguish any double from all others. */
+/** The number of digits that distinguish any double from all others. */
 const doubleDigits = 17;
 
 /** The results of `checkNumber`. */
@@ -77,7 +77,10 @@ export function endOfDecimal(bytes: Buffer, start: number): number {
   return wholeDigits + at - fraction <= significantDigits ? at : -at;
 }
 
-/** Each text can be matched in only one way, so a text of a megabyte is matched in linear time. */
+/**
+ * Matches a number in an unusual form. Each text can be matched in only one way, so a text of a megabyte is matched in linear
+ * time.
+ */
 const unusual = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 function checkUnusual(bytes: Buffer, start: number, end: number): number {
@@ -108,7 +111,7 @@ export function normalizeNumber(text: string): string {
   return `${minus}${whole}${point < all.length ? `.${all.slice(point)}` : ''}`;
 }
 
-/** Numbers with exponents up to this one are written with all of their zeros. */
+/** The largest exponent of a number that is written with all of its zeros. */
 const maxExpandedExponent = 30;
 const maxExpandedMantissa = 24;
 

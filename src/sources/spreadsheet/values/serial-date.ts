@@ -8,17 +8,17 @@
 import { isDigit } from '../../bytes/ascii.ts';
 import { dayMicroseconds } from '../../calendar.ts';
 
-/** 2000-01-01 as a serial of the 1900 system and of the 1904 system. */
+/** The serial of 2000-01-01 in the 1900 system and in the 1904 system. */
 const epoch1900 = 36_526;
 const epoch1904 = 35_064;
 
-/** 9999-12-31, the last day that Excel supports, as a serial of the 1900 system. */
+/** The serial of 9999-12-31 in the 1900 system, the last day that Excel supports. */
 export const lastSerial = 2_958_465;
 const lastDay = lastSerial - epoch1900;
 
 const phantomDay = 60;
 
-/** Every program writes at least this many significant digits if a number needs them. */
+/** The significant digits that every program writes at least if a number needs them. */
 const writtenDigits = 15;
 const maxFractionDigits = 15;
 
@@ -28,7 +28,7 @@ const powers = Array.from({ length: maxFractionDigits + 1 }, (_, n) => 10 ** n);
 export interface Serial {
   /** The whole days of the serial. */
   days: number;
-  /** 0 to 86,399,999,999. */
+  /** The time of day, from 0 to 86,399,999,999. */
   microseconds: number;
 }
 

@@ -8,7 +8,10 @@ import { limitExceeded } from '../../../limit-exceeded.ts';
 const firstSlabBytes = 16 * 1024;
 const maxSlabBytes = 4 * 1024 * 1024;
 
-/** Entries are kept in pages of 2^16 entries, so that entries are never copied when more are added. */
+/**
+ * The number of entries in a page is 2 to this power. Entries are kept in pages, so that they are never copied when more are
+ * added.
+ */
 const pageShift = 16;
 const pageEntries = 1 << pageShift;
 const pageMask = pageEntries - 1;

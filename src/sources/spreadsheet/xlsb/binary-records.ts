@@ -42,7 +42,7 @@ export class BinaryRecords {
   /** Takes texts as UTF-8. */
   text: Buffer = Buffer.alloc(1024);
 
-  /** @param wanted the types that `next` returns */
+  /** @param wanted the types of the records that `next` returns */
   constructor(
     partName: string,
     wanted: readonly number[],

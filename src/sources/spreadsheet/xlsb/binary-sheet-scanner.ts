@@ -38,11 +38,11 @@ const wantedTypes = [
   types.END_SHEET_DATA,
 ];
 
-/** Column, style and flags come before the value of a cell. A short record has only style and flags before the value. */
+/** The bytes before the value of a cell: column, style and flags. A short record has only style and flags. */
 const cellHeadBytes = 8;
 const shortHeadBytes = 4;
 
-/** Where the records of a column (BrtColInfo) and of a row (BrtRowHdr) have the flag that it is hidden. */
+/** The positions of the flag that a column (BrtColInfo) or a row (BrtRowHdr) is hidden. */
 const columnFlagsAt = 16;
 const rowFlagsAt = 11;
 const rowIsHidden = 0x10;

@@ -6,7 +6,7 @@ export const maxDoubleBytes = 32;
 
 const maxInteger = 2 ** 53;
 
-/** Decimals with at most 15 significant digits are smaller than this. */
+/** A number that is larger than all decimals of at most 15 significant digits. */
 const maxShort = 1e15;
 
 /**

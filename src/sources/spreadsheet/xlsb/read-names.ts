@@ -18,7 +18,7 @@ import { readSmallRecords } from './small-records.ts';
 const IS_HIDDEN = 0x1;
 const IS_FUNCTION = 0x2;
 
-/** `itab` of a name that the whole workbook knows. */
+/** The value of `itab` for a name that the whole workbook knows. */
 const wholeWorkbook = 0xffff_ffff;
 
 /** Adds the defined names that people see. @param sheets the names of the sheets */
@@ -57,9 +57,9 @@ class SheetLinks {
     types.EXTERNAL_SHEETS,
   ];
   readonly #sheets: string[];
-  /** For each supporting link: whether it is this workbook. */
+  /** For each supporting link: true if it refers to this workbook. */
   readonly #isSelf: boolean[] = [];
-  /** What formulas have before the exclamation mark; undefined: no sheet of this workbook. */
+  /** The texts that formulas have before the exclamation mark; undefined: the sheet is not in this workbook. */
   readonly #prefixes: (string | undefined)[] = [];
 
   constructor(sheets: string[]) {
@@ -143,7 +143,12 @@ function areaText(records: BinaryRecords, offset: number): string {
   return `${addressText(firstColumn, firstRow)}:${addressText(lastColumn, lastRow)}`;
 }
 
-/** @param column from 0. @param row from 0 */
+/**
+ * Returns the absolute address of a cell.
+ *
+ * @param column counts from 0
+ * @param row counts from 0
+ */
 function addressText(column: number, row: number): string {
   return `$${columnLetters(column + 1)}$${row + 1}`;
 }
@@ -177,8 +182,14 @@ export async function readTable(
   if (name !== '') found.add({ name, kind: 'table', refersTo: `${quoteSheetName(sheet)}!${range}`, table });
 }
 
-/** Behind the range, the kind, the number, the counts of rows, the flags, six formats and the connection. */
+/**
+ * The position of a table's name. Before it are the range, the kind, the number, the counts of rows, the flags, six formats and
+ * the connection.
+ */
 const tableNameAt = 64;
 
-/** Behind the number, the kind of total, three formats and the field of a query (BrtBeginListCol). */
+/**
+ * The position of a column's name in BrtBeginListCol. Before it are the number, the kind of total, three formats and the field
+ * of a query.
+ */
 const columnNameAt = 24;

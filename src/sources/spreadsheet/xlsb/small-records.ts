@@ -10,7 +10,11 @@ import { BinaryRecords, NEED_MORE } from './binary-records.ts';
 /** The code of a number format is the longest text of these parts. */
 export const maxSmallTextBytes = 64 * 1024;
 
-/** @throws AppError `invalid-file`, `limit-exceeded` */
+/**
+ * Reads the records of a part that is small enough for memory.
+ *
+ * @throws AppError `invalid-file`, `limit-exceeded`
+ */
 export async function readSmallRecords(
   container: ZipContainer,
   part: ZipPart,

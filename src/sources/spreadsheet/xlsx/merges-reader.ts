@@ -20,7 +20,11 @@ export class XmlMergesReader {
     this.#xml = new XmlTokens(partName);
   }
 
-  /** @throws AppError `invalid-file` if more cells follow, which no spreadsheet program shows, or if an area has no range */
+  /**
+   * Reads a slice of the part.
+   *
+   * @throws AppError `invalid-file` if more cells follow, which no spreadsheet program shows, or if an area has no range
+   */
   push(chunk: Buffer): void {
     const xml = this.#xml;
     xml.feed(chunk);

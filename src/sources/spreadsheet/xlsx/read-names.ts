@@ -72,7 +72,7 @@ export async function readTable(
   if (name !== '') found.add({ name, kind: 'table', refersTo: `${quoteSheetName(sheet)}!${ref}`, table });
 }
 
-/** A number that is none, or is not possible, is as if it were not there. */
+/** Returns a number of rows. If the text is absent or not a possible number, it returns `missing`. */
 function rowCount(text: string | undefined, missing: number): number {
   return text !== undefined && /^\d{1,7}$/.test(text) ? Number(text) : missing;
 }

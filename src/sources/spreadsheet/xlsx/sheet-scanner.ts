@@ -255,7 +255,7 @@ export class SheetScanner {
     if (first >= 1 && first <= last) this.#target.hideColumns?.(first - 1, last - 1);
   }
 
-  /** @returns -1 if there is no such attribute, or it is not a whole number */
+  /** Returns an attribute that is a whole number; -1 if there is no such attribute, or it is not a whole number. */
   #wholeAttribute(name: Buffer): number {
     const { bytes, attributes } = this.#xml;
     const at = this.#xml.attribute(name);
