@@ -1,6 +1,7 @@
 /**
- * Shares the turns of the event loop among all work that takes long: the rows of uploads and large definitions. If many requests work at
- * the same time, a turn still lasts only a little longer than `TURN_MS`, so that other requests are answered between turns.
+ * Shares the turns of the event loop among all work that takes long: the rows of uploads and large definitions. Even if many
+ * requests work at the same time, a turn lasts only a little longer than `TURN_MS`, so that other requests are answered between
+ * turns.
  */
 
 const TURN_MS = 5;
@@ -33,14 +34,17 @@ function nextTurn(): void {
   goOn();
 }
 
-/** How many items of a list are worked on before the clock is read. */
+/** The number of items after which the clock is read. */
 const ITEMS_PER_LOOK = 8;
-/** The weight of an item that takes milliseconds: the clock is read after it. */
+/** The weight of an item that takes milliseconds. The clock is read after each such item. */
 export const HEAVY = ITEMS_PER_LOOK;
-/** How long the work on a list may take before it waits for turns. The work on a short list never waits, however busy the others are. */
+/**
+ * The time for which a list is worked on without waiting for turns. So the work on a short list never waits, however busy the
+ * service is.
+ */
 const FREE_MS = 1;
 
-/** Decides when the work on a list of items pauses. A short list costs nothing but the counting. */
+/** Decides when the work on a list of items pauses. For a short list it only counts. */
 export class Pace {
   #items = 0;
   #freeUntil = 0;

@@ -1,11 +1,11 @@
-/**
- * The parameters that say what happens to rows with problems.
- */
+/** Defines the parameters that say what happens to rows with problems. */
 import Type, { type Static } from 'typebox';
 import { wrongParameter } from '../errors.ts';
 import { choice } from './query.ts';
 
-/** As many as an answer names problems, so that by default no row is left out that the answer does not name. */
+/**
+ * The default of `max_faulty_rows`. An answer lists as many problems, so that by default it names each row that is left out.
+ */
 const defaultMaxFaultyRows = 100;
 
 export const rowParameters = {
@@ -25,6 +25,8 @@ export const rowParameters = {
 const rowQuery = Type.Object(rowParameters);
 
 /**
+ * Reads `faulty_rows` and `max_faulty_rows`.
+ *
  * @returns the most rows that may be left out; undefined: no row may be left out
  * @throws AppError `invalid-parameter`
  */

@@ -122,7 +122,10 @@ function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
   return { ...column, isNullable: true };
 }
 
-/** A key that is checked at the end of the transaction cannot decide between rows (documentation of INSERT). */
+/**
+ * Returns the keys that can decide between rows, the primary key first. A key that is checked at the end of the transaction
+ * cannot (documentation of INSERT).
+ */
 function keysOf(rules: RowRule[]): ConflictKey[] {
   const uniques = rules.filter((rule) => rule.kind === 'unique');
   const keys = uniques.filter((key) => !key.isDeferrable && !key.predicate);

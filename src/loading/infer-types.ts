@@ -277,7 +277,10 @@ export class TypeInference implements CellSink {
     return isText || seen === NOTHING;
   }
 
-  /** If the first or second value made the column text, its values are counted. Otherwise the value that made it text is the odd one. */
+  /**
+   * Continues with a column that has just become text. If its first or second value made it text, its values are counted.
+   * Otherwise the value that made it text is the odd one.
+   */
   #afterTurn(column: number, seen: number): number {
     if (seen === NOTHING) return MIXED;
     return this.#rowCount - this.#firstValues[column]!.rowCount === 1 ? MIXED : OTHER;

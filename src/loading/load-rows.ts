@@ -142,7 +142,11 @@ function refusedRowsLimit({ options: { faulty } }: RowLoad): { maxRefusedRows?: 
   return faulty === undefined || faulty.max < manyRefusedRows ? {} : { maxRefusedRows: faulty.max };
 }
 
-/** @throws AppError `invalid-data` if every row has a problem */
+/**
+ * Adds the number of rows that were left out to the result.
+ *
+ * @throws AppError `invalid-data` if every row has a problem
+ */
 function leavingOut(loaded: LoadedRows, { options: { faulty }, problems }: RowLoad): LoadedRows {
   const { inserted, updated, skipped, suppressed } = loaded;
   const leftOut = faulty!.count;

@@ -27,7 +27,7 @@ export class WrittenBytes {
   }
 
   /**
-   * To be called before rows are sent.
+   * Counts rows before they are sent.
    *
    * @param all the bytes of the rows, of their defaults and of their padding
    * @param own the bytes of the values that the caller sent

@@ -1,12 +1,12 @@
-/** Checks the rights of the role that the service connects as. For services in which each request runs under the role of its token. */
+/** Checks the rights of the role that the service connects as, for services in which each request has the role of its token. */
 import type { Pool } from 'pg';
 import { inTransaction } from './transaction.ts';
 
 /**
- * A function of a table can leave the token's role with RESET ROLE. It then has the rights of the role that the service connects as.
- * PostgreSQL cannot prevent this, so the role of the service should have no rights of its own.
+ * Returns the rights that this role should not have. A function of a table can leave the token's role with RESET ROLE, and then
+ * has the rights of the role that the service connects as. PostgreSQL cannot prevent this.
  *
- * @returns the rights of that role, as parts of a sentence; empty if the role is as docs/postgresql.md describes it
+ * @returns the rights as parts of a sentence; empty if the role is as docs/postgresql.md describes it
  */
 export async function excessiveRights(pool: Pool): Promise<string[]> {
   return inTransaction(pool, { readOnly: true }, async (client) => {

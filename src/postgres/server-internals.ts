@@ -75,8 +75,8 @@ export function storesRowsTogether({ routine }: Fields): boolean {
 }
 
 /**
- * The sizes in "row is too big: size 32520, maximum size 8160", in any language. Other things that are too large, such as the
- * entry of an index, have the same SQLSTATE.
+ * Returns the sizes in a message such as "row is too big: size 32520, maximum size 8160", in any language. Other things that
+ * are too large, such as the entry of an index, have the same SQLSTATE.
  */
 export function rowSizes({ routine, message = '' }: Fields): { size: string; max: string } | undefined {
   if (!rowSizeRoutines.includes(routine ?? '')) return undefined;

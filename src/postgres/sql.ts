@@ -26,7 +26,7 @@ export function randomName(purpose: string): string {
   return `tablewright ${purpose} ${randomBytes(12).toString('hex')}`;
 }
 
-/** `"schema"."name"` */
+/** Returns a quoted name such as `"schema"."name"`. */
 export function quoteQualified(schema: string, name: string): string {
   return `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
 }

@@ -267,17 +267,22 @@ export function toAppError(error: unknown): unknown {
   return error;
 }
 
-/** Errors of PostgreSQL have a severity and a SQLSTATE. Errors of Node.js have codes, too, and some of these have five letters. */
+/**
+ * Returns whether an error comes from PostgreSQL. Such errors have a severity and a SQLSTATE. Errors of Node.js have codes,
+ * too, and some of these have five letters.
+ */
 export function isDatabaseError(error: unknown): error is DatabaseError {
   return error instanceof Error && 'severity' in error;
 }
 
-/** The SQLSTATE of an error of PostgreSQL, to be compared with that of another error; undefined: another kind of error. */
+/**
+ * Returns the SQLSTATE of an error of PostgreSQL, to compare it with that of another error; undefined: another kind of error.
+ */
 export function sqlstateOf(error: unknown): string | undefined {
   return isDatabaseError(error) ? error.code : undefined;
 }
 
-/** PostgreSQL's name of the error's condition; undefined: no decision depends on it, or it is another kind of error. */
+/** Returns PostgreSQL's name of the error's condition; undefined: no decision depends on it, or it is another kind of error. */
 export function conditionOf(error: unknown): Condition | undefined {
   return (conditions as Record<string, Condition>)[sqlstateOf(error) ?? ''];
 }
@@ -403,8 +408,8 @@ function ruleFor(error: DatabaseError): Rule | undefined {
 }
 
 /**
- * Some errors of a full disk have the SQLSTATE of an input or output error, or of an internal error. The words of the operating system
- * are in the server's language; if that is not English, only the SQLSTATE decides.
+ * Returns whether a disk is full. Some of these errors have the SQLSTATE of an input or output error, or of an internal error.
+ * The words of the operating system are in the server's language. If it is not English, only the SQLSTATE decides.
  */
 function isFullDisk(error: DatabaseError): boolean {
   return (
@@ -422,8 +427,8 @@ const meansTheSame = new Set<ErrorCode>([
 ]);
 
 /**
- * PostgreSQL's message names the object and not always the privilege ("permission denied for table orders"). Row-level
- * security has the same SQLSTATE.
+ * Describes a missing privilege. PostgreSQL's message names the object and not always the privilege ("permission denied for
+ * table orders"). Row-level security has the same SQLSTATE.
  */
 function lackOfPrivilege(error: DatabaseError): string {
   if (isLackOfTemporary(error)) {

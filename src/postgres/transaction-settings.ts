@@ -73,7 +73,7 @@ export function beginStatements(settings: TransactionSettings, session: SessionF
   return statements.join('; ');
 }
 
-/** The statement that limits the time of each statement of the transaction that follows. 0: no limit. */
+/** Returns the statement that limits the time of each following statement of the transaction. 0: no limit. */
 export function setStatementTimeout(timeoutMs: number): string {
   return `SET LOCAL statement_timeout TO ${Math.trunc(timeoutMs)}`;
 }

@@ -112,9 +112,13 @@ interface Ending {
   command: 'COMMIT' | 'ROLLBACK';
   /** The session is cleaned up in the same round trip. */
   tidies: boolean;
-  /** Called when only the command must still be sent. */
+  /** This is called when only the command must still be sent. */
   onEnding: () => void;
-  /** Called after the command has succeeded, with whether the session is clean. */
+  /**
+   * This is called after the command has succeeded.
+   *
+   * @param sessionIsTidy whether the session can be used again
+   */
   onEnded: (sessionIsTidy: boolean) => void;
 }
 
@@ -221,7 +225,7 @@ function resultsOf(sent: PipelineWithTail, command: Ending['command']): pg.Query
   }
 }
 
-/** The connection broke between the COMMIT and its answer. */
+/** Returns the error for a connection that broke between the COMMIT and its answer. */
 function unknownOutcome(cause: unknown): AppError {
   return new AppError(
     'database-unavailable',

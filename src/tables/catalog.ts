@@ -81,7 +81,7 @@ export interface TakenName {
   kind: string;
   /** The table that the index or sequence belongs to; null for any other relation. */
   owner: number | null;
-  /** Quoted where necessary, as SQL. */
+  /** The name as SQL, quoted where necessary. */
   ownerName: string | null;
 }
 
@@ -97,7 +97,7 @@ const isOrdered = (type: string) => `
    OR EXISTS (SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_opclass o ON o.opcintype = k.casttarget
      WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 403 AND o.opcdefault))`;
 
-/** As `isOrdered`, but for an array type its element type decides. */
+/** As `isOrdered`, but the element type decides for an array type. */
 const isOrderedOrArray = (type: string) => `
   CASE WHEN ${type}.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem)
   ELSE ${isOrdered(type)} END`;
@@ -423,7 +423,7 @@ export interface TableFacts {
         name: string;
         /** `pg_constraint.contype` */
         kind: string;
-        /** PostgreSQL's text of the constraint; null if a table definition can express the constraint completely. */
+        /** PostgreSQL's text of the constraint; null: a table definition can express the constraint completely. */
         definition: string | null;
         /** The `id` of each column. */
         columns: number[] | null;
@@ -567,7 +567,7 @@ attributes AS (
   SELECT a.*, d.adbin FROM relation r
   JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
--- Every type that a column leads to, over domains and arrays, with the modifier that holds there.
+-- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
 reached AS (
   SELECT atttypid AS oid, atttypmod AS typmod FROM attributes
   UNION

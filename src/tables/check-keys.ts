@@ -35,7 +35,7 @@ function keysOf({ primaryKey, unique }: TableDefinition): KeyDefinition[] {
   return primaryKey ? [primaryKey, ...unique] : unique;
 }
 
-/** Of columns with the same name, which are a problem already, the first one counts. */
+/** Returns the columns by name. If several columns have the same name, which is a problem already, it returns the first one. */
 function firstByName(columns: PreparedColumn[]): ReadonlyMap<string, PreparedColumn> {
   return new Map(columns.toReversed().map((column) => [column.name, column]));
 }

@@ -27,7 +27,7 @@ export interface CreateResult {
   table: TableDescription;
   /** The differences between the existing table and the definition; undefined: the table was created. */
   differences: string[] | undefined;
-  /** Empty if the table already existed. */
+  /** The warnings; empty if the table already existed. */
   warnings: Warning[];
 }
 

@@ -14,13 +14,13 @@ export interface Misspelling {
 }
 
 const maxListed = 100;
-/** How many of the listed problems get a search for a similar name. A search in thousands of names takes milliseconds. */
+/** The number of listed problems for which a similar name is searched. A search in thousands of names takes milliseconds. */
 const maxSuggestions = 20;
 
 export class DefinitionProblems {
   /** The number of all problems. */
   count = 0;
-  /** More than are listed, so that they are seldom sorted. */
+  /** The problems that may be listed. They are up to four times as many as are listed, so that they are seldom sorted. */
   #kept: Problem[] = [];
   /** The place of the last problem that may be listed; undefined: not known yet. */
   #end: string | undefined;
@@ -28,6 +28,8 @@ export class DefinitionProblems {
   readonly #misspellings = new Map<Problem, Misspelling>();
 
   /**
+   * Adds a problem.
+   *
    * @param misspelling if the problem is listed, its detail ends with the names that are similar
    * @returns whether the problem may be listed
    */
@@ -50,7 +52,7 @@ export class DefinitionProblems {
     return this.#codes.has(code);
   }
 
-  /** Whether there are problems, and all of them have this code. */
+  /** Returns whether there are problems, and all of them have this code. */
   haveOnly(code: ProblemCode): boolean {
     return this.#codes.size === 1 && this.#codes.has(code);
   }
@@ -105,7 +107,10 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** A slash, which ends the name of a member, comes before everything that continues the name. */
+/**
+ * Returns the place of a character in the order of pointers. A slash ends the name of a member, so it comes before all
+ * characters that continue the name.
+ */
 function orderOf(code: number): number {
   return code === 0x2f ? 0 : code;
 }

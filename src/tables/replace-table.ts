@@ -354,7 +354,7 @@ interface Inheritance {
   /** The roles that have privileges on the new table and its sequences because of the default privileges. */
   revoked: Pick<Grant, 'grantee' | 'sequence'>[];
   grants: Grant[];
-  /** Storage parameters, in SQL; null: none. */
+  /** The storage parameters as SQL; null: the table has none. */
   settings: string | null;
   comment: string | null;
   columnComments: { column: string; text: string }[];
@@ -576,7 +576,7 @@ SELECT
      'withGrantOption', g.is_grantable)), '[]')
    FROM (TABLE table_grants UNION ALL TABLE column_grants UNION ALL TABLE sequence_grants) g, old
    WHERE g.grantee <> old.relowner) AS grants,
-  -- Those of the TOAST table are set by way of the table.
+  -- The parameters of the TOAST table are set with those of the table.
   (SELECT string_agg(format('%s%I = %L', o.prefix, split_part(o.setting, '=', 1),
      substr(o.setting, strpos(o.setting, '=') + 1)), ', ')
    FROM (SELECT '' AS prefix, unnest(reloptions) AS setting FROM old
@@ -663,7 +663,7 @@ SELECT what FROM (
     ('storage', o.attstorage NOT IN (t.typstorage, n.attstorage)),
     ('compression', o.attcompression NOT IN ('', n.attcompression)),
     ('statistics target', coalesce(o.attstattarget, -1) >= 0),
-    -- Some builds of PostgreSQL note a setting of their own in every column, so that the new column has it too.
+    -- Some builds of PostgreSQL add a setting of their own to every column. The new column then has it, too.
     ('settings', EXISTS (
       SELECT option_name FROM pg_options_to_table(o.attoptions)
       EXCEPT SELECT option_name FROM pg_options_to_table(n.attoptions)))) AS setting (what, is_lost)
@@ -678,7 +678,8 @@ SELECT what FROM (
   UNION ALL
   SELECT 9, 'its row type ' || reloftype::regtype FROM old WHERE reloftype <> 0
   UNION ALL
-  -- One that its column does not take numbers from; the others are lost with a default, or go on.
+  -- A sequence that the table owns, if the default of its column does not use it. Other sequences are lost with a default, or
+  -- the new table continues to use them.
   SELECT 9, pg_describe_object('pg_class'::regclass, s.oid, 0)
   FROM (${ownedSequences('old')}) s
   WHERE s.dependency = 'a' AND NOT EXISTS (

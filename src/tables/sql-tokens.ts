@@ -118,7 +118,7 @@ function endOfDigits(text: string, start: number): number {
   return end;
 }
 
-/** Tab, line feed, vertical tab, form feed, carriage return and space. */
+/** Returns whether a character is white space: tab, line feed, vertical tab, form feed, carriage return or space. */
 function isSpace(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d);
 }

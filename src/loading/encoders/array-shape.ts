@@ -54,7 +54,9 @@ export function noteFaultyElement(depth: number, start: number, end: number): vo
   faultyElement.end = end;
 }
 
-/** The indexes of the faulty element as the end of a JSON Pointer: `/1/0`. Call it before the next array begins. */
+/**
+ * Returns the indexes of the faulty element as the end of a JSON Pointer, such as `/1/0`. Call it before the next array begins.
+ */
 export function faultyElementPath(): string {
   let path = '';
   // The element is already counted in its own array, but the outer arrays are counted only when they end.

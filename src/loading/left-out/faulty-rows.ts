@@ -1,4 +1,4 @@
-/** Counts the rows with problems of one upload, which may be left out (`faulty_rows=leave_out`). */
+/** Counts the rows of one upload that have problems and may be left out (`faulty_rows=leave_out`). */
 export class FaultyRows {
   count = 0;
   /** The most rows that may be left out. With more, the upload is refused. */
@@ -16,7 +16,7 @@ export class FaultyRows {
     return this.count > this.max;
   }
 
-  /** Returns why the upload is refused: the first sentence of its error. */
+  /** Returns the reason why the upload is refused. It is the first sentence of the error. */
   get reasonOfTooMany(): string {
     return this.max === 0
       ? 'No row may be left out, because max_faulty_rows is 0.'
@@ -24,5 +24,5 @@ export class FaultyRows {
   }
 }
 
-/** Why an upload is refused if each of its rows has a problem. */
+/** The reason why an upload is refused if each of its rows has a problem. */
 export const noGoodRow = 'Every row has a problem, so no row is left to load.';

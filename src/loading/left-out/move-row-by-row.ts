@@ -27,17 +27,19 @@ import {
 } from './row-by-row-statements.ts';
 import { deleteRows } from './staged-statements.ts';
 
-/** How often rows are tried again, because other rows with the same keys were refused. */
+/** The number of times that rows are tried again because other rows with the same keys were refused. */
 const maxRounds = 20;
 
-/** The rows of one statement, so that its time is limited by `STATEMENT_TIMEOUT_MS` for any number of rows. */
+/**
+ * The number of rows that one statement moves. It is small enough that `STATEMENT_TIMEOUT_MS` suffices for any number of rows.
+ */
 const rowsPerStatement = 100_000;
 
 interface Pass {
   client: ClientBase;
   load: StagedLoad;
   faulty: FaultyRows;
-  /** Deferred constraints are checked for each row, and not at the end. */
+  /** true: deferred constraints are checked after each row instead of at the end. */
   isImmediate: boolean;
   /** The SQLSTATE of a missing privilege means that a policy of row-level security refuses a row. */
   hasPolicies: boolean;

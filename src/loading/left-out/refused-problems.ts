@@ -1,4 +1,4 @@
-/** Makes problems of the rows that PostgreSQL refused one by one. */
+/** Describes the problems of rows that PostgreSQL refused one by one. */
 import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
@@ -16,7 +16,11 @@ import {
   readRefusedRows,
 } from './row-by-row-statements.ts';
 
-/** @param count how many rows were refused */
+/**
+ * Adds the problems of the refused rows.
+ *
+ * @param count the number of refused rows
+ */
 export async function addRefusedRows(
   client: ClientBase,
   load: StagedLoad,
@@ -55,7 +59,7 @@ function errorOf({ code, message, detail, column, constraint, table, schema }: R
   return Object.assign(error, { severity: 'ERROR' }, Object.fromEntries(fields));
 }
 
-/** Returns whether the error is about this rule of the table. A trigger may write to another table, with rules of its own. */
+/** Returns whether the error is about this rule of the table. A trigger may write to another table, which has its own rules. */
 function isBroken(
   rule: RowRule,
   { constraint, table, schema }: Refused,

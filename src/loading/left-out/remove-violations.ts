@@ -39,7 +39,7 @@ import {
 import type { FaultyRows } from './faulty-rows.ts';
 import { deleteFound, setAside, takeBack, temporaryTable } from './staged-statements.ts';
 
-/** Rows with a repeated key, which are out of the staging table as long as it is not certain that they are left out. */
+/** Rows with a repeated key. They are taken out of the staging table until it is certain whether they are left out. */
 export interface RowsAside {
   count: number;
   /** Leaves the rows out and adds their problems. */
@@ -48,7 +48,7 @@ export interface RowsAside {
   takeBack: () => Promise<void>;
 }
 
-/** Each round removes the rows that refer to rows which were removed in the round before. */
+/** The most rounds. Each round removes the rows that refer to rows which were removed in the round before. */
 const maxRounds = 20;
 
 /**
@@ -70,7 +70,7 @@ export async function removeViolations(
   await client.query(analyzeStagingTable(stagedNames(read, load)));
   const { relation, columns, isBare, conflict } = load;
   const sent: SentRows = {
-    // Text that is no valid input of its type is gone.
+    // Rows with text that is no valid input of its type were removed above.
     relation: typedStagingTable(columns, undefined),
     numbering: byRowNumber,
     existing: isBare ? undefined : relation,
@@ -102,12 +102,12 @@ interface Search {
 
 interface Found {
   rule: RowRule;
-  /** Quoted; the answer of the query. */
+  /** The quoted name of the table with the rows that the query found. */
   table: string;
   count: number;
 }
 
-/** Row-level security hides the rows that the reference may refer to. */
+/** Returns whether row-level security may hide the rows to which a foreign key refers, so that no query can judge it. */
 function isHidden(rule: RowRule): boolean {
   return rule.kind === 'foreign key' && rule.isHidden;
 }
@@ -134,7 +134,7 @@ async function removeRepeatedAndOrphans(
 ): Promise<RowsAside | undefined> {
   if (!(await removeOrphans(search, ofOwnReferences))) return undefined;
   const repeated = await findAll(search, ofKeys);
-  // Which rows stay with several keys depends on the order of the rows. PostgreSQL itself must decide it row by row.
+  // If there are several keys, the order of the rows decides which rows stay. So PostgreSQL itself must decide it row by row.
   if (repeated.length !== 1) return undefined;
   const [ofKey] = repeated;
   const aside = await putAside(search, ofKey!);
@@ -226,7 +226,11 @@ async function remove(search: Search, found: Found[]): Promise<void> {
   faulty.add(await deleteAll(client, found));
 }
 
-/** @returns how many rows were deleted; a row may have several problems */
+/**
+ * Deletes the rows that were found from the staging table.
+ *
+ * @returns the number of deleted rows; a row may have several problems
+ */
 async function deleteAll(client: ClientBase, found: Found[]): Promise<number> {
   let deleted = 0;
   for (const { table } of found) deleted += (await client.query(deleteFound(table))).rowCount ?? 0;

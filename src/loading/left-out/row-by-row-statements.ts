@@ -13,7 +13,7 @@ import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-
 const state = 'pg_temp."tablewright pass"';
 const refusedRows = 'pg_temp."tablewright refused rows"';
 
-/** The tables live until the transaction ends or goes back. */
+/** Creates the tables that record the progress. They exist until the transaction ends or is rolled back. */
 export const createPassTables: Statement = {
   text: `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
 INSERT INTO ${state} VALUES (0, 0);
@@ -21,14 +21,14 @@ CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, code text, mes
   constraint_name text, table_name text, schema_name text) ON COMMIT DROP`,
 };
 
-/** One row: the rows inserted or updated, and the rows refused. */
+/** Returns one row: the number of rows inserted or updated, and the number of refused rows. */
 export const readPassState: Statement = { text: `SELECT merged::int, refused FROM ${state}` };
 
 /** A row that PostgreSQL refused. */
 export interface RefusedRow {
   row: number;
   code: string;
-  /** null: only the first ones have the texts of the error. */
+  /** null: only the first refused rows have the texts of the error. */
   message: string | null;
   detail: string | null;
   column: string | null;
@@ -37,7 +37,7 @@ export interface RefusedRow {
   schema: string | null;
 }
 
-/** Rows with the texts of their errors come first. */
+/** The order of the refused rows: those with the texts of their errors come first. */
 const refusedOrder = 'message IS NULL, data_row';
 
 export function readRefusedRows(limit: number): Statement {
@@ -47,14 +47,14 @@ export function readRefusedRows(limit: number): Statement {
   };
 }
 
-/** One row `rows`: the numbers of all refused rows. */
+/** Returns one row, whose column `rows` has the numbers of all refused rows. */
 export const refusedNumbers: Statement = {
   text: `SELECT coalesce(array_agg(data_row), '{}') AS rows FROM ${refusedRows}`,
 };
 
-/** The refused rows by column, constraint and code. */
+/** The refused rows with the same column, constraint and code. */
 export interface RefusedGroup {
-  /** The first one. */
+  /** The number of the first of these rows. */
   row: number;
   code: string;
   column: string | null;
@@ -73,27 +73,27 @@ FROM (SELECT * FROM ${refusedRows} ORDER BY ${refusedOrder} OFFSET ${from}) late
   };
 }
 
-/** Takes the rows out of the staging table that were refused. */
+/** Deletes the refused rows from the staging table. */
 export const deleteRefusedRows: Statement = {
   text: `DELETE FROM ${stagingTable} s USING ${refusedRows} f WHERE s.${rowNumber} = f.data_row`,
 };
 
-/** One row: the first and the last data row number; null: no row is staged. */
+/** Returns one row: the first and the last data row number; null: no row is staged. */
 export const readStagedRange: Statement = {
   text: `SELECT min(${rowNumber}) AS first, max(${rowNumber}) AS last FROM ${stagingTable}`,
 };
 
 export interface PassOptions {
-  /** Data row numbers from `from` (included) to `to` (excluded). */
+  /** The data row numbers from `from` (included) to `to` (excluded). */
   from: number;
   to: number;
-  /** The pass ends when this many rows are refused. */
+  /** The number of refused rows after which the pass ends. */
   maxRefused: number;
-  /** This many refused rows keep the texts of their errors. */
+  /** The number of refused rows whose texts of errors are kept. */
   maxListed: number;
   /** The SQLSTATEs of errors that are not about a row, as a regular expression. They end the pass. */
   notOfRows: string;
-  /** `mergeRows` counts the updated rows. */
+  /** true: `mergeRows` counts the updated rows. */
   countsUpdates: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The statements that take rows out of the staging table and put them back. */
+/** Returns the statements that take rows out of the staging table and put them back. */
 import { quoteIdentifier, randomName, type Statement } from '../../postgres/sql.ts';
 import { rowNumber, stagingTable } from '../staged/staging-table.ts';
 
@@ -7,7 +7,11 @@ export function temporaryTable(purpose: string): string {
   return `pg_temp.${quoteIdentifier(randomName(purpose))}`;
 }
 
-/** @param found quoted; a table with the column `number` */
+/**
+ * Returns a statement that deletes the found rows from the staging table.
+ *
+ * @param found the quoted name of a table with the column `number`
+ */
 export function deleteFound(found: string): Statement {
   return { text: `DELETE FROM ${stagingTable} s USING ${found} f WHERE s.${rowNumber} = f.number` };
 }

@@ -37,7 +37,7 @@ export interface FoundViolation {
 
 export interface ViolationQuery {
   rule: RowRule;
-  /** It finds keys that the existing table has. */
+  /** true: the query finds keys that the existing table has. */
   isOfExisting?: boolean;
   statement: Statement;
 }
@@ -50,11 +50,12 @@ export interface Numbering {
   rowOf: (number: number) => number | undefined;
 }
 
-/** For the staging table, and for queries over it that have its leading columns. */
+/** The numbering of the staging table, and of queries over it that have its leading columns. */
 export const byRowNumber: Numbering = { expression: rowNumber, rowOf: (number) => number };
 
 /**
- * For a table that only COPY has filled, in this transaction. The order of `ctid` is the order in which the rows were sent.
+ * Returns the numbering of a table that only COPY has filled, in this transaction. The order of `ctid` is the order in which
+ * the rows were sent.
  *
  * @param rowOf returns the data row of the n-th row that was sent, from 0
  */
@@ -72,8 +73,8 @@ export interface SentRows {
    */
   existing?: string | undefined;
   /**
-   * For the staging table: returns the shapes whose rows cannot be checked by a rule over these columns, because PostgreSQL
-   * will set one of the columns.
+   * Returns the shapes whose rows cannot be checked by a rule over these columns, because PostgreSQL will set one of the
+   * columns. undefined: the relation is not a staging table.
    */
   shapesWithout?: (columns: string[]) => number[];
   /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
@@ -186,7 +187,9 @@ function numbered(
   return `(${rows} WHERE ${conditions.join(' AND ')} OFFSET 0)`;
 }
 
-/** PostgreSQL checks only the key of rows that are skipped. */
+/**
+ * Returns a condition for rows that are not skipped. PostgreSQL checks no other rule than the key for rows that are skipped.
+ */
 function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
   if (!existing || conflict?.action !== 'skip') return '';
   const { key, shapes } = conflict;

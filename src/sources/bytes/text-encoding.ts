@@ -270,7 +270,11 @@ class Utf16Decoder implements ChunkDecoder {
     if (this.#cutByte >= 0 || this.#highSurrogate !== 0) throw notUtf16(this.#position);
   }
 
-  /** @param end the end of the unit in the chunk */
+  /**
+   * Writes a code unit of UTF-16 as UTF-8.
+   *
+   * @param end the end of the unit in the chunk
+   */
   #write(to: number, unit: number, end: number): number {
     const isLow = unit >= 0xdc00 && unit <= 0xdfff;
     const high = this.#highSurrogate;

@@ -53,7 +53,7 @@ function findPlainDefaults(text: Buffer): number[] {
 }
 
 const word = Buffer.from('default');
-/** An escape of a letter has five bytes more than the letter. */
+/** The longest form of the key `default`, in which each letter is an escape of six bytes. */
 const longestWord = word.length * 6;
 
 function isDefault(text: Buffer, start: number, end: number, hasEscape: boolean): boolean {
@@ -70,7 +70,11 @@ function endsPlainValue(byte: number): boolean {
   return byte === COMMA || byte === CLOSING_BRACE || byte === CLOSING_BRACKET || isWhiteSpace(byte);
 }
 
-/** @param positions where to put the quotes */
+/**
+ * Returns the text with quotes before the given positions.
+ *
+ * @param positions the positions in ascending order
+ */
 function withQuotes(text: Buffer, positions: number[]): Buffer {
   const quoted = Buffer.allocUnsafe(text.length + positions.length);
   let written = 0;

@@ -21,11 +21,15 @@ export interface PartParser {
    * @param offset the position of its first byte in the whole text
    */
   parse(part: Buffer, offset: number): unknown;
-  /** Called if the members of several parts have the same key. `position` is before the second one, in the same object. Throws. */
+  /**
+   * Throws the error for members of several parts with the same key.
+   *
+   * @param position a position before the second member, in the same object
+   */
   refuseRepeated(key: string, position: number): never;
 }
 
-/** A part of this size takes at most a few milliseconds. */
+/** The size of a part, which takes at most a few milliseconds. */
 const partBytes = 32 * 1024;
 
 /**
@@ -41,7 +45,7 @@ export async function parseInTurns(text: Buffer, parser: PartParser): Promise<un
   return ends.has(start) ? parseLarge(text, start, ends, parser) : parser.parse(text, 0);
 }
 
-/** Returns the position after each container that is larger than a part, by the position of its first byte. */
+/** Returns the end of each container that is larger than a part. The key is the position of its first byte. */
 function endsOfLargeContainers(text: Buffer): Map<number, number> {
   const ends = new Map<number, number>();
   const open: number[] = [];
@@ -120,7 +124,11 @@ class LargeObject {
     this.#parser = parser;
   }
 
-  /** @param position where the members are */
+  /**
+   * Adds the members of a part.
+   *
+   * @param position the position of the part in the text
+   */
   add(members: unknown, position: number): void {
     for (const [key, value] of Object.entries(members as object)) {
       if (key in this.value) this.#parser.refuseRepeated(key, position);

@@ -46,7 +46,11 @@ export class RowBounds {
     throw rowTooLong(`Row ${row}`, this.#maxRowBytes);
   }
 
-  /** @throws AppError `limit-exceeded` */
+  /**
+   * Ends the current row and checks its size.
+   *
+   * @throws AppError `limit-exceeded`
+   */
   endRow(row: number): void {
     this.#sharedBytes += this.#values.sharedBytes;
     if (this.#sharedBytes <= this.#pauseAtBytes) return;
