@@ -21,29 +21,12 @@ import { AppError } from '../errors.ts';
 import { factsOf, logAnswered, logDisconnected, writeAccessLog } from './access-log.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
-import { parseContentEncoding } from './content-encoding.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
-import { jsonMediaTypes } from './json-body.ts';
-import { registerOpenApi } from './openapi.ts';
 import { closeAfterAnswers, inTurn, lingerBytes, lingerMs, runningResponse } from './pipelined-requests.ts';
-import {
-  asAppError,
-  prepareProblem,
-  problemDocument,
-  problemHeaders,
-  sendProblem,
-  unsupportedMediaType,
-} from './problem-json.ts';
+import { asAppError, prepareProblem, problemDocument, problemHeaders, sendProblem } from './problem-json.ts';
+import { registerRoutes } from './register-routes.ts';
 import { ClientGone, continueWhenRead } from './request-body.ts';
-import { createTableRoute } from './routes/create-table.ts';
-import { describeTableRoute } from './routes/describe-table.ts';
-import { guideRoutes } from './routes/guides.ts';
-import { healthRoutes } from './routes/health.ts';
-import { inspectExcelRoute } from './routes/inspect-excel.ts';
-import { inspectJsonRoute } from './routes/inspect-json.ts';
-import { uploadExcelRoute } from './routes/upload-excel.ts';
-import { uploadJsonRoute } from './routes/upload-json.ts';
 
 const headersTimeout = 20_000;
 /**
@@ -77,7 +60,25 @@ export interface TableServer {
 
 export async function buildServer(context: HttpContext, log: FastifyBaseLogger): Promise<TableServer> {
   const running = new RunningRequests();
-  const app = Fastify({
+  const app = makeApp(running, log);
+  continueWhenRead(app.server);
+  // Node's own answer is not `application/problem+json`, so `refuseUnknownExpectation` answers.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  guardChunkedBodies(app.server, answerRefusedBody);
+  const methodsByPath = collectMethods(app);
+  addHooks(app, context);
+  handleErrors(app);
+  await registerRoutes(app, context);
+  refuseOtherMethods(app, new Map(methodsByPath));
+  return {
+    listen: (place) => app.listen(place),
+    requestsEnded: () => running.ended(context.stopping),
+    close: () => app.close(),
+  };
+}
+
+function makeApp(running: RunningRequests, log: FastifyBaseLogger): FastifyInstance {
+  return Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
@@ -101,16 +102,20 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
     // Fastify's own answer is not `application/problem+json`, so the routes answer `shutting-down`.
     return503OnClosing: false,
   });
+}
 
-  continueWhenRead(app.server);
-  // Node's own answer is not `application/problem+json`, so `refuseUnknownExpectation` answers.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  guardChunkedBodies(app.server, answerRefusedBody);
+/** Returns the methods of each documented path. The map is filled when the routes are registered. */
+function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
   const methodsByPath = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide) return;
     methodsByPath.set(url, new Set(methodsByPath.get(url)).union(new Set([method].flat())));
   });
+  return methodsByPath;
+}
+
+/** The order of the hooks is the order in which they run. */
+function addHooks(app: FastifyInstance, context: HttpContext): void {
   writeAccessLog(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...securityHeaders });
@@ -126,6 +131,9 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   });
   closeConnectionsOnStop(app, context);
   closeOverUnreadBodies(app);
+}
+
+function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(request.raw);
     if (error instanceof ClientGone || refusal !== undefined) {
@@ -144,37 +152,6 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
       `There is nothing at ${request.url.split('?')[0]}. The API reference is at /docs.`,
     );
   });
-
-  // The routes check queries and bodies themselves, with the schemas that the document shows, so that one answer has every
-  // problem.
-  app.setValidatorCompiler(() => () => true);
-  app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
-  // The routes read bodies themselves, as streams.
-  app.removeAllContentTypeParsers();
-  await registerOpenApi(app, context.config.limits);
-  healthRoutes(app, context);
-  guideRoutes(app);
-  await app.register(async (api) => {
-    acceptBodies(api, ['application/json']);
-    createTableRoute(api, context);
-    describeTableRoute(api, context);
-  });
-  await app.register(async (api) => {
-    acceptBodies(api, jsonMediaTypes);
-    uploadJsonRoute(api, context);
-    inspectJsonRoute(api, context);
-  });
-  await app.register(async (api) => {
-    acceptBodies(api, ['multipart/form-data']);
-    uploadExcelRoute(api, context);
-    inspectExcelRoute(api, context);
-  });
-  refuseOtherMethods(app, new Map(methodsByPath));
-  return {
-    listen: (place) => app.listen(place),
-    requestsEnded: () => running.ended(context.stopping),
-    close: () => app.close(),
-  };
 }
 
 /** Counts the running requests. Node.js counts only connections, and some of these are idle. */
@@ -222,27 +199,6 @@ function closeConnectionsOnStop(app: FastifyInstance, { isReady, stopping }: Htt
   stopping.addEventListener('abort', () => {
     setTimeout(() => app.server.closeAllConnections(), lingerMs).unref();
   });
-}
-
-/** Lets bodies of these types through to the routes as streams. All other bodies are refused. */
-function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
-  api.addContentTypeParser(contentTypes, async (_request: unknown, payload: unknown) => payload);
-  api.addContentTypeParser('*', async ({ headers, routeOptions }: FastifyRequest) => {
-    throw unsupportedMediaType(headers['content-type'], routeOptions.url);
-  });
-  api.addHook('preParsing', async (request) => {
-    refuseOtherCharset(request.headers['content-type']);
-    parseContentEncoding(request.headers['content-encoding']);
-  });
-}
-
-/** Refuses JSON in another charset than UTF-8, because it would be misread (RFC 8259 section 8.1). */
-function refuseOtherCharset(contentType: string | undefined): void {
-  const charset = /^application\/(?:json|x-ndjson|jsonl)\b.*;\s*charset\s*=\s*"?([^\s";]+)/i.exec(
-    contentType ?? '',
-  )?.[1];
-  if (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset)) return;
-  throw new AppError('unsupported-media-type', `Send the JSON in UTF-8, not in ${charset.slice(0, 40)}.`);
 }
 
 /** Refuses a request without a Host header, or with several (RFC 9112 section 3.2). */

@@ -1,0 +1,66 @@
+/**
+ * The list of the endpoints, each of which is one file in `routes/`, by the bodies that they accept.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError } from '../errors.ts';
+import { parseContentEncoding } from './content-encoding.ts';
+import type { HttpContext } from './context.ts';
+import { jsonMediaTypes } from './json-body.ts';
+import { registerOpenApi } from './openapi.ts';
+import { unsupportedMediaType } from './problem-json.ts';
+import { createTableRoute } from './routes/create-table.ts';
+import { describeTableRoute } from './routes/describe-table.ts';
+import { guideRoutes } from './routes/guides.ts';
+import { healthRoutes } from './routes/health.ts';
+import { inspectExcelRoute } from './routes/inspect-excel.ts';
+import { inspectJsonRoute } from './routes/inspect-json.ts';
+import { uploadExcelRoute } from './routes/upload-excel.ts';
+import { uploadJsonRoute } from './routes/upload-json.ts';
+
+export async function registerRoutes(app: FastifyInstance, context: HttpContext): Promise<void> {
+  // The routes check queries and bodies themselves, with the schemas that the document shows, so that one answer has every
+  // problem.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
+  // The routes read bodies themselves, as streams.
+  app.removeAllContentTypeParsers();
+  await registerOpenApi(app, context.config.limits);
+  healthRoutes(app, context);
+  guideRoutes(app);
+  await app.register(async (api) => {
+    acceptBodies(api, ['application/json']);
+    createTableRoute(api, context);
+    describeTableRoute(api, context);
+  });
+  await app.register(async (api) => {
+    acceptBodies(api, jsonMediaTypes);
+    uploadJsonRoute(api, context);
+    inspectJsonRoute(api, context);
+  });
+  await app.register(async (api) => {
+    acceptBodies(api, ['multipart/form-data']);
+    uploadExcelRoute(api, context);
+    inspectExcelRoute(api, context);
+  });
+}
+
+/** Lets bodies of these types through to the routes as streams. All other bodies are refused. */
+function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
+  api.addContentTypeParser(contentTypes, async (_request: unknown, payload: unknown) => payload);
+  api.addContentTypeParser('*', async ({ headers, routeOptions }: FastifyRequest) => {
+    throw unsupportedMediaType(headers['content-type'], routeOptions.url);
+  });
+  api.addHook('preParsing', async (request) => {
+    refuseOtherCharset(request.headers['content-type']);
+    parseContentEncoding(request.headers['content-encoding']);
+  });
+}
+
+/** Refuses JSON in another charset than UTF-8, because it would be misread (RFC 8259 section 8.1). */
+function refuseOtherCharset(contentType: string | undefined): void {
+  const charset = /^application\/(?:json|x-ndjson|jsonl)\b.*;\s*charset\s*=\s*"?([^\s";]+)/i.exec(
+    contentType ?? '',
+  )?.[1];
+  if (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset)) return;
+  throw new AppError('unsupported-media-type', `Send the JSON in UTF-8, not in ${charset.slice(0, 40)}.`);
+}
