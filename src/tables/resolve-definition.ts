@@ -129,24 +129,11 @@ export async function resolveDraft(
   draft: DefinitionDraft,
   answer: LookUpResult,
 ): Promise<ResolvedDefinition> {
-  const { schema, name, definition, columns: drafts, problems, request } = draft;
+  const { schema, name, definition, problems, request } = draft;
   const found = await complete(client, answer);
-  if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
-  if (!found.schema.mayCreate && found.existing === null) {
-    const { role } = found.schema;
-    throw new AppError(
-      'permission-denied',
-      `The role "${role}" lacks CREATE on the schema "${schema}". ${askForSchema(role, schema)}.`,
-    );
-  }
+  refuseMissingSchema(schema, found);
   const resolver = new Resolver(request, found, problems, draft.admitSchema);
-  const keyColumns = new Set(definition.primaryKey?.columns);
-  const resolved = await mapInTurns(drafts, (draft) =>
-    resolver.column(draft, keyColumns.has(draft.column.name)),
-  );
-  const columns = resolved.filter((column) => column !== undefined);
-  const padding = await paddingProblem(resolver.padded, (type) => resolver.find(type));
-  if (padding !== undefined) problems.add(padding);
+  const columns = await resolveColumns(resolver, draft);
   await explainUnknownTypes(client, resolver.unknownTypes, draft.admitSchema);
   const existing = found.existing ?? undefined;
   const sequences = new Set(found.sequences.map((sequence) => sequence?.oid));
@@ -186,13 +173,39 @@ export async function resolveDraft(
     },
     trials: resolver.trials,
     problems,
-    admitSequences: () => {
-      for (const [index, { schema: written }] of request.sequences.entries()) {
-        const schema = written ?? found.sequences[index]?.schema;
-        if (schema !== undefined) draft.admitSchema(schema);
-      }
-    },
+    admitSequences: () => admitSequences(draft, found),
   };
+}
+
+/** @throws AppError `schema-not-found`; `permission-denied` if the table does not exist and the role may not create it */
+function refuseMissingSchema(schema: string, found: Found): void {
+  if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
+  const { role, mayCreate } = found.schema;
+  if (mayCreate || found.existing !== null) return;
+  const detail = `The role "${role}" lacks CREATE on the schema "${schema}". ${askForSchema(role, schema)}.`;
+  throw new AppError('permission-denied', detail);
+}
+
+/** Returns the columns without a problem, and adds the problems of the others. It works in turns. */
+async function resolveColumns(
+  resolver: Resolver,
+  { definition, columns, problems }: DefinitionDraft,
+): Promise<PreparedTable['columns']> {
+  const keyColumns = new Set(definition.primaryKey?.columns);
+  const resolved = await mapInTurns(columns, (draft) =>
+    resolver.column(draft, keyColumns.has(draft.column.name)),
+  );
+  const padding = await paddingProblem(resolver.padded, (type) => resolver.find(type));
+  if (padding !== undefined) problems.add(padding);
+  return resolved.filter((column) => column !== undefined);
+}
+
+/** @throws AppError `schema-forbidden` */
+function admitSequences({ request, admitSchema }: DefinitionDraft, found: Found): void {
+  for (const [index, { schema: written }] of request.sequences.entries()) {
+    const schema = written ?? found.sequences[index]?.schema;
+    if (schema !== undefined) admitSchema(schema);
+  }
 }
 
 /** A column whose texts are parsed, and whose names are not looked up yet. */

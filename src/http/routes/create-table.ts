@@ -70,73 +70,69 @@ A definition with everything that it may contain:
 }
 \`\`\``;
 
+const documentation = {
+  operationId: 'createTable',
+  tags: ['tables'],
+  summary: 'Create Table',
+  description: descriptionWithExample,
+  security: [{ bearer: [] }],
+  params: TablePath,
+  querystring: Query,
+  body: { content: { 'application/json': { schema: Body } } },
+  response: {
+    200: {
+      description: 'With `if_not_exists=true`: the table already existed and is unchanged.',
+      content: { 'application/json': { schema: Found } },
+    },
+    201: {
+      description: 'Created.',
+      headers: {
+        Location: { type: 'string', description: 'The URL that describes the table.' },
+      },
+      content: { 'application/json': { schema: Created } },
+    },
+    ...problemResponses(
+      ...tableErrors,
+      'invalid-json',
+      'invalid-content-encoding',
+      'request-timeout',
+      'table-exists',
+      'write-conflict',
+      'limit-exceeded',
+      'unsupported-media-type',
+      'invalid-definition',
+    ),
+  },
+};
+
 export function createTableRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
-  app.post(
-    '/api/v1/table/:table_name',
-    {
-      schema: {
-        operationId: 'createTable',
-        tags: ['tables'],
-        summary: 'Create Table',
-        description: descriptionWithExample,
-        security: [{ bearer: [] }],
-        params: TablePath,
-        querystring: Query,
-        body: { content: { 'application/json': { schema: Body } } },
-        response: {
-          200: {
-            description: 'With `if_not_exists=true`: the table already existed and is unchanged.',
-            content: { 'application/json': { schema: Found } },
-          },
-          201: {
-            description: 'Created.',
-            headers: {
-              Location: { type: 'string', description: 'The URL that describes the table.' },
-            },
-            content: { 'application/json': { schema: Created } },
-          },
-          ...problemResponses(
-            ...tableErrors,
-            'invalid-json',
-            'invalid-content-encoding',
-            'request-timeout',
-            'table-exists',
-            'write-conflict',
-            'limit-exceeded',
-            'unsupported-media-type',
-            'invalid-definition',
-          ),
-        },
-      },
-    },
-    async (request, reply) => {
-      const query = parseQuery(request.query);
-      const { schema, name, grants, signal, transaction } = await admitTableRequest(
-        request,
-        reply,
-        context,
-        query.schema,
-        'table:create',
-      );
-      const { limits } = context.config;
-      const text = await readDefinitionText(request, limits, context.stopping);
-      const options = {
-        schema,
-        name,
-        extraFunctions: context.config.database.defaultFunctions,
-        ifNotExists: query.if_not_exists,
-        admitSchema: (other: string) => requireSchema(grants, other),
-      };
-      const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
-      const { table, differences, warnings } = await line.use(tableKey({ schema, name }), signal, async () =>
-        createTable(context.pool, transaction, { ...options, table: await requireDefinition(text, limits) }),
-      );
-      if (differences) return { table, differences };
-      return reply
-        .code(201)
-        .header('location', tableLocation({ schema, name }))
-        .send({ table, ...(warnings.length > 0 && { warnings }) });
-    },
-  );
+  app.post('/api/v1/table/:table_name', { schema: documentation }, async (request, reply) => {
+    const query = parseQuery(request.query);
+    const { schema, name, grants, signal, transaction } = await admitTableRequest(
+      request,
+      reply,
+      context,
+      query.schema,
+      'table:create',
+    );
+    const { limits } = context.config;
+    const text = await readDefinitionText(request, limits, context.stopping);
+    const options = {
+      schema,
+      name,
+      extraFunctions: context.config.database.defaultFunctions,
+      ifNotExists: query.if_not_exists,
+      admitSchema: (other: string) => requireSchema(grants, other),
+    };
+    const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
+    const { table, differences, warnings } = await line.use(tableKey({ schema, name }), signal, async () =>
+      createTable(context.pool, transaction, { ...options, table: await requireDefinition(text, limits) }),
+    );
+    if (differences) return { table, differences };
+    return reply
+      .code(201)
+      .header('location', tableLocation({ schema, name }))
+      .send({ table, ...(warnings.length > 0 && { warnings }) });
+  });
 }

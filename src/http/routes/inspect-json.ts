@@ -82,71 +82,67 @@ const errors: ErrorCode[] = [
   'storage-full',
 ];
 
+const documentation = {
+  operationId: 'inspectJson',
+  tags: ['tables'],
+  summary: 'Inspect Json',
+  description:
+    'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. Nothing is written. Needs the scope `table:load`.',
+  security: [{ bearer: [] }],
+  querystring: Query,
+  body: {
+    content: {
+      'application/json': { schema: Body },
+      ...Object.fromEntries(lineMediaTypes.map((type) => [type, { schema: linesSchema }])),
+    },
+  },
+  response: {
+    200: {
+      description: 'What the body contains.',
+      content: { 'application/json': { schema: Inspected } },
+    },
+    ...problemResponses(...errors),
+  },
+};
+
 export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
   const { limits } = context.config;
-  app.post(
-    '/api/v1/inspect/json',
-    {
-      schema: {
-        operationId: 'inspectJson',
-        tags: ['tables'],
-        summary: 'Inspect Json',
-        description:
-          'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. Nothing is written. Needs the scope `table:load`.',
-        security: [{ bearer: [] }],
-        querystring: Query,
-        body: {
-          content: {
-            'application/json': { schema: Body },
-            ...Object.fromEntries(lineMediaTypes.map((type) => [type, { schema: linesSchema }])),
+  app.post('/api/v1/inspect/json', { schema: documentation }, async (request, reply) => {
+    const query = parseQuery(request.query);
+    const textReading = textReadingOf(query);
+    const form = jsonFormOf(request, query.rows_at);
+    const { grants, signal } = await admitRequest(request, reply, context, 'table:load');
+    return context.lines.uploads.use(grants.subject ?? '', signal, async () => {
+      const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+      const bounds = {
+        ...limits,
+        setting: 'MAX_BODY_BYTES' as const,
+        othersWait: () => context.lines.uploads.isFull,
+      };
+      try {
+        for await (const chunk of readBody(request, bounds, context.stopping)) await spool.write(chunk);
+        const { format, arrays, data } = await inspectJson(
+          spool,
+          form,
+          textReading,
+          { ...jsonLimitsOf(limits), maxRows: limits.maxRows },
+          signal,
+        );
+        const { rowsAt, rowCount, errorCount, ...shown } = data;
+        return {
+          format,
+          arrays: arrays.map((array) => ({ rows_at: array.rowsAt, rows: array.rows })),
+          data: {
+            ...(rowsAt !== undefined && { rows_at: rowsAt }),
+            row_count: rowCount,
+            ...shown,
+            error_count: errorCount,
           },
-        },
-        response: {
-          200: {
-            description: 'What the body contains.',
-            content: { 'application/json': { schema: Inspected } },
-          },
-          ...problemResponses(...errors),
-        },
-      },
-    },
-    async (request, reply) => {
-      const query = parseQuery(request.query);
-      const textReading = textReadingOf(query);
-      const form = jsonFormOf(request, query.rows_at);
-      const { grants, signal } = await admitRequest(request, reply, context, 'table:load');
-      return context.lines.uploads.use(grants.subject ?? '', signal, async () => {
-        const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-        const bounds = {
-          ...limits,
-          setting: 'MAX_BODY_BYTES' as const,
-          othersWait: () => context.lines.uploads.isFull,
         };
-        try {
-          for await (const chunk of readBody(request, bounds, context.stopping)) await spool.write(chunk);
-          const { format, arrays, data } = await inspectJson(
-            spool,
-            form,
-            textReading,
-            { ...jsonLimitsOf(limits), maxRows: limits.maxRows },
-            signal,
-          );
-          const { rowsAt, rowCount, errorCount, ...shown } = data;
-          return {
-            format,
-            arrays: arrays.map((array) => ({ rows_at: array.rowsAt, rows: array.rows })),
-            data: {
-              ...(rowsAt !== undefined && { rows_at: rowsAt }),
-              row_count: rowCount,
-              ...shown,
-              error_count: errorCount,
-            },
-          };
-        } finally {
-          await spool.close();
-        }
-      });
-    },
-  );
+      } finally {
+        await spool.close();
+      }
+    });
+  });
 }
