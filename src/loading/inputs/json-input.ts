@@ -3,7 +3,7 @@
  * read twice, they are kept in a spool.
  */
 
-import { AppError } from '../../errors.ts';
+import { AppError, type Warning } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 import { pauseForOthers } from '../../pause-for-others.ts';
 import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
@@ -15,7 +15,7 @@ import { LineCounter } from '../../sources/json/line-counter.ts';
 import { pushSlices, sliceBytes } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
-import type { LoadInput } from '../load-input.ts';
+import type { HeadSize, LoadInput } from '../load-input.ts';
 import { readDefinition } from './read-definition.ts';
 
 /**
@@ -31,113 +31,147 @@ export function jsonInput(
   limits: JsonLimits,
   form: Exclude<JsonForm, 'definition'> = 'upload',
 ): LoadInput {
-  const isLines = form === 'lines';
-  const scanner = new JsonUploadScanner(limits, form);
-  const locate: LocateCell = (row, column, name) => scanner.locate(row, column, name);
+  return new JsonInput(chunks, spool, limits, form);
+}
+
+class JsonInput implements LoadInput {
+  readonly nameMatching = 'exact';
+  readonly warnings: Warning[] = [];
+  readonly reading: { format: string };
+
+  readonly #chunks: AsyncGenerator<Buffer>;
+  readonly #spool: Spool;
+  readonly #limits: JsonLimits;
+  readonly #form: JsonForm;
+  readonly #isLines: boolean;
+  readonly #scanner: JsonUploadScanner;
   /** The chunk in which the rows begin, and the position of the first row in it. */
-  let first: Buffer | undefined;
-  /** The chunks after `first` that were received and not scanned. */
-  const waiting: Buffer[] = [];
-  let firstRow = 0;
-  let kept: RowSource | undefined;
-  let definition: unknown;
-  let isDefinitionRead = false;
+  #first: Buffer | undefined;
+  #firstRow = 0;
+  /** The chunks after the first one that were received and not scanned. */
+  readonly #waiting: Buffer[] = [];
+  #kept: RowSource | undefined;
+  #definition: unknown;
+  #isDefinitionRead = false;
 
-  /** Call this when the definition may have been scanned. It reads the definition once, because that may take long. */
-  const readScannedDefinition = async (): Promise<void> => {
-    if (scanner.table === undefined || isDefinitionRead) return;
-    isDefinitionRead = true;
-    definition = await readDefinition(scanner.table);
-  };
+  constructor(
+    chunks: AsyncGenerator<Buffer>,
+    spool: Spool,
+    limits: JsonLimits,
+    form: Exclude<JsonForm, 'definition'>,
+  ) {
+    this.#chunks = chunks;
+    this.#spool = spool;
+    this.#limits = limits;
+    this.#form = form;
+    this.#isLines = form === 'lines';
+    this.#scanner = new JsonUploadScanner(limits, form);
+    this.reading = { format: this.#isLines ? 'ndjson' : 'json' };
+  }
 
-  const readOn = async (
+  readonly locate: LocateCell = (row, column, name) => this.#scanner.locate(row, column, name);
+
+  get definition(): unknown {
+    return this.#definition;
+  }
+
+  async open(): Promise<void> {
+    const scanner = this.#scanner;
+    const { maxTableBytes } = this.#limits;
+    let bytesBefore = 0;
+    for await (const chunk of unclosed(this.#chunks)) {
+      for (let start = 0; start < chunk.length && !scanner.rowsSeen; start += sliceBytes) {
+        this.#firstRow = scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
+        bytesBefore += this.#firstRow - start;
+        // Other documents (`rows_at`) may have any values before their rows. These are checked and not kept.
+        if (this.#form === 'upload' && bytesBefore > maxTableBytes + slackBytes)
+          throw tooLongBeforeRows(maxTableBytes);
+        await pauseForOthers();
+      }
+      if (scanner.rowsSeen) {
+        this.#first = chunk;
+        await this.#readScannedDefinition();
+        return;
+      }
+    }
+    scanner.end();
+    await this.#readScannedDefinition();
+  }
+
+  async readHead(sink: CellSink, { bytes }: HeadSize, signal: AbortSignal): Promise<'part' | undefined> {
+    const first = this.#first;
+    if (!first) return undefined;
+    let received = first.length - this.#firstRow;
+    while (received < bytes) {
+      const { value, done } = await this.#chunks.next();
+      // Two passes over a short body take no longer.
+      if (done) return undefined;
+      this.#waiting.push(value);
+      received += value.length;
+    }
+    const rows = new JsonRowScanner(this.#limits, new LineCounter(this.#isLines));
+    const write = (chunk: Buffer, start: number, end: number) => {
+      if (!rows.isDone) rows.scan(chunk, start, end, sink);
+    };
+    try {
+      await pushSlices({ write }, first, this.#firstRow, sink, signal);
+      for (const chunk of this.#waiting) await pushSlices({ write }, chunk, 0, sink, signal);
+    } catch (error) {
+      if (error instanceof AppError) return undefined;
+      throw error;
+    }
+    return 'part';
+  }
+
+  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
+    if (this.#kept) return this.#kept.read(sink, signal);
+    return this.#readOn(sink, signal, () => undefined);
+  }
+
+  async readAndKeep(sink: CellSink, signal: AbortSignal): Promise<void> {
+    if (this.#kept) return this.#kept.read(sink, signal);
+    await this.#readOn(sink, signal, (chunk) => this.#spool.write(chunk));
+    this.#kept = jsonSource(this.#spool, this.#limits, this.#isLines, this.locate);
+  }
+
+  keep(signal: AbortSignal): Promise<void> {
+    return this.readAndKeep(new NoSink(), signal);
+  }
+
+  async close(): Promise<void> {
+    // This is not awaited, because the next chunk may never arrive.
+    this.#chunks.return(undefined).catch(() => {});
+    await this.#spool.close();
+  }
+
+  async #readOn(
     sink: CellSink,
     signal: AbortSignal,
     keep: (chunk: Buffer) => Promise<void> | undefined,
-  ) => {
+  ): Promise<void> {
+    const scanner = this.#scanner;
+    const first = this.#first;
     scanner.sink = sink;
     if (first) {
-      await keep(first.subarray(firstRow));
-      await pushSlices(scanner, first, firstRow, sink, signal);
+      await keep(first.subarray(this.#firstRow));
+      await pushSlices(scanner, first, this.#firstRow, sink, signal);
     }
-    first = undefined;
-    for await (const chunk of chunksFrom(waiting, chunks)) {
+    this.#first = undefined;
+    for await (const chunk of chunksFrom(this.#waiting, this.#chunks)) {
       if (!scanner.rowsEnded) await keep(chunk);
       await pushSlices(scanner, chunk, 0, sink, signal);
     }
     scanner.end();
-    await readScannedDefinition();
-  };
+    await this.#readScannedDefinition();
+  }
 
-  const readAndKeep = async (sink: CellSink, signal: AbortSignal): Promise<void> => {
-    if (kept) return kept.read(sink, signal);
-    await readOn(sink, signal, (chunk) => spool.write(chunk));
-    kept = jsonSource(spool, limits, isLines, locate);
-  };
-
-  return {
-    nameMatching: 'exact',
-    warnings: [],
-    reading: { format: isLines ? 'ndjson' : 'json' },
-    locate,
-    get definition() {
-      return definition;
-    },
-    async open() {
-      let bytesBefore = 0;
-      for await (const chunk of unclosed(chunks)) {
-        for (let start = 0; start < chunk.length && !scanner.rowsSeen; start += sliceBytes) {
-          firstRow = scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
-          bytesBefore += firstRow - start;
-          // Other documents (`rows_at`) may have any values before their rows. These are checked and not kept.
-          if (form === 'upload' && bytesBefore > limits.maxTableBytes + slackBytes)
-            throw tooLongBeforeRows(limits.maxTableBytes);
-          await pauseForOthers();
-        }
-        if (scanner.rowsSeen) {
-          first = chunk;
-          await readScannedDefinition();
-          return;
-        }
-      }
-      scanner.end();
-      await readScannedDefinition();
-    },
-    async readHead(sink, { bytes }, signal) {
-      if (!first) return undefined;
-      let received = first.length - firstRow;
-      while (received < bytes) {
-        const { value, done } = await chunks.next();
-        // Two passes over a short body take no longer.
-        if (done) return undefined;
-        waiting.push(value);
-        received += value.length;
-      }
-      const rows = new JsonRowScanner(limits, new LineCounter(isLines));
-      const write = (chunk: Buffer, start: number, end: number) => {
-        if (!rows.isDone) rows.scan(chunk, start, end, sink);
-      };
-      try {
-        await pushSlices({ write }, first, firstRow, sink, signal);
-        for (const chunk of waiting) await pushSlices({ write }, chunk, 0, sink, signal);
-      } catch (error) {
-        if (error instanceof AppError) return undefined;
-        throw error;
-      }
-      return 'part';
-    },
-    async read(sink, signal) {
-      if (kept) return kept.read(sink, signal);
-      return readOn(sink, signal, () => undefined);
-    },
-    readAndKeep,
-    keep: (signal) => readAndKeep(new NoSink(), signal),
-    async close() {
-      // This is not awaited, because the next chunk may never arrive.
-      chunks.return(undefined).catch(() => {});
-      await spool.close();
-    },
-  };
+  /** Call this when the definition may have been scanned. It reads the definition once, because that may take long. */
+  async #readScannedDefinition(): Promise<void> {
+    const { table } = this.#scanner;
+    if (table === undefined || this.#isDefinitionRead) return;
+    this.#isDefinitionRead = true;
+    this.#definition = await readDefinition(table);
+  }
 }
 
 /** A reserve for white space around a definition of the full length. */
