@@ -229,10 +229,38 @@ test('an inspection lists tables and names with their sheet, range and header', 
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual(body.names, [
     { name: 'Orders', kind: 'table', sheet: 'Sales Data', range: 'B3:C5', header: ['No', 'Amount'] },
-    { name: 'Cities', kind: 'name', sheet: 'Lists', range: 'A1:B3' },
-    { name: 'Print_Area', kind: 'name', scope: 'Lists', sheet: 'Lists', range: 'A:B' },
+    { name: 'Cities', kind: 'name', sheet: 'Lists', range: 'A1:B3', header: ['City', 'Country'] },
+    {
+      name: 'Print_Area',
+      kind: 'name',
+      scope: 'Lists',
+      sheet: 'Lists',
+      range: 'A:B',
+      header: ['City', 'Country'],
+    },
   ]);
   assert.equal(body.name_count, 3);
+});
+
+test('an inspection searches headers only at the beginning of sheets, and for 50 names', async () => {
+  const long: CellSpec[][] = Array.from({ length: 30 }, () => ['x'.repeat(50_000)]);
+  const names = Array.from({ length: 60 }, (_, index) => definedName(`N${index}_`, 'Lists!$A$1:$B$3')).join(
+    '',
+  );
+  const file = buildWorkbook({
+    sheets: [
+      { name: 'Lists', xml: sheetXml(cityRows) },
+      { name: 'Long', xml: sheetXml([...long, ['City'], ['Lyon']]) },
+    ],
+    definedNames: definedName('Deep', 'Long!$A$31:$A$32') + names,
+  });
+  const { body } = await inspect(file);
+  const headers = body.names.map(({ header }: { header?: string[] }) => header?.[0]);
+  assert.deepEqual(headers, [
+    undefined,
+    ...Array.from({ length: 60 }, (_, index) => (index < 49 ? 'City' : undefined)),
+  ]);
+  assert.deepEqual((await load(file, 'table_range=Deep')).loaded, [['Lyon']]);
 });
 
 test('an inspection of a table shows its rows, and the sizes of all sheets', async () => {
@@ -373,9 +401,9 @@ test('names and tables of an .xlsb workbook are loaded as those of an .xlsx work
   const { body } = await inspect(file);
   assert.deepEqual(body.names, [
     { name: 'Orders', kind: 'table', sheet: 'Data', range: 'B3:C5', header: ['No', 'Amount'] },
-    { name: 'Block', kind: 'name', sheet: 'Data', range: 'B3:C5' },
-    { name: 'Columns', kind: 'name', sheet: 'Data', range: 'B:C' },
-    { name: 'Own', kind: 'name', scope: 'Data', sheet: 'Data', range: 'B4:B5' },
+    { name: 'Block', kind: 'name', sheet: 'Data', range: 'B3:C5', header: ['No', 'Amount'] },
+    { name: 'Columns', kind: 'name', sheet: 'Data', range: 'B:C', header: ['No', 'Amount'] },
+    { name: 'Own', kind: 'name', scope: 'Data', sheet: 'Data', range: 'B4:B5', header: ['1'] },
   ]);
   const table = await load(file, 'table_range=orders');
   assert.deepEqual(table.loaded, [
@@ -432,9 +460,16 @@ test('names of an .xls workbook are loaded, also from a sheet that is not the fi
   ]);
   const { body } = await inspect(file);
   assert.deepEqual(body.names, [
-    { name: 'Cities', kind: 'name', sheet: 'City List', range: 'A1:B3' },
-    { name: 'Own', kind: 'name', scope: 'City List', sheet: 'City List', range: 'B1:B3' },
-    { name: 'Columns', kind: 'name', sheet: 'City List', range: 'A:B' },
+    { name: 'Cities', kind: 'name', sheet: 'City List', range: 'A1:B3', header: ['City', 'Country'] },
+    {
+      name: 'Own',
+      kind: 'name',
+      scope: 'City List',
+      sheet: 'City List',
+      range: 'B1:B3',
+      header: ['Country'],
+    },
+    { name: 'Columns', kind: 'name', sheet: 'City List', range: 'A:B', header: ['City', 'Country'] },
   ]);
   const answer = await load(file, 'table_range=cities');
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -498,9 +533,16 @@ test('named ranges and database ranges of OpenDocument are loaded', async () => 
   );
   const { body } = await inspect(file);
   assert.deepEqual(body.names, [
-    { name: 'Own', kind: 'name', scope: 'City List', sheet: 'City List', range: 'C2:C4' },
-    { name: 'Cities', kind: 'name', sheet: 'City List', range: 'B2:C4' },
-    { name: 'Columns', kind: 'name', sheet: 'City List', range: 'B:C' },
+    {
+      name: 'Own',
+      kind: 'name',
+      scope: 'City List',
+      sheet: 'City List',
+      range: 'C2:C4',
+      header: ['Country'],
+    },
+    { name: 'Cities', kind: 'name', sheet: 'City List', range: 'B2:C4', header: ['City', 'Country'] },
+    { name: 'Columns', kind: 'name', sheet: 'City List', range: 'B:C', header: ['City', 'Country'] },
     { name: 'Base', kind: 'table', sheet: 'City List', range: 'B3:C4', header: [] },
   ]);
   assert.deepEqual((await load(file, 'table_range=CITIES')).loaded, [

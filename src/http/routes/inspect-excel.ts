@@ -58,7 +58,7 @@ const Inspected = Type.Object(
         header: Type.Optional(
           Type.Array(Type.String(), {
             description:
-              'The columns of a table, as the table names them; empty: it has no header row. Absent: a name, whose first row is read as the header.',
+              'The columns. Empty: a table without a header row. Absent: the header is not near the beginning of the sheet, or of more than 50 defined names.',
           }),
         ),
       }),

@@ -37,6 +37,9 @@ export type OpenFormat = (
   signal: AbortSignal,
 ) => Promise<OpenedFile | undefined>;
 
+/** The bytes of a sheet that are searched for rows or for a header. */
+export const maxProbedBytes = 1024 * 1024;
+
 export interface OpenedFile {
   /** The name of the format in answers, such as `xlsx`. */
   format: string;
@@ -51,10 +54,7 @@ export interface OpenedFile {
   scanOf(sheet: number): ScanSheet | undefined;
   /** Reads the names that the file gives to its cells. Undefined: the format has no names. */
   names?(signal: AbortSignal): Promise<WorkbookNames>;
-  /**
-   * Scans the beginning of the sheet with this index, until `isEnough`. Only for formats whose summaries do not say
-   * whether a sheet has rows.
-   */
+  /** Scans the beginning of the sheet with this index, until `isEnough` or for `maxProbedBytes`. */
   probe?(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<void>;
 }
 

@@ -3,7 +3,7 @@
 import { AppError, type Warning } from '../../errors.ts';
 import type { CellSink, LocateCell } from '../cell-sink.ts';
 import { type HeaderFault, ReadAgain, type RowSource, type SourceReading } from '../row-source.ts';
-import { wholeSheet } from './cell-address.ts';
+import { parseRange, wholeSheet } from './cell-address.ts';
 import { chooseSheet } from './choose-sheet.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import { findTableRange, listNamedCells, type NamedCells } from './names/find-table-range.ts';
@@ -44,6 +44,9 @@ function sourceOf(file: OpenedFile, index: number, options: SheetRowsOptions): S
   const scan = file.scanOf(index);
   return scan && new SheetSource(file, index, scan, options);
 }
+
+/** The most names whose header is searched. */
+const maxProbedNames = 50;
 
 /** The most other sheets that are probed for rows. */
 const maxProbedSheets = 50;
@@ -122,7 +125,24 @@ export class SheetSource implements RowSource {
   /** Returns the names that the file gives to its cells: at most 1,000 of those that can be loaded, and the number of all. */
   async namedCells(signal: AbortSignal): Promise<{ listed: NamedCells[]; count: number }> {
     const names = await this.#file.names?.(signal);
-    return names === undefined ? { listed: [], count: 0 } : listNamedCells(this.sheets, names);
+    if (names === undefined) return { listed: [], count: 0 };
+    const found = await listNamedCells(this.sheets, names);
+    // A table lists its columns.
+    const withoutHeader = found.listed.filter(({ header }) => header === undefined);
+    for (const cells of withoutHeader.slice(0, maxProbedNames)) {
+      const header = await this.#headerOf(cells, signal);
+      if (header !== undefined) cells.header = header;
+    }
+    return found;
+  }
+
+  /** Returns the column names of cells with a name; undefined: the beginning of the sheet does not have them. */
+  async #headerOf({ sheet, range }: NamedCells, signal: AbortSignal): Promise<string[] | undefined> {
+    const index = this.sheets.findIndex(({ name }) => name === sheet);
+    const window = windowOfRange(parseRange(range)!);
+    const rows = new SheetRows(new RowProbe(), { ...this.#options, ...window });
+    await this.#probeUntil(index, rows, () => rows.headerRow > 0, signal);
+    return rows.headerRow > 0 ? rows.columnNames : undefined;
   }
 
   /** Returns the names of the other visible sheets that have rows below a header. */
@@ -144,12 +164,22 @@ export class SheetSource implements RowSource {
       ...this.#options,
       ...windowOfRange(wholeSheet, this.#options.hasHeader),
     });
+    await this.#probeUntil(index, rows, () => sink.hasRow, signal);
+    return sink.hasRow;
+  }
+
+  /** Scans the beginning of a sheet. A sheet that cannot be read ends the scan. */
+  async #probeUntil(
+    index: number,
+    rows: SheetRows,
+    isEnough: () => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
-      await this.#file.probe?.(index, rows, () => sink.hasRow, signal);
+      await this.#file.probe?.(index, rows, isEnough, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof AppError)) throw error;
     }
-    return sink.hasRow;
   }
 }

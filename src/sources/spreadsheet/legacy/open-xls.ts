@@ -8,7 +8,7 @@ import { chooseSheet } from '../choose-sheet.ts';
 import { findTableRange } from '../names/find-table-range.ts';
 import { isInternalName, shownName, WorkbookNames } from '../names/workbook-names.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import type { OpenedFile, OpenFormat, ScanSheet } from '../sheet-format.ts';
+import { maxProbedBytes, type OpenedFile, type OpenFormat, type ScanSheet } from '../sheet-format.ts';
 import { refuseControlCharacters } from '../sheet-names.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
@@ -237,6 +237,22 @@ class OpenedXls implements OpenedFile {
 
   async names(): Promise<WorkbookNames> {
     return this.#names;
+  }
+
+  /** Looks only at cells that are kept, because the process would have to read the file again for the others. */
+  async probe(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<void> {
+    const read = this.#read.get(sheet);
+    if (read === undefined) return;
+    for (const [first, last] of read.formats.hiddenColumns) rows.hideColumns(first, last);
+    const cells = new BlockCells(rows, read.formats, this.#limits.maxCellBytes);
+    let bytes = 0;
+    for (const block of read.kept ?? []) {
+      signal.throwIfAborted();
+      if (!blocks.readBlock(block, cells)) throw unreadable();
+      bytes += block.length;
+      if (isEnough() || bytes > maxProbedBytes) return;
+    }
+    cells.finish();
   }
 
   async *#blocks(sheet: number, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {

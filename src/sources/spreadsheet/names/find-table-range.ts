@@ -29,7 +29,7 @@ export interface NamedCells {
   sheet: string;
   /** The cells that are loaded, with the header and without the totals of a table: `A3:F200`. */
   range: string;
-  /** The names of the columns of a table; undefined: a name, whose first row is the header. */
+  /** The names of the columns; undefined: not known. */
   header?: string[];
 }
 

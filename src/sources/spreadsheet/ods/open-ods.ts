@@ -6,7 +6,7 @@ import { partSlices } from '../package/part-slices.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { encrypted, notAWorkbook } from '../refused-files.ts';
-import type { OpenFormat, ScanResult } from '../sheet-format.ts';
+import { maxProbedBytes, type OpenFormat, type ScanResult } from '../sheet-format.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';
 import { OdsOutline } from './ods-outline.ts';
@@ -44,8 +44,26 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
       const scanner = new OdsScanner(rows, { ...scanning, sheet });
       return scan(scanner, partSlices(container, content, scanSignal), rows, scanSignal);
     },
+    probe: (sheet, rows, isEnough, probeSignal) => {
+      const scanner = new OdsScanner(rows, { ...scanning, sheet });
+      return probe(scanner, partSlices(container, content, probeSignal), isEnough);
+    },
   };
 };
+
+async function probe(
+  scanner: OdsScanner,
+  slices: AsyncIterable<Buffer>,
+  isEnough: () => boolean,
+): Promise<void> {
+  let bytes = 0;
+  for await (const slice of slices) {
+    scanner.feed(slice);
+    while (!isEnough() && !scanner.run());
+    bytes += slice.length;
+    if (isEnough() || scanner.isDone || bytes > maxProbedBytes) break;
+  }
+}
 
 async function scan(
   scanner: OdsScanner,

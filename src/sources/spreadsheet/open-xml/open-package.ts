@@ -6,7 +6,13 @@ import type { MergedAreas } from '../merged-areas.ts';
 import { WorkbookNames } from '../names/workbook-names.ts';
 import type { partSlices } from '../package/part-slices.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
-import type { FileContent, OpenedFile, ScanResult, ScanSheet } from '../sheet-format.ts';
+import {
+  type FileContent,
+  maxProbedBytes,
+  type OpenedFile,
+  type ScanResult,
+  type ScanSheet,
+} from '../sheet-format.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
@@ -88,9 +94,6 @@ export interface MergesReader {
  * strings may honestly have more text than the file.
  */
 const ratioFreeBytes = 64 * 1024 * 1024;
-
-/** The bytes of each other sheet that are searched for rows. */
-const maxProbedBytes = 1024 * 1024;
 
 /**
  * Opens a package if it has the form of `format`.
