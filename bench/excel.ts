@@ -24,7 +24,11 @@ const requestsPerContender = 200;
 const boundary = 'tablewright-bench';
 const multipart = `multipart/form-data; boundary=${boundary}`;
 
-/** @param words `small` (100,000 rows and 200), `large` (1,000,000 rows); none: both */
+/**
+ * Runs the benchmarks of Excel uploads.
+ *
+ * @param words `small` (100,000 rows and 200), `large` (1,000,000 rows); empty: both
+ */
 export async function benchExcel(words: string[]): Promise<void> {
   const isAsked = (word: string) => words.length === 0 || words.includes(word);
   const server = await startBenchServer();
@@ -37,7 +41,10 @@ export async function benchExcel(words: string[]): Promise<void> {
   }
 }
 
-/** The mixed rows as a sheet has them: dates and times without a time zone, and half as many different strings as rows. */
+/**
+ * Returns the shape of the mixed rows in a sheet: dates and times have no time zone, and there are half as many different
+ * strings as rows.
+ */
 function sheetShape(rows: number): Shape {
   const mixed = shapes.find(({ name }) => name === 'mixed')!;
   const place = (name: string) => mixed.columns.findIndex((column) => column.name === name);

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { randomNumbers } from '../test/support/random-numbers.ts';
 import { mutant, outcomeOf, readSeeds } from '../test/support/workbook-mutants.ts';
 
-/** A limit of processor time, because other programs may use the machine. */
+/** The most processor time. It is not elapsed time, because other programs may use the machine. */
 const maxMs = 2000;
 
 const [count = 30_000, seed = 1] = process.argv.slice(2).map(Number);

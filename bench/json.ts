@@ -6,7 +6,11 @@ import { type Shape, shapes, writeCsv, writeJson } from './support/shapes.ts';
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
 
-/** @param words names of shapes; none: all */
+/**
+ * Runs the benchmarks of JSON uploads.
+ *
+ * @param words the names of the shapes; empty: all
+ */
 export async function benchJson(words: string[]): Promise<void> {
   const server = await startBenchServer();
   try {

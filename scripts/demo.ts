@@ -108,7 +108,11 @@ async function start(signal: AbortSignal): Promise<Demo> {
   return { url: service.url, token, database, signal };
 }
 
-/** @throws Error if the service does not create the table */
+/**
+ * Creates or changes a table of the demo.
+ *
+ * @throws Error if the service refuses it
+ */
 async function perform(demo: Demo, operation: Operation, number: number): Promise<void> {
   const { title, table, path, file, as } = operation;
   const url = `${demo.url}/api/v1/table/${table}${path}`;
@@ -155,7 +159,7 @@ async function rowsOf(database: pg.Client, table: string): Promise<string> {
   return shownTable(names, rows, Number(count.rows[0]![0]), terminalWidth);
 }
 
-/** The cluster is in another folder if the user that runs it cannot reach this one. */
+/** Removes the cluster. It is in another folder if the user that runs it cannot reach this one. */
 async function removeClusterOf(dataDir: string): Promise<void> {
   const cluster = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
   if (cluster !== undefined) await removeFolder(dirname(cluster));

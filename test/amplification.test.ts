@@ -372,7 +372,7 @@ function* csvRecord(fields: number, megabytes: number): Generator<Buffer> {
   yield Buffer.from('\n\r\n--XB--\r\n');
 }
 
-/** The content is random, so that the ratio of the file does not make it a bomb. */
+/** Returns a cell with random text, so that the file is not refused for its ratio. */
 function textCell(bytes: number, attributes = ''): string {
   const text = randomBytes(bytes / 2).toString('hex');
   return `<table:table-cell office:value-type="string" ${attributes}><text:p>${text}</text:p></table:table-cell>`;

@@ -29,7 +29,7 @@ const many = sized(200_000, 1_000_000);
 
 /** The default for all lines. The process takes about 120 MiB before the first attack. */
 const mostMemory = 350 * mebibyte;
-/** Milliseconds of processor time. A slow machine may need several times the measured time. */
+/** The most processor time of a probe, in milliseconds. A slow machine may need several times the measured time. */
 const mostProbeMs = 300;
 
 interface Attack {
@@ -358,7 +358,7 @@ function longCells(begin: (n: number) => string, end: string): Piece[] {
   ]);
 }
 
-/** White space between two rows. */
+/** Sends a compressed body with very much white space between two rows. */
 function packed(encoding: keyof typeof packers): Promise<number[]> {
   const blanks = Buffer.alloc(sized(60, 300) * mebibyte, ' ');
   const body = packers[encoding](Buffer.concat([Buffer.from('{"data":[{"a":1}'), blanks, Buffer.from(']}')]));
@@ -374,7 +374,7 @@ const packers = {
   zstd: (bytes: Buffer) => zstdCompressSync(bytes),
 };
 
-/** A few hundred kilobytes that unpack to gigabytes. */
+/** Returns a workbook of a few hundred kilobytes that unpack to gigabytes. */
 function repeatingOds(): Buffer {
   const type = 'application/vnd.oasis.opendocument.spreadsheet';
   const cell = (value: string): string =>

@@ -111,7 +111,7 @@ suite('more uploads than MAX_UPLOADS', () => {
   });
   after(() => service.stop());
 
-  /** An upload that has begun and sends no more bytes. */
+  /** Begins an upload and sends no more bytes. */
   async function hold(by = service) {
     const request = httpRequest(`${by.url}/api/v1/table/held/upload/json?dry_run=true`, {
       method: 'POST',

@@ -163,7 +163,10 @@ function multipart(file: Buffer): { type: string; body: Buffer } {
   };
 }
 
-/** The limit applies to the numbers of file descriptors. A new descriptor gets the lowest free number. */
+/**
+ * Returns the lowest number that is free. The limit applies to the numbers of file descriptors, and a new descriptor gets the
+ * lowest free number.
+ */
 function lowestFree(taken: number[]): number {
   for (let number = 0; ; number += 1) if (!taken.includes(number)) return number;
 }

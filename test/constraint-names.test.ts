@@ -44,7 +44,7 @@ interface Definition {
 }
 
 const columns = ['id', 'a', 'b', 'c'];
-/** Names, most of which would be chosen for something else. */
+/** Names of constraints. Most of them equal names that the service chooses for other objects. */
 const names = [
   'pkey',
   'a_key',

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Every field of the request's `table`. */
+/** A definition with every field of the request's `table`. */
 const orders = {
   columns: [
     { name: 'id', type: 'bigserial', is_nullable: false, default: null },

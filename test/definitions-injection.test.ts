@@ -185,9 +185,7 @@ before(async () => {
 
 after(() => database.drop());
 
-/**
- * The settings with which each transaction of the service begins. Nothing that a caller sends may leave another search path.
- */
+/** Does the work with the search path of the service's transactions. Nothing that a caller sends may change the search path. */
 function inOwnPath<Answer>(work: (client: PoolClient) => Promise<Answer>) {
   return async (client: PoolClient): Promise<Answer> => {
     await client.query(`SET LOCAL search_path TO ${ownPath}`);
@@ -278,7 +276,8 @@ function withForeignKey(part: object) {
 
 const mostExposed = ['table_name', 'column name', 'default of a text', 'constraint name'];
 /**
- * Only one in so many texts is tried in each field, other ones in other fields, so that each text is tried in several fields.
+ * The share of texts that is tried in each field: one in so many. Other fields get other texts, so that each text is tried in
+ * several fields.
  */
 const stepOfMostExposed = sized(2, 1);
 const stepOfOthers = sized(8, 3);

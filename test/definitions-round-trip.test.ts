@@ -248,7 +248,8 @@ const definition = fc
   });
 
 /**
- * The parts that may differ: ids start at 1 in both tables, but the schema differs, also in references of a table to itself.
+ * Returns the description without the parts that may differ: ids start at 1 in both tables, but the schema differs, also in
+ * references of a table to itself.
  */
 function comparable(table: TableDescription): TableDescription {
   const { foreign_keys } = table.constraints;

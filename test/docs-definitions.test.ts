@@ -51,7 +51,7 @@ const json = '```json\\n((?:(?!```).)*)\\n```';
 const examples = [...requestExamples(), ...problemExamples()].sort((a, b) => a.line - b.line);
 const codes = [...page.matchAll(/^### `([\w-]+)`$/gm)].map((match) => match[1]!);
 
-/** A `POST …` with a body (or with a number of columns), and the whole answer. */
+/** Returns the examples of a `POST …` with a body (or with a number of columns) and the whole answer. */
 function requestExamples(): Example[] {
   const request = `\`(GET|POST) (/\\S+)\` (?:with\\n\\n${json}\\n\\n|with ([\\d,]+) columns )?`;
   const pattern = new RegExp(`${request}is answered with (\\d{3}) and\\n\\n${json}`, 'gs');
@@ -70,7 +70,7 @@ function requestExamples(): Example[] {
   });
 }
 
-/** A definition followed directly by the problems that it gets. */
+/** Returns the definitions that are directly followed by the problems they get. */
 function problemExamples(): Example[] {
   const pattern = new RegExp(`${json}\\n\\n${json}`, 'gs');
   return [...page.matchAll(pattern)].map((match) => ({
@@ -184,7 +184,7 @@ for (const { method, path, body, status, shown, part, line } of examples) {
   });
 }
 
-/** Whether the PostgreSQL of this database supports it. Older versions lack a function. */
+/** Renames a function, so that PostgreSQL is like an older version without it. Returns whether the function is now absent. */
 async function forgetFunction(name: string): Promise<boolean> {
   const functions = await service.rows(
     `SELECT oid::regprocedure::text AS signature FROM pg_proc WHERE proname = $1`,

@@ -258,7 +258,10 @@ suite('a restart of PostgreSQL', () => {
   const log = { info: () => {}, warn: () => {} };
   const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'data'), log, durable: false });
 
-  /** Rows that do not fit into the buffers of the connection. When they are sent, the service is reading them. */
+  /**
+   * A number of rows that do not fit into the buffers of the connection, so that the service is still reading them after they
+   * were sent.
+   */
   const moreThanSockets = 200_000;
 
   before(async () => {

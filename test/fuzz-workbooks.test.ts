@@ -5,7 +5,7 @@ import { randomNumbers } from './support/random-numbers.ts';
 import { sized } from './support/sized.ts';
 import { mutant, outcomeOf, readSeeds } from './support/workbook-mutants.ts';
 
-/** A limit of processor time, because other programs may use the machine. */
+/** The most processor time. It is not elapsed time, because other programs may use the machine. */
 const maxMs = 2000;
 
 test('mutated XML ends in rows or in a refusal', async () => {

@@ -112,7 +112,7 @@ const definitions: Record<string, LargeDefinition> = {
   },
 };
 
-/** Each key has another first column or another distance between its columns. */
+/** Returns a column of a key. Each key has another first column or another distance between its columns. */
 function columnOfKey(key: number, position: number): string {
   return `c${(key + position * (1 + Math.floor(key / 1599))) % 1599}`;
 }

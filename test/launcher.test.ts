@@ -88,7 +88,10 @@ test('a signal that stops the launcher reaches the runtime that it started', asy
   assert.equal(code, 7);
 });
 
-/** Each start creates a PostgreSQL cluster. Dash is the shell of Debian, in which npm sends signals only to the shell. */
+/**
+ * The shells in which the launcher is tested. Each start creates a PostgreSQL cluster, which takes long. Dash is the shell of
+ * Debian, in which npm sends signals only to the shell.
+ */
 const shells = ['dash', 'bash'].filter((name) => findProgram(name) !== undefined);
 
 for (const shell of shells.slice(0, sized(1, 2))) {

@@ -94,7 +94,7 @@ test(`${faultyCells} cells with problems are all counted`, { timeout }, async (c
   }
 });
 
-/** Half of them have a problem. */
+/** The number of rows, half of which have a problem. */
 const rowCount = sized(40_000, 200_000);
 
 test(`one repeated key among ${rowCount} rows, and ${rowCount / 2} of them, are found`, {

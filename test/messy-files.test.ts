@@ -84,7 +84,7 @@ async function storedRows(table: string): Promise<string[]> {
   return rows.map((row) => row.map((value: string | null) => value ?? 'NULL').join(' | '));
 }
 
-/** The answer must name each parameter that the next request adds, so that the person who sends it can know it. */
+/** Asserts that the answer names each parameter that the next request adds, so that the person who sends it can know it. */
 function assertNamesRemedy({ body }: TestAnswer, before: Try, next: Try): void {
   const sent = new URLSearchParams(before.query);
   const added = [...new URLSearchParams(next.query).keys()].filter((name) => !sent.has(name));

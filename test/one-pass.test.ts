@@ -30,10 +30,10 @@ const { limits } = readConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/unused',
 });
 
-/** Without a head there are two passes. */
+/** A head of unlimited size, with which there are two passes. */
 const noHead: HeadSize = { bytes: Number.POSITIVE_INFINITY, cells: Number.POSITIVE_INFINITY };
 
-/** What a load leaves and answers, as text. */
+/** Returns what a load stores and answers, as text. */
 async function outcomeOf(
   input: LoadInput,
   headSize: HeadSize,
@@ -130,7 +130,7 @@ function randomRows(pick: RandomNumbers): Record<string, unknown>[] {
 
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
-/** The rows as a text file or a workbook; the workbook may have merged cells. */
+/** Returns the rows as a text file or a workbook. The workbook may have merged cells. */
 function fileOf(rows: Record<string, unknown>[], pick: RandomNumbers): Buffer {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const cells = [names, ...rows.map((row) => names.map((name) => cellOf(row[name])))];

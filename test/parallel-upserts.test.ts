@@ -26,7 +26,7 @@ after(() => service.stop());
 
 type Row = Record<string, unknown>;
 
-/** All uploads are sent at the same time, each with its rows in another order. */
+/** Sends all uploads at the same time, each with its rows in another order. */
 async function uploadAll(rowsOf: (client: number) => Row[], action: string, count = clients): Promise<void> {
   const answers = await Promise.all(
     Array.from({ length: count }, (_, client) =>

@@ -48,7 +48,7 @@ async function connect(by = service): Promise<pg.Client> {
   return client;
 }
 
-/** A reader fails if it waits longer for a lock. This is much longer than a swap takes, even on a busy machine. */
+/** The longest time that a reader waits for a lock. It is much longer than a swap takes, even on a busy machine. */
 const readerTimeoutMs = 15_000;
 
 interface Reader {

@@ -22,7 +22,7 @@ interface Column {
   /** undefined: NULL. */
   constant?: Value;
   isNullable: boolean;
-  /** Far above all values, so that generated numbers never collide. */
+  /** true: a column has generated numbers, which start far above all values, so that they never collide. */
   isNumbered?: boolean;
 }
 

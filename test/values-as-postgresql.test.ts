@@ -35,7 +35,11 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** @returns the numbers of the texts that PostgreSQL refuses, from 1; the others are in the table `expected` */
+/**
+ * Inserts each text with PostgreSQL.
+ *
+ * @returns the numbers of the texts that PostgreSQL refuses, from 1; the others are in the table `expected`
+ */
 async function insertEach(texts: string[]): Promise<number[]> {
   const [row] = await service.rows('SELECT insert_all($1) AS refused', [texts]);
   return row!.refused as number[];

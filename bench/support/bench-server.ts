@@ -62,7 +62,11 @@ export async function startBenchServer(): Promise<BenchServer> {
   };
 }
 
-/** @param script a server program that reads the settings of the service from the environment */
+/**
+ * Starts the service as a separate process.
+ *
+ * @param script a server program that reads the settings of the service from the environment
+ */
 export async function startBenchService(server: BenchServer, script = 'src/main.ts'): Promise<BenchService> {
   const child = spawn(process.execPath, [script], {
     env: {

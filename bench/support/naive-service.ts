@@ -9,7 +9,7 @@ interface Upload {
   data: Record<string, unknown>[];
 }
 
-/** PostgreSQL binds at most 65,535 parameters in one statement. */
+/** The most parameters of a statement. PostgreSQL allows 65,535. */
 const maxParameters = 60_000;
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });

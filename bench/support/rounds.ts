@@ -18,7 +18,7 @@ export interface Measured {
   maxMs: number;
 }
 
-/** The first round is not counted. */
+/** Runs the rounds. The first one is not counted. */
 export async function runRounds(contenders: Contender[], rounds: number): Promise<Measured[]> {
   const times = new Map(contenders.map((contender) => [contender.name, [] as number[]]));
   for (let round = 0; round <= rounds; round += 1) {

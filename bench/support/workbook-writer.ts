@@ -19,7 +19,11 @@ const dayMs = 86_400_000;
 const dateStyle = 1;
 const dateTimeStyle = 2;
 
-/** @returns the number of different shared strings */
+/**
+ * Writes a workbook with the rows of a shape.
+ *
+ * @returns the number of different shared strings
+ */
 export async function writeWorkbook(shape: Shape, path: string): Promise<number> {
   const zip = await ZipWriter.create(path);
   const strings = new Map<string, number>();
@@ -150,7 +154,7 @@ class ZipWriter {
     this.#directory.push(entry, nameBytes);
   }
 
-  /** The version, flags (sizes follow the data), method and length of the name, which are equal in both headers. */
+  /** Writes what is equal in both headers: the version, flags (sizes follow the data), method and length of the name. */
   #common(header: Buffer, at: number, nameLength: number): void {
     header.writeUInt16LE(20, at);
     header.writeUInt16LE(0x08, at + 2);

@@ -17,7 +17,7 @@ export interface ColumnMatch {
 }
 
 export class ColumnMatcher {
-  /** Columns of the data that were left out, for the warnings. */
+  /** The columns of the data that were left out, for the warnings. */
   readonly ignored: string[] = [];
   readonly #columns: LoadColumn[];
   readonly #byName = new Map<string, number>();

@@ -123,8 +123,8 @@ function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
 }
 
 /**
- * Returns the keys that can decide between rows, the primary key first. A key that is checked at the end of the transaction
- * cannot (documentation of INSERT).
+ * Returns the keys that ON CONFLICT can use, the primary key first. It cannot use a key that is checked at the end of the
+ * transaction (documentation of INSERT).
  */
 function keysOf(rules: RowRule[]): ConflictKey[] {
   const uniques = rules.filter((rule) => rule.kind === 'unique');

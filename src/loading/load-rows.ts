@@ -51,7 +51,7 @@ export interface LoadRowsOptions {
   typesAreInferred: boolean;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
-  /** Rows with problems may be left out; undefined: they may not. */
+  /** The count of the rows with problems, which may be left out; undefined: they may not. */
   faulty?: FaultyRows | undefined;
   signal: AbortSignal;
 }

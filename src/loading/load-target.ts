@@ -28,7 +28,7 @@ export interface LoadTarget {
   takesNoCopy: boolean;
   /** The columns of the primary key. */
   primaryKey: readonly string[] | undefined;
-  /** The keys that can decide between rows: the primary key, then each unique constraint. */
+  /** The keys that ON CONFLICT can use: the primary key, then each unique constraint. */
   keys: ConflictKey[];
   /** Warnings about the table. */
   warnings: Warning[];

@@ -12,7 +12,7 @@ export interface LoadedRows {
   suppressed: number;
   /** The columns of the key by which rows were compared; empty: the data has no complete key; undefined: there is no `on_conflict`. */
   conflictKey?: string[];
-  /** Rows with problems that were left out. undefined: they may not be left out. */
+  /** The number of rows that were left out because they have problems; undefined: no row may be left out. */
   leftOut?: number;
   /** The new table has its keys already. */
   hasKeys?: boolean;

@@ -19,7 +19,7 @@ export interface PreviewedRows {
   definition: { columns: { name: string; type: string }[] };
   /** The first rows, each with one text for each column; null: a blank cell. */
   rows: (string | null)[][];
-  /** Cells that a load would refuse. */
+  /** The cells that a load would refuse. */
   errors: Problem[];
   errorCount: number;
 }

@@ -7,7 +7,7 @@ import type { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 
 export interface WrittenLimits {
-  /** Rows and defaults together. */
+  /** The most bytes of rows and defaults together. */
   maxWrittenBytes: number;
   /** How many bytes of defaults and padding each byte of the rows' own values may have. */
   maxUnpackRatio: number;

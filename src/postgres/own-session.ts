@@ -20,7 +20,7 @@ export const askForSession = `SELECT pg_catalog.pg_backend_pid() AS pid,
   pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL AS "limitsTransactions"`;
 
 /**
- * Remembers the connection if it reaches PostgreSQL directly. The server sends the id of its process to each new connection (54.2.1,
+ * Remembers the connection if it reaches PostgreSQL directly. The server sends the id of its process to each new connection (PostgreSQL 54.2.1,
  * BackendKeyData). A pooler sends another number, because the process can change.
  */
 export function noteSession(client: ClientBase, facts: SessionFacts): void {

@@ -12,7 +12,10 @@ import { isAdmitted } from './dotted-name.ts';
 import { isSystemSchema, nearestNames } from './identifiers.ts';
 import type { PreparedColumn, PreparedForeignKey } from './prepared-table.ts';
 
-/** Columns of a primary key or a unique constraint need an order (a default btree operator class). Works in turns. */
+/**
+ * Checks that the columns of a primary key or a unique constraint have an order (a default btree operator class). It works in
+ * turns.
+ */
 export async function checkKeyTypes(
   definition: TableDefinition,
   columns: PreparedColumn[],
@@ -52,7 +55,7 @@ interface Target {
   names: string[];
   /** The columns that the role may not refer to. */
   closedColumns: Set<string>;
-  /** The columns of each key, as `keyText` writes them. */
+  /** The columns of each key, as texts that `keyText` writes. */
   keys: Set<string>;
 }
 

@@ -272,6 +272,6 @@ export interface CatalogType {
 
 /** Returns SQL for the type that means the same in every search path. */
 export function typeSql(parsed: TypeName, type: CatalogType): string {
-  // One pair of brackets is enough, because PostgreSQL ignores the declared number of dimensions (8.15.1).
+  // One pair of brackets is enough, because PostgreSQL ignores the declared number of dimensions (PostgreSQL 8.15.1).
   return `${quoteQualified(type.schema, type.name)}${parsed.modifiers}${parsed.isArray ? '[]' : ''}`;
 }

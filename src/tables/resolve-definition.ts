@@ -349,7 +349,7 @@ class Resolver implements Names {
   readonly trials: ColumnTrial[] = [];
   readonly padded: PaddedColumn[] = [];
   readonly warnings: Warning[] = [];
-  /** Problems of unknown types, to which the names of similar types are added later. */
+  /** The problems of unknown types, to which the names of similar types are added later. */
   readonly unknownTypes: Problem[] = [];
   private readonly types: Map<string, CatalogType | null>;
   private readonly functions: Map<string, CatalogFunction | null>;

@@ -1,5 +1,5 @@
 /**
- * Splits the text of types and defaults into tokens by PostgreSQL's lexical rules (4.1). The service writes SQL from the tokens and never
+ * Splits the text of types and defaults into tokens by PostgreSQL's lexical rules (PostgreSQL 4.1). The service writes SQL from the tokens and never
  * copies the text of a caller. A text that contains anything else has no tokens.
  */
 

@@ -34,7 +34,7 @@ interface DefaultTrial {
   sql: string;
   /** The text of a literal. */
   literal?: string;
-  /** Advice for the message if the literal is refused. */
+  /** The advice that the message has if the literal is refused. */
   hint?: string;
   /** The expression of a default that is not a literal. */
   expression?: Expression;

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** Each upload has a separate process, so that its memory can be measured. */
+/** Runs an upload in a separate process, so that its memory can be measured. */
 async function withChild(work: () => Promise<void>): Promise<void> {
   child = await startChildService(database);
   try {

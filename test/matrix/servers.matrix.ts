@@ -11,7 +11,7 @@ import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
 import { root, runTests } from './run-tests.ts';
 
-/** One run takes about two minutes on two cores. */
+/** The longest time of a run. It takes about two minutes on two cores. */
 const timeoutMs = 900_000;
 
 /** Tests that do not depend on PostgreSQL's version or on the way to it, or that take long. `npm test` runs them. */
@@ -60,7 +60,7 @@ const independent = [
   'waiting-lines',
 ];
 
-/** They test one separate connection without the service, for which a pooler makes no difference. */
+/** These tests use one separate connection without the service, so a pooler makes no difference for them. */
 const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
 for (const version of [15, 16, 17]) {

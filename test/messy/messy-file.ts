@@ -3,7 +3,7 @@
 export interface MessyFile {
   name: string;
   content: Buffer;
-  /** For files that are sent to `upload/json`. */
+  /** The media type of files that are sent to `upload/json`. */
   mediaType?: string;
   /** The requests in their order. Each but the first has the remedy that the answer before it names. */
   tries: Try[];

@@ -20,7 +20,11 @@ const styled = (style: number, value: number): CellSpec => ({
 const formula = (text: string): CellSpec => ({ attributes: '', content: `<f>${text}</f>` });
 const errorCell = (error: string): CellSpec => ({ attributes: 't="e"', content: `<v>${error}</v>` });
 
-/** A workbook of sheets with formats. `merged` are the merged areas of the first sheet. */
+/**
+ * Returns a workbook of sheets with formats.
+ *
+ * @param merged the merged areas of the first sheet
+ */
 function book(
   sheets: Record<string, CellSpec[][]>,
   more: Partial<WorkbookSpec> = {},

@@ -9,10 +9,10 @@ import { childEnvironment } from './child-environment.ts';
 import type { TestDatabase } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
 
-/** A process that hangs must not block the tests. */
+/** The longest time to wait for the end of a process, so that a process that hangs does not block the tests. */
 const endTimeoutMs = 30_000;
 
-/** Linux counts processor time for programs in hundredths of a second (USER_HZ). */
+/** The unit of processor time in Linux: a hundredth of a second (USER_HZ). */
 const msPerTick = 10;
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');

@@ -9,7 +9,7 @@ import { type JsonForm, JsonUploadScanner } from '../../src/sources/json/json-up
 export interface Cell {
   name: string;
   kind: number;
-  /** Empty for null, false and true. */
+  /** The text of the cell; empty for null, false and true. */
   text: string;
 }
 

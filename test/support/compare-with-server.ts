@@ -24,7 +24,7 @@ export function strings(...texts: string[]): Sample[] {
   return texts.map((text) => ({ kind: STRING, text }));
 }
 
-/** The forms that the encoders do not read by design. */
+/** Returns samples of the forms that the encoders do not read by design. */
 export function refusedStrings(...texts: string[]): Sample[] {
   return texts.map((text) => ({ kind: STRING, text, mayRefuse: true }));
 }

@@ -38,7 +38,11 @@ function sizeOf(bytes: Buffer): Buffer {
 
 const salt = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex');
 
-/** Agile encryption: AES-256-CBC, SHA-512, as Excel 2013 and later write it. `statedSpinCount`: what the file states. */
+/**
+ * Encrypts a file with Agile encryption (AES-256-CBC, SHA-512), as Excel 2013 and later do.
+ *
+ * @param statedSpinCount the number of rounds that the file states
+ */
 export function encryptAgile(
   file: Buffer,
   password: string,
@@ -72,7 +76,7 @@ export function encryptAgile(
   });
 }
 
-/** Standard encryption: AES-128-ECB, SHA-1, as Excel 2007 writes it. */
+/** Encrypts a file with Standard encryption (AES-128-ECB, SHA-1), as Excel 2007 does. */
 export function encryptStandard(file: Buffer, password: string): Buffer {
   let spun = sha1(salt, Buffer.from(password, 'utf16le'));
   for (let round = 0; round < 50_000; round++) spun = sha1(uint32(round), spun);
@@ -99,7 +103,7 @@ export function encryptStandard(file: Buffer, password: string): Buffer {
   return compoundFile({ '/EncryptionInfo': info, '/EncryptedPackage': content });
 }
 
-/** RC4 (RFC 6229 has its test vectors). */
+/** Returns the first bytes of the key stream of RC4 (RFC 6229 has its test vectors). */
 export function rc4(key: Buffer, length: number): Buffer {
   const state = Array.from({ length: 256 }, (_, i) => i);
   const swap = (i: number, j: number): void => {

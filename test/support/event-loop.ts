@@ -8,7 +8,7 @@ export interface LoopSteps {
   totalMs: number;
 }
 
-/** A step of this time does no harm on any machine. The service means to take about 10 ms. */
+/** The length of a step that does no harm on any machine. The steps of the service should take about 10 ms. */
 const harmlessMs = 50;
 
 /** Asserts that no step is long, compared with all steps: on a slow machine every step takes longer. */

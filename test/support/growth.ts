@@ -2,16 +2,18 @@
 import assert from 'node:assert/strict';
 
 const factor = 8;
-/** Linear work takes 8 times as long for 8 times the size, quadratic work 64 times. */
+/** The limit for the growth of the time. Linear work takes 8 times as long for 8 times the size, quadratic work 64 times. */
 const mostGrowth = 24;
-/** Some kernels count processor time in steps of a few milliseconds. */
+/** The shortest time that is measured, because some kernels count processor time in steps of a few milliseconds. */
 const leastMs = 5;
-/** A garbage collection or another program on the same core may disturb a round, but not every one. */
+/** The number of rounds. A garbage collection or another program on the same core may disturb a round, but not all of them. */
 const rounds = 5;
 
 /**
- * @param work its time should be proportional to the size
- * @param size large enough that quadratic work would take far more than a second for 8 times the size
+ * Asserts that the time of the work is proportional to its size.
+ *
+ * @param work does the work for a size
+ * @param size the smaller size, large enough that quadratic work would take far more than a second for 8 times the size
  */
 export async function assertLinear(work: (size: number) => unknown, size: number): Promise<void> {
   let small = Infinity;

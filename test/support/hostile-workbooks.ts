@@ -31,7 +31,7 @@ export interface HarmlessWorkbook {
 
 const megabyte = 1024 * 1024;
 
-/** More than a cell may have, and more than a quarter of the limit for a workbook. */
+/** A size that is more than a cell may have, and more than a quarter of the limit for a workbook. */
 const hugeBytes = sized(24, 100) * megabyte;
 const huge = `${hugeBytes / megabyte} MB`;
 const maxUnpackedBytes = sized(64, 256) * megabyte;
@@ -50,7 +50,7 @@ const dataRow = `<row r="2"><c r="A2"><v>1</v></c>${text('B2', 'one')}</row>`;
 const plain: WorkbookSpec = { sheets: [{ name: 'Data', xml: headerRow + dataRow }] };
 const sheetPart = 'xl/worksheets/sheet1.xml';
 
-/** The normal workbook with some of its parts replaced, added or (undefined) removed. */
+/** Returns the normal workbook with some of its parts replaced, added or (undefined) removed. */
 function withParts(changes: Record<string, string | Buffer | undefined>, spec = plain): Buffer {
   const parts = { ...workbookParts(spec), ...changes };
   const kept = Object.entries(parts).filter(
@@ -59,7 +59,7 @@ function withParts(changes: Record<string, string | Buffer | undefined>, spec = 
   return buildZip(kept.map(([name, data]) => ({ name, data })));
 }
 
-/** The normal workbook with changed zip entries. */
+/** Returns the normal workbook with changed zip entries. */
 function withEntries(
   change: (entry: ZipEntry) => Partial<ZipEntry> | undefined,
   more: ZipEntry[] = [],

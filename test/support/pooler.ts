@@ -37,6 +37,8 @@ export function findPgBouncer(): string | undefined {
 }
 
 /**
+ * Starts PgBouncer.
+ *
  * @param serverUrl the server behind it, and the only role that it knows
  * @param settings more lines of `[pgbouncer]`
  */

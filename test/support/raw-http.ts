@@ -32,7 +32,7 @@ async function readToEnd(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Of an answer with Content-Length. */
+/** Parses an answer with Content-Length. */
 export function parseAnswer(text: string): TestAnswer {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...headerLines] = text.slice(0, end).split('\r\n');
@@ -46,7 +46,7 @@ export function parseAnswer(text: string): TestAnswer {
   return { status: Number(statusLine.split(' ')[1]), headers, body: isJson ? JSON.parse(body) : body };
 }
 
-/** An upload that the service has let begin, and that goes on as the test wants: with chunks. */
+/** Begins an upload whose headers the service accepts. The test then sends the chunks. */
 export async function beginUpload(
   url: string,
   path: string,

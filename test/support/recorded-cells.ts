@@ -6,7 +6,7 @@ import { textKind } from '../../src/sources/text-kind.ts';
 
 export interface RecordedRow {
   row: number;
-  /** By column name: `number 12`, `string abc`, `date 2021-01-01`, `fault ERROR_CELL #N/A`. */
+  /** The cells by column name: `number 12`, `string abc`, `date 2021-01-01`, `fault ERROR_CELL #N/A`. */
   cells: Record<string, string>;
 }
 

@@ -9,10 +9,10 @@ import { allScopes, type DevTokenOptions, signDevToken } from '../../src/dev-tok
 import { startService } from '../../src/service.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** What tokens are signed with. */
+/** The secret with which tokens are signed. */
 export const secret = 'a secret for tests, of more than thirty-two bytes';
 
-/** Speaks to a service, with a token with all scopes unless told otherwise. */
+/** Sends requests to a service. The token has all scopes if the test does not say otherwise. */
 export interface ServiceClient {
   url: string;
   /** A token with all scopes, unless told otherwise. */
@@ -53,8 +53,10 @@ export interface TestAnswer {
 }
 
 /**
+ * Starts a service for tests.
+ *
  * @param environment settings that differ from the defaults
- * @param prepare runs before the service starts, and answers the URL that the service connects to
+ * @param prepare runs before the service starts, and returns the URL that the service connects to
  */
 export async function startTestService(
   environment: Record<string, string> = {},
@@ -79,7 +81,7 @@ export async function startTestService(
   };
 }
 
-/** What a service for tests has in its environment, whether it is a process of its own or not. */
+/** Returns the environment of a service for tests, for a separate process or for the process of the test. */
 export function testEnvironment(
   database: Pick<TestDatabase, 'serviceUrl'>,
   dataDir: string,
@@ -94,7 +96,11 @@ export function testEnvironment(
   return { ...settings, DATA_DIR: dataDir, ...environment };
 }
 
-/** @param tokens the service's issuer and audience; default: none */
+/**
+ * Returns a client of a service.
+ *
+ * @param tokens the service's issuer and audience; default: none
+ */
 export async function serviceClient(
   url: string,
   tokens: { issuer?: string | undefined; audience?: string | undefined } = {},

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
 export interface ShellExample {
-  /** One `curl` command. */
+  /** The `curl` command. */
   command: string;
   /** The status line and the answer, as they are shown; undefined: none is. */
   shown: string | undefined;
@@ -19,7 +19,7 @@ export interface HttpAnswer {
   body: string;
 }
 
-/** Where the document says that the service is. */
+/** The address of the service in the document. */
 const shownUrl = 'http://127.0.0.1:8080';
 
 export function shellExamples(markdown: string): ShellExample[] {
@@ -101,7 +101,7 @@ function shellWords(command: string, token: string): string[] {
   return words.filter((word) => word !== '');
 }
 
-/** What is shown, without the times and ids, which differ from one answer to the next. */
+/** Returns the shown text without the times and ids, which differ from one answer to the next. */
 export function withoutChance(shown: string): string {
   return shown
     .replace(/^(\d{3}) [A-Z][a-z A-Z]*\n/, '$1 ')

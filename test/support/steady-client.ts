@@ -60,7 +60,7 @@ function timesOf(requests: Request[]): number[] {
   return requests.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
 }
 
-/** The processor time of a process's main thread. */
+/** Returns the processor time of a process's main thread. */
 function mainThreadMs(pid: number): number {
   const path = `/proc/${pid}/schedstat`;
   if (!existsSync(path)) return performance.now();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestService } from './service.ts';
 
-/** @returns a function that answers another name, which begins with `prefix`, at each call */
+/** Returns a function that returns another name with the prefix at each call. */
 export function tableNames(prefix: string): () => string {
   let tables = 0;
   return () => `${prefix}${++tables}`;

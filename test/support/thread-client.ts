@@ -24,7 +24,7 @@ export interface ThreadClient {
 
 const shownCharacters = 1000;
 
-/** One request at a time. */
+/** Starts a client that sends one request at a time. */
 export function startThreadClient(): ThreadClient {
   const worker = new Worker(import.meta.filename);
   return {

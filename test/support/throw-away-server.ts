@@ -15,17 +15,17 @@ export interface ServerOptions {
   settings?: Record<string, string | number>;
   /** The content of pg_hba.conf. Default: passwords for everybody. */
   hostRules?: string;
-  /** Files for the cluster's folder, by their names there. */
+  /** The files to write into the cluster's folder, by their names. */
   files?: Record<string, Buffer>;
-  /** It takes no changes, and has no other role or database than those of the superuser. */
+  /** true: the server is a standby, which accepts no changes, and has no other role or database than those of the superuser. */
   isStandby?: boolean;
 }
 
 export interface ThrowAwayServer {
   port: number;
-  /** For a role that may create databases and roles, in a database that it owns. */
+  /** The URL for a role that may create databases and roles, in a database that it owns. */
   url: string;
-  /** For a superuser. */
+  /** The URL for a superuser. */
   adminUrl: string;
   stop(): Promise<void>;
 }

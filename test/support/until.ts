@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Far longer than any state takes to come about on a busy machine. */
+/** The time after which a test fails. It is far longer than any state takes, even on a busy machine. */
 const deadlineMs = 60_000;
 
-/** @param what completes "waited too long for …" */
+/**
+ * Waits until a state is reached.
+ *
+ * @param what the state, which completes the message "waited too long for …"
+ */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const giveUpAt = performance.now() + deadlineMs;
   while (!(await holds())) {

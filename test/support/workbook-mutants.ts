@@ -27,13 +27,13 @@ const limits = {
   maxLegacyFileBytes: 1_000_000,
 };
 
-/** The workbooks that mutants are made of: the example, and some of rarer kinds. */
+/** Returns the workbooks that mutants are made of: the example, and some of rarer kinds. */
 export async function readSeeds(): Promise<Parts[]> {
   const example = await readFile(new URL('../../examples/orders.xlsx', import.meta.url));
   return [unzip(example), ...specs.map((spec) => partsOf(spec)), utf16(partsOf(specs[0]!))];
 }
 
-/** A zip as it should be: entries as the central directory has them (PKWARE APPNOTE 4.3.12). */
+/** Returns the parts of a valid zip file, as the central directory lists them (PKWARE APPNOTE 4.3.12). */
 function unzip(bytes: Buffer): Parts {
   const end = bytes.lastIndexOf('PK\x05\x06', undefined, 'latin1');
   const parts: Parts = [];
@@ -187,7 +187,7 @@ function changeTokens(tokens: string[], parts: Parts, random: RandomNumbers): vo
   }
 }
 
-/** The next text of a cell or a string, where there is one. */
+/** Changes the next text of a cell or a string, if there is one. */
 function changeValue(tokens: string[], from: number, text: string): void {
   for (let at = from; at < tokens.length - 1; at++) {
     if (!/^<(\w+:)?[vt](\s[^/]*)?>$/.test(tokens[at]!)) continue;
@@ -228,7 +228,7 @@ const attributeNames = 'r s t x:r xml:space xmlns xmlns:x spans numFmtId formatC
   ' ',
 );
 
-/** For attribute values and texts alike. */
+/** The texts that replace attribute values and texts of elements. */
 const texts = [
   ...[
     '',
@@ -485,7 +485,7 @@ export async function outcomeOf(bytes: Buffer): Promise<string> {
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** Infers, and holds the source to what it owes a sink. */
+/** Infers types, and checks that the source keeps the rules of `CellSink`. */
 class CheckingSink implements CellSink {
   isInRow = false;
   readonly #inference = new TypeInference(limits, () => {});

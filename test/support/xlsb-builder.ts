@@ -3,7 +3,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 import { buildZip, workbookParts, type ZipEntry } from './xlsx-builder.ts';
 
-/** A record: its type, the size of its content, the content. */
+/** Returns a record: its type, the size of its content, the content. */
 export function record(type: number, ...content: Buffer[]): Buffer {
   const bytes = Buffer.concat(content);
   const head = type < 0x80 ? [type] : [(type & 0x7f) | 0x80, type >> 7];
@@ -59,7 +59,7 @@ export function buildXlsb(spec: XlsbSpec): Buffer {
   return buildZip(Object.entries(xlsbParts(spec)).map(([name, data]) => ({ name, data })));
 }
 
-/** The parts of a workbook with one sheet, `Data`. */
+/** Returns the parts of a workbook with one sheet, `Data`. */
 export function xlsbParts(spec: XlsbSpec): Record<string, Buffer> {
   const xml = workbookParts({ sheets: [{ name: 'Data', xml: '' }], sharedStrings: '' });
   const asBinary = (part: string): Buffer =>
@@ -107,7 +107,7 @@ const sheetEnd = [record(146), record(130)];
 const cities = 5000;
 const rowsPerPiece = 2000;
 
-/** A workbook of many rows, with eight columns: id, code, city, price, day, paid, share and note. */
+/** Returns a workbook of many rows, with eight columns: id, code, city, price, day, paid, share and note. */
 export function bigXlsb(rowCount: number): Buffer {
   const sharedStrings = Array.from({ length: cities }, (_, city) => `City & Côté ${city}`);
   const { 'xl/worksheets/sheet1.bin': _, ...others } = xlsbParts({ rows: [], sharedStrings });
@@ -142,7 +142,7 @@ export function bigXlsb(rowCount: number): Buffer {
   return buildZip([...entries, sheet]);
 }
 
-/** `Z_FULL_FLUSH` */
+/** The flag of a full flush in zlib (`Z_FULL_FLUSH`). */
 const fullFlush = 3;
 
 function bigPiece(first: number, last: number): Buffer {

@@ -8,15 +8,15 @@ export interface ZipEntry {
   isStored?: boolean;
   /** Sizes and CRC behind the data, as streaming writers put them. */
   hasDataDescriptor?: boolean;
-  /** 64-bit sizes and offset in the central directory. */
+  /** true: the central directory has 64-bit sizes and offsets. */
   isZip64?: boolean;
-  /** Stands in the file as it is, in place of `data` packed. */
+  /** The bytes in the file instead of the packed `data`. */
   packed?: Buffer;
-  /** In the local header alone; its length moves the data. */
+  /** An extra field that only the local header has. Its length moves the data. */
   localExtra?: Buffer;
-  /** What the local header states instead of what the central directory states. */
+  /** The values in the local header instead of those in the central directory. */
   statedLocally?: { size?: number; packedSize?: number; crc?: number; flags?: number };
-  /** What the central directory states instead of the truth. */
+  /** The values in the central directory instead of the true ones. */
   stated?: {
     size?: number;
     packedSize?: number;
@@ -111,7 +111,7 @@ function centralRecord(
 
 export interface SheetSpec {
   name: string;
-  /** What stands in `sheetData`; or the whole part, where it begins with `<?xml` or is a buffer. */
+  /** The content of `sheetData`, or the whole part if it begins with `<?xml` or is a buffer. */
   xml: string | Buffer;
   state?: 'hidden' | 'veryHidden';
   /** The relationship's type; default `worksheet`. */
@@ -124,13 +124,13 @@ export interface WorkbookSpec {
   sheets: SheetSpec[];
   /** The `si` elements. */
   sharedStrings?: string;
-  /** Format codes, or built-in ids, of the styles 1, 2, …; style 0 is General. */
+  /** The format codes, or built-in ids, of the styles 1, 2, …; style 0 is General. */
   formats?: (string | number)[];
   /** The elements `definedName`. */
   definedNames?: string;
   is1904?: boolean;
   isStrict?: boolean;
-  /** Parts that replace those of the same name, or come on top. */
+  /** Parts that replace those of the same name, or are added. */
   parts?: Record<string, string | Buffer>;
 }
 
@@ -142,7 +142,7 @@ export function buildWorkbook(spec: WorkbookSpec): Buffer {
   return buildZip(Object.entries(parts).map(([name, data]) => ({ name, data })));
 }
 
-/** The parts of a workbook by name, for tests that put the zip together themselves. */
+/** Returns the parts of a workbook by name, for tests that write the zip file themselves. */
 export function workbookParts(spec: WorkbookSpec): Record<string, string | Buffer> {
   const main = spec.isStrict
     ? 'http://purl.oclc.org/ooxml/spreadsheetml/main'
@@ -218,7 +218,7 @@ export function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
 
-/** The file as an upload that is held in memory. */
+/** Returns the file as an upload in memory. */
 export function memoryFile(bytes: Buffer): {
   size: number;
   read(target: Buffer, position: number): Promise<number>;

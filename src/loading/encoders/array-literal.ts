@@ -1,5 +1,5 @@
 /**
- * Reads arrays in PostgreSQL's own text form (8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`, `{}`, and with other lower bounds than 1
+ * Reads arrays in PostgreSQL's own text form (PostgreSQL 8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`, `{}`, and with other lower bounds than 1
  * `[0:1]={1,2}`.
  */
 import {

@@ -3,7 +3,7 @@ import { FALSE, NUMBER, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_A_BOOLEAN } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
-/** Writes a bool. Text and numbers may be anything that `boolin` accepts (8.6): a prefix of true, false, yes, no, on or off, and 1 or 0. */
+/** Writes a bool. Text and numbers may be anything that `boolin` accepts (PostgreSQL 8.6): a prefix of true, false, yes, no, on or off, and 1 or 0. */
 export function encodeBool(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   let value: number;
   if (kind === TRUE) value = 1;

@@ -3,7 +3,7 @@ import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_BYTES, NUL_CHARACTER } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
-/** Writes a bytea from either of its text forms (8.4): `\x` and pairs of hexadecimal digits, or the escape form. */
+/** Writes a bytea from either of its text forms (PostgreSQL 8.4): `\x` and pairs of hexadecimal digits, or the escape form. */
 export function encodeBytea(
   out: CopyBuffer,
   kind: number,

@@ -1,5 +1,5 @@
 /**
- * Reads a date, a time of day or both from text, as PostgreSQL's `ParseDateTime` and `DecodeDateTime` do (8.5.1), for the forms that
+ * Reads a date, a time of day or both from text, as PostgreSQL's `ParseDateTime` and `DecodeDateTime` do (PostgreSQL 8.5.1), for the forms that
  * mean the same under every setting:
  *
  *   date  YYYY-MM-DD (years of 3 to 7 digits, months and days of one or two), YYYYMMDD; BC or AD at the end of the text

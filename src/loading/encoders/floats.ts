@@ -1,6 +1,6 @@
 /**
  * Encodes float4 and float8, correctly rounded. It reads the texts that `float8in` reads: with spaces around them, NaN, the infinities
- * and exponents. A number that rounding makes infinite or 0 is out of range (8.1.3). The C library's hexadecimal floats are refused.
+ * and exponents. A number that rounding makes infinite or 0 is out of range (PostgreSQL 8.1.3). The C library's hexadecimal floats are refused.
  */
 import { isDigit, isSpace, isWord, MINUS, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';

@@ -1,6 +1,6 @@
 /**
  * Encodes interval from PostgreSQL's own form (`1 year 2 mons -3 days 04:05:06.7`, `@ 1 day ago`, `1 2:03:04`, `1-2`) and from ISO 8601
- * with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit become smaller units as in `DecodeInterval` (8.5.4). `infinity` is read if
+ * with designators (`P1Y2M3DT4H5M6.7S`). Fractions of a unit become smaller units as in `DecodeInterval` (PostgreSQL 8.5.4). `infinity` is read if
  * the server supports it (PostgreSQL 17 and newer). ISO 8601's form without designators is not read.
  */
 

@@ -105,7 +105,7 @@ function escapedLength(bytes: Buffer, start: number, end: number): number {
 
 /**
  * Returns whether jsonb can hold this valid JSON text. Unlike json, jsonb parses the text. It refuses `\u0000`, half a surrogate pair,
- * and numbers that numeric cannot hold (8.14).
+ * and numbers that numeric cannot hold (PostgreSQL 8.14).
  */
 function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
   let inString = false;

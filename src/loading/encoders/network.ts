@@ -1,5 +1,5 @@
 /**
- * Encodes inet, cidr and macaddr (8.8, 8.9).
+ * Encodes inet, cidr and macaddr (PostgreSQL 8.8, 8.9).
  *
  * The format is that of `inet_send`: family (2: IPv4, 3: IPv6), bits of the mask, 1 for a cidr, number of bytes of the address, the
  * address. A cidr may leave out the last bytes of an IPv4 network. A macaddr is read in the six notations of the documentation.
@@ -120,7 +120,7 @@ function readBits(bytes: Buffer, start: number, end: number): number {
   return bits;
 }
 
-/** Returns the mask of an IPv4 cidr without a mask: the mask of its class, or a longer one if its bytes need that (8.9.2). */
+/** Returns the mask of an IPv4 cidr without a mask: the mask of its class, or a longer one if its bytes need that (PostgreSQL 8.9.2). */
 function classBits(count: number): number {
   const first = address[0]!;
   if (first >= 240) return 32;

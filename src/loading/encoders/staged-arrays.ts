@@ -1,5 +1,5 @@
 /**
- * Writes arrays of types without an encoder. A JSON array becomes PostgreSQL's text form of an array (8.15.2, 8.15.6), which PostgreSQL
+ * Writes arrays of types without an encoder. A JSON array becomes PostgreSQL's text form of an array (PostgreSQL 8.15.2, 8.15.6), which PostgreSQL
  * reads. `["a\"b", null, 1]` becomes `{"a\"b",NULL,1}`. The delimiter of the element type replaces the comma.
  */
 import {

@@ -38,7 +38,7 @@ export function encodeName(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   return encodeText(out, -1, kind, bytes, start, end);
 }
 
-/** Writes one ASCII character, the byte 0 for an empty text, or `\ooo`, as PostgreSQL writes all other bytes since version 16 (8.3). */
+/** Writes one ASCII character, the byte 0 for an empty text, or `\ooo`, as PostgreSQL writes all other bytes since version 16 (PostgreSQL 8.3). */
 export function encodeByteCharacter(
   out: CopyBuffer,
   kind: number,

@@ -6,7 +6,7 @@ import type { CopyBuffer } from './copy-buffer.ts';
 /** The positions of the digits of the sixteen bytes in the common form, 8-4-4-4-12. */
 const commonPlaces = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
 
-/** Writes a uuid. It may be in any case and in braces, and a hyphen may follow each group of four digits (8.12). */
+/** Writes a uuid. It may be in any case and in braces, and a hyphen may follow each group of four digits (PostgreSQL 8.12). */
 export function encodeUuid(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   if (kind !== STRING || end - start < 32) return NOT_A_UUID;
   out.ensure(20);

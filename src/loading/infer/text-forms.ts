@@ -113,8 +113,8 @@ export function isNullWord(text: string): boolean {
 /** The parameters with which a text column would have another type. */
 export interface FormHint {
   /**
-   * The parameters as in a query string. There are several if the values do not show which number is the day and which the
-   * month, or which sign separates decimals.
+   * The parameters that the caller may send, as in a query string. There are several if the values do not show which number is
+   * the day and which the month, or which sign separates decimals.
    */
   parameters: { parameter: string; looksLike: string }[];
   /** What the values are without the words for no value, if `parameters` is empty. */

@@ -13,7 +13,7 @@ import type { ConflictKey } from './conflict-rule.ts';
 import type { Equality } from './equality.ts';
 import type { RowRule } from './row-rules.ts';
 
-/** Returns the keys that may decide between rows with equal values. It works in turns, because there may be thousands. */
+/** Returns the keys of a new table that `on_conflict` can use. It works in turns, because there may be thousands. */
 export async function conflictKeysOf(table: PreparedTable, columns: LoadColumn[]): Promise<ConflictKey[]> {
   const own = byName(columns);
   const toConflictKey = ({ columns: names }: KeyDefinition): ConflictKey => ({

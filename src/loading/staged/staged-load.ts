@@ -3,7 +3,7 @@ import type { LoadColumn } from '../../tables/load-column.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import type { Shapes } from './shapes.ts';
 
-/** Rows in the staging table, and their target table. */
+/** The rows in the staging table, and the table into which they will be moved. */
 export interface StagedLoad {
   /** The target table, quoted. */
   relation: string;

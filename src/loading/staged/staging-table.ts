@@ -22,10 +22,10 @@ const shapeNumberColumn = `tablewright shape ${unlike}`;
 export const rowNumber = quoteIdentifier(rowNumberColumn);
 /** The column for the number of the shape, quoted. Its type is `integer`. */
 export const shapeNumber = quoteIdentifier(shapeNumberColumn);
-/** The first fields of every staged row. */
+/** The columns that come before the columns of the rows. */
 export const leadingColumns = [rowNumberColumn, shapeNumberColumn];
 
-/** PostgreSQL's limit of 1,600 (appendix K), minus the leading columns. */
+/** The most columns of the rows in the staging table: PostgreSQL's limit of 1,600 (appendix K), minus the leading columns. */
 export const maxStagedColumns = 1600 - leadingColumns.length;
 
 /**
@@ -46,12 +46,12 @@ CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', '
   };
 }
 
-/** Values that are equal in the table must be equal in the staging table, too. */
+/** Returns a collation. Values that are equal in the table must be equal in the staging table, too. */
 function collation(column: LoadColumn): string {
   return column.collation === undefined ? '' : ` COLLATE ${column.collation}`;
 }
 
-/** Returns a condition: the row of the staging table has one of the shapes. */
+/** Returns an SQL condition that is true if the row of the staging table has one of the shapes. */
 export function hasShape(alias: string, shapes: readonly number[]): string {
   return shapes.length === 0
     ? 'false'
@@ -129,7 +129,10 @@ export const dropOwnInputCheck: Statement = {
   text: `DROP FUNCTION IF EXISTS ${ownInputCheck}(pg_catalog.text, pg_catalog.text)`,
 };
 
-/** Returns the value of a column in a row of the staging table, in the type of the table. */
+/**
+ * Returns an SQL expression with the value of a column of the staging table, converted to the type that the column has in the
+ * target table.
+ */
 export function stagedValue(alias: string, column: LoadColumn): string {
   const value = `${alias}.${quoteIdentifier(column.name)}`;
   return isStagedAsText(column) ? readAsType(value, column) : value;

@@ -298,7 +298,7 @@ function dateMeaning(fields: string[]): number {
   return hasElapsed ? ELAPSED_TIME : TIME_ONLY;
 }
 
-/** Returns whether an `m` means minutes: directly after hours or directly before seconds (18.8.31). */
+/** Returns whether an `m` means minutes: directly after hours or directly before seconds (ECMA-376 part 1, 18.8.31). */
 function isMinute(fields: string[], index: number): boolean {
   const before = fields[index - 1] ?? '';
   const after = fields[index + 1] ?? '';

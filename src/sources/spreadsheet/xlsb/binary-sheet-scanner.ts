@@ -248,7 +248,7 @@ export class BinarySheetScanner {
 }
 
 /**
- * Decodes an RK number (2.5.122). The upper 30 bits are a whole number or the upper bits of a double. Two flags say which, and
+ * Decodes an RK number (MS-XLSB 2.5.122). The upper 30 bits are a whole number or the upper bits of a double. Two flags say which, and
  * whether the value is in hundredths.
  */
 function rkNumber(word: number): number {

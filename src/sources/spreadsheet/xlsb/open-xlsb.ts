@@ -37,7 +37,7 @@ const binaryFormat: PackageFormat = {
 
 export const openXlsb: OpenFormat = (content, _options, limits) => openPackage(binaryFormat, content, limits);
 
-/** The values of `hsState` of a sheet (2.5.142). */
+/** The values of `hsState` of a sheet (MS-XLSB 2.5.142). */
 const states = ['visible', 'hidden', 'veryHidden'];
 
 async function readOutline(container: ZipContainer, part: ZipPart): Promise<WorkbookOutline> {
@@ -102,7 +102,7 @@ class BinaryStringsReader {
       const type = records.next();
       if (type === NEED_MORE) return;
       if (type === types.SHARED_STRING) {
-        // The record has flags, the text, and then runs and phonetic hints, which are not part of the text (2.5.121).
+        // The record has flags, the text, and then runs and phonetic hints, which are not part of the text (MS-XLSB 2.5.121).
         const length = records.readText(1);
         this.#strings.add(records.text, 0, length);
       } else {

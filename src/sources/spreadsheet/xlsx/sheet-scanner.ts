@@ -46,7 +46,7 @@ import {
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { endOfDecimal, TOO_PRECISE, UNCHANGED } from '../values/number-text.ts';
 
-/** The types of cells (18.18.11), which are in the attribute `t`. */
+/** The types of cells (ECMA-376 part 1, 18.18.11), which are in the attribute `t`. */
 const NUMBER = 0;
 const SHARED = 1;
 const TEXT_RESULT = 2;
