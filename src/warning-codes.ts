@@ -42,7 +42,7 @@ export const warningCodes = {
   'repeated-header': 'a header occurs twice; the second column was given another name',
   'shortened-header': 'a header is longer than 63 bytes; it was shortened',
   'header-row':
-    'the row that was read as the header looks like a title; the warning names the row that looks like the header. There is no warning if no row is clearly the header',
+    'the row that was read as the header looks like a title; the warning names the row that looks like the header. There is no warning if no row is clearly the header. Or it looks like a row of values; the warning names `header=false`',
   'other-sheets': 'no sheet was chosen, and other visible sheets have rows too',
   'cell-errors-as-null':
     'with `cell_errors=null`, cells of a column became NULL; the warning gives their number and the first one',

@@ -140,6 +140,20 @@ suite('header=false', () => {
     assert.equal(loaded.range, 'A1:C2');
   });
 
+  test('is named by a warning if the header looks like a row of values', async () => {
+    const without = ['1,Ann,2026-11-21\n2,Bob,2026-11-22\n', 'true\nfalse\n', 'x,2.5\ny,7\n'];
+    const withHeader = [
+      'id,day\n1,2026-11-21\n',
+      'region,2025,2027\nNorth,1,2\n',
+      'room,1,2,3\nR1,4,5,6\n',
+      '7,8\nx,y\n',
+      '2026-11-21,n\n2026-11-22,5\n',
+    ];
+    for (const file of without) assert.deepEqual((await load(file, '')).warnings, ['header-row'], file);
+    for (const file of withHeader) assert.deepEqual((await load(file, '')).warnings, [], file);
+    assert.deepEqual((await load(without[0]!, '?header=false')).warnings, []);
+  });
+
   test('a problem has the address of its cell', async () => {
     const body = { table: { columns: [{ name: 'column_A', type: 'integer' }] } };
     const { errors } = assertProblem(

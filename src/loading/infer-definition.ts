@@ -3,6 +3,7 @@ import { AppError, type Warning, wrongParameter } from '../errors.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { didYouMean } from '../tables/identifiers.ts';
 import { looseName } from './column-matching.ts';
+import { headerOfValues } from './header-of-values.ts';
 import { type InferredColumn, TypeInference } from './infer-types.ts';
 import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
 import type { LoadInput } from './load-input.ts';
@@ -151,8 +152,10 @@ export function inferredColumnWarnings(
   if (inferred === undefined) return [];
   const made = columnsMade(inferred, input, target);
   const isAdded = !target.isBare || input.definition !== undefined;
+  const headerRow = isAdded ? undefined : input.reading?.headerRow;
   return [
     ...(isAdded ? made.map(addedColumn) : []),
+    ...headerOfValues(made, headerRow),
     ...mixedColumns(made, input.locate),
     ...otherReadings(made, input.locate),
   ];

@@ -2,7 +2,7 @@
 
 import { AppError, type Warning, wrongParameter } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { COMMA, CR, CTRL_Z, LF, SEMICOLON, SPACE, TAB } from '../../bytes/ascii.ts';
+import { COMMA, CR, CTRL_Z, HASH, LF, SEMICOLON, SPACE, TAB } from '../../bytes/ascii.ts';
 import {
   findNonUtf8,
   readTextStart,
@@ -49,7 +49,13 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
     sheets: [{ name: theSheet, visibility: 'visible', hasCells: true }],
     scanOf: () => async (rows, signal) => {
       found ??= await findEncoding(file, { encoding, markBytes }, signal);
-      const result = await scan({ file, markBytes, encoding: found, dialect }, rows, limits, signal);
+      const isCommented = text[0] === HASH && options.text?.comment === undefined;
+      const result = await scan(
+        { file, markBytes, encoding: found, dialect, isCommented },
+        rows,
+        limits,
+        signal,
+      );
       return {
         ...result,
         warnings: [...detectionWarnings(options.text, dialect, found), ...result.warnings],
@@ -84,10 +90,12 @@ interface DelimitedText {
   markBytes: number;
   encoding: TextEncoding;
   dialect: DialectFound;
+  /** The text begins with `#`, and this sign was not named as the beginning of comments. */
+  isCommented: boolean;
 }
 
 async function scan(
-  { file, markBytes, encoding, dialect }: DelimitedText,
+  { file, markBytes, encoding, dialect, isCommented }: DelimitedText,
   rows: SheetRows,
   { maxCellBytes, maxRowBytes }: SpreadsheetLimits,
   signal: AbortSignal,
@@ -121,7 +129,7 @@ async function scan(
   scanner.finish();
   const warnings = shortRecords(scanner, hasHeader);
   // Values outside of the range are not read.
-  if (range.lastColumn === maxSheetColumn) warnings.push(...longRecords(scanner, hasHeader));
+  if (range.lastColumn === maxSheetColumn) warnings.push(...longRecords(scanner, hasHeader, isCommented));
   return { warnings };
 }
 
@@ -173,12 +181,17 @@ function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: b
 }
 
 /** Warns of values after the last column of the header. Such a value gets a column without a name. */
-function longRecords({ long, allHeaderFields }: CsvScanner, hasHeader: boolean): Warning[] {
+function longRecords(
+  { long, allHeaderFields }: CsvScanner,
+  hasHeader: boolean,
+  isCommented: boolean,
+): Warning[] {
   if (long.count === 0) return [];
   const quotes =
     'If a value contains the delimiter, put the value in double quotes, or name the quotation mark of the file with `quote`.';
   const remedy = hasHeader ? `${quotes} If the header lacks a name, add it.` : quotes;
-  const detail = `${describeOdd(long, 'more', allHeaderFields, hasHeader)} ${remedy}`;
+  const comments = isCommented ? ' If lines that begin with # are comments, send comment=%23.' : '';
+  const detail = `${describeOdd(long, 'more', allHeaderFields, hasHeader)} ${remedy}${comments}`;
   return [{ code: 'long-rows', detail }];
 }
 
