@@ -188,6 +188,26 @@ suite('random rows', () => {
   });
 });
 
+suite('an error in the first rows is the error of two passes', () => {
+  const bodies: [name: string, value: string][] = [
+    ['broken JSON', '[{"a":1},{"a":?}'],
+    ['a value that is nested too deeply', `[{"a":1},{"a":${'['.repeat(100)}`],
+    ['a key that is too long', `[{"a":1},{"${'k'.repeat(5000)}":1}`],
+    ['too many keys', `[{"a":1},{${Array.from({ length: 60 }, (_, n) => `"k${n}":1`)}}`],
+    ['a value that is too long', `[{"a":1},{"a":"${'x'.repeat((1 << 20) + 1)}"}`],
+    ['a row that is too long', `[{"a":1},{"a":"${'x'.repeat(700_000)}","b":"${'x'.repeat(700_000)}"}`],
+    ['a row that is not an object', '[{"a":1},7'],
+  ];
+  for (const [name, start] of bodies) {
+    test(name, async () => {
+      const body = `${start}${',{"a":1}'.repeat(1000)}]`;
+      const expected = await outcomeOf(jsonOf(body, 4096), noHead);
+      assert.match(expected, /"code": "(invalid-json|invalid-data|limit-exceeded)"/);
+      assert.equal(await outcomeOf(jsonOf(body, 4096), { ...noHead, bytes: start.length + 1000 }), expected);
+    });
+  }
+});
+
 suite('the number of passes', () => {
   /** The rows of each pass that ended. */
   const passesOver = async (body: string): Promise<number> => {
@@ -200,7 +220,7 @@ suite('the number of passes', () => {
     function count(read: LoadInput['read']): LoadInput['read'] {
       return (sink, readSignal) => {
         passes += 1;
-        return read(sink, readSignal);
+        return read.call(input, sink, readSignal);
       };
     }
     await outcomeOf(counted, { ...noHead, bytes: 64 });

@@ -7,6 +7,7 @@ import { AppError, type Warning } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 import { pauseForOthers } from '../../pause-for-others.ts';
 import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
+import { isDocumentFault } from '../../sources/json/json-fault.ts';
 import type { JsonLimits } from '../../sources/json/json-limits.ts';
 import { JsonRowScanner } from '../../sources/json/json-row-scanner.ts';
 import { jsonSource } from '../../sources/json/json-source.ts';
@@ -117,7 +118,8 @@ class JsonInput implements LoadInput {
       await pushSlices({ write }, first, this.#firstRow, sink, signal);
       for (const chunk of this.#waiting) await pushSlices({ write }, chunk, 0, sink, signal);
     } catch (error) {
-      if (error instanceof AppError) return undefined;
+      // The pass over all rows meets the same error and knows its place.
+      if (error instanceof AppError || isDocumentFault(error)) return undefined;
       throw error;
     }
     return 'part';

@@ -47,6 +47,11 @@ export class RowTooLong extends Error {
   }
 }
 
+/** Returns whether a scanner threw the error because of the document. */
+export function isDocumentFault(error: unknown): boolean {
+  return error instanceof JsonFault || error instanceof LimitFault || error instanceof RowTooLong;
+}
+
 /** Returns a byte for a message: `"x"`, or `0x0A` if it is not a printable character. */
 export function showByte(byte: number): string {
   if (byte === 0x22) return `'"'`;
