@@ -88,6 +88,12 @@ export interface Warning {
   column?: string;
 }
 
+/** An answer in another media type than `application/problem+json`. */
+export interface ErrorBody {
+  contentType: string;
+  bytes: Buffer;
+}
+
 export interface AppErrorOptions {
   /** The problems, at most 100 of them. */
   errors?: Problem[] | undefined;
@@ -98,6 +104,8 @@ export interface AppErrorOptions {
   headers?: Record<string, string>;
   /** The warnings that were found before the request was refused. */
   warnings?: Warning[] | undefined;
+  /** The answer in another media type that the client prefers. */
+  body?: ErrorBody | undefined;
   /** The original error. It is logged and never part of the answer. */
   cause?: unknown;
 }
@@ -111,6 +119,7 @@ export class AppError extends Error {
   readonly errorGroups: ProblemGroup[] | undefined;
   readonly headers: Record<string, string>;
   readonly warnings: Warning[];
+  readonly body: ErrorBody | undefined;
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
@@ -122,15 +131,18 @@ export class AppError extends Error {
     this.errorGroups = options.errorGroups;
     this.headers = options.headers ?? {};
     this.warnings = options.warnings ?? [];
+    this.body = options.body;
   }
 
-  /** Returns this error with another text or with warnings. */
+  /** Returns this error with another text, with warnings or with another answer. */
   with({
     detail = this.detail,
     warnings = this.warnings,
+    body = this.body,
   }: {
     detail?: string;
     warnings?: Warning[];
+    body?: ErrorBody | undefined;
   }): AppError {
     const { errors, errorCount, errorGroups, headers } = this;
     return new AppError(this.code, detail, {
@@ -139,6 +151,7 @@ export class AppError extends Error {
       errorGroups,
       headers,
       warnings,
+      body,
       cause: this,
     });
   }

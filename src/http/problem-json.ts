@@ -1,5 +1,5 @@
 /**
- * The only place that writes error answers: `application/problem+json` (RFC 9457).
+ * The only place that writes error answers: `application/problem+json` (RFC 9457), or what the error itself has as its answer.
  *
  * Every thrown value becomes an `AppError` first. An error that is not in the catalogue is a failure of the service (500): it is logged
  * with the request id and never shown.
@@ -60,6 +60,10 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
   }
   factsOf(request).code = error.code;
   reply.code(error.status).headers({ ...problemHeaders, ...error.headers });
+  if (error.body !== undefined) {
+    reply.header('content-type', error.body.contentType);
+    return error.body.bytes;
+  }
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 

@@ -18,6 +18,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { AppError } from '../errors.ts';
+import { acceptsCsv, acceptsJson } from './accept.ts';
 import { factsOf, logAnswered, logDisconnected, writeAccessLog } from './access-log.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
@@ -234,24 +235,19 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
   }
 }
 
-/** Matches a weight of 0, which means "not acceptable" (RFC 9110 section 12.4.2). */
-const refused = /;\s*q=0(\.0*)?\s*(;|$)/i;
-
-/** The media ranges that include JSON. The most specific one comes first, because it decides (RFC 9110 section 12.5.1). */
-const jsonRanges = [/application\/([\w.-]+\+)?json/i, /application\/\*/i, /\*\/\*/];
-
-/** Refuses a client that accepts media types, but neither JSON nor a range that includes it. */
+/** Refuses a client that accepts no JSON. Uploads may also answer CSV. */
 function refuseOtherThanJson(accept: string | undefined, url: string): void {
-  if (accept === undefined || accept === '' || !url.startsWith('/api/')) return;
-  const ranges = accept.split(',');
-  const named = jsonRanges.map((kind) => ranges.filter((range) => kind.test(range)));
-  const deciding = named.find((matching) => matching.length > 0) ?? [];
-  if (deciding.some((range) => !refused.test(range))) return;
+  if (!url.startsWith('/api/') || acceptsJson(accept)) return;
+  const isUpload = uploadPath.test(url);
+  if (isUpload && acceptsCsv(accept)) return;
+  const csv = isUpload ? ', and the problems of an upload as text/csv' : '';
   throw new AppError(
     'not-acceptable',
-    'The service answers application/json and application/problem+json only.',
+    `The service answers application/json and application/problem+json only${csv}.`,
   );
 }
+
+const uploadPath = /^[^?]*\/upload\/(?:json|excel)(?:\?|$)/;
 
 /**
  * Sends an error before the end of the body, which closes the connection. If a socket with unread bytes is closed, the

@@ -3,7 +3,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
-import { AppError, type ErrorCode } from '../errors.ts';
+import { AppError, type ErrorBody, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
 import type { LoadResult } from '../loading/load-request.ts';
 import { loadTable } from '../loading/load-table.ts';
@@ -11,11 +11,13 @@ import { renameColumns } from '../loading/rename-columns.ts';
 import { readText } from '../loading/text-reading/read-text.ts';
 import type { TextReading } from '../loading/text-reading/text-reading.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
+import { prefersCsv } from './accept.ts';
 import { factsOf } from './access-log.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
 import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from './openapi.ts';
+import { csvContentType, ProblemTable } from './problem-table.ts';
 import { choice } from './query.ts';
 import { maxFaultyRowsOf, rowParameters } from './row-parameters.ts';
 import { admitTableRequest, schemaParameter, type TableRequest, tableLocation } from './table-request.ts';
@@ -106,6 +108,10 @@ const Loaded = Type.Object(
   { title: 'LoadedTable' },
 );
 
+/** The document names JSON only, because generators of clients make one type for each answer. So the operations describe CSV in words. */
+export const csvInWords =
+  'With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.';
+
 export const uploadResponses = {
   200: {
     description: 'The rows were added to an existing table. With `dry_run`: nothing was changed.',
@@ -179,6 +185,14 @@ function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, 
   };
 }
 
+/** Returns the problems of refused data as CSV, if the client prefers that. */
+function csvOf(error: AppError, table: ProblemTable | undefined): ErrorBody | undefined {
+  if (table === undefined || error.code !== 'invalid-data' || error.errors === undefined) return undefined;
+  // Some errors are made without the collector. They list all of their problems.
+  if (table.count === 0) for (const problem of error.errors) table.add(problem);
+  return { contentType: csvContentType, bytes: table.toBuffer() };
+}
+
 /** Returns the members of the answer about rows that were left out. */
 function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
   if (leftOut === undefined) return {};
@@ -203,6 +217,7 @@ export async function answerUpload(
   const startedAt = performance.now();
   const { primaryKey, conflictKey, rename } = columns;
   const input = readText(renameColumns(unread, rename), textReading);
+  const collector = prefersCsv(reply.request.headers.accept) ? new ProblemTable() : undefined;
   try {
     const loaded = await loadTable(
       { pool, transaction, extraFunctions: config.database.defaultFunctions, limits: config.limits },
@@ -215,6 +230,7 @@ export async function answerUpload(
         conflictKey,
         primaryKey,
         maxFaultyRows,
+        collector,
         dryRun: query.dry_run,
         signal,
         requireCreation: () => requireScope(grants, 'table:create'),
@@ -236,11 +252,14 @@ export async function answerUpload(
     factsOf(reply.request).rows = loaded.rows;
     const isCreated = loaded.isNew && !query.dry_run;
     if (isCreated) reply.header('location', tableLocation(upload));
-    return reply.code(isCreated ? 201 : 200).send({ table: loaded.table, load });
+    reply.code(isCreated ? 201 : 200);
+    // A load that left out nothing has no problems for a file.
+    if (collector && collector.count > 0) return reply.type(csvContentType).send(collector.toBuffer());
+    return reply.send({ table: loaded.table, load });
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;
-    throw isRefused ? error.with({ warnings: input.warnings }) : error;
+    throw isRefused ? error.with({ warnings: input.warnings, body: csvOf(error, collector) }) : error;
   } finally {
     await input.close();
   }

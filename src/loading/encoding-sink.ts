@@ -52,7 +52,7 @@ import * as codes from './encoders/type-codes.ts';
 import { isGroupedByPoint, isNullWord, parameterReading } from './infer/text-forms.ts';
 import { groupedByPoint, inQuery } from './inferred-columns.ts';
 import { Padding } from './padding.ts';
-import { addRowFault, maxListedProblems, type Problems, shortenBytes, shortenValue } from './problems.ts';
+import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
 import { WrittenBytes, type WrittenLimits } from './written-bytes.ts';
 
@@ -527,7 +527,7 @@ export class EncodingSink implements CellSink {
     const missing = this.#missingColumns.get(target) ?? { count: 0, firstRows: [] };
     this.#missingColumns.set(target, missing);
     missing.count += 1;
-    if (missing.firstRows.length < maxListedProblems) missing.firstRows.push(this.#row);
+    if (missing.firstRows.length < this.#problems.maxFound) missing.firstRows.push(this.#row);
   }
 
   /** Adds the problems of the earlier rows without the column when a later row has it. */

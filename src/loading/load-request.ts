@@ -7,6 +7,7 @@ import type { TableDescription } from '../tables/definition.ts';
 import type { NeededRights } from '../tables/find-load-target.ts';
 import type { ExtraColumns } from './column-matching.ts';
 import type { HeadSize } from './load-input.ts';
+import type { ProblemCollector } from './problems.ts';
 import type { WrittenLimits } from './written-bytes.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -25,6 +26,8 @@ export interface LoadRequest {
   primaryKey?: readonly string[] | undefined;
   /** The most rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
   maxFaultyRows?: number | undefined;
+  /** Takes all problems, beyond those that the answer lists. */
+  collector?: ProblemCollector | undefined;
   /** The load is done and checked, and then rolled back. */
   dryRun: boolean;
   signal: AbortSignal;

@@ -104,7 +104,8 @@ interface Upload {
 async function loadWithin(client: ClientBase, upload: Upload, edges: TransactionEdges): Promise<LoadResult> {
   const { context, request, input } = upload;
   const { schema, name } = request;
-  const problems = new Problems();
+  request.collector?.clear();
+  const problems = new Problems(request.collector);
   const target = await openTarget(client, upload, problems);
   requirePrimaryKey(request, target);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);

@@ -14,6 +14,17 @@ const maxValueCharacters = 100;
 /** The most groups. The limit bounds the memory, because a table has up to 1,600 columns. */
 const maxGroups = 1000;
 
+/** Takes more problems than an answer lists, for a file with all of them. */
+export interface ProblemCollector {
+  /** The number of problems that it has. */
+  readonly count: number;
+  /** The most problems that it takes. */
+  readonly max: number;
+  add(problem: Problem): void;
+  /** Removes all problems, because the upload is read again. */
+  clear(): void;
+}
+
 export class Problems {
   count = 0;
   /** A problem concerns the whole upload and not single rows, for example an unknown column. */
@@ -25,6 +36,17 @@ export class Problems {
   /** The groups, by column and then by code. */
   readonly #groups = new Map<string, Map<string, ProblemGroup>>();
   #groupCount = 0;
+  readonly #collector: ProblemCollector | undefined;
+
+  /** @param collector takes all problems, beyond those that the answer lists */
+  constructor(collector?: ProblemCollector) {
+    this.#collector = collector;
+  }
+
+  /** Returns how many problems of one kind are worth finding. */
+  get maxFound(): number {
+    return this.#collector?.max ?? maxListedProblems;
+  }
 
   /**
    * Returns whether an answer will show one more problem of this column and code, in the list or as the first of its group. If not, the
@@ -33,12 +55,14 @@ export class Problems {
    * @param column empty: the problem has no column
    */
   wants(column: string, code: ProblemCode): boolean {
+    if (this.#collector !== undefined && this.#collector.count < this.#collector.max) return true;
     if (this.#listed.length < maxListedProblems) return true;
     return this.#groupCount < maxGroups && this.#groups.get(column)?.has(code) !== true;
   }
 
   add(problem: Problem): void {
     this.count += 1;
+    this.#collector?.add(problem);
     if (this.#listed.length < maxListedProblems) this.#listed.push(problem);
     const { column = '', code } = problem;
     const group = this.#groups.get(column)?.get(code);

@@ -20,7 +20,14 @@ import {
   withSpreadsheet,
 } from '../spreadsheet.ts';
 import { TablePath } from '../table-request.ts';
-import { admitUpload, answerUpload, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
+import {
+  admitUpload,
+  answerUpload,
+  csvInWords,
+  uploadErrors,
+  uploadParameters,
+  uploadResponses,
+} from '../upload.ts';
 
 const Query = Type.Object({
   ...uploadParameters,
@@ -59,8 +66,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         operationId: 'uploadTableFromExcel',
         tags: ['tables'],
         summary: 'Upload Table From Excel',
-        description:
-          'Loads the rows of one sheet into a table, all or nothing. Without a definition in `body`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json.',
+        description: `Loads the rows of one sheet into a table, all or nothing. Without a definition in \`body\`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,

@@ -12,7 +12,14 @@ import { problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { readBody } from '../request-body.ts';
 import { TablePath } from '../table-request.ts';
-import { admitUpload, answerUpload, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
+import {
+  admitUpload,
+  answerUpload,
+  csvInWords,
+  uploadErrors,
+  uploadParameters,
+  uploadResponses,
+} from '../upload.ts';
 
 const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
 
@@ -42,8 +49,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         operationId: 'uploadTableFromJson',
         tags: ['tables'],
         summary: 'Upload Table From Json',
-        description:
-          'Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent.',
+        description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
         querystring: Query,

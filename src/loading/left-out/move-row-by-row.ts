@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { statesNotOfRows, statesNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
-import { maxListedProblems, type Problems } from '../problems.ts';
+import type { Problems } from '../problems.ts';
 import { findInputCheck } from '../staged/input-check.ts';
 import { countUpdatedRows, createUpdateCounter, resetUpdateCounter } from '../staged/merge-statements.ts';
 import { checkDeferred, findSurplus, type MovedRows, moveRows } from '../staged/move-rows.ts';
@@ -39,6 +39,8 @@ interface Pass {
   client: ClientBase;
   load: StagedLoad;
   faulty: FaultyRows;
+  /** This many refused rows keep the texts of their errors. */
+  maxListed: number;
   /** true: deferred constraints are checked after each row instead of at the end. */
   isImmediate: boolean;
   /** The SQLSTATE of a missing privilege means that a policy of row-level security refuses a row. */
@@ -61,7 +63,8 @@ export async function moveRowByRow(
   await queryInCallersPath(client, indexByRow.text);
   await client.query(analyzeStagingTable([]));
   await client.query('SAVEPOINT "pass"');
-  const pass = { client, load, faulty, isImmediate: false, hasPolicies: false };
+  const maxListed = problems.maxFound;
+  const pass = { client, load, faulty, maxListed, isImmediate: false, hasPolicies: false };
   for (let round = 0; round < maxRounds; round += 1) {
     const passed = await runPass(pass);
     if (passed === 'has policies') pass.hasPolicies = true;
@@ -118,12 +121,12 @@ async function runPass(pass: Pass): Promise<Passed> {
   return 'has deferred';
 }
 
-async function passOverAll({ client, load, faulty, hasPolicies }: Pass): Promise<void> {
+async function passOverAll({ client, load, faulty, hasPolicies, maxListed }: Pass): Promise<void> {
   const { rows } = await client.query<{ first: number | null; last: number }>(readStagedRange);
   const { first, last } = rows[0]!;
   const options = {
     maxRefused: faulty.max - faulty.count,
-    maxListed: maxListedProblems,
+    maxListed,
     notOfRows: hasPolicies ? statesNotOfRows : statesNotOfRowsOrPrivileges,
     countsUpdates: load.conflict?.action === 'update',
   };

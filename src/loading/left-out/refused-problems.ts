@@ -4,7 +4,7 @@ import type { Problem } from '../../errors.ts';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
-import { maxListedProblems, type Problems } from '../problems.ts';
+import type { Problems } from '../problems.ts';
 import { refusalProblem } from '../staged/refusal.ts';
 import type { RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
@@ -29,7 +29,7 @@ export async function addRefusedRows(
   problems: Problems,
 ): Promise<void> {
   if (count === 0) return;
-  const { rows } = await client.query<RefusedRow>(readRefusedRows(maxListedProblems));
+  const { rows } = await client.query<RefusedRow>(readRefusedRows(problems.maxFound));
   for (const row of rows) problems.add(problemOf(row, row.row, load, rules));
   if (count <= rows.length) return;
   const { rows: groups } = await client.query<RefusedGroup>(groupRefusedRows(rows.length));

@@ -9,7 +9,7 @@
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
-import { maxListedProblems, type Problems } from '../problems.ts';
+import type { Problems } from '../problems.ts';
 import {
   isDecidedByRows,
   ownReferencedColumns,
@@ -239,7 +239,7 @@ async function deleteAll(client: ClientBase, found: Found[]): Promise<number> {
 
 async function addProblems({ client, load, problems }: Search, { rule, table, count }: Found): Promise<void> {
   const { rows } = await client.query<FoundViolation>(
-    `SELECT * FROM ${table} ORDER BY number LIMIT ${maxListedProblems}`,
+    `SELECT * FROM ${table} ORDER BY number LIMIT ${problems.maxFound}`,
   );
   const areRowsMissing = problems.count > 0;
   let last: Problem | undefined;

@@ -39,7 +39,8 @@ export async function findViolations(
   for (const query of violationQueries(
     sent,
     rules.filter((rule) => !isHidden(rule)),
-    maxListedProblems,
+    // Each row must be tried if a trigger may fix it, so only the first ones are found.
+    isReal ? maxListedProblems : problems.maxFound,
   )) {
     const { rule } = query;
     const found = await readViolations(client, runQuery(query, sent));

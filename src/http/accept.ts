@@ -1,0 +1,82 @@
+/** Reads the header `Accept` (RFC 9110 section 12.5.1). */
+
+interface MediaRange {
+  type: string;
+  subtype: string;
+  /** From 0, not acceptable, to 1. */
+  weight: number;
+}
+
+const mediaRange = /^\s*([\w!#$&^.+*-]+)\/([\w!#$&^.+*-]+)\s*((?:;.*)?)$/;
+const weightParameter = /;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
+
+/** More ranges are ignored, because nobody needs them. */
+const maxRanges = 50;
+
+function rangesOf(accept: string): MediaRange[] {
+  return accept.split(',', maxRanges).flatMap((item) => {
+    const [, type, subtype, parameters = ''] = mediaRange.exec(item) ?? [];
+    if (type === undefined || subtype === undefined) return [];
+    const weight = Number(weightParameter.exec(parameters)?.[1] ?? 1);
+    return [{ type: type.toLowerCase(), subtype: subtype.toLowerCase(), weight }];
+  });
+}
+
+/** How exactly a range names a media type. The most exact range decides. */
+const BY_NAME = 3;
+const BY_TYPE = 2;
+const BY_WILDCARD = 1;
+
+interface Acceptance {
+  exactness: number;
+  weight: number;
+}
+
+const unacceptable: Acceptance = { exactness: 0, weight: 0 };
+
+function acceptanceOf(
+  ranges: MediaRange[],
+  isName: (type: string, subtype: string) => boolean,
+  type: string,
+): Acceptance {
+  let best = unacceptable;
+  for (const range of ranges) {
+    const exactness = isName(range.type, range.subtype)
+      ? BY_NAME
+      : range.subtype !== '*'
+        ? 0
+        : range.type === type
+          ? BY_TYPE
+          : range.type === '*'
+            ? BY_WILDCARD
+            : 0;
+    if (exactness === 0 || exactness < best.exactness) continue;
+    if (exactness > best.exactness || range.weight > best.weight) best = { exactness, weight: range.weight };
+  }
+  return best;
+}
+
+const isJson = (type: string, subtype: string): boolean =>
+  type === 'application' && /^([\w.-]+\+)?json$/.test(subtype);
+const isCsv = (type: string, subtype: string): boolean => type === 'text' && subtype === 'csv';
+
+/** Returns whether the client takes JSON. Without the header it takes everything. */
+export function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  return acceptanceOf(rangesOf(accept), isJson, 'application').weight > 0;
+}
+
+/** Returns whether the client takes CSV and names it: a wildcard does not suffice. */
+export function acceptsCsv(accept: string | undefined): boolean {
+  const csv = acceptanceOf(rangesOf(accept ?? ''), isCsv, 'text');
+  return csv.exactness === BY_NAME && csv.weight > 0;
+}
+
+/** Returns whether the client prefers CSV to JSON. If both have the same weight, CSV is preferred only if JSON is not named. */
+export function prefersCsv(accept: string | undefined): boolean {
+  if (!acceptsCsv(accept)) return false;
+  const ranges = rangesOf(accept!);
+  const csv = acceptanceOf(ranges, isCsv, 'text');
+  const json = acceptanceOf(ranges, isJson, 'application');
+  return csv.weight === json.weight ? json.exactness < BY_NAME : csv.weight > json.weight;
+}
