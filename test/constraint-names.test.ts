@@ -306,8 +306,7 @@ suite('a given name that another relation already has', () => {
       if (ifExists === 'replace') await service.rows('CREATE TABLE replaced.t (b text)');
       async function* body() {
         yield Buffer.from(`{"table":${JSON.stringify(table)},"data":[{"a":1}`);
-        // Wait until the upload creates its table.
-        await until('the upload to make its table', async () => (await pending()) > 0);
+        await until('the upload to create its table', async () => (await pending()) > 0);
         await service.rows(`CREATE TABLE ${schema}.taken ()`);
         yield Buffer.from(']}');
       }
@@ -333,7 +332,7 @@ suite('a given name that another relation already has', () => {
     await service.rows('CREATE TABLE replaced.t (b text)');
     async function* body() {
       yield Buffer.from(`{"table":${JSON.stringify(unnamed)},"data":[{"a":1}`);
-      await until('the upload to make its table', async () => (await pending()) > 0);
+      await until('the upload to create its table', async () => (await pending()) > 0);
       await service.rows('CREATE TABLE replaced.t_a_key ()');
       yield Buffer.from(']}');
     }

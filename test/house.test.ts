@@ -199,7 +199,7 @@ function sqlstatesIn(code: string): string[] {
   return [...code.matchAll(new RegExp(`${whole}|${beginning}`, 'g'))].map(([found]) => found);
 }
 
-/** Matches beginnings of SQL statements, and names of the schema that every expression of the service qualifies. */
+/** Returns the beginnings of SQL statements, and the names of the schema that every expression of the service qualifies. */
 function sqlIn(code: string): string[] {
   const keywords =
     'SELECT INSERT UPDATE DELETE MERGE WITH VALUES COPY LOCK TRUNCATE CREATE ALTER DROP SAVEPOINT ROLLBACK RELEASE BEGIN COMMIT SET RESET PREPARE DEALLOCATE ANALYZE EXPLAIN GRANT';
@@ -207,7 +207,10 @@ function sqlIn(code: string): string[] {
   return [...code.matchAll(new RegExp(`${statement}|\\bpg_catalog\\.`, 'g'))].map(([found]) => found);
 }
 
-/** Matches uses of the name of the C function that raised an error, of its context, and names of C functions. */
+/**
+ * Returns the uses of internals of PostgreSQL: the name of the C function that raised an error, the context of an error, and
+ * names of C functions.
+ */
 function internalsIn(code: string): string[] {
   const pattern =
     /\.(?:routine|where)\b|\{[^{}()]*\broutine\b,?|\bwhere =(?= '')|'(?:Exec|exec_|heap_|Relation)\w+'/g;

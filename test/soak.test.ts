@@ -1,4 +1,4 @@
-/** A short run of the fault loop (soak/). */
+/** Runs the loop of the folder soak/ for a short time: uploads that meet failures of the network and of PostgreSQL. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { faults } from '../soak/faults.ts';

@@ -361,7 +361,7 @@ export class EncodingSink implements CellSink {
     return grouped.map(({ column }) => groupedByPoint(column.name));
   }
 
-  /** Returns one warning for each column and each kind of loss: parts of values that the column's type does not hold. */
+  /** Returns one warning for each column and each kind of loss: parts of values that the column's type cannot store. */
   lossWarnings(): SourceWarning[] {
     const columns = this.#options.targets.map(({ column }) => column);
     return this.#losses.warnings(columns, this.#options.locate, (target) => this.#sourceOf[target]!);
@@ -391,7 +391,7 @@ export class EncodingSink implements CellSink {
     return target < 0 ? -1 : this.#sourceOf[target]!;
   }
 
-  /** Sends all held rows. The oldest shape comes first, so that rows stay in order if one shape replaced another. */
+  /** Sends all rows that are still in buffers. The oldest shape comes first, so that rows stay in order if one shape replaced another. */
   async finish(): Promise<void> {
     for (const shape of this.#shapes.toReversed()) await this.#handOn(shape);
     // An older shape is made again if a row needs it.
@@ -420,7 +420,7 @@ export class EncodingSink implements CellSink {
   /**
    * Counts the bytes that PostgreSQL will write.
    *
-   * @returns the bytes of the rows as PostgreSQL holds them
+   * @returns the bytes of the rows as PostgreSQL stores them
    * @throws AppError `limit-exceeded` before they are too many
    */
   #countWritten(shape: Shape, bytes: number, count: number): number {

@@ -86,7 +86,7 @@ const INITIAL_COLUMNS = 64;
 /**
  * The sink that infers column types. Its memory grows only with the number of columns.
  *
- * A cell with a problem counts as a missing cell. The fault handler decides whether it stops the load.
+ * A cell with a problem counts as a missing cell. `InferenceFaultHandler` decides whether it stops the load.
  */
 export class TypeInference implements CellSink {
   readonly #limits: InferenceLimits;

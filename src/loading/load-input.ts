@@ -36,6 +36,6 @@ export interface LoadInput extends RowSource {
   /** Receives the rest of the upload, so that `read` does not wait for the sender. */
   keep(signal: AbortSignal): Promise<void>;
 
-  /** Releases what the input holds: files and memory. */
+  /** Closes the files of the input and releases its memory. */
   close(): Promise<void>;
 }

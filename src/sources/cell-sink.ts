@@ -21,7 +21,7 @@ export interface CellSink {
    * `NULL` cell.
    *
    * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT`, or `ROUNDED_NUMBER`
-   * @param bytes holds the cell at `start` (included) to `end` (excluded); unused for `NULL`, `FALSE`, `TRUE`
+   * @param bytes contains the cell from `start` (included) to `end` (excluded); unused for `NULL`, `FALSE`, `TRUE`
    */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 

@@ -1,5 +1,5 @@
 /**
- * The limit on one row. A sink and PostgreSQL both hold a row until it is complete. So a row has its own limit in addition to the limit
+ * The limit on one row. A sink and PostgreSQL both keep a row in memory until it is complete. So a row has its own limit in addition to the limit
  * on one value.
  */
 import type { AppError } from '../errors.ts';

@@ -51,7 +51,7 @@ export interface RowSource {
 
 /** A problem of a header cell, which belongs to no data row. */
 export interface HeaderFault {
-  /** The fault, as in `CellSink.fault`. */
+  /** The kind of the problem: a constant of cell-kind.ts, as in `CellSink.fault`. */
   fault: number;
   /** The cell's text. */
   value: string;

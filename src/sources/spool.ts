@@ -71,7 +71,7 @@ export class Spool {
   /**
    * Reads bytes from `position` on into `target`.
    *
-   * @returns the bytes read: fewer than `target` holds only at the end of the spool, 0 beyond it
+   * @returns the bytes read: fewer than fit into `target` only at the end of the spool, 0 beyond it
    */
   async read(target: Buffer, position: number): Promise<number> {
     this.#refuseClosed();

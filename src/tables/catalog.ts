@@ -282,7 +282,7 @@ FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'
 }
 
 /**
- * Makes a second load that would create the same table wait until this transaction ends. The second load then holds no lock
+ * Makes a second load that would create the same table wait until this transaction ends. The second load then has no lock
  * that the first one may need. The key is a hash. If two names have the same hash, a load waits unnecessarily.
  */
 export function lockTableName(schema: string, table: string): Statement {

@@ -1,6 +1,6 @@
 /**
  * Computes how large a row of defaults becomes when PostgreSQL pads its values: `char(10485760)` stores one letter as 10 MiB, and so does
- * a cast to `bit(83886080)`. PostgreSQL holds several copies of the row while it tries the defaults, so the size is checked before.
+ * a cast to `bit(83886080)`. PostgreSQL has several copies of the row while it tries the defaults, so the size is checked before.
  */
 import { bytesInWords } from '../bytes-in-words.ts';
 import type { Problem } from '../errors.ts';

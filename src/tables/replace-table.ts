@@ -524,7 +524,7 @@ SELECT DISTINCT dependent FROM (
   FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'
 ) found ORDER BY 1`);
 
-// SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE. Not every role may see which session holds it.
+// SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE. Not every role may see which session has it.
 const maintenanceWait = `
 SELECT coalesce((
   SELECT s.setting::int FROM pg_settings s WHERE s.name = 'deadlock_timeout' AND EXISTS (

@@ -7,7 +7,7 @@ import type { TestAnswer } from './service.ts';
 /**
  * Sends the bytes and reads until the service closes the connection.
  *
- * @param request whole as it goes over the line; the service must close after it (`Connection: close`, or a fault)
+ * @param request whole as it goes over the line; the service must close after it (`Connection: close`, or an error)
  */
 export async function rawRequest(url: string, request: string | Buffer): Promise<TestAnswer> {
   const socket = await openSocket(url);

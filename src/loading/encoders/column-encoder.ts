@@ -22,7 +22,7 @@ export interface ColumnEncoder {
   readonly notNull: boolean;
   readonly element: ColumnEncoder | undefined;
   readonly labels: EnumLabels | undefined;
-  /** For json and jsonb: a string with the text of a JSON object or array is read as JSON, because a cell of a sheet has no other way to hold one. */
+  /** For json and jsonb: a string with the text of a JSON object or array is read as JSON, because a cell of a sheet has no other way to contain one. */
   readonly readsText: boolean;
   /** The byte between the elements of an array of the type, in its text form. */
   readonly delimiter: number;

@@ -82,7 +82,7 @@ export class CopyBuffer {
   }
 
   /**
-   * Copies source[start, end) as `appendRange` does and returns whether it holds a NUL. There must be room for one more byte.
+   * Copies source[start, end) as `appendRange` does and returns whether it contains a NUL. There must be room for one more byte.
    */
   appendText(source: Buffer, start: number, end: number): boolean {
     const bytes = this.bytes;

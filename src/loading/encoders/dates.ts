@@ -1,7 +1,7 @@
 /**
  * Encodes date, time, timetz, timestamp and timestamptz from text. date-time-text.ts says which texts are read.
  *
- * As in PostgreSQL, a type keeps the parts of the text that it can hold: a date drops the time, a time drops the date, and a timestamp
+ * As in PostgreSQL, a type keeps the parts of the text that it can store: a date drops the time, a time drops the date, and a timestamp
  * drops the offset. But a time is not read from a date and a time with T between them. `losses` notes the dropped parts. Without an
  * offset, timestamptz and timetz mean UTC, the time zone of the service's own sessions.
  */

@@ -123,7 +123,7 @@ export function encodeCell(
   }
 }
 
-/** Returns the kind of a text without a type: a number or JSON if the column's type holds that, otherwise a string. */
+/** Returns the kind of a text without a type: a number or JSON if the column's type stores that, otherwise a string. */
 function kindOfText(code: number, bytes: Buffer, start: number, end: number): number {
   switch (code) {
     case codes.INT2:

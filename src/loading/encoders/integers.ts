@@ -113,7 +113,7 @@ function readShort(bytes: Buffer, start: number, end: number): number {
   return negative ? -value | 0 : value;
 }
 
-/** Reads an optional sign and at most fifteen digits, which a double holds exactly. Returns NaN for everything else. */
+/** Reads an optional sign and at most fifteen digits, which a double stores exactly. Returns NaN for everything else. */
 function readPlain(bytes: Buffer, start: number, end: number): number {
   let at = start;
   const negative = bytes[at] === MINUS;
@@ -140,7 +140,7 @@ function longAsDouble(): number {
   return long.negative ? -magnitude : magnitude;
 }
 
-/** Writes the 64 bits. A double cannot hold 10⁹ · high exactly, so 16 bits are calculated separately. */
+/** Writes the 64 bits. A double cannot store 10⁹ · high exactly, so 16 bits are calculated separately. */
 function writeLong(out: CopyBuffer): void {
   const lower = (long.high % 65_536) * 1e9 + long.low;
   const upper = Math.floor(long.high / 65_536) * 1e9 + Math.floor(lower / 65_536);

@@ -30,7 +30,7 @@ const MICROSECONDS_PER_MINUTE = 60_000_000;
 const MOST_DIGITS = 15;
 const LONGEST_TEXT = 200;
 
-/** The sum so far. Time has two parts, because a double could not hold their sum exactly. */
+/** The sum so far. Time has two parts, because a double could not store their sum exactly. */
 const sum = { months: 0.5, days: 0.5, minutes: 0.5, microseconds: 0.5 };
 /** The units seen so far. Each unit may occur once. */
 let seen = 0;

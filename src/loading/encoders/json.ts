@@ -63,7 +63,7 @@ export function encodeJson(
   return 0;
 }
 
-/** Writes the text as a JSON string; false: it holds U+0000. */
+/** Writes the text as a JSON string; false: the text contains U+0000. */
 function appendQuoted(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
   out.ensure(2 + (end - start < SHORT_STRING_BYTES ? (end - start) * 6 : escapedLength(bytes, start, end)));
   const target = out.bytes;
@@ -104,8 +104,8 @@ function escapedLength(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Returns whether jsonb can hold this valid JSON text. Unlike json, jsonb parses the text. It refuses `\u0000`, half a surrogate pair,
- * and numbers that numeric cannot hold (PostgreSQL 8.14).
+ * Returns whether jsonb can store this valid JSON text. Unlike json, jsonb parses the text. It refuses `\u0000`, half a surrogate pair,
+ * and numbers that numeric cannot store (PostgreSQL 8.14).
  */
 function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
   let inString = false;

@@ -120,7 +120,10 @@ function encodeSmall(
   return true;
 }
 
-/** Writes (high · 10⁸ + low · 10⁴ + fraction) / 10⁴ without groups of 0 at either end. */
+/**
+ * Writes (high · 10⁸ + low · 10⁴ + fraction) / 10⁴. A numeric has one number for each four digits. Numbers that are 0 are left
+ * out at both ends.
+ */
 function writeSmall(
   out: CopyBuffer,
   sign: number,
@@ -273,7 +276,7 @@ function encodeSpecial(out: CopyBuffer, sign: number): number {
   return 0;
 }
 
-/** The result of `readDigits`: 0.d₁d₂… · 10^point. `digits` holds the digits as ASCII, and d₁ is not 0. */
+/** The result of `readDigits`: 0.d₁d₂… · 10^point. `digits` contains the digits as ASCII, and d₁ is not 0. */
 const read = { digits: Buffer.alloc(64), count: 0, point: 0, scale: 0 };
 
 function appendDigit(byte: number): void {

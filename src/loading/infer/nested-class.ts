@@ -1,5 +1,5 @@
 /**
- * Finds out whether `jsonb` can store a nested JSON value. It refuses the character NUL and numbers that `numeric` cannot hold
+ * Finds out whether `jsonb` can store a nested JSON value. It refuses the character NUL and numbers that `numeric` cannot store
  * (PostgreSQL 8.14). An object that names a key twice loses values in `jsonb`, so it needs `json`. `jsonb` does not keep white space
  * and the order of keys either, but they have no meaning in JSON (RFC 8259 section 4).
  */
@@ -44,7 +44,7 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
   return findRepeatedKey(bytes, start, end) ? NESTED_AS_SENT : NESTED;
 }
 
-/** Returns the position after the closing quote of the string whose first character is at `at`; -1: the string holds NUL. */
+/** Returns the position after the closing quote of the string whose first character is at `at`; -1: the string contains NUL. */
 function afterString(bytes: Buffer, at: number, end: number): number {
   while (at < end) {
     const byte = bytes[at]!;

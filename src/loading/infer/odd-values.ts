@@ -33,7 +33,7 @@ export interface Oddity {
   counts?: { odd: number; typed: number };
 }
 
-/** The values that one type holds or, with the class `OTHER`, the values that only text holds. */
+/** The values that one type can store or, with the class `OTHER`, the values that only text can store. */
 class Group {
   union: number;
   count = 0;

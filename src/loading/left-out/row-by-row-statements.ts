@@ -99,7 +99,7 @@ export interface PassOptions {
 
 /**
  * Moves rows in their order, in blocks of rows of the same shape. A block that PostgreSQL refuses is undone and cut, until the refused
- * row is alone in its block. A refused row is noted and passed over. The sequence `progress` tells which row of a block was refused. This does not hold for errors
+ * row is alone in its block. A refused row is recorded and skipped. The sequence `progress` tells which row of a block was refused. This is not so for errors
  * at the end of a block (references, AFTER triggers): then the block is halved.
  */
 export function passOver(load: StagedLoad, options: PassOptions): string {

@@ -183,7 +183,7 @@ function isAbout(error: Error, unchecked: string[]): boolean {
   return unchecked.some((name) => name === '' || name === constraint);
 }
 
-/** Finds the row of a new table with the largest key, because an index cannot hold a value of more than about 2,700 bytes. */
+/** Finds the row of a new table with the largest key, because an index cannot store a value of more than about 2,700 bytes. */
 async function findLargest(
   client: ClientBase,
   error: Error,

@@ -42,7 +42,7 @@ export const countUpdatedRows: Statement = {
 };
 
 /**
- * Waits until no other upload that had a deadlock moves rows into the table. The lock is held until the transaction ends or is
+ * Waits until no other upload that had a deadlock moves rows into the table. The lock lasts until the transaction ends or is
  * rolled back to an earlier savepoint.
  *
  * @param relation quoted

@@ -14,9 +14,9 @@ export interface Violation {
 }
 
 /**
- * Makes the problem of a violation.
+ * Describes a violation as a problem of the data.
  *
- * @param areRowsMissing rows with problems of their own were left out of the search
+ * @param areRowsMissing true: the search did not include rows that have other problems
  */
 export function violationProblem(
   rule: RowRule,

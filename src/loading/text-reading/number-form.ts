@@ -18,7 +18,7 @@ export interface NumberSigns {
 const LOWER = 0x20;
 
 /**
- * Writes the number in PostgreSQL's form, `-1234.50`, to the beginning of `out`, which holds at least as many bytes as the text.
+ * Writes the number in PostgreSQL's form, `-1234.50`, to the beginning of `out`, which has room for at least as many bytes as the text.
  *
  * @returns the length written; -1: the text is not a number with these signs
  */

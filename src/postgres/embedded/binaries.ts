@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path';
 import { arch, platform } from 'node:process';
 
 export interface Binaries {
-  /** The folder that holds `bin`, `lib` and `share`. */
+  /** The folder that contains `bin`, `lib` and `share`. */
   root: string;
   /** The package's version. */
   version: string;

@@ -53,7 +53,7 @@ export async function startServer(
     }
     const words = await lastWords(logFile, logStart);
     // Another program can take the port between this check and the start of the server. The last processes of a killed server may
-    // still hold shared memory for a moment.
+    // still use shared memory for a moment.
     const isPortTaken = /could not (bind|create any TCP)/.test(words);
     const isTemporary = isPortTaken || words.includes('pre-existing shared memory block');
     if (!isTemporary || attempt === startAttempts) {

@@ -52,7 +52,7 @@ export function isWholeNumber(state: number): boolean {
   return state >= INTEGER || state === ZERO;
 }
 
-/** Returns the state to continue with, given a negative result of `scanNumber`; -1: the result is a fault. */
+/** Returns the state to continue with, given a negative result of `scanNumber`; -1: the text is not a number. */
 export function heldState(result: number): number {
   return result > -FAULT ? -1 - result : -1;
 }

@@ -1,7 +1,7 @@
 /**
  * Pushes a chunk of a body into the scanner slice by slice, and waits for the sink between slices.
  *
- * The slices are small because a sink may hold far more than it gets: a row `{}` of two bytes becomes six kilobytes in a table of
+ * The slices are small because a sink may need far more memory than it gets: a row `{}` of two bytes becomes six kilobytes in a table of
  * 1,600 columns.
  */
 

@@ -20,7 +20,7 @@ export class UploadPlan implements DocumentPlan {
   #member: string | undefined;
   readonly #members = new Set<string>();
 
-  /** @param takesRows false: the body holds only a definition */
+  /** @param takesRows false: the body contains only a definition */
   constructor(takesRows: boolean) {
     this.#takesRows = takesRows;
   }

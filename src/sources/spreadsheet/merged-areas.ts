@@ -53,7 +53,7 @@ export class MergedAreas {
     return true;
   }
 
-  /** Returns the area that holds a cell, such as `B3:C5`; undefined: none. It searches all areas that begin above. */
+  /** Returns the area that contains a cell, such as `B3:C5`; undefined: none. It searches all areas that begin above. */
   rangeAt(row: number, column: number): string | undefined {
     for (let firstRow = Math.min(row, this.firstOfRow.length - 1); firstRow >= 1; firstRow--) {
       for (

@@ -49,7 +49,7 @@ export interface OpenedFile {
    * Returns the scan of the sheet with this index, which has cells.
    *
    * @returns undefined if the file must be opened anew for this sheet
-   * @throws AppError `invalid-file` if the file does not hold the sheet
+   * @throws AppError `invalid-file` if the file does not contain the sheet
    */
   scanOf(sheet: number): ScanSheet | undefined;
   /** Reads the names that the file gives to its cells. Undefined: the format has no names. */

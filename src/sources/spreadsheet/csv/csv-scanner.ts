@@ -29,7 +29,7 @@ export interface RecordSink {
   readonly isRowLeftOut?: boolean;
 }
 
-/** The states of the scan. Between fields `#held` is empty. In the other states it holds a part of the current field. */
+/** The states of the scan. Between fields `#held` is empty. In the other states it contains a part of the current field. */
 const RECORD_START = 0;
 /** As `RECORD_START`, but after a CR. If a LF follows, it belongs to this CR. */
 const AFTER_CR = 1;
@@ -347,7 +347,7 @@ export class CsvScanner {
     return end;
   }
 
-  /** Passes the held field to the sink. The next field may begin then. */
+  /** Passes the field in `#held` to the sink. The next field may begin then. */
   #endHeld(): void {
     const held = this.#held;
     if (this.#state === UNREADABLE) {

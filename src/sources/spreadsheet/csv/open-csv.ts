@@ -114,7 +114,7 @@ async function scan(
       const end = Math.min(text.length, at + sliceBytes(scanner.headerFields));
       scanner.push(text.subarray(at, end));
       at = end;
-      // All names are held at the same time, and each of them may be as long as a cell.
+      // All names are in memory at the same time, and each of them may be as long as a cell.
       if (hasHeader && rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
         throw limitExceeded('The record with the column names is too long', maxCellBytes, {
           setting: 'MAX_CELL_BYTES',
@@ -134,7 +134,7 @@ async function scan(
 }
 
 /**
- * Returns how many bytes are scanned until the sink is asked whether it must drain. The sink holds a row for each record, and a record of
+ * Returns how many bytes are scanned until the sink is asked whether it must drain. The sink keeps a row for each record, and a record of
  * two bytes below a header of 1,600 fields becomes a row of six kilobytes.
  *
  * @param headerFields 0: the header is not known yet

@@ -1,6 +1,6 @@
 /**
  * Opens a workbook that is encrypted as a whole (MS-OFFCRYPTO 2.3.4): .xlsx, .xlsm and .xlsb in a compound file. Only the parts
- * that are read are decrypted, so neither memory nor a file holds the decrypted package.
+ * that are read are decrypted, so neither memory nor a file ever contains the whole decrypted package.
  *
  * Only the default password is tried. A verifier in the file shows whether it is right.
  */
@@ -21,7 +21,7 @@ const maxSpinCount = 10_000_000;
 /** The longest description of the encryption. It usually has one or two KiB. */
 const maxInfoBytes = 64 * 1024;
 
-/** The length of the field before the package that holds its size. */
+/** The length of the field before the package that contains its size. */
 const sizeBytes = 8;
 
 /** Decrypts bytes of the package. They begin and end at multiples of `unit`, except at the end of the package. */
@@ -32,9 +32,9 @@ interface PackageCipher {
 }
 
 /**
- * Returns the decrypted package if the compound file holds an encrypted one.
+ * Returns the decrypted package if the compound file contains an encrypted one.
  *
- * @returns undefined if the file is no valid compound file or holds something else
+ * @returns undefined if the file is no valid compound file or contains something else
  * @throws AppError `unsupported-file` if the default password is wrong or the encryption is unknown, `limit-exceeded`
  */
 export async function openEncryptedPackage(

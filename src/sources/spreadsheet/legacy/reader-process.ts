@@ -1,7 +1,7 @@
 /**
  * The process that reads one .xls workbook and then ends: `reader-process.ts <bytes>`.
  *
- * The library holds the whole workbook in memory, and a crafted file may let it loop forever or use up memory. Therefore it
+ * The library keeps the whole workbook in memory, and a crafted file may let it loop forever or use up memory. Therefore it
  * never runs inside the service. run-reader.ts limits this process. Standard input has the file, `<bytes>` long, followed by
  * the indices of the sheets to read (4 bytes each, little endian, no index twice). The process writes the frames of
  * cell-blocks.ts to standard output until the service ends it.

@@ -351,7 +351,7 @@ export class OdsScanner {
     this.#text.append(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
   }
 
-  /** Paragraphs hold the values of texts and errors. In other cells they only show whether the value is an error. */
+  /** Paragraphs contain the values of texts and errors. In other cells they only show whether the value is an error. */
   #openInCell(): void {
     if (this.#xml.isNamed(names.table!)) this.#failTableInCell();
     if (!this.#xml.isNamed(names.p!)) {
@@ -465,7 +465,7 @@ export class OdsScanner {
     if (this.#rowCount === 1) this.#repeatKept(1, false);
   }
 
-  /** Limits the size of a row, because the sink holds a row until it is complete. */
+  /** Limits the size of a row, because the sink keeps a row until it is complete. */
   #countRowBytes(bytes: number): void {
     this.#rowBytes += bytes;
     if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);

@@ -37,7 +37,7 @@ export class RowBounds {
   }
 
   /**
-   * Checks the size of the current row, because the target holds a row until it is complete.
+   * Checks the size of the current row, because the target keeps a row until it is complete.
    *
    * @throws AppError `limit-exceeded`
    */

@@ -13,7 +13,7 @@ export interface WorkbookSheet {
   visibility: 'visible' | 'hidden' | 'veryHidden';
   /** Only a worksheet has cells. */
   kind: 'worksheet' | 'other';
-  /** Undefined: the file does not hold the sheet that the workbook names. */
+  /** Undefined: the file does not contain the sheet that the workbook names. */
   part: ZipPart | undefined;
 }
 

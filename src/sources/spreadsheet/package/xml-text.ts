@@ -177,7 +177,7 @@ export function endOfPlainText(bytes: Buffer, start: number): number {
 
 /**
  * Replaces `_x000D_` escapes in place (ST_Xstring, ECMA-376 part 1, 22.9.2.19). They stand for UTF-16 code units that XML
- * cannot hold. `_x005F_` is an escaped underscore before a text that only looks like an escape. Half a surrogate pair remains
+ * cannot contain. `_x005F_` is an escaped underscore before a text that only looks like an escape. Half a surrogate pair remains
  * as written.
  *
  * @returns the new end of the text

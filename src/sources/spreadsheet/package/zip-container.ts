@@ -380,7 +380,7 @@ class FileReader extends yauzl.RandomAccessReader {
   readonly #file: RandomAccessFile;
   #block: Buffer = Buffer.alloc(0);
   #blockStart = 0;
-  /** The error if the service could not read the file. This is not the caller's fault. */
+  /** The error if the service could not read the file. The caller has not caused it. */
   failure: unknown;
 
   constructor(file: RandomAccessFile) {

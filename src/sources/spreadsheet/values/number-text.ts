@@ -126,7 +126,7 @@ export function endOfWhole(bytes: Buffer, start: number, end: number): number {
  * Rounds a `TOO_PRECISE` number to 15 significant digits, half away from zero, without trailing zeros. Digits before the
  * decimal point are always kept.
  *
- * @param target takes the text; it must hold one byte more than the number has
+ * @param target takes the text; it must have room for one byte more than the number has
  * @returns the length of the result
  */
 export function roundNumber(bytes: Buffer, start: number, end: number, target: Buffer): number {
@@ -206,7 +206,7 @@ function increment(target: Buffer, first: number, end: number): number {
 /**
  * Writes the digits of a whole number into a mask of zeros and literals, from the right: 501 in `00000` is `00501`.
  *
- * @param target takes the text; it must hold the mask and the digits
+ * @param target takes the text; it must have room for the mask and the digits
  * @returns the length of the result
  */
 export function padNumber(bytes: Buffer, start: number, end: number, mask: Buffer, target: Buffer): number {

@@ -196,7 +196,7 @@ export class BinaryRecords {
 /**
  * Converts UTF-16LE to UTF-8. A surrogate without its partner becomes U+FFFD.
  *
- * @param target must hold three bytes for each code unit
+ * @param target must have room for three bytes for each code unit
  * @returns the number of bytes written
  */
 function copyAsUtf8(bytes: Buffer, start: number, end: number, target: Buffer): number {

@@ -12,7 +12,7 @@ const maxShort = 1e15;
 /**
  * Writes the text of `String(value)`, without creating that string for whole numbers and short decimals.
  *
- * @param target must hold `maxDoubleBytes`
+ * @param target must have room for `maxDoubleBytes`
  * @returns the number of bytes written
  */
 export function writeDouble(value: number, target: Buffer): number {
