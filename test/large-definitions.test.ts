@@ -100,6 +100,16 @@ const definitions: Record<string, LargeDefinition> = {
       ...Object.fromEntries(listOf(80_000, (index) => [`x${index}`, 1])),
     }),
   },
+  'casts to many unknown types': {
+    status: 422,
+    errorCount: 60_000,
+    table: () => ({
+      columns: columnsOf(600, (index) => {
+        const casts = listOf(100, (n) => `''::t${index}_${n}`);
+        return { type: 'json', default: `json_build_array(${casts})` };
+      }),
+    }),
+  },
   'misspelt names among many long ones': {
     status: 422,
     errorCount: 200,

@@ -1,4 +1,5 @@
 /** Returns the queries of this folder to PostgreSQL's catalogue, as SQL. */
+import { mapInTurns } from '../pause-for-others.ts';
 import { readInCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
@@ -233,7 +234,7 @@ const sectionNames = Object.keys(sections) as (keyof typeof sections)[];
  * fail, so it needs no savepoint. Each combination of parts is prepared once for each connection, because planning takes twice
  * as long as running.
  */
-export function lookUpDefinition(request: LookUpRequest): Statement {
+export async function lookUpDefinition(request: LookUpRequest): Promise<Statement> {
   const asked = sectionNames.filter((section) => request[section].length > 0);
   const needsOrder = request.types.some((type) => type.isKey);
   const order = `CASE WHEN w.is_key THEN ${isOrderedOrArray('t')} ELSE true END`;
@@ -253,8 +254,20 @@ ${readInCallersPath(`pg_catalog.json_build_object(
      WHERE t.typnamespace = here.oid AND t.typname = r->>'table' AND t.typcategory <> 'A')),
   'types', (${types(needsOrder ? order : 'true')})${parts.join('')}
 )`)}`,
-    values: [JSON.stringify(request)],
+    values: [await jsonOf(request)],
   };
+}
+
+/** Returns the JSON text of the request. It works in turns, because a definition may mention tens of thousands of types. */
+async function jsonOf(request: LookUpRequest): Promise<string> {
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(request)) {
+    const text = Array.isArray(value)
+      ? `[${await mapInTurns(value, (item) => JSON.stringify(item))}]`
+      : JSON.stringify(value);
+    members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members}}`;
 }
 
 export interface DomainBase {

@@ -57,7 +57,7 @@ export async function createTable(
     return { table: description, differences: undefined, warnings };
   };
   try {
-    return await inTransaction(pool, transaction, create, lookUpDefinition(draft.request));
+    return await inTransaction(pool, transaction, create, await lookUpDefinition(draft.request));
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }

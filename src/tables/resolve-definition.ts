@@ -90,7 +90,7 @@ export async function resolveDefinition(
 ): Promise<ResolvedDefinition> {
   const draft = await draftDefinition(options);
   const { rows } = await client.query<{ found: LookUpResult }>(
-    toQuery(client, lookUpDefinition(draft.request)),
+    toQuery(client, await lookUpDefinition(draft.request)),
   );
   return resolveDraft(client, draft, rows[0]!.found);
 }
@@ -132,14 +132,15 @@ export async function resolveDraft(
   const { schema, name, definition, problems, request } = draft;
   const found = await complete(client, answer);
   refuseMissingSchema(schema, found);
-  const resolver = new Resolver(request, found, problems, draft.admitSchema);
+  const resolver = new Resolver(await knownObjects(request, found), problems, draft.admitSchema);
   const columns = await resolveColumns(resolver, draft);
   await explainUnknownTypes(client, resolver.unknownTypes, draft.admitSchema);
   const existing = found.existing ?? undefined;
   const sequences = new Set(found.sequences.map((sequence) => sequence?.oid));
   const isFreed = (taken: TakenName) => isFreedBy(existing, sequences, taken);
-  const known = byKey(request.relations, found.relations, (name) => name);
-  for (const problem of checkGivenNames({ schema, name, definition, isFreed }, known)) problems.add(problem);
+  const relations = await byKey(request.relations, found.relations, (name) => name);
+  for (const problem of checkGivenNames({ schema, name, definition, isFreed }, relations))
+    problems.add(problem);
   await checkKeyTypes(definition, columns, problems);
   const foreignKeys = definition.foreignKeys.map((key) => ({
     ...key,
@@ -157,7 +158,7 @@ export async function resolveDraft(
   );
   const { primaryKey, unique } = definition;
   const named = { schema, name, definition, isFreed };
-  const names = problems.count > 0 ? noNames : await chooseFreeNames(client, named, known);
+  const names = problems.count > 0 ? noNames : await chooseFreeNames(client, named, relations);
   return {
     table: {
       schema,
@@ -358,18 +359,15 @@ class Resolver implements Names {
   private readonly admitSchema: (schema: string) => void;
 
   constructor(
-    request: LookUpRequest,
-    found: Found,
+    { types, functions, sequences }: KnownObjects,
     problems: DefinitionProblems,
     admitSchema: (schema: string) => void,
   ) {
+    this.types = types;
+    this.functions = functions;
+    this.sequences = sequences;
     this.problems = problems;
     this.admitSchema = admitSchema;
-    this.types = byKey(request.types, found.types, (type) =>
-      typeKey({ ...type, isArray: type.array, modifiers: '' }),
-    );
-    this.functions = byKey(request.functions, found.functions, JSON.stringify);
-    this.sequences = byKey(request.sequences, found.sequences, JSON.stringify);
   }
 
   /** Returns undefined if the column's type has a problem. */
@@ -500,13 +498,32 @@ class Resolver implements Names {
 const namesObjects =
   /^reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)$/;
 
-/** Returns a map from the key of each requested item to the result. Both lists have the same order. */
-function byKey<Asked, Found>(
+/** What the catalogue knows about the objects that a definition mentions; null: nothing. */
+interface KnownObjects {
+  types: Map<string, CatalogType | null>;
+  functions: Map<string, CatalogFunction | null>;
+  sequences: Map<string, CatalogSequence | null>;
+}
+
+async function knownObjects(request: LookUpRequest, found: Found): Promise<KnownObjects> {
+  return {
+    types: await byKey(request.types, found.types, (type) =>
+      typeKey({ ...type, isArray: type.array, modifiers: '' }),
+    ),
+    functions: await byKey(request.functions, found.functions, (name) => JSON.stringify(name)),
+    sequences: await byKey(request.sequences, found.sequences, (name) => JSON.stringify(name)),
+  };
+}
+
+/** Returns a map from the key of each requested item to the result. Both lists have the same order. It works in turns. */
+async function byKey<Asked, Found>(
   asked: Asked[],
   found: Found[],
   toKey: (asked: Asked) => string,
-): Map<string, Found> {
-  return new Map(asked.map((entry, index) => [toKey(entry), found[index]!]));
+): Promise<Map<string, Found>> {
+  const map = new Map<string, Found>();
+  await forEachInTurns(asked, (entry, index) => map.set(toKey(entry), found[index]!));
+  return map;
 }
 
 /**
