@@ -52,7 +52,10 @@ export async function findTableRange(
   options: Pick<SpreadsheetOptions, 'sheet' | 'headerRow' | 'hasHeader'>,
 ): Promise<TableRange> {
   if (names === undefined) {
-    throw refuse(wanted, 'The file is a text file (CSV) and has no names: leave `table_range` out.');
+    throw refuse(
+      wanted,
+      'The file is a text file (CSV) and has no names. For some of its cells send `range`.',
+    );
   }
   const chosen = options.sheet === undefined ? undefined : chooseSheet(sheets, options.sheet);
   const chosenName = chosen === undefined ? undefined : sheets[chosen]!.name;
