@@ -117,7 +117,7 @@ test('a client that disconnects in the middle of its body is logged without a st
   );
   socket.destroy();
   const [line] = await linesOf((line) => line.table === 'left');
-  assert.equal(line!.msg, 'client gone');
+  assert.equal(line!.msg, 'client disconnected');
   assert.equal(line!.status, null);
 });
 

@@ -374,33 +374,33 @@ suite('an existing table', () => {
     constraints: { primary_key: { name: '', columns: ['a'] } },
   };
   before(async () => {
-    await service.post('/table/standing', { table });
-    await service.rows('INSERT INTO standing VALUES (1)');
+    await service.post('/table/existing', { table });
+    await service.rows('INSERT INTO existing VALUES (1)');
   });
 
   test('is not created again', async () => {
-    const { detail } = assertProblem(await service.post('/table/standing', { table }), 409, 'table-exists');
+    const { detail } = assertProblem(await service.post('/table/existing', { table }), 409, 'table-exists');
     assert.equal(
       detail,
-      'Table "public"."standing" already exists. Send if_not_exists=true, or use another name.',
+      'Table "public"."existing" already exists. Send if_not_exists=true, or use another name.',
     );
     const loaded = assertProblem(
-      await service.post('/table/standing/upload/json', { data: [{ a: 1 }] }),
+      await service.post('/table/existing/upload/json', { data: [{ a: 1 }] }),
       409,
       'table-exists',
     );
     assert.equal(
       loaded.detail,
-      'Table "public"."standing" already exists. Send if_exists=append, truncate or replace, or use another name.',
+      'Table "public"."existing" already exists. Send if_exists=append, truncate or replace, or use another name.',
     );
-    assertProblem(await service.post('/table/standing?if_not_exists=false', { table }), 409, 'table-exists');
+    assertProblem(await service.post('/table/existing?if_not_exists=false', { table }), 409, 'table-exists');
   });
 
   test('is described unchanged with if_not_exists', async () => {
-    const answer = await service.post('/table/standing?if_not_exists=true', { table });
+    const answer = await service.post('/table/existing?if_not_exists=true', { table });
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body.differences, []);
-    assert.deepEqual(answer.body.table, (await service.get('/table/standing')).body.table);
+    assert.deepEqual(answer.body.table, (await service.get('/table/existing')).body.table);
   });
 
   test('is unchanged, and its differences from another definition are reported', async () => {
@@ -411,8 +411,8 @@ suite('an existing table', () => {
         { name: 'c', type: 'date' },
       ],
     };
-    const before = await service.get('/table/standing');
-    const answer = await service.post('/table/standing?if_not_exists=true', { table: other });
+    const before = await service.get('/table/existing');
+    const answer = await service.post('/table/existing?if_not_exists=true', { table: other });
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body.table, before.body.table);
     assert.deepEqual(answer.body.differences, [
@@ -421,24 +421,24 @@ suite('an existing table', () => {
       'the table has no column "c"',
       'the table has a primary key',
     ]);
-    assert.deepEqual(await service.rows('SELECT * FROM standing'), [{ a: 1, b: 'x' }]);
+    assert.deepEqual(await service.rows('SELECT * FROM existing'), [{ a: 1, b: 'x' }]);
   });
 
   test('is created with if_not_exists if it does not exist', async () => {
-    const answer = await service.post('/table/not_standing?if_not_exists=true', { table });
+    const answer = await service.post('/table/not_existing?if_not_exists=true', { table });
     assert.equal(answer.status, 201);
     assert.equal('differences' in answer.body, false);
   });
 
   test('a view with the name is refused with table-exists', async () => {
-    await service.rows('CREATE VIEW standing_view AS SELECT 1 AS one');
+    await service.rows('CREATE VIEW existing_view AS SELECT 1 AS one');
     const { detail } = assertProblem(
-      await service.post('/table/standing_view?if_not_exists=true', { table }),
+      await service.post('/table/existing_view?if_not_exists=true', { table }),
       409,
       'table-exists',
     );
-    assert.match(detail, /^View "public"\."standing_view" already exists\. .*Use another name\.$/);
-    assertProblem(await service.get('/table/standing_view'), 404, 'table-not-found');
+    assert.match(detail, /^View "public"\."existing_view" already exists\. .*Use another name\.$/);
+    assertProblem(await service.get('/table/existing_view'), 404, 'table-not-found');
   });
 
   test('exactly one of two creations at the same moment creates the table', async () => {

@@ -218,7 +218,7 @@ suite('a table that another session has locked', () => {
         await assertNoTable(service, '');
       });
       assert.deepEqual(await service.rows('SELECT * FROM held'), [{ a: 1 }]);
-      assert.ok((await send()).status < 500, 'and goes on when it is free');
+      assert.ok((await send()).status < 500, 'and continues when it is free');
       await service.rows(
         'DROP TABLE held; CREATE TABLE held (a int PRIMARY KEY); INSERT INTO held VALUES (1)',
       );

@@ -35,7 +35,7 @@ const dates = (count: number) =>
 suite('JSON', () => {
   const cases: [title: string, values: unknown[], expected: string[]][] = [
     [
-      'an odd value behind others is named',
+      'an odd value after others is named',
       [...numbers(40), 'Total', 41],
       ['"Total" in row 41; every value above it is a whole number (bigint).'],
     ],

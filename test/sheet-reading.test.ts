@@ -74,10 +74,10 @@ test('other visible sheets with rows give a warning, unless a sheet is chosen', 
 test('if a cover sheet is refused, the error names the other sheets', async () => {
   const name = nextTable();
   await service.upload(path(name), sheetOf(orders));
-  const stranger = await service.upload(path(name, '?if_exists=append'), withCover([['Sales'], ['2026']]));
-  assertProblem(stranger, 422, 'invalid-data');
+  const refused = await service.upload(path(name, '?if_exists=append'), withCover([['Sales'], ['2026']]));
+  assertProblem(refused, 422, 'invalid-data');
   assert.match(
-    stranger.body.detail,
+    refused.body.detail,
     /^Sheet "Cover": .* The other sheets are: "Orders", "Header only", "Lists"\. Choose one with `sheet`\.$/,
   );
   const empty = await service.upload(path(nextTable()), withCover([]));

@@ -237,7 +237,7 @@ suite('warnings', () => {
 
   const cases: [title: string, values: string[], expected: RegExp | undefined][] = [
     [
-      'day and month that cannot be told apart',
+      'day and month that cannot be distinguished',
       ['01/02/2026', '3/4/2026'],
       /Send date_order=dmy or date_order=mdy to read them\.$/,
     ],
@@ -330,8 +330,8 @@ suite('an existing table', () => {
     const path = '?if_exists=append&on_conflict=update';
     const grouped = await uploadCsv(name, ['id;n', '1;2.345', '3;1.000'], path);
     assert.equal(warningsOf(grouped, 'other-notation').length, 1);
-    const told = await uploadCsv(name, ['id;n', '1;2.345'], `${path}&decimal_sign=,&thousands_sign=.`);
-    assert.deepEqual(warningsOf(told, 'other-notation'), []);
+    const stated = await uploadCsv(name, ['id;n', '1;2.345'], `${path}&decimal_sign=,&thousands_sign=.`);
+    assert.deepEqual(warningsOf(stated, 'other-notation'), []);
     const fractions = await uploadCsv(name, ['id;n', '1;2.345', '3;1.5'], path);
     assert.deepEqual(warningsOf(fractions, 'other-notation'), []);
   });

@@ -302,14 +302,14 @@ const isTold = existsSync(`/proc/${process.pid}/task/${process.pid}/children`);
 
 for (const path of ['/table/left/upload/excel', '/api/v1/inspect/excel']) {
   test(`the reader process ends when its client disconnects: ${path}`, { skip: !isTold }, async () => {
-    const gone = new AbortController();
+    const canceller = new AbortController();
     const form = new FormData();
     form.append('file', new Blob([new Uint8Array(write([['a'], [1]], 'biff8'))]), 'a.xls');
-    const answer = service.request('POST', path, { body: form, signal: gone.signal });
+    const answer = service.request('POST', path, { body: form, signal: canceller.signal });
     await until('the reader to start', () => readerPids().length === 1);
     // Like a process that works for a long time.
     process.kill(readerPids()[0]!, 'SIGSTOP');
-    gone.abort();
+    canceller.abort();
     await assert.rejects(answer);
     await until('the reader to end', () => readerPids().length === 0);
   });

@@ -40,7 +40,7 @@ export function logAnswered(request: FastifyRequest, reply: FastifyReply): void 
 
 /** Writes the line of a request whose client closed the connection before it was answered. */
 export function logDisconnected(request: FastifyRequest, reply: FastifyReply): void {
-  request.log.info({ ...lineOf(request, reply), status: null }, 'client gone');
+  request.log.info({ ...lineOf(request, reply), status: null }, 'client disconnected');
 }
 
 function lineOf(request: FastifyRequest, reply: FastifyReply): object {

@@ -110,11 +110,11 @@ test('if the reader stops in the middle, the source ends', async () => {
 test('an error of the source is thrown to the reader', async () => {
   async function* broken(): AsyncGenerator<Buffer> {
     yield zlib.gzipSync('rows').subarray(0, 12);
-    throw new Error('the client is gone');
+    throw new Error('the client has disconnected');
   }
   await assert.rejects(async () => {
     for await (const _ of unpackBody(broken(), ['gzip'], limits));
-  }, /the client is gone/);
+  }, /the client has disconnected/);
 });
 
 test('the number of zstd frames is limited', async () => {

@@ -227,7 +227,7 @@ test('a connection that breaks while no query runs on it does not end the proces
 });
 
 test('an abort cancels the running statement and throws the reason', { timeout: 60_000 }, async () => {
-  const reason = new Error('the caller has gone');
+  const reason = new Error('the caller has disconnected');
   const caller = new AbortController();
   const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
     await client.query('INSERT INTO public.t VALUES (1)');
@@ -241,7 +241,7 @@ test('an abort cancels the running statement and throws the reason', { timeout: 
 });
 
 test('an abort ends a COPY that waits for its rows', { timeout: 60_000 }, async () => {
-  const reason = new Error('the caller has gone');
+  const reason = new Error('the caller has disconnected');
   const caller = new AbortController();
   const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
     await copyFrom(client, 'COPY public.t FROM STDIN').write(Buffer.from('1\n'));
@@ -253,7 +253,7 @@ test('an abort ends a COPY that waits for its rows', { timeout: 60_000 }, async 
 });
 
 test('work that ends by itself after an abort keeps its connection', async () => {
-  const reason = new Error('the caller has gone');
+  const reason = new Error('the caller has disconnected');
   const caller = new AbortController();
   let pid = 0;
   const aborted = inTransaction(pool, { signal: caller.signal }, async (client) => {
@@ -270,7 +270,7 @@ test('work that ends by itself after an abort keeps its connection', async () =>
 });
 
 test('an abort before the begin, and one while all connections are in use, throw the reason', async () => {
-  const reason = new Error('the caller has gone');
+  const reason = new Error('the caller has disconnected');
   await assert.rejects(
     inTransaction(pool, { signal: AbortSignal.abort(reason) }, async () => {}),
     reason,
@@ -286,7 +286,7 @@ test('an abort before the begin, and one while all connections are in use, throw
 test('many transactions with every kind of end leave no open connection', async () => {
   const runs = Array.from({ length: 60 }, async (_, i) => {
     const caller = new AbortController();
-    if (i % 3 === 0) setTimeout(() => caller.abort(new Error('gone')), i % 7);
+    if (i % 3 === 0) setTimeout(() => caller.abort(new Error('cancelled')), i % 7);
     return inTransaction(pool, { signal: caller.signal }, async (client) => {
       await client.query('INSERT INTO public.t VALUES ($1)', [i]);
       if (i % 3 === 1) await client.query('SELECT 1/0');
@@ -328,7 +328,7 @@ test('a last statement that fails is reported, rolls back, and leaves a connecti
 });
 
 test('an abort cancels a last statement that runs', { timeout: 60_000 }, async () => {
-  const reason = new Error('the caller has gone');
+  const reason = new Error('the caller has disconnected');
   const caller = new AbortController();
   const cancelled = inTransaction(pool, { signal: caller.signal }, async (_, { endWith }) =>
     endWith(['INSERT INTO public.t VALUES (1)', 'SELECT pg_sleep(3600)']),
@@ -341,7 +341,7 @@ test('an abort cancels a last statement that runs', { timeout: 60_000 }, async (
 });
 
 test('an abort after the commit changes nothing', async () => {
-  const reason = new Error('the caller has gone');
+  const reason = new Error('the caller has disconnected');
   const late = new AbortController();
   const committed = inTransaction(pool, { signal: late.signal }, async (_, { endWith }) => {
     await endWith(['INSERT INTO public.t VALUES (1)']);
@@ -364,7 +364,7 @@ test('an abort lets a running commit end and returns its result', async () => {
     endWith(['INSERT INTO public.late VALUES (1)', 'SELECT 1']),
   );
   await untilWaitsFor('advisory');
-  caller.abort(new Error('the caller has gone'));
+  caller.abort(new Error('the caller has disconnected'));
   await other.query('SELECT pg_advisory_unlock(1)');
   other.release();
   await committed;

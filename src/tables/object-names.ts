@@ -42,7 +42,7 @@ export async function chooseNames(
 ): Promise<ObjectNames> {
   const { columns, primaryKey, unique, foreignKeys } = definition;
   const used = new Set([table, ...givenNames(definition)]);
-  // Thousands of long names may be equal after they are cut. So the next name of a series goes on with the next attempt.
+  // Thousands of long names may be equal after they are cut. So the search for the next name of a series continues with the next attempt.
   const nextAttempts = new Map<string, number>();
   const choose = (series: NameSeries, isRelation: boolean): string => {
     const stem = series.name(0);

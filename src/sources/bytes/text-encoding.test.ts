@@ -111,7 +111,7 @@ test('the first bytes show the encoding', () => {
     [utf16('a,b\r\n1,2').swap16(), 'utf-16be', 0],
     [utf16('город,число\nМосква,1\nПермь,22\n'), 'utf-16le', 0],
     // A single NUL does not make a text UTF-16, and neither do bytes that would be control characters.
-    [Buffer.from('some text with a NUL\0 in it, and more behind\n'), undefined, 0],
+    [Buffer.from('some text with a NUL\0 in it, and more after it\n'), undefined, 0],
     [Buffer.from('a,b\n1,\0\n'), undefined, 0],
     [Buffer.from('a,b\n1\0,2\n'), undefined, 0],
     [Buffer.from([0x61, 0, 0x01, 0, 0x62, 0, 0x02, 0]), undefined, 0],

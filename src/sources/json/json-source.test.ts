@@ -58,8 +58,11 @@ test('an aborted read ends with the reason of the signal', async () => {
   const spool = await spoolOf(body, 1000);
   const abort = new AbortController();
   const sink = new CollectingSink();
-  sink.drain = async () => abort.abort(new Error('client gone'));
-  await assert.rejects(jsonSource(spool, testLimits, false, nowhere).read(sink, abort.signal), /client gone/);
+  sink.drain = async () => abort.abort(new Error('client disconnected'));
+  await assert.rejects(
+    jsonSource(spool, testLimits, false, nowhere).read(sink, abort.signal),
+    /client disconnected/,
+  );
   assert.ok(sink.rows.length < rows.length);
   await spool.close();
 });

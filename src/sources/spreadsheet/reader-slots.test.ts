@@ -30,11 +30,11 @@ test('a cancelled request leaves the line and uses no slot', async () => {
   const slots = new ReaderSlots(1);
   const give = await slots.take(never);
   const controller = new AbortController();
-  const gone = slots.take(controller.signal);
+  const cancelled = slots.take(controller.signal);
   const next = slots.take(never);
-  controller.abort(new Error('gone'));
-  await assert.rejects(gone, /gone/);
-  await assert.rejects(slots.take(controller.signal), /gone/);
+  controller.abort(new Error('cancelled'));
+  await assert.rejects(cancelled, /cancelled/);
+  await assert.rejects(slots.take(controller.signal), /cancelled/);
   give();
   (await next)();
   (await slots.take(never))();

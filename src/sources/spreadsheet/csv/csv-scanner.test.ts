@@ -152,10 +152,10 @@ const examples: [title: string, text: string, cells: Cells][] = [
   ['a line break in quotes', '"a\r\nb",c\nd', ['1', '1:0 a\r\nb', '1:1 c', '2', '2:0 d']],
   ['doubled quotes', '"""a""b""",""""', ['1', '1:0 "a"b"', '1:1 "']],
   ['a quote within a field', `6" pipe,a"",x`, ['1', '1:0 6" pipe', '1:1 a""', '1:2 x']],
-  ['a quote behind a blank', ' "a"', ['1', '1:0  "a"']],
-  ['blanks behind a closing quote', '"a" \t,"b"  ', ['1', '1:0 a', '1:1 b']],
+  ['a quote after a blank', ' "a"', ['1', '1:0  "a"']],
+  ['blanks after a closing quote', '"a" \t,"b"  ', ['1', '1:0 a', '1:1 b']],
   ['a quote that was not doubled', '"say "hi"",x', ['1', '1:0 !say "hi""', '1:1 x']],
-  ['blanks before text behind a quote', '"a"  b ', ['1', '1:0 !a"b ']],
+  ['blanks before text after a closing quote', '"a"  b ', ['1', '1:0 !a"b ']],
 ];
 
 for (const [title, text, cells] of examples) {

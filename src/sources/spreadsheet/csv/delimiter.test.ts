@@ -15,7 +15,7 @@ const cases: [title: string, text: string, delimiter: string][] = [
   ['semicolons within fields', 'id,tags\n1,a;b\n2,b;c;d\n3,a;b\n', ','],
   ['semicolons within quotes', 'id,text\n1,"a;b;c"\n2,"d;e;f"\n3,"g;h;i"', ','],
   ['all in quotes', '"a;x";"b"\n"1,2";"3"\n"4,5";"6"\n', ';'],
-  ['decimal commas behind quotes', '"name";price\n"x";1,5\n"y";2,5\n', ';'],
+  ['decimal commas after quoted fields', '"name";price\n"x";1,5\n"y";2,5\n', ';'],
   ['line breaks within quotes', 'id;text\n1;"a,\nb,\nc,\n"\n2;"d,\ne"\n', ';'],
   ['a title above the header', 'Report, May\n\nid;name;city\n1;x;y\n2;z;w\n', ';'],
   ['rows of different lengths', 'a;b;c\n1;2\n1;2;3\n1\n', ';'],

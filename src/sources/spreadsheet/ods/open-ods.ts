@@ -17,7 +17,7 @@ const spreadsheetType = /^application\/vnd\.oasis\.opendocument\.spreadsheet/;
 const contentName = 'content.xml';
 
 /**
- * The unpacked size up to which the ratio to the size of the file is not limited. Repeated cells may honestly have more bytes
+ * The unpacked size up to which the ratio to the size of the file is not limited. Repeated cells may have more bytes
  * than the file.
  */
 const ratioFreeBytes = 64 * 1024 * 1024;

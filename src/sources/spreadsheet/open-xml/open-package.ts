@@ -91,7 +91,7 @@ export interface MergesReader {
 
 /**
  * The size of the text of shared strings up to which the ratio to the size of the file is not limited. Cells that repeat shared
- * strings may honestly have more text than the file.
+ * strings may have more text than the file.
  */
 const ratioFreeBytes = 64 * 1024 * 1024;
 

@@ -106,9 +106,9 @@ const lies: [
 for (const [name, stated, detail] of lies) {
   test(`a part that states ${name} is refused, small or large`, async () => {
     for (const data of [Buffer.from('content of the part'), large]) {
-      const honest = { name: 'a', data };
+      const truthful = { name: 'a', data };
       const lie = stated(data.length, deflateRawSync(data).length);
-      const zip = buildZip([lie === undefined ? honest : { ...honest, stated: lie }]);
+      const zip = buildZip([lie === undefined ? truthful : { ...truthful, stated: lie }]);
       await assert.rejects(readAll(zip, 'a'), fails('invalid-file', detail));
     }
   });
@@ -155,8 +155,8 @@ test('bombs are refused at the limits', async () => {
     readAll(bomb, 'a'),
     fails('limit-exceeded', /the limit is 50 unpacked bytes per packed byte/),
   );
-  const honest = buildZip([{ name: 'a', data: '', stated: { size: 60_000_000 } }]);
-  await assert.rejects(readAll(honest, 'a'), fails('limit-exceeded', /50,000,000 bytes/));
+  const truthful = buildZip([{ name: 'a', data: '', stated: { size: 60_000_000 } }]);
+  await assert.rejects(readAll(truthful, 'a'), fails('limit-exceeded', /50,000,000 bytes/));
   const parts = Array.from({ length: 8 }, (_, i) => ({ name: `p${i}`, data: Buffer.alloc(7_000_000) }));
   const container = await openZipContainer(memoryFile(buildZip(parts)), limits);
   await assert.rejects(

@@ -22,7 +22,7 @@ import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 const maxParts = 20_000;
 
 /**
- * The unpacked size up to which the ratio of a part is not limited. Small parts with much repetition may honestly reach the
+ * The unpacked size up to which the ratio of a part is not limited. Small parts with much repetition may reach the
  * maximum of deflate (1:1032).
  */
 const ratioFreeBytes = 8 * 1024 * 1024;

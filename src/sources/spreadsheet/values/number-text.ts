@@ -48,7 +48,7 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
   }
   if (wholeDigits + fractionDigits <= significantDigits) return UNCHANGED;
   if (mantissaEnd === end) return TOO_PRECISE;
-  // If the exponent moves the point behind the last digit, the number is a whole number and keeps every digit.
+  // If the exponent moves the point to the end of the digits, the number is a whole number and keeps every digit.
   const exponent = Number(bytes.toString('latin1', mantissaEnd + 1, end));
   return exponent >= fractionDigits ? UNCHANGED : TOO_PRECISE;
 }
