@@ -149,6 +149,26 @@ test('encrypted parts and unusual methods are refused by name', async () => {
   await assert.rejects(readAll(lzma, 'a'), fails('unsupported-file', /unknown method 14/));
 });
 
+test('a part that passes a limit is refused for the same reason in each pass', async () => {
+  const bomb = buildZip([{ name: 'a', data: Buffer.alloc(20_000_000) }]);
+  const parts = Array.from({ length: 3 }, (_, i) => ({ name: `p${i}`, data: randomBytes(300_000) }));
+  const cases: [zip: Buffer, maxUnpackedBytes: number, detail: RegExp][] = [
+    [bomb, limits.maxUnpackedBytes, /the limit is 50 unpacked bytes per packed byte/],
+    [buildZip(parts), 800_000, /800,000 bytes/],
+  ];
+  for (const [zip, maxUnpackedBytes, detail] of cases) {
+    const container = await openZipContainer(memoryFile(zip), { ...limits, maxUnpackedBytes });
+    const readParts = async () => {
+      for (const name of ['a', 'p0', 'p1', 'p2']) {
+        const part = container.find(name);
+        if (part !== undefined) for await (const _ of container.read(part));
+      }
+    };
+    await assert.rejects(readParts, fails('limit-exceeded', detail));
+    await assert.rejects(readParts, fails('limit-exceeded', detail));
+  }
+});
+
 test('bombs are refused at the limits', async () => {
   const bomb = buildZip([{ name: 'a', data: Buffer.alloc(20_000_000) }]);
   await assert.rejects(

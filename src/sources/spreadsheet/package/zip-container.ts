@@ -101,8 +101,9 @@ export class ZipContainer {
     let unpackedBytes = 0;
     for await (const chunk of this.#unpack(part, start)) {
       unpackedBytes += chunk.length;
+      // A chunk may pass both the limit and the stated size. The limit is the reason that helps.
+      this.#checkLimits(part, Math.min(unpackedBytes, entry.uncompressedSize));
       if (unpackedBytes > entry.uncompressedSize) break;
-      this.#checkLimits(part, unpackedBytes);
       yield chunk;
     }
     if (unpackedBytes !== entry.uncompressedSize) throw wrongSize(part);
@@ -145,9 +146,12 @@ export class ZipContainer {
   }
 
   #checkLimits(part: ZipPart, unpackedBytes: number): void {
-    if (unpackedBytes <= part.unpackedBytes) return;
-    this.#unpackedBytes += unpackedBytes - part.unpackedBytes;
-    part.unpackedBytes = unpackedBytes;
+    const more = unpackedBytes - part.unpackedBytes;
+    if (more > 0) {
+      this.#unpackedBytes += more;
+      part.unpackedBytes = unpackedBytes;
+    }
+    // A later pass over the part counts nothing, and fails as the first one.
     if (this.#unpackedBytes > this.#limits.maxUnpackedBytes) this.#refuseSize(part.name);
     if (unpackedBytes > ratioFreeBytes && unpackedBytes > part.entry.compressedSize * this.#limits.maxRatio) {
       throw limitExceeded(
