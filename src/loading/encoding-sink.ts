@@ -9,63 +9,30 @@
  * (a sequence, `now()`). Such a column has no fill, and a row without it goes into another shape that leaves the column out. Each
  * shape has its own buffer, and the COPYs take turns.
  */
-import { POINT, QUOTE } from '../sources/bytes/ascii.ts';
-import {
-  ARRAY,
-  NULL,
-  NUMBER,
-  ROUNDED_NUMBER,
-  SERIAL_OUT_OF_RANGE,
-  STRING,
-  TEXT,
-} from '../sources/cell-kind.ts';
-import {
-  type CellSink,
-  DATE_VALUE,
-  type LocateCell,
-  NUMBER_VALUE,
-  TEXT_VALUE,
-} from '../sources/cell-sink.ts';
+
+import type { Warning } from '../errors.ts';
+import { ARRAY, NULL, NUMBER, SERIAL_OUT_OF_RANGE, STRING, TEXT } from '../sources/cell-kind.ts';
+import { type CellSink, type LocateCell, NUMBER_VALUE, TEXT_VALUE } from '../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../sources/moment-text.ts';
 import { rowTooLong } from '../sources/row-limit.ts';
-import type { SourceWarning } from '../sources/row-source.ts';
-import type { LoadColumn } from '../tables/load-column.ts';
+import { hintFor, notationHint, shortenElement } from './cell-hints.ts';
 import { CellLosses } from './cell-losses.ts';
-import {
-  cellProblemCode,
-  describeCellProblem,
-  NO_SUCH_DATE,
-  NOT_A_DATE,
-  NOT_A_NUMBER,
-  NOT_A_TIME,
-  NOT_A_TIMESTAMP,
-  NOT_A_WHOLE_NUMBER,
-  NOT_NULL,
-} from './cell-problems.ts';
+import { cellProblemCode, describeCellProblem, NOT_NULL } from './cell-problems.ts';
 import type { ColumnMatcher } from './column-matching.ts';
+import { CopyShape, unnumbered } from './copy-shape.ts';
 import { faultyElement, faultyElementPath } from './encoders/array-shape.ts';
 import { type ColumnEncoder, isArrayEncoder } from './encoders/column-encoder.ts';
 import { CopyBuffer } from './encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encoders/encode-cell.ts';
 import { losses } from './encoders/losses.ts';
 import * as codes from './encoders/type-codes.ts';
-import { isGroupedByPoint, isNullWord, parameterReading } from './infer/text-forms.ts';
-import { groupedByPoint, inQuery } from './inferred-columns.ts';
+import { GroupedPoints, NO_POINTS } from './grouped-points.ts';
+import { groupedByPoint } from './inferred-columns.ts';
 import { Padding } from './padding.ts';
-import { addRowFault, type Problems, shortenBytes, shortenValue } from './problems.ts';
+import { addRowFault, type Problems, shortenBytes } from './problems.ts';
 import { RowNumbers } from './row-numbers.ts';
+import { type TargetColumn, valueFor } from './target-columns.ts';
 import { WrittenBytes, type WrittenLimits } from './written-bytes.ts';
-
-/** A column that rows are loaded into. */
-export interface TargetColumn {
-  column: LoadColumn;
-  encoder: ColumnEncoder;
-  /**
-   * The encoded field of a missing cell: NULL or a constant default. undefined: a row without the cell must leave the column out.
-   * This is always so if PostgreSQL generates the column.
-   */
-  fill: Buffer | undefined;
-}
 
 /** Takes encoded rows. `columns` are indexes into the target columns; the buffer is reused after the call. */
 export interface RowOutput {
@@ -102,17 +69,8 @@ const flushBytesOfManyShapes = 2 * 1024 * 1024;
 const maxShapes = 256;
 /** A reserve for encoders that reserve more bytes for a value than it needs. */
 const reservedBytes = 32 * 1024 * 1024;
-/** The first size is small because a thousand rows with different columns make a thousand shapes. */
-const initialShapeBytes = 4096;
 
 const noBytes = Buffer.alloc(0);
-
-/** The column is not a number column, or it had a number whose point is a decimal sign. */
-const NO_POINTS = 0;
-/** No number with a point has occurred yet. */
-const MAY_BE_GROUPED = 1;
-/** Each number with a point may have its points between thousands: `1.234`. */
-const GROUPED_POINTS = 2;
 
 /**
  * The default of `maxRefusedRows`: the number of refused rows after which the sink stops encoding rows and only collects problems, because
@@ -132,8 +90,9 @@ export class EncodingSink implements CellSink {
   readonly #maxRowBytes: number;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
-  /** For each target: `NO_POINTS`, `MAY_BE_GROUPED` or `GROUPED_POINTS`. */
-  readonly #points: Uint8Array;
+  readonly #points: GroupedPoints;
+  /** The states of `#points`: read for each cell. */
+  readonly #pointsOf: Uint8Array;
   readonly #required: number[] = [];
   /** For each required column that no row has had so far: the number of rows and the first ones. */
   readonly #missingColumns = new Map<number, { count: number; firstRows: number[] }>();
@@ -155,10 +114,10 @@ export class EncodingSink implements CellSink {
   readonly #fieldEnd: Int32Array;
 
   /** The newest shape comes first. A row goes into the first shape that it fits. */
-  #shapes: Shape[] = [];
+  #shapes: CopyShape[] = [];
   readonly #scratch = new CopyBuffer();
   readonly #mostBytes = (needed: number): number => this.#limitGrowth(needed);
-  #shape: Shape;
+  #shape: CopyShape;
   #out: CopyBuffer;
   #positionOf: Int32Array;
 
@@ -193,9 +152,8 @@ export class EncodingSink implements CellSink {
     this.#defaultBytes = targets.map(({ column }) => column.defaultBytes ?? 0);
     this.#written = new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
-    this.#points = Uint8Array.from(targets, (target) =>
-      valueFor(target) === NUMBER_VALUE ? MAY_BE_GROUPED : NO_POINTS,
-    );
+    this.#points = new GroupedPoints(targets.map((target) => valueFor(target) === NUMBER_VALUE));
+    this.#pointsOf = this.#points.states;
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
     this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
     targets.forEach(({ column }, index) => {
@@ -210,7 +168,7 @@ export class EncodingSink implements CellSink {
     this.#fieldStart = new Int32Array(targets.length);
     this.#fieldEnd = new Int32Array(targets.length);
     // The order of the first row is not known. A shape without columns sends that row through `#placeRow`.
-    this.#shape = new Shape([], this.#defaultBytes, this.#required, unnumbered, this.#mostBytes);
+    this.#shape = new CopyShape([], this.#defaultBytes, this.#required, unnumbered, this.#mostBytes);
     this.#out = this.#shape.out;
     this.#positionOf = this.#shape.positionOf;
   }
@@ -270,7 +228,9 @@ export class EncodingSink implements CellSink {
       kind === NULL && !this.#isNullable[target]
         ? NOT_NULL
         : encodeCell(out, this.#encoders[target]!, kind, bytes, start, end);
-    if (kind === TEXT && this.#points[target]! !== NO_POINTS) this.#notePoint(target, bytes, start, end);
+    // The request says what a point means in a text that was rewritten.
+    if (kind === TEXT && this.#pointsOf[target]! !== NO_POINTS && bytes !== this.#rewritten)
+      this.#points.note(target, bytes, start, end);
     if (problem !== 0)
       this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end, kind);
     if (losses.ofCell !== 0) this.#noteLosses(target);
@@ -344,25 +304,14 @@ export class EncodingSink implements CellSink {
     this.#missingColumns.clear();
   }
 
-  /** Notes a number of a text file: whether each number with a point may have its points between thousands. */
-  #notePoint(target: number, bytes: Buffer, start: number, end: number): void {
-    // The request says what a point means.
-    if (bytes === this.#rewritten) return;
-    let at = start;
-    while (at < end && bytes[at] !== POINT) at += 1;
-    if (at === end) return;
-    this.#points[target] = isGroupedByPoint(bytes, start, end) ? GROUPED_POINTS : NO_POINTS;
-  }
-
   /** Warns of columns whose numbers may be a thousand times as large as they were read. */
-  pointWarnings(): SourceWarning[] {
+  pointWarnings(): Warning[] {
     if (this.#options.typesAreInferred) return [];
-    const grouped = this.#options.targets.filter((_, target) => this.#points[target] === GROUPED_POINTS);
-    return grouped.map(({ column }) => groupedByPoint(column.name));
+    return this.#points.grouped().map((target) => groupedByPoint(this.#options.targets[target]!.column.name));
   }
 
   /** Returns one warning for each column and each kind of loss: parts of values that the column's type cannot store. */
-  lossWarnings(): SourceWarning[] {
+  lossWarnings(): Warning[] {
     const columns = this.#options.targets.map(({ column }) => column);
     return this.#losses.warnings(columns, this.#options.locate, (target) => this.#sourceOf[target]!);
   }
@@ -398,7 +347,7 @@ export class EncodingSink implements CellSink {
     if (this.#shapes.length > 1) this.#shapes = [this.#shape];
   }
 
-  async #handOn(shape: Shape): Promise<void> {
+  async #handOn(shape: CopyShape): Promise<void> {
     const { out } = shape;
     const { count } = shape.rowNumbers;
     // A slice of input may end within a row. That row is not sent yet, because it may still be refused or moved to another shape.
@@ -407,7 +356,7 @@ export class EncodingSink implements CellSink {
     if (this.#refused > (this.#options.maxRefusedRows ?? manyRefusedRows)) {
       shape.rowNumbers = new RowNumbers();
     } else {
-      const heldBytes = this.#countWritten(shape, end, count);
+      const heldBytes = shape.countWritten(this.#written, end, count);
       this.rowNumbers.take(shape.rowNumbers);
       await this.#options.output.write(shape.columns, out.bytes.subarray(0, end), count, heldBytes);
     }
@@ -415,22 +364,6 @@ export class EncodingSink implements CellSink {
     out.rewind(out.position - end);
     out.shrink();
     if (shape === this.#shape) this.#moveRow(end);
-  }
-
-  /**
-   * Counts the bytes that PostgreSQL will write.
-   *
-   * @returns the bytes of the rows as PostgreSQL stores them
-   * @throws AppError `limit-exceeded` before they are too many
-   */
-  #countWritten(shape: Shape, bytes: number, count: number): number {
-    const own = bytes - shape.filledBytes - count * (shape.number === unnumbered ? 2 : 18);
-    const added = count * shape.leftOutBytes + shape.paddedBytes;
-    this.#written.add(bytes + added, own, shape.filledDefaults + added);
-    shape.filledBytes = 0;
-    shape.filledDefaults = 0;
-    shape.paddedBytes = 0;
-    return bytes + added;
   }
 
   /** Returns how large the buffer may become. A value of the current row may be long, but the rows before it come from one slice of input. */
@@ -455,7 +388,7 @@ export class EncodingSink implements CellSink {
     }
   }
 
-  #beginTuple(out: CopyBuffer, shape: Shape): void {
+  #beginTuple(out: CopyBuffer, shape: CopyShape): void {
     out.ensure(18);
     if (shape.number === unnumbered) {
       out.int16(shape.columns.length);
@@ -487,9 +420,7 @@ export class EncodingSink implements CellSink {
   }
 
   #countRow(): void {
-    this.#shape.paddedBytes += this.#paddedBytes;
-    this.#shape.filledBytes += this.#filledBytes;
-    this.#shape.filledDefaults += this.#filledDefaults;
+    this.#shape.addRow(this.#filledBytes, this.#filledDefaults, this.#paddedBytes);
     this.loaded += 1;
     if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
   }
@@ -637,7 +568,7 @@ export class EncodingSink implements CellSink {
     this.#positionOf = shape.positionOf;
   }
 
-  #fits(shape: Shape): boolean {
+  #fits(shape: CopyShape): boolean {
     for (let target = 0; target < this.#seenIn.length; target += 1) {
       const isSeen = this.#seenIn[target] === this.#stamp;
       const isInShape = shape.positionOf[target]! >= 0;
@@ -648,7 +579,7 @@ export class EncodingSink implements CellSink {
   }
 
   /** Makes a shape for this row: first its own columns in their order, then columns of earlier rows that have a fill. */
-  #addShape(): Shape {
+  #addShape(): CopyShape {
     const seen: number[] = [];
     for (let target = 0; target < this.#seenIn.length; target += 1) {
       if (this.#seenIn[target] === this.#stamp) seen.push(target);
@@ -662,7 +593,7 @@ export class EncodingSink implements CellSink {
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
-    const shape = new Shape(columns, this.#defaultBytes, this.#required, number, this.#mostBytes);
+    const shape = new CopyShape(columns, this.#defaultBytes, this.#required, number, this.#mostBytes);
     if (shape.leftOutBytes > this.#maxRowBytes)
       this.#failRowTooLong(' with the defaults of the columns that it leaves out');
     this.#shapes.unshift(shape);
@@ -673,113 +604,7 @@ export class EncodingSink implements CellSink {
 /** The length that comes before the bytes of each field. A NULL has only the length. */
 const lengthBytes = 4;
 
-/** The number of a shape whose rows do not begin with numbers. */
-const unnumbered = -1;
-
-/** Holds the columns of one COPY, in their order, and the encoded rows that wait for it. */
-class Shape {
-  readonly columns: readonly number[];
-  /** For each target: its position among the columns; -1: the shape does not have it. */
-  readonly positionOf: Int32Array;
-  /** The number that `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
-  readonly number: number;
-  /** The required columns that the shape does not have. Every row of the shape lacks them. */
-  readonly unseenRequired: readonly number[];
-  readonly out: CopyBuffer;
-  rowNumbers = new RowNumbers();
-  /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
-  readonly leftOutBytes: number;
-  /** The bytes of the filled fields in the waiting rows, and how many of these fields are defaults and not NULL. */
-  filledBytes = 0;
-  filledDefaults = 0;
-  /** The bytes that PostgreSQL adds to pad the values of the waiting rows. */
-  paddedBytes = 0;
-
-  constructor(
-    columns: readonly number[],
-    defaultBytes: readonly number[],
-    required: readonly number[],
-    number: number,
-    mostBytes: (needed: number) => number,
-  ) {
-    this.columns = columns;
-    this.number = number;
-    this.out = new CopyBuffer(initialShapeBytes, mostBytes);
-    this.positionOf = new Int32Array(defaultBytes.length).fill(-1);
-    columns.forEach((target, position) => {
-      this.positionOf[target] = position;
-    });
-    this.unseenRequired = required.filter((target) => this.positionOf[target]! < 0);
-    this.leftOutBytes = defaultBytes.reduce(
-      (sum, bytes, target) => (this.positionOf[target]! < 0 ? sum + bytes : sum),
-      0,
-    );
-  }
-}
-
 function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number): void {
   out.ensure(end - start);
   out.appendRange(source, start, end);
-}
-
-/** Returns a hint at the parameters that read the text, if it is a date or a number in another notation. */
-function notationHint(problem: number, kind: number, bytes: Buffer, start: number, end: number): string {
-  if (kind !== STRING && kind !== TEXT) return '';
-  const word = shortenBytes(bytes, start, end);
-  if (word !== '' && isNullWord(word)) return `; send null_values=${inQuery(word)} to load it as NULL`;
-  const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
-  if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
-  const parameters = parameterReading(isDate, bytes, start, end);
-  return parameters === undefined ? '' : `; send ${parameters} to read it`;
-}
-
-/** Returns which texts a column of the type takes. */
-function valueFor({ column, encoder }: TargetColumn): number {
-  const base = column.type.kind === 'domain' ? (column.type.base ?? column.type) : column.type;
-  // PostgreSQL itself reads money and ignores the commas in it.
-  if (base.name === 'money') return NUMBER_VALUE;
-  switch (encoder.code) {
-    case codes.INT2:
-    case codes.INT4:
-    case codes.INT8:
-    case codes.NUMERIC:
-    case codes.FLOAT4:
-    case codes.FLOAT8:
-      return NUMBER_VALUE;
-    case codes.DATE:
-    case codes.TIMESTAMP:
-    case codes.TIMESTAMPTZ:
-      return DATE_VALUE;
-    default:
-      return TEXT_VALUE;
-  }
-}
-
-/** Returns the shortened JSON text of an element. A string has no quotes, as everywhere in problems. */
-function shortenElement(bytes: Buffer, start: number, end: number): string {
-  const isShortString = bytes[start] === QUOTE && end - start <= maxUnescapedBytes;
-  if (!isShortString) return shortenBytes(bytes, start, end);
-  return shortenValue(JSON.parse(bytes.toString('utf8', start, end)));
-}
-
-const maxUnescapedBytes = 4096;
-
-/** Returns a hint for a problem that the value itself does not explain. */
-function hintFor(
-  problem: number,
-  kind: number,
-  isDispensable: boolean,
-  hasDefault: boolean,
-  isOfSheet: boolean,
-): string {
-  if (problem === NOT_NULL) return hasDefault && !isOfSheet ? '; to get the default, leave the key out' : '';
-  if (kind === STRING && isDispensable) {
-    return `; if there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
-  }
-  const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
-  if (wantsMoment && kind === STRING && isOfSheet) {
-    return '; the cell holds text: make it a date or time in Excel, or write the text in this form';
-  }
-  const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
-  return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
 }

@@ -67,6 +67,3 @@ export interface SourceReading {
   /** The range from the header to the last row with a value: `A3:F200`. */
   range?: string;
 }
-
-/** An older name of `Warning`. */
-export type SourceWarning = Warning;
