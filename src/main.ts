@@ -15,12 +15,11 @@ import { startFailure } from './start-failure.ts';
 // Loading the modules takes most of the time of a start. This cache halves it. Other users cannot write to the folder.
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 
-// A small young generation stays in the processor's cache. Measured: an upload takes a quarter less processor time and 60 MB less
-// memory.
+// A small young generation. Measured: an upload needs 20 to 50 MiB less memory (docs/decisions/0025-v8-flags.md).
 setFlagsFromString('--semi-space-growth-factor=1');
 // Buffers of zlib and sockets count as heap, and megabytes of them arrive in each millisecond. By default V8 then collects the
-// whole heap twenty times in a second, because its limit is a percentage of a small heap. Measured: this took a fifth of the
-// time of loading a workbook.
+// whole heap twenty times in a second, because its limit is a percentage of a small heap. Measured: without the flag a workbook takes
+// a third more processor time.
 setFlagsFromString('--heap-growing-percent=50');
 
 const sameSignalMs = 500;
