@@ -140,19 +140,19 @@ test('messages of limits are written in one file', () => {
   assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
 });
 
-test('SQL is made in the rooms for it only', () => {
-  const rooms = ['src/postgres/', 'src/tables/', 'src/loading/staged/', 'src/loading/left-out/'];
-  const isInRoom = (file: string) => rooms.some((room) => file.startsWith(room));
-  const elsewhere = sourceFiles().filter((file) => !isInRoom(file));
+test('SQL is written only in the folders for it', () => {
+  const folders = ['src/postgres/', 'src/tables/', 'src/loading/staged/', 'src/loading/left-out/'];
+  const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
+  const elsewhere = sourceFiles().filter((file) => !isInFolder(file));
   assert.deepEqual(
     elsewhere.flatMap((file) => sqlIn(codeOf(read(file))).map((found) => `${file}: ${found}`)),
     [],
   );
-  for (const room of rooms) {
-    const files = sourceFiles().filter((file) => file.startsWith(room));
+  for (const folder of folders) {
+    const files = sourceFiles().filter((file) => file.startsWith(folder));
     assert(
       files.some((file) => sqlIn(codeOf(read(file))).length > 0),
-      room,
+      folder,
     );
   }
 });

@@ -1,4 +1,4 @@
-/** Savepoints of a transaction that other rooms than `tables` and `staged` set. */
+/** Sets savepoints for the folders that do not write SQL themselves. */
 import type { ClientBase } from 'pg';
 import { quoteIdentifier } from './sql.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Loads rows without a definition in one pass over them.
  *
- * The types of the columns are inferred from all rows. Without this room each upload is read twice: to infer the types, and to load the
+ * The types of the columns are inferred from all rows. Without this folder each upload is read twice: to infer the types, and to load the
  * rows. But all rows nearly always have the types that the first rows have (the head). So the table is created with the types of the
  * head, and one pass gives each cell to two sinks: one encodes it for this table, and the other infers types from all rows, as always. If
  * both have the same types at the end, the load is done. If not, everything is rolled back, and the rows are read once more and loaded
