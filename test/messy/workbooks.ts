@@ -114,6 +114,55 @@ const headers: MessyFile[] = [
   },
 ];
 
+const parts: MessyFile[] = [
+  {
+    name: 'hidden-rows-and-columns.xlsx',
+    content: buildWorkbook({
+      sheets: [
+        {
+          name: 'Data',
+          xml: `<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cols><col min="2" max="2" width="0" hidden="1"/></cols><sheetData>${sheetXml(regions).replace('<row r="3"', '<row r="3" hidden="1"')}</sheetData></worksheet>`,
+        },
+      ],
+    }),
+    tries: [
+      {
+        columns: 'Order text, Region text, Amount numeric',
+        rows: ['A-1 | North | 120.5', 'A-2 | South | 80', 'A-3 | East | 7'],
+        warnings: ['hidden-rows', 'hidden-columns'],
+      },
+      {
+        query: 'hidden=skip',
+        columns: 'Order text, Amount numeric',
+        rows: ['A-1 | 120.5', 'A-3 | 7'],
+        warnings: ['hidden-rows', 'hidden-columns'],
+      },
+    ],
+  },
+  {
+    name: 'excel-table.xlsx',
+    content: buildWorkbook({
+      sheets: [
+        {
+          name: 'Data',
+          xml: sheetXml([['Draft'], [], ...regions, ['Total', null, 207.5]]),
+          tables: [
+            '<table id="1" name="Sales" displayName="Sales" ref="A3:C7" totalsRowCount="1"><tableColumns/></table>',
+          ],
+        },
+      ],
+    }),
+    tries: [
+      {
+        query: 'table_range=Sales',
+        columns: 'Order text, Region text, Amount numeric',
+        rows: ['A-1 | North | 120.5', 'A-2 | South | 80', 'A-3 | East | 7'],
+        warnings: ['totals-row'],
+      },
+    ],
+  },
+];
+
 const cells: MessyFile[] = [
   {
     name: 'numbers-as-text.xlsx',
@@ -332,4 +381,4 @@ const otherFormats: MessyFile[] = [
   },
 ];
 
-export const workbooks: MessyFile[] = [...sheets, ...headers, ...cells, ...otherFormats];
+export const workbooks: MessyFile[] = [...sheets, ...headers, ...parts, ...cells, ...otherFormats];
