@@ -38,7 +38,7 @@ export const NO_RESULT_CELL = 6;
 /** A value covered by merged cells. It is counted, but not loaded. */
 export const COVERED_CELL = 7;
 /** The beginning of a hidden row. */
-export const HIDDEN_ROW = 8;
+const HIDDEN_ROW = 8;
 
 /** The content of `SHEETS`. */
 export interface ReportedSheet {

@@ -34,7 +34,6 @@ export const WORKBOOK_PROPERTIES = 153;
 export const BUNDLED_SHEET = 156;
 
 export const SHARED_STRING = 19;
-export const BEGIN_SHARED_STRINGS = 159;
 export const END_SHARED_STRINGS = 160;
 
 export const NUMBER_FORMAT = 44;
