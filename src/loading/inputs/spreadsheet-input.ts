@@ -1,7 +1,7 @@
 /**
  * Makes an input of a received spreadsheet and the definition that was sent with it.
  */
-import { AppError, type Warning } from '../../errors.ts';
+import type { Warning } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
 import { ReadAgain } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
@@ -48,7 +48,7 @@ export function spreadsheetInput(
         return 'whole';
       } catch (error) {
         if (error instanceof EndOfHead) return 'part';
-        if (error instanceof AppError || error instanceof ReadAgain) return undefined;
+        if (error instanceof ReadAgain) return undefined;
         throw error;
       }
     },
