@@ -160,7 +160,9 @@ function send(format: number, data: Row[], query: string): Promise<TestAnswer> {
   }
   const lines = data.map((row) => columns.map((name) => row[name] ?? '').join(','));
   const text = [columns.join(','), ...lines].join('\n');
-  return service.upload(`/table/t/upload/excel?if_exists=append&${query}`, Buffer.from(text));
+  // Otherwise an update would not change the column of an empty cell.
+  const cells = query.includes('on_conflict=update') ? '&empty_cells=null' : '';
+  return service.upload(`/table/t/upload/excel?if_exists=append&${query}${cells}`, Buffer.from(text));
 }
 
 const cases = Number(process.env.LEFT_OUT_CASES ?? sized(60, 400));
