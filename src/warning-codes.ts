@@ -43,6 +43,13 @@ export const warningCodes = {
   'shortened-header': 'a header is longer than 63 bytes; it was shortened',
   'header-row':
     'the row that was read as the header looks like a title; the warning names the row that looks like the header. There is no warning if no row is clearly the header. Or it looks like a row of values; the warning names `header=false`',
+  'proposal-taken':
+    'with `sheet=auto` or `header_row=auto`: the sheet, or the header row and the range, that were taken, why, and what was left out',
+  'total-row': 'the last row of a spreadsheet begins with a word such as "Total"; it was read as a row',
+  'rows-below':
+    'rows of a spreadsheet that follow a blank row are not like the rows of the table, such as notes; they were read as rows',
+  'other-table':
+    'cells of a spreadsheet beside or below the table look like another table; they were read as a part of it',
   'other-sheets': 'no sheet was chosen, and other visible sheets have rows too',
   'cell-errors-as-null':
     'with `cell_errors=null`, cells of a column became NULL; the warning gives their number and the first one',

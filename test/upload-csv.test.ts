@@ -305,7 +305,9 @@ test(`${manyRows} rows are loaded`, async () => {
 test('inspecting shows a single sheet', async () => {
   const answer = await service.upload('/api/v1/inspect/excel', Buffer.from('a;b\n1;x\n2;\n'));
   assert.equal(answer.status, 200);
-  assert.deepEqual(answer.body.sheets, [{ name: '', visibility: 'visible', rows: 2, columns: 2 }]);
+  const { proposal } = answer.body;
+  assert.equal(proposal.range, 'A1:B3');
+  assert.deepEqual(answer.body.sheets, [{ name: '', visibility: 'visible', rows: 2, columns: 2, proposal }]);
   const { definition: inferred, rows, warnings } = answer.body.sheet;
   assert.deepEqual(inferred.columns, [
     { name: 'a', type: 'bigint' },

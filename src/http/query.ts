@@ -55,11 +55,17 @@ interface ParameterSchema {
   type?: string;
   default?: unknown;
   enum?: string[];
+  const?: string;
   minimum?: number;
+  anyOf?: ParameterSchema[];
 }
 
 function parameterValue(text: unknown, schema: ParameterSchema): unknown {
   if (text === undefined) return schema.default;
+  if (schema.anyOf) {
+    const values = schema.anyOf.map((one) => parameterValue(text, one));
+    return values.find((value) => value !== text) ?? text;
+  }
   if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   if (schema.type === 'integer')
     return typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : text;
@@ -94,6 +100,8 @@ function upsertHint(value: unknown, { enum: allowed }: ParameterSchema): string 
 }
 
 function expectation(schema: ParameterSchema): string {
+  if (schema.anyOf) return schema.anyOf.map(expectation).join(', or ');
+  if (schema.const !== undefined) return schema.const;
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
   if (schema.type === 'boolean') return 'true or false';
   if (schema.type === 'integer') return `a whole number, ${schema.minimum} or more`;

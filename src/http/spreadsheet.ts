@@ -18,12 +18,15 @@ import type { AdmittedRequest } from './table-request.ts';
 
 export const spreadsheetParameters = {
   sheet: Type.Optional(
-    Type.String({ description: 'Name or 1-based number of the sheet. Default: the first visible one.' }),
+    Type.String({
+      description:
+        'Name or 1-based number of the sheet. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible one.',
+    }),
   ),
   header_row: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description: 'The row with the column names. Default: the first row that has a value.',
+    Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('auto')], {
+      description:
+        'The row with the column names. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value.',
     }),
   ),
   header: Type.Boolean({
@@ -127,7 +130,7 @@ export function withSpreadsheet<Result>(
   context: HttpContext,
   query: SpreadsheetQuery,
   { grants: { subject }, signal }: AdmittedRequest,
-  reading: Pick<SpreadsheetOptions, 'allSheets'>,
+  reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
   return context.lines.uploads.use(subject ?? '', signal, () =>
@@ -145,7 +148,7 @@ async function receiveSpreadsheet<Result>(
   context: HttpContext,
   query: SpreadsheetQuery,
   signal: AbortSignal,
-  reading: Pick<SpreadsheetOptions, 'allSheets'>,
+  reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
   const { limits } = context.config;
@@ -166,18 +169,22 @@ async function receiveSpreadsheet<Result>(
       queryParametersOf(request),
     );
     const definition = body && (await definitionOf(body, limits));
-    const open = (chosen: SpreadsheetOptions) =>
+    const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(
         spool,
-        chosen,
+        wanted,
         { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots: context.readerSlots },
         signal,
       );
     const source = await open(options);
-    // `table_range` names cells of one sheet only.
-    const { tableRange: _, ...ofOtherSheets } = options;
+    // `table_range` and a proposed header are of one sheet only.
+    const { tableRange: _, headerRow, ...others } = options;
+    const ofOtherSheets = {
+      ...others,
+      ...(headerRow !== undefined && headerRow !== 'auto' && { headerRow }),
+    };
     const openSheet = async (sheet: string) =>
-      source.openSheet?.(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
+      source.openSheet(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
     return await use({ source, openSheet, spool, definition });
   } finally {
     await spool.close();

@@ -7,6 +7,8 @@ import { AppError, type ErrorCode, type Warning } from '../errors.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../sources/spreadsheet/choose-sheet.ts';
 import type { NamedCells } from '../sources/spreadsheet/names/find-table-range.ts';
+import { type FileProposal, proposeSheet } from '../sources/spreadsheet/proposal/propose-sheet.ts';
+import type { SheetProposal } from '../sources/spreadsheet/proposal/propose-table.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
 import type { SheetSummary } from '../sources/spreadsheet/spreadsheet-options.ts';
 import { TypeInference } from './infer-types.ts';
@@ -17,11 +19,15 @@ import { type TextReading, TextReadingSink } from './text-reading/text-reading.t
 
 export interface Inspection {
   sheets: (SheetSummary & SheetSize)[];
+  /** The cells of the file that look most like a table. */
+  proposal: FileProposal;
   names: { listed: NamedCells[]; count: number };
   sheet: { name: string; warnings: Warning[] } & PreviewedRows;
 }
 
 interface SheetSize extends PreviewSize {
+  /** Undefined: the sheet cannot be read. */
+  proposal?: SheetProposal | undefined;
   /** The reason if the sheet cannot be read. The sizes then describe the part that was read. */
   problem?: { code: ErrorCode; detail: string };
 }
@@ -77,15 +83,17 @@ export async function inspectSpreadsheet(
     ...preview.warnings,
     ...ofNames,
   ]);
+  const proposal = proposeSheet(sheets);
   return {
     sheets,
+    proposal,
     names,
     sheet: { name: chosen.sheet, ...preview.result(headerProblems(chosen)), warnings },
   };
 
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
     if (!summary.hasCells) return { rows: 0, columns: 0 };
-    if (summary.name === chosen.sheet) return preview.size;
+    if (summary.name === chosen.sheet) return { ...preview.size, proposal: chosen.proposal };
     let source: SheetSource | undefined;
     let counter = new TypeInference(limits, () => {});
     const fault = await faultOf(async () => {
@@ -94,7 +102,12 @@ export async function inspectSpreadsheet(
       await source.read(counter, signal);
     });
     const problem = fault && { code: fault.code, detail: fault.detail };
-    return { rows: counter.rowCount, columns: counter.columns().length, ...(problem && { problem }) };
+    return {
+      rows: counter.rowCount,
+      columns: counter.columns().length,
+      proposal: source?.proposal,
+      ...(problem && { problem }),
+    };
   }
 
   /** Returns the error instead of throwing it, because one unreadable sheet must not hide the others. */

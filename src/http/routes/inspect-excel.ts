@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { inspectSpreadsheet } from '../../loading/inspect-spreadsheet.ts';
+import type { ProposedTable, SheetProposal } from '../../sources/spreadsheet/proposal/propose-table.ts';
 import type { HttpContext } from '../context.ts';
 import { LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
@@ -19,6 +20,27 @@ const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
 
 const Body = Type.Object({ file: filePart }, { title: 'ExcelInspection' });
 
+const proposedTable = {
+  header_row: Type.Optional(
+    Type.Integer({
+      description:
+        'The row that looks most like a header. Absent if no row does. `header_row=auto` takes it.',
+    }),
+  ),
+  range: Type.Optional(
+    Type.String({ description: 'The cells of the table, from its header to its last row, as in `A4:F40`.' }),
+  ),
+};
+
+const proposal = {
+  ...proposedTable,
+  reasons: Type.Array(Type.String(), { description: 'Why this table, or why none, in words.' }),
+  other_tables: Type.Array(Type.Object(proposedTable), {
+    maxItems: 20,
+    description: 'Other cells of the sheet that look like a table.',
+  }),
+};
+
 const Inspected = Type.Object(
   {
     sheets: Type.Array(
@@ -27,6 +49,11 @@ const Inspected = Type.Object(
         visibility: Type.String({ enum: ['visible', 'hidden', 'veryHidden'] }),
         rows: Type.Integer({ description: 'The number of rows below the header that have a value.' }),
         columns: Type.Integer(),
+        proposal: Type.Optional(
+          Type.Object(proposal, {
+            description: 'The table of this sheet. Absent if the sheet cannot be read.',
+          }),
+        ),
         problem: Type.Optional(
           Type.Object(
             { code: Type.String(), detail: Type.String() },
@@ -37,6 +64,15 @@ const Inspected = Type.Object(
           ),
         ),
       }),
+    ),
+    proposal: Type.Object(
+      {
+        sheet: Type.Optional(
+          Type.String({ description: 'The visible sheet with the largest table. `sheet=auto` takes it.' }),
+        ),
+        ...proposal,
+      },
+      { description: 'The cells of the file that look most like a table.' },
     ),
     names: Type.Array(
       Type.Object({
@@ -102,7 +138,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         tags: ['tables'],
         summary: 'Inspect Excel',
         description:
-          'Returns what a spreadsheet contains: its sheets, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
+          'Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
         security: [{ bearer: [] }],
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
@@ -124,9 +160,9 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         context,
         query,
         admitted,
-        { allSheets: true },
+        { allSheets: true, isOutlined: true },
         async ({ source, openSheet }) => {
-          const { sheets, names, sheet } = await inspectSpreadsheet(
+          const { sheets, proposal, names, sheet } = await inspectSpreadsheet(
             source,
             openSheet,
             isSheetChosen(query),
@@ -136,7 +172,11 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
           );
           const { errorCount, ...shown } = sheet;
           return {
-            sheets: sheets.map(({ hasCells: _, hasRows: __, ...shown }) => shown),
+            sheets: sheets.map(({ hasCells: _, hasRows: __, proposal: ofSheet, ...shown }) => ({
+              ...shown,
+              ...(ofSheet && { proposal: shownProposal(ofSheet) }),
+            })),
+            proposal: shownProposal(proposal),
             names: names.listed,
             name_count: names.count,
             sheet: { ...shown, error_count: errorCount },
@@ -145,4 +185,17 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       );
     },
   );
+}
+
+function shownProposal({ sheet, table, reasons, otherTables }: SheetProposal & { sheet?: string }): object {
+  return {
+    ...(sheet !== undefined && { sheet }),
+    ...(table && shownTable(table)),
+    reasons,
+    other_tables: otherTables.map(shownTable),
+  };
+}
+
+function shownTable({ headerRow, range }: ProposedTable): object {
+  return { header_row: headerRow, range };
 }

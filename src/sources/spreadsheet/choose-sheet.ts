@@ -57,7 +57,7 @@ export function otherSheetsWarning(sheet: string, names: string[]): Warning {
 /** Returns the warnings in order. Warnings that the wrong part of the file may have been read come first. */
 export function orderWarnings(warnings: Warning[]): Warning[] {
   const rank = ({ code }: Warning): number => {
-    if (code === 'header-row') return 0;
+    if (code === 'proposal-taken' || code === 'header-row') return 0;
     return code === 'other-sheets' ? 1 : 2;
   };
   return warnings.toSorted((a, b) => rank(a) - rank(b));

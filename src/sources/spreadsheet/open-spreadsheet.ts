@@ -10,6 +10,7 @@ import { openEncryptedPackage } from './encryption/decrypt-package.ts';
 import { openXls } from './legacy/open-xls.ts';
 import { openOds } from './ods/open-ods.ts';
 import { openZipContainer } from './package/zip-container.ts';
+import { takeProposals, withoutProposals } from './proposal/take-proposal.ts';
 import { type RandomAccessFile, readRange } from './random-access-file.ts';
 import { recognizedBytes, recognizeFile } from './recognize-file.ts';
 import { refuseFile } from './refuse-file.ts';
@@ -28,7 +29,7 @@ const formats: readonly OpenFormat[] = [openOds, openXlsx, openXlsb, openXls, op
  *
  * @param signal cancels the work before the first pass, which takes long for formats that are read as a whole
  * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, an invalid range),
- *   `limit-exceeded`; the signal's reason
+ *   `limit-exceeded`; the signal's reason; for `auto` also as `SheetSource.read`
  */
 export async function openSpreadsheet(
   file: RandomAccessFile,
@@ -38,7 +39,14 @@ export async function openSpreadsheet(
 ): Promise<SheetSource> {
   const content = await contentOf(file, limits, signal);
   if (content.kind !== 'csv') refuseTextDialect(options.text);
-  return (await openInFormat(formats, content, options, limits, signal)) ?? refuseFile(content);
+  const open = async (wanted: SpreadsheetOptions): Promise<SheetSource> =>
+    (await openInFormat(formats, content, wanted, limits, signal)) ?? refuseFile(content);
+  const first = withoutProposals(options);
+  if (first === undefined) return open(options);
+  const source = await open(first);
+  const openSheet = async (sheet: string): Promise<SheetSource> =>
+    source.openSheet(sheet) ?? open({ ...first, sheet, allSheets: false });
+  return takeProposals(source, openSheet, options, signal);
 }
 
 /**

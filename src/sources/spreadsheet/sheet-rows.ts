@@ -21,17 +21,19 @@ import type { CellLocation, CellSink } from '../cell-sink.ts';
 import { formatMoment, momentText } from '../moment-text.ts';
 import type { HeaderFault, SourceReading } from '../row-source.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
-import { textKind } from '../text-kind.ts';
 import { cellAddress, columnLetters, maxSheetColumn, rowAddress } from './cell-address.ts';
 import { listNames, quote } from './choose-sheet.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import { CountedRows, footerRows, HiddenColumns, hiddenColumns, hiddenRows } from './left-out-parts.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
+import { outlineWarnings } from './proposal/outline-warnings.ts';
+import { MOMENT_LIKE, NO_VALUE, NUMBER_LIKE, SIGNS } from './proposal/cell-class.ts';
+import { briefOutline, SheetOutline, wholeOutline } from './proposal/sheet-outline.ts';
+import { isTotalWord } from './proposal/total-words.ts';
 import { SeenRows } from './seen-rows.ts';
 import { type SheetWindow, windowOf } from './sheet-window.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
-import { TitleWatch } from './title-row.ts';
 
 export interface SheetRowsOptions extends SheetWindow {
   columnNames: 'exact' | 'snake_case';
@@ -40,6 +42,8 @@ export interface SheetRowsOptions extends SheetWindow {
   hidden: 'read' | 'skip';
   /** `skip`: the rows after the first empty row below a data row are left out. */
   footer: 'read' | 'skip';
+  /** `brief`: enough of the outline for warnings; `whole`: for a proposal; `only`: the same, and nothing else is read. */
+  outline: 'brief' | 'whole' | 'only';
   limits: SpreadsheetLimits;
 }
 
@@ -49,8 +53,9 @@ export interface SheetRowsOptions extends SheetWindow {
  * @throws AppError `invalid-parameter` as `windowOf`
  */
 export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
-  const { columnNames, cellErrors, hidden = 'read', footer = 'read' } = options;
-  return { ...windowOf(options), columnNames, cellErrors, hidden, footer, limits };
+  const { columnNames, cellErrors, hidden = 'read', footer = 'read', isOutlined = false } = options;
+  const outline = isOutlined ? 'whole' : 'brief';
+  return { ...windowOf(options), columnNames, cellErrors, hidden, footer, outline, limits };
 }
 
 /** The sheet that is read, and all sheets of the file. */
@@ -66,6 +71,12 @@ const HEADER = 1;
 const DATA = 2;
 /** A row of the window that is left out, because it is hidden or follows the first empty row. */
 const LEFT_OUT = 3;
+
+/** The cells of the current row that the outline still takes. `IDLE`: it does not know of the row. */
+const IDLE = 0;
+const NO_CELL = 1;
+const FIRST_CELL = 2;
+const ALL_CELLS = 3;
 
 /** The numbers that a column of the window has if it has no column of the sink. */
 const unnamed = -1;
@@ -118,7 +129,10 @@ export class SheetRows {
   #headerFaults: { sheetColumn: number; fault: number; value: string }[] = [];
   /** For each column of the sink: `ALL_ZERO`, `HAS_RESULT` or 0, which means no formula. */
   #formulas = new Uint8Array(64);
-  readonly #titleWatch: TitleWatch;
+  /** The rows that have passed, for warnings and proposals. */
+  readonly outline: SheetOutline;
+  #outlined = IDLE;
+  #isOutlineIdle = false;
   #blankCells: BlankCell[] = [];
   #blankBytes = 0;
   /** The number of rows with only white space, and the first of them in the sheet. */
@@ -166,9 +180,15 @@ export class SheetRows {
     this.#cellErrorsAreNull = options.cellErrors === 'null';
     this.#skipsHidden = options.hidden === 'skip';
     this.#skipsFooter = options.footer === 'skip';
-    this.#titleWatch = new TitleWatch(options.headerRow === undefined && options.hasHeader);
+    const bounds = options.outline === 'brief' ? briefOutline : wholeOutline;
+    this.outline = new SheetOutline(bounds, this.#firstColumn, this.#lastColumn);
     // A column gets its name when its first value comes.
     if (!options.hasHeader) this.#closeHeader(options.range.firstRow - 1);
+  }
+
+  /** Returns whether a row may follow that is the header. */
+  get isHeaderAhead(): boolean {
+    return this.#names === undefined && this.#options.outline !== 'only';
   }
 
   /** Returns the part of the sheet that is read. */
@@ -179,8 +199,7 @@ export class SheetRows {
   /** Returns the warnings of a finished pass over this sheet. */
   warningsFor(source: SheetOfFile): Warning[] {
     const warnings = this.#options.hasHeader ? [...(this.#names?.warnings ?? [])] : [];
-    const title = this.#titleWatch.warning(this.headerRow, this.#headerTexts.filter((text) => text).length);
-    if (title !== undefined) warnings.push(title);
+    warnings.push(...this.#outlineWarnings());
     if (this.#blankRows.count > 0) warnings.push(this.#blankRowsLeftOut());
     warnings.push(
       ...hiddenRows(this.#hiddenRows, this.#skipsHidden),
@@ -193,6 +212,28 @@ export class SheetRows {
     if (this.#coveredValues > 0) warnings.push(this.#valuesBeneathMerged(source.sheet));
     if (this.#rowCount > 0) return warnings;
     return [...warnings, { code: 'no-rows', detail: this.#describeNothing(source) }];
+  }
+
+  #outlineWarnings(): Warning[] {
+    const { hasHeader, headerRow } = this.#options;
+    if (!hasHeader || this.sheetColumns.length === 0) return [];
+    if (this.#isOutlineIdle) this.outline.resume(this.#lastDataRow);
+    return outlineWarnings(this.outline, {
+      headerRow: this.headerRow,
+      headerCells: this.#headerTexts.filter((text) => text).length,
+      isHeaderChosen: headerRow !== undefined,
+      firstColumn: this.#leastColumn(),
+      lastColumn: this.#greatestColumn(),
+      lastRow: this.#lastDataRow,
+    });
+  }
+
+  #leastColumn(): number {
+    return this.sheetColumns.reduce((least, column) => Math.min(least, column), maxSheetColumn);
+  }
+
+  #greatestColumn(): number {
+    return this.sheetColumns.reduce((greatest, column) => Math.max(greatest, column), 1);
   }
 
   #blankRowsLeftOut(): Warning {
@@ -246,12 +287,8 @@ export class SheetRows {
     const ofSheet = sheet === '' ? {} : { sheet };
     if (this.sheetColumns.length === 0) return { format, ...ofSheet };
     const { headerRow } = this;
-    let first = maxSheetColumn;
-    let last = 1;
-    for (const column of this.sheetColumns) {
-      first = Math.min(first, column);
-      last = Math.max(last, column);
-    }
+    const first = this.#leastColumn();
+    const last = this.#greatestColumn();
     const lastRow = Math.max(headerRow, this.#lastDataRow);
     const { hasHeader } = this.#options;
     const firstRow = hasHeader ? headerRow : headerRow + 1;
@@ -328,8 +365,13 @@ export class SheetRows {
     this.#isRowBegun = false;
     this.#isRowHidden = isHidden;
     this.#role = SKIPPED;
+    this.#outlined = IDLE;
     if (this.#areColumnsHidden && this.#names !== undefined) this.#leaveOutColumns();
     if (row < range.firstRow || row > range.lastRow) return;
+    if (this.#options.outline === 'only') {
+      if (!isHidden || !this.#skipsHidden) this.#beginOutlineRow(row);
+      return;
+    }
     if (this.#names === undefined && headerRow !== undefined && row > headerRow) this.#closeHeader(headerRow);
     if (this.#names === undefined) {
       if (headerRow === undefined || row === headerRow) this.#role = HEADER;
@@ -340,6 +382,8 @@ export class SheetRows {
     }
     if (isHidden && this.#skipsHidden && row !== headerRow && this.#role !== SKIPPED) this.#role = LEFT_OUT;
     if (this.#skipsFooter && this.#isInFooter(row)) this.#role = LEFT_OUT;
+    const isOutlined = this.#role !== LEFT_OUT && (!this.#isOutlineIdle || row !== this.#lastDataRow + 1);
+    if (isOutlined) this.#beginOutlineRow(row);
   }
 
   #isInFooter(row: number): boolean {
@@ -364,15 +408,14 @@ export class SheetRows {
       if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.coveredValue(column);
       return;
     }
+    if (this.#outlined > NO_CELL) this.#outlineCell(column, kind, bytes, start, end);
+    else if (!this.#isRowBegun) this.#findTotal(kind, bytes, start, end);
     if ((kind === STRING || kind === TEXT) && this.#role === DATA && isBlank(bytes, start, end)) {
       this.#takeBlank(column, kind, bytes, start, end);
       return;
     }
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
-      if (this.#titleWatch.isOn) {
-        this.#titleWatch.value(isText(kind, bytes, start, end) ? shortText(bytes, start, end) : undefined);
-      }
       this.#put(sinkColumn, kind, bytes, start, end);
     } else if (this.#isHeaderCell(column)) {
       this.#setHeaderText(column, headerText(kind, bytes, start, end));
@@ -380,6 +423,34 @@ export class SheetRows {
       const isText = kind === STRING || kind === TEXT;
       if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.#leaveOut(column);
     }
+  }
+
+  #beginOutlineRow(row: number): void {
+    if (this.#isOutlineIdle) this.outline.resume(this.#lastDataRow);
+    this.#outlined = this.outline.beginRow(row) ? ALL_CELLS : FIRST_CELL;
+  }
+
+  #endOutlineRow(): void {
+    this.outline.endRow();
+    this.#isOutlineIdle = this.outline.isIdle;
+  }
+
+  /** Looks for a total in the first cell of a data row that the outline does not know of. */
+  #findTotal(kind: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#outlined !== IDLE || this.#role !== DATA || (kind !== STRING && kind !== TEXT)) return;
+    if (isTotalWord(bytes, start, end)) this.outline.noteTotal(this.#row, bytes, start, end);
+  }
+
+  #outlineOther(column: number, found: number, value: number): void {
+    if (this.#isLeftOut(column)) return;
+    if (this.#outlined === ALL_CELLS) this.outline.other(column, found, value);
+    else if (this.outline.firstOther(column)) this.#outlined = NO_CELL;
+  }
+
+  #outlineCell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#isLeftOut(column)) return;
+    if (this.#outlined === ALL_CELLS) this.outline.cell(column, kind, bytes, start, end);
+    else if (this.outline.firstCell(column, kind, bytes, start, end)) this.#outlined = NO_CELL;
   }
 
   /** Takes a value that is not read. It may be of a row or a column that is left out. */
@@ -428,9 +499,9 @@ export class SheetRows {
       this.coveredValue(column);
       return;
     }
+    if (this.#outlined > NO_CELL) this.#outlineOther(column, MOMENT_LIKE, days);
     const sinkColumn = this.#take(column);
     if (sinkColumn >= 0) {
-      if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
       this.#refuseRepeated(sinkColumn);
       this.#sink.moment(sinkColumn, kind, days, microseconds);
     } else if (this.#isHeaderCell(column)) {
@@ -445,11 +516,13 @@ export class SheetRows {
       this.coveredValue(column);
       return;
     }
+    if (this.#outlined > NO_CELL) {
+      this.#outlineOther(column, fault === SERIAL_OUT_OF_RANGE ? NUMBER_LIKE : SIGNS, NO_VALUE);
+    }
     const sinkColumn = this.#take(column);
     const isCellError =
       fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
     if (sinkColumn >= 0) {
-      if (this.#titleWatch.isOn) this.#titleWatch.value(undefined);
       this.#refuseRepeated(sinkColumn);
       if (isCellError && this.#cellErrorsAreNull) this.#putNull(sinkColumn);
       else this.#sink.fault(sinkColumn, fault, bytes, start, end);
@@ -496,9 +569,9 @@ export class SheetRows {
   }
 
   endRow(): void {
+    if (this.#outlined !== IDLE) this.#endOutlineRow();
     if (this.#isRowBegun) {
       this.#sink.endRow();
-      if (this.#titleWatch.isOn) this.#titleWatch.endRow(this.#row);
     } else if (this.#role === HEADER) {
       this.#endHeaderRow();
     } else if (this.#blankCells.length > 0) {
@@ -700,10 +773,6 @@ function repeatedRow(row: number): AppError {
     'invalid-file',
     `The sheet has row ${row} twice. Open the workbook in a spreadsheet program, correct it and save it again.`,
   );
-}
-
-function isText(kind: number, bytes: Buffer, start: number, end: number): boolean {
-  return (kind === TEXT ? textKind(bytes, start, end) : kind) === STRING;
 }
 
 function headerText(kind: number, bytes: Buffer, start: number, end: number): string {

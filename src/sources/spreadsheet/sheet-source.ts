@@ -7,6 +7,7 @@ import { parseRange, wholeSheet } from './cell-address.ts';
 import { chooseSheet } from './choose-sheet.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import { findTableRange, listNamedCells, type NamedCells } from './names/find-table-range.ts';
+import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
 import { RowProbe } from './row-probe.ts';
 import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-format.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
@@ -70,6 +71,7 @@ export class SheetSource implements RowSource {
   /** Warnings about the choice of the window. */
   #windowWarnings: Warning[] = [];
   #rows: SheetRows | undefined;
+  #proposal: SheetProposal | undefined;
   /** Undefined: not known before the end of the first pass, or the format itself leaves out covered cells. */
   #merged: MergedAreas | undefined;
 
@@ -92,6 +94,7 @@ export class SheetSource implements RowSource {
     // Reading every sheet twice, to know its merged areas before its cells, would take 50 % longer.
     if (merged !== undefined && merged.count > 0) throw new ReadAgain();
     rows.finish();
+    if (this.#options.outline === 'whole') this.#proposal ??= proposeTable(rows.outline);
     this.warnings = [...this.#windowWarnings, ...warnings, ...rows.warningsFor(this)];
     this.headerFaults = rows.headerFaultsOf(this.sheet);
     this.reading = rows.reading(this.#file.format, this.sheet);
@@ -109,7 +112,29 @@ export class SheetSource implements RowSource {
     source.#window = window;
     source.#windowWarnings = warnings;
     source.#merged = this.#merged;
+    source.#proposal = this.#proposal;
     return source;
+  }
+
+  /** Returns the part of the sheet that is read. */
+  get window(): SheetWindow {
+    return this.#window ?? this.#options;
+  }
+
+  /** Returns the cells that look most like a table; undefined: no pass was outlined. */
+  get proposal(): SheetProposal | undefined {
+    return this.#proposal;
+  }
+
+  /** Does the same, in a pass of its own if there was none. @throws AppError as `read` */
+  async propose(signal: AbortSignal): Promise<SheetProposal> {
+    if (this.#proposal !== undefined) return this.#proposal;
+    const options = { ...this.#options, ...this.#window, outline: 'only' } as const;
+    const rows = new SheetRows(new RowProbe(), options, this.#merged);
+    const { merged } = await this.#scan(rows, signal);
+    if (merged !== undefined) this.#merged = merged;
+    this.#proposal = proposeTable(rows.outline);
+    return this.#proposal;
   }
 
   /**

@@ -40,7 +40,8 @@ export function windowOf({ range: text, headerRow, hasHeader, tableRange }: Spre
     const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(text!)}.`;
     throw wrongParameter('range', detail, { value: text! });
   }
-  return withHeaderRow(windowOfRange(range, hasHeader), headerRow);
+  const window = windowOfRange(range, hasHeader);
+  return headerRow === 'auto' ? window : withHeaderRow(window, headerRow);
 }
 
 /**

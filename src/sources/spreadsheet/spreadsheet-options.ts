@@ -1,10 +1,16 @@
 import type { NamedEncoding } from '../bytes/text-encoding.ts';
 
 export interface SpreadsheetOptions {
-  /** A sheet's name, or its number from 1 if no sheet has that name. Default: the first visible worksheet. */
+  /**
+   * A sheet's name, or its number from 1 if no sheet has that name. `auto`: the sheet with the largest table, unless a sheet has this name.
+   * Default: the first visible worksheet.
+   */
   sheet?: string;
-  /** The 1-based row of the sheet with the header. Default: the first row of the range that has a value. */
-  headerRow?: number;
+  /**
+   * The 1-based row of the sheet with the header. `auto`: the row that looks most like a header; its table is read and nothing else. Default: the first row of
+   * the range that has a value.
+   */
+  headerRow?: number | 'auto';
   /** The cells to read: `B3:F200`, `B:F` or `B3:F`. Default: the whole sheet. */
   range?: string;
   /** The name of a table or of a range of cells, or the range itself with its sheet: `Orders`, `'Sales Data'!B4:F20`. Not with `range`. */
@@ -16,6 +22,8 @@ export interface SpreadsheetOptions {
   columnNames: 'exact' | 'snake_case';
   /** true: all sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
   allSheets?: boolean;
+  /** The passes over the sheets keep their outlines, so that tables can be proposed. */
+  isOutlined?: boolean;
   /** Whether error cells and formulas without a value are problems or NULL. */
   cellErrors: 'problem' | 'null';
   /** What to do with hidden rows and columns. Default: `read`. */

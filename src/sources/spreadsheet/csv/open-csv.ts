@@ -115,7 +115,7 @@ async function scan(
       scanner.push(text.subarray(at, end));
       at = end;
       // All names are in memory at the same time, and each of them may be as long as a cell.
-      if (hasHeader && rows.headerRow === 0 && scanner.recordBytes > maxCellBytes + headBytes) {
+      if (hasHeader && rows.isHeaderAhead && scanner.recordBytes > maxCellBytes + headBytes) {
         throw limitExceeded('The record with the column names is too long', maxCellBytes, {
           setting: 'MAX_CELL_BYTES',
         });

@@ -1,0 +1,338 @@
+/**
+ * Finds the tables in the outline of a sheet.
+ *
+ * Columns that are blank in all rows separate tables that are side by side, and blank rows separate tables that are one below the other. Not every
+ * blank row does: rows that continue the columns of a table belong to it. A blank column may also be only space within a table.
+ */
+
+import { BLANK, SIGNS, WORDS } from './cell-class.ts';
+import {
+  type Block,
+  type ColumnProfile,
+  classAt,
+  type FoundHeader,
+  filledIn,
+  findHeader,
+  isTyped,
+  profileColumns,
+} from './find-header.ts';
+import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
+
+export interface FoundTable {
+  /** From the header to the last row. */
+  rows: OutlineRow[];
+  header: FoundHeader;
+  /** Columns from 0. */
+  firstColumn: number;
+  lastColumn: number;
+  /** Rows of the sheet. */
+  headerRow: number;
+  lastRow: number;
+  /**
+   * The number of cells with a value, halved if the values do not confirm the header. Tables are compared by it. Rows that were not kept
+   * are estimated.
+   */
+  score: number;
+  /** The rows above the header in the same block. */
+  above: OutlineRow[];
+}
+
+/** Returns the tables of a sheet that have a header. The largest comes first. */
+export function findTables(outline: SheetOutline): FoundTable[] {
+  const { rows } = outline;
+  if (outline.isOutOfOrder || rows.length === 0) return [];
+  let first = rows[0]!.firstColumn;
+  let last = first;
+  for (const row of rows) {
+    first = Math.min(first, row.firstColumn);
+    last = Math.max(last, row.firstColumn + row.classes.length - 1);
+  }
+  const tables = tablesIn({ rows, firstColumn: first, lastColumn: last }, 0);
+  return tables.toSorted(byScore);
+}
+
+function byScore(a: FoundTable, b: FoundTable): number {
+  return b.score - a.score;
+}
+
+/** Blocks are divided into columns, then into rows, and so on, this many times. */
+const maxDepth = 5;
+
+function tablesIn(block: Block, depth: number): FoundTable[] {
+  const groups = columnGroups(block);
+  if (groups.length > 1 && depth < maxDepth) return tablesSideBySide(block, groups, depth);
+  const only = groups[0];
+  if (only === undefined) return [];
+  return tablesBelowEachOther(depth < maxDepth ? within(block.rows, only) : block, depth);
+}
+
+function tablesBelowEachOther(block: Block, depth: number): FoundTable[] {
+  const zones = zonesOf(block);
+  if (zones.length === 1 || depth >= maxDepth) return zones.flatMap(tableOf);
+  return zones.flatMap(({ rows }) => tablesIn({ ...block, rows }, depth + 1));
+}
+
+/** Columns from 0, both included. */
+interface ColumnSpan {
+  firstColumn: number;
+  lastColumn: number;
+}
+
+/** Returns the rows that have a cell within the columns. */
+function within(rows: OutlineRow[], { firstColumn, lastColumn }: ColumnSpan): Block {
+  return {
+    rows: rows.filter((row) => filledIn(row, firstColumn, lastColumn) > 0),
+    firstColumn,
+    lastColumn,
+  };
+}
+
+/** Returns the groups of columns between blank columns. Titles and notes, which are one cell in their row, do not join groups. */
+function columnGroups(block: Block): ColumnSpan[] {
+  const { rows, firstColumn, lastColumn } = block;
+  const several = rows.filter((row) => filledIn(row, firstColumn, lastColumn) > 1);
+  const used = new Uint8Array(lastColumn - firstColumn + 1);
+  for (const row of several.length > 0 ? several : rows) {
+    for (let at = 0; at < row.classes.length; at++) {
+      const place = row.firstColumn + at - firstColumn;
+      if (row.classes[at] !== BLANK && place >= 0 && place < used.length) used[place] = 1;
+    }
+  }
+  const groups: ColumnSpan[] = [];
+  for (let place = 0; place < used.length; place++) {
+    if (used[place] === 0) continue;
+    const column = firstColumn + place;
+    if (place > 0 && used[place - 1] === 1) groups.at(-1)!.lastColumn = column;
+    else groups.push({ firstColumn: column, lastColumn: column });
+  }
+  return groups;
+}
+
+interface Side extends ColumnSpan {
+  tables: FoundTable[];
+}
+
+function tablesSideBySide(block: Block, groups: ColumnSpan[], depth: number): FoundTable[] {
+  const whole = tableAcross(block, groups);
+  if (whole !== undefined) return whole;
+  const sides: Side[] = [];
+  for (const group of groups) {
+    const side: Side = { ...group, tables: tablesIn(within(block.rows, group), depth + 1) };
+    const left = sides.at(-1);
+    const joined = left && joinSides(block, left, side);
+    if (joined !== undefined) sides[sides.length - 1] = joined;
+    else sides.push(side);
+  }
+  return sides.flatMap(({ tables }) => tables);
+}
+
+/** @returns the tables if the blank columns between the groups are only space within one table; undefined: there may be several tables */
+function tableAcross(block: Block, groups: ColumnSpan[]): FoundTable[] | undefined {
+  const span = { firstColumn: groups[0]!.firstColumn, lastColumn: groups.at(-1)!.lastColumn };
+  const tables = zonesOf(within(block.rows, span)).flatMap(tableOf);
+  const table = largest(tables);
+  if (table === undefined || !table.header.isClear || table.header.contrasts === 0) return undefined;
+  const seen = new Set<number>();
+  for (const [index, group] of groups.entries()) {
+    const part = { ...table, ...group };
+    const values = headerValues(part);
+    if (values.length === 0 || values.some((value) => seen.has(value))) return undefined;
+    if (index > 0 && (!isFilledAsTable(table, group) || namesOtherThings(part))) return undefined;
+    for (const value of values) seen.add(value);
+  }
+  return tables;
+}
+
+/** Returns whether columns have values from the first row to the last one of a table, and not only in some of them. */
+function isFilledAsTable({ rows }: FoundTable, { firstColumn, lastColumn }: ColumnSpan): boolean {
+  const body = rows.slice(1);
+  const upper = body.slice(0, Math.ceil(body.length / 2));
+  const lower = body.slice(Math.floor(body.length / 2));
+  return [upper, lower].every((half) => {
+    const filled = half.filter((row) => filledIn(row, firstColumn, lastColumn) > 0).length;
+    return filled >= 0.6 * half.length;
+  });
+}
+
+/** Returns whether the first of several columns has different texts. It then names other things than the columns on the left. */
+function namesOtherThings({ rows, firstColumn, lastColumn }: FoundTable): boolean {
+  if (firstColumn === lastColumn) return false;
+  const body = rows.slice(1, 1 + comparedRows);
+  const { classes } = profileColumns({ rows: body, firstColumn, lastColumn: firstColumn });
+  if (classes[0] !== WORDS) return false;
+  const named = body.filter((row) => classAt(row, firstColumn) !== BLANK);
+  const values = new Set(named.map((row) => row.values?.[firstColumn - row.firstColumn]));
+  return 2 * values.size > named.length;
+}
+
+/** @returns both sides as one if the blank columns between them are only space within a table; undefined: there are two tables */
+function joinSides(block: Block, left: Side, right: Side): Side | undefined {
+  const ofLeft = largest(left.tables);
+  const ofRight = largest(right.tables);
+  if (ofRight === undefined) return undefined;
+  const isOne =
+    ofLeft === undefined ? hasRowLabels(block, left, ofRight) : isContinuedBeside(ofLeft, ofRight);
+  if (!isOne) return undefined;
+  const span = { firstColumn: left.firstColumn, lastColumn: right.lastColumn };
+  const tables = zonesOf(within(block.rows, span)).flatMap(tableOf);
+  return tables.length === 0 ? undefined : { ...span, tables };
+}
+
+function largest(tables: FoundTable[]): FoundTable | undefined {
+  return tables.toSorted(byScore)[0];
+}
+
+/** Returns whether a column without a header has the labels of the rows of the table on its right. */
+function hasRowLabels({ rows }: Block, left: Side, table: FoundTable): boolean {
+  if (left.firstColumn !== left.lastColumn) return false;
+  const body = rows.filter(({ row }) => row > table.headerRow && row <= table.lastRow);
+  const labelled = body.filter((row) => classAt(row, left.firstColumn) !== BLANK);
+  return body.length > 0 && labelled.length >= 0.6 * body.length;
+}
+
+/**
+ * Returns whether the columns on the right continue the table on the left: their header is in the same row, they repeat no header, and they name no
+ * other things.
+ */
+function isContinuedBeside(left: FoundTable, right: FoundTable): boolean {
+  if (left.headerRow !== right.headerRow) return false;
+  const seen = new Set(headerValues(left));
+  if (headerValues(right).some((value) => seen.has(value))) return false;
+  return !namesOtherThings(right);
+}
+
+function headerValues({ rows, firstColumn, lastColumn }: FoundTable): number[] {
+  const [header] = rows;
+  const values: number[] = [];
+  for (let column = firstColumn; column <= lastColumn; column++) {
+    if (classAt(header!, column) !== BLANK) values.push(header!.values?.[column - header!.firstColumn] ?? 0);
+  }
+  return values;
+}
+
+/** Rows that belong together, though there may be blank rows between them. */
+interface Zone extends Block {
+  profile: ColumnProfile;
+  header: FoundHeader | undefined;
+}
+
+/** Divides the rows of a block at the blank rows that separate tables, titles and notes. */
+function zonesOf(block: Block): Zone[] {
+  const zones: Zone[] = [];
+  for (const rows of rowsBetweenBlanks(block.rows)) {
+    const part = zoneOf({ ...block, rows });
+    const last = zones.at(-1);
+    if (last === undefined) zones.push(part);
+    else if (last.header !== undefined) {
+      if (continues(last, last.header, part)) last.rows.push(...rows);
+      else zones.push(part);
+    } else {
+      const both = part.header?.isClear ? undefined : withHeaderAbove(last, part);
+      if (both === undefined) zones.push(part);
+      else zones[zones.length - 1] = both;
+    }
+  }
+  return zones;
+}
+
+function zoneOf(block: Block): Zone {
+  const profile = profileColumns(block);
+  return { ...block, profile, header: findHeader(block, profile) };
+}
+
+function rowsBetweenBlanks(rows: OutlineRow[]): OutlineRow[][] {
+  const parts: OutlineRow[][] = [];
+  let until = Number.NEGATIVE_INFINITY;
+  for (const row of rows) {
+    if (row.row > until + 1) parts.push([row]);
+    else parts.at(-1)!.push(row);
+    until = row.until;
+  }
+  return parts;
+}
+
+/** Returns the rows as one zone if the last row above the blank row is the header of the rows below it. */
+function withHeaderAbove(above: Zone, below: Zone): Zone | undefined {
+  const last = above.rows.at(-1)!;
+  if (filledIn(last, above.firstColumn, above.lastColumn) < 2) return undefined;
+  const both = zoneOf({ ...above, rows: [...above.rows, ...below.rows] });
+  return both.header?.isClear && both.rows[both.header.index] === last ? both : undefined;
+}
+
+/** The rows after a blank row that are compared with a table. */
+const comparedRows = 10;
+
+/** Returns whether the rows after a blank row continue a table: they have no header, and values like those of the table. */
+function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
+  const { firstColumn, lastColumn, profile } = table;
+  if (part.rows[0]!.isTotal || isSameRow(table, table.rows[header.index]!, part.rows[0]!)) return false;
+  if (part.header !== undefined && part.header.contrasts > 0) return false;
+  const body = table.rows.slice(header.index + 1, header.index + 1 + comparedRows);
+  const usual = body.reduce((sum, row) => sum + filledIn(row, firstColumn, lastColumn), 0) / body.length;
+  let filled = 0;
+  let alike = 0;
+  let typed = 0;
+  let compared = 0;
+  const rows = part.rows.slice(0, comparedRows);
+  for (const row of rows) {
+    for (let at = 0; at < row.classes.length; at++) {
+      const found = row.classes[at]!;
+      const column = row.firstColumn + at;
+      if (found === BLANK || column < firstColumn || column > lastColumn) continue;
+      filled++;
+      if (found === SIGNS) continue;
+      compared++;
+      const usualClass = profile.classes[column - firstColumn]!;
+      if (found === WORDS ? usualClass === WORDS : isTyped(usualClass)) alike++;
+      if (found !== WORDS && isTyped(usualClass)) typed++;
+    }
+  }
+  if (alike < 0.7 * compared) return false;
+  const average = filled / rows.length;
+  // One text is a note. One number below the numbers of a narrow table is a row.
+  if (usual <= 3 && typed > 0) return average >= usual / 2;
+  return average >= 0.6 * usual && (firstColumn === lastColumn || average >= 2);
+}
+
+/** Returns whether two rows have the same values, as a header that is repeated. */
+function isSameRow({ firstColumn, lastColumn }: ColumnSpan, one: OutlineRow, other: OutlineRow): boolean {
+  if (one.values === undefined || other.values === undefined) return false;
+  for (let column = firstColumn; column <= lastColumn; column++) {
+    if (classAt(one, column) !== classAt(other, column)) return false;
+    if (one.values[column - one.firstColumn] !== other.values[column - other.firstColumn]) return false;
+  }
+  return true;
+}
+
+function tableOf({ rows, header, firstColumn, lastColumn }: Zone): FoundTable[] {
+  if (header === undefined) return [];
+  const ofTable = rows.slice(header.index);
+  let first = lastColumn;
+  let last = firstColumn;
+  let cells = 0;
+  let unkept = 0;
+  for (const row of ofTable) {
+    const end = row.firstColumn + row.classes.length - 1;
+    for (let column = Math.max(firstColumn, row.firstColumn); column < first && column <= end; column++) {
+      if (classAt(row, column) !== BLANK) first = column;
+    }
+    for (let column = Math.min(lastColumn, end); column > last && column >= row.firstColumn; column--) {
+      if (classAt(row, column) !== BLANK) last = column;
+    }
+    cells += filledIn(row, firstColumn, lastColumn);
+    unkept += row.until - row.row;
+  }
+  cells += Math.round((unkept * cells) / ofTable.length);
+  return [
+    {
+      rows: ofTable,
+      header,
+      firstColumn: first,
+      lastColumn: last,
+      headerRow: ofTable[0]!.row,
+      lastRow: ofTable.at(-1)!.until,
+      score: header.contrasts > 0 ? cells : cells / 2,
+      above: rows.slice(0, header.index),
+    },
+  ];
+}

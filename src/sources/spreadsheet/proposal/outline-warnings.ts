@@ -1,0 +1,114 @@
+/**
+ * Warns that the wrong row was read as the header, or that rows and columns were read that do not look like a part of the table. A wrong hint
+ * is worse than none, so there is a warning only if the tables are found by the stricter rules.
+ */
+
+import type { Warning } from '../../../errors.ts';
+import { columnLetters } from '../cell-address.ts';
+import { type FoundTable, findTables } from './find-tables.ts';
+import { inWords, placeOf, rowsOutside, totalOf } from './propose-table.ts';
+import type { SheetOutline } from './sheet-outline.ts';
+
+/** What a pass over the sheet has read. Rows and columns count from 1. */
+export interface ReadPart {
+  headerRow: number;
+  /** The number of cells with a text in the header. */
+  headerCells: number;
+  /** The caller said which row is the header. */
+  isHeaderChosen: boolean;
+  firstColumn: number;
+  lastColumn: number;
+  /** The last row with a value. */
+  lastRow: number;
+}
+
+export function outlineWarnings(outline: SheetOutline, read: ReadPart): Warning[] {
+  const tables = findTables(outline);
+  const title = read.isHeaderChosen ? undefined : titleWarning(tables, read);
+  if (title !== undefined) return [title];
+  const table = tables.find(({ headerRow }) => headerRow === read.headerRow);
+  if (table === undefined) return totalWarning(outline, read, read.lastRow);
+  const others = tables.filter((other) => other !== table);
+  return [
+    ...totalWarning(outline, read, table.lastRow),
+    ...(table.header.isClear && table === tables[0] ? rowsBelow(outline, table, others, read) : []),
+    ...otherTables(table, others),
+  ];
+}
+
+/** Warns that the row that was read as the header is a title, which has few cells, and names the row that looks like the header. */
+function titleWarning(tables: FoundTable[], { headerRow, headerCells }: ReadPart): Warning | undefined {
+  const largest = tables.find(({ header }) => header.isClear);
+  if (largest === undefined || largest.headerRow <= headerRow) return undefined;
+  if (2 * headerCells > largest.header.columns) return undefined;
+  const has = headerCells === 1 ? 'only one cell with a value' : `only ${headerCells} cells with a value`;
+  const row = largest.headerRow;
+  return {
+    code: 'header-row',
+    detail: `Row ${headerRow} was read as the header, and it has ${has}. Row ${row} looks like the header: send header_row=${row} or header_row=auto.`,
+  };
+}
+
+function totalWarning(outline: SheetOutline, read: ReadPart, lastRow: number): Warning[] {
+  const total = totalOf(outline, lastRow);
+  if (total === undefined || total.row <= read.headerRow) return [];
+  const remedy = total.row - 1 > read.headerRow ? ` ${leaveOut('it', read, total.row - 1)}` : '';
+  return [
+    {
+      code: 'total-row',
+      detail: `Row ${total.row} begins with ${JSON.stringify(total.label)} and looks like a total; it was read as a row.${remedy}`,
+    },
+  ];
+}
+
+function rowsBelow(
+  outline: SheetOutline,
+  table: FoundTable,
+  others: FoundTable[],
+  read: ReadPart,
+): Warning[] {
+  const { below } = rowsOutside(outline.rows, table, others);
+  if (below.length === 0) return [];
+  const isOne = below.length === 1 && below[0]!.first === below[0]!.last;
+  const [follow, were, them] = isOne
+    ? ['follows a blank row, is', 'was read as a row', 'it']
+    : ['follow a blank row, are', 'were read as rows', 'them'];
+  return [
+    {
+      code: 'rows-below',
+      detail: `${inWords(below, true)} ${follow} not like the rows of the table, and ${were}. ${leaveOut(them, read, table.lastRow)}`,
+    },
+  ];
+}
+
+/** Warns of tables that were read as parts of this one. */
+function otherTables(table: FoundTable, tables: FoundTable[]): Warning[] {
+  const others = tables
+    .filter(({ header }) => header.isClear && header.contrasts > 0)
+    .filter((other) => other.headerRow > table.lastRow || other.firstColumn > table.lastColumn)
+    .map(openRangeOf);
+  if (others.length === 0) return [];
+  const shown = others.length > maxNamed ? [...others.slice(0, maxNamed), 'and more'] : others;
+  const were = others.length === 1 ? 'looks like another table; it was' : 'look like other tables; they were';
+  const own = openRangeOf(table);
+  return [
+    {
+      code: 'other-table',
+      detail: `${shown.join(', ')} ${were} read together with the table in ${own}. To load only one table, send its range, as in range=${own}.`,
+    },
+  ];
+}
+
+const maxNamed = 5;
+
+/** Returns the range, open below if the last rows of the table were not kept. */
+function openRangeOf(table: FoundTable): string {
+  const last = table.rows.at(-1)!;
+  const { range } = placeOf(table);
+  return last.until > last.row ? range.replace(/\d+$/, '') : range;
+}
+
+function leaveOut(what: string, { headerRow, firstColumn, lastColumn }: ReadPart, lastRow: number): string {
+  const range = `${columnLetters(firstColumn)}${headerRow}:${columnLetters(lastColumn)}${lastRow}`;
+  return `To leave ${what} out, send range=${range}.`;
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CellSpec, sheetOf } from '../../../../test/support/workbook.ts';
+import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { openSpreadsheet } from '../open-spreadsheet.ts';
+import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
+import type { SheetProposal } from './propose-table.ts';
+
+const limits = {
+  maxUnpackedBytes: 100_000_000,
+  maxRatio: 1000,
+  maxRows: 100_000,
+  maxColumns: 50,
+  maxCellBytes: 100_000,
+  maxRowBytes: 400_000,
+  maxSharedStringBytes: 1_000_000,
+  maxLegacyFileBytes: 10_000_000,
+};
+
+async function proposeIn(file: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<SheetProposal> {
+  const source = await openSpreadsheet(
+    memoryFile(file),
+    { columnNames: 'exact', cellErrors: 'problem', ...options },
+    limits,
+  );
+  return source.propose(new AbortController().signal);
+}
+
+const propose = (rows: CellSpec[][]): Promise<SheetProposal> => proposeIn(sheetOf(rows));
+const csv = (lines: string[]): Promise<SheetProposal> => proposeIn(Buffer.from(lines.join('\n')));
+const tablesOf = ({ table, otherTables }: SheetProposal): (string | undefined)[] => [
+  table?.range,
+  ...otherTables.map(({ range }) => range),
+];
+
+const orders: CellSpec[][] = [
+  ['Order', 'Customer', 'Amount', 'Paid'],
+  ['A-1', 'Ann', 10.5, true],
+  ['A-2', 'Bob', 7, false],
+  ['A-3', 'Cid', 8.25, true],
+];
+const indent = (rows: CellSpec[][], columns: number): CellSpec[][] =>
+  rows.map((row) => [...new Array<null>(columns).fill(null), ...row]);
+
+test('a plain table is proposed as a whole, and nothing is left out', async () => {
+  const { table, reasons, otherTables } = await propose(orders);
+  assert.equal(table?.headerRow, 1);
+  assert.equal(table.range, 'A1:D4');
+  assert.deepEqual(table.leftOut, []);
+  assert.deepEqual([table.opened.firstColumn, table.opened.lastColumn], [1, 16_384]);
+  assert.equal(table.opened.lastRow, Number.MAX_SAFE_INTEGER);
+  assert.deepEqual(reasons, ['Row 1 has texts in all 4 columns, and numbers are beneath it.']);
+  assert.deepEqual(otherTables, []);
+});
+
+test('title rows are above the header', async () => {
+  for (const titles of [
+    [['Quarterly report']],
+    [['Quarterly report'], ['all regions'], []],
+    [['Quarterly report'], ['made on', 46_000], []],
+    [[], ['Quarterly report'], [], []],
+    indent([['Quarterly report'], []], 2),
+  ]) {
+    const { table, reasons } = await propose([...titles, ...orders]);
+    const header = titles.length + 1;
+    assert.equal(table?.headerRow, header);
+    assert.equal(table.range, `A${header}:D${header + 3}`);
+    assert.match(reasons[1]!, /above it ha(s|ve) (one cell|at most 2 cells) with a value/);
+    assert.equal(table.leftOut.length, 1);
+  }
+});
+
+test('notes after a blank row are not in the range', async () => {
+  const { table, reasons } = await propose([...orders, [], ['All amounts in EUR'], ['Source: sales'], []]);
+  assert.equal(table?.range, 'A1:D4');
+  assert.deepEqual(table.leftOut, ['rows 6 and 7']);
+  assert.deepEqual(reasons.slice(1), [
+    'Rows 6 and 7 below a blank row are not like the rows of the table, and are not in the range.',
+  ]);
+});
+
+test('a total is in the range only if it follows without a blank row, and is named in both cases', async () => {
+  const total: CellSpec[] = ['Total', null, 25.75];
+  const directly = await propose([...orders, total]);
+  assert.equal(directly.table?.range, 'A1:D5');
+  assert.deepEqual(directly.reasons.slice(1), [
+    'Row 5 begins with "Total" and looks like a total. It is in the range.',
+  ]);
+  for (const word of ['Total', 'Grand Total:', 'Summe', 'Gesamtsumme (EUR)', 'Total général', '合計']) {
+    const apart = await propose([...orders, [], [word, null, 25.75]]);
+    assert.equal(apart.table?.range, 'A1:D4', word);
+    assert.deepEqual(apart.table.leftOut, ['row 6']);
+  }
+  const noTotals = await propose([...orders, ['Totally new', 'Dan', 1, true]]);
+  assert.equal(noTotals.reasons.length, 1);
+});
+
+test('blank rows within a table do not end it', async () => {
+  const { table } = await propose([...orders, [], ['A-4', 'Dan', 3, false], [], ['A-5', 'Eve', 4]]);
+  assert.equal(table?.range, 'A1:D8');
+  const afterHeader = await propose([orders[0]!, [], ...orders.slice(1)]);
+  assert.equal(afterHeader.table?.range, 'A1:D5');
+});
+
+test('tables side by side are told apart', async () => {
+  const right: CellSpec[][] = [
+    ['Region', 'Sales'],
+    ['North', 100],
+    ['South', 200],
+  ];
+  const rows = orders.map((row, index) => [...row, null, ...(right[index] ?? [])]);
+  assert.deepEqual(tablesOf(await propose(rows)), ['A1:D4', 'F1:G3']);
+  const lower = [['Report'], ...rows.map((row, index) => [...row.slice(0, 5), ...(right[index - 1] ?? [])])];
+  assert.deepEqual(tablesOf(await propose(lower)), ['A2:D5', 'F3:G5']);
+  const same = orders.map((row) => [...row, null, ...row]);
+  assert.deepEqual(tablesOf(await propose(same)), ['A1:D4', 'F1:I4']);
+});
+
+test('a blank column within a table does not divide it', async () => {
+  const rows = orders.map(([order, customer, amount, paid]) => [
+    order!,
+    customer!,
+    null,
+    amount!,
+    null,
+    paid!,
+  ]);
+  assert.deepEqual(tablesOf(await propose(rows)), ['A1:F4']);
+  const marks = orders.map(([order, customer], index) => [
+    order!,
+    customer!,
+    null,
+    index === 0 ? 'done' : 'x',
+    index === 0 ? 'open' : null,
+    null,
+    index === 0 ? 'Amount' : 7,
+  ]);
+  assert.deepEqual(tablesOf(await propose(marks)), ['A1:G4']);
+});
+
+test('tables one below the other are told apart by their headers', async () => {
+  const other: CellSpec[][] = [
+    ['Region', 'Sales'],
+    ['North', 100],
+    ['South', 200],
+  ];
+  assert.deepEqual(tablesOf(await propose([...orders, [], ...other])), ['A1:D4', 'A6:B8']);
+  assert.deepEqual(tablesOf(await propose([...orders, [], ...orders])), ['A1:D4', 'A6:D9']);
+});
+
+test('of several header rows the one next to the values is taken', async () => {
+  const groups = await propose([['Order', null, 'Money', null], ...orders]);
+  assert.equal(groups.table?.headerRow, 2);
+  assert.match(groups.reasons[2]!, /^Row 1 may be a part of the header; only row 2, next to the values/);
+  const full = await propose([
+    ['Plan', 'Year one', 'Year two'],
+    ['Item', 'EUR', 'USD'],
+    ['Rent', 1, 2],
+    ['Food', 3, 4],
+  ]);
+  assert.equal(full.table?.headerRow, 2);
+});
+
+test('a word among the numbers of the first row is not a second header', async () => {
+  const { table } = await propose([
+    ['Order', 'Customer', 'City', 'Amount'],
+    ['A-1', 'Ann', 'Bonn', 'unknown'],
+    ['A-2', 'Bob', 'Ulm', 7],
+    ['A-3', 'Cid', 'Kiel', 8],
+  ]);
+  assert.equal(table?.headerRow, 1);
+});
+
+test('a table may begin at any cell', async () => {
+  const rows = [[], [], [], [], ...indent(orders, 2)];
+  const { table } = await propose(rows);
+  assert.equal(table?.range, 'C5:F8');
+  assert.deepEqual(table.leftOut, []);
+});
+
+test('years and other numbers in order may be headers', async () => {
+  const header = async (first: CellSpec[]): Promise<number | undefined> => {
+    const body: CellSpec[][] = [
+      ['Norway', 5.1, 6.25, 7.5],
+      ['Sweden', 2.5, 3.75, 4],
+    ];
+    return (await propose([['Growth'], [], first, ...body])).table?.headerRow;
+  };
+  assert.equal(await header(['Country', 2021, 2022, 2023]), 3);
+  assert.equal(await header(['Country', '2023', '2022', '2021']), 3);
+  assert.equal(await header([null, 2021, 2022, 2023]), 3);
+  assert.equal(await header(['Country', 1, 2, 3]), 3);
+  assert.equal(await header(['Country', '0-4', '5-9', '10–14']), 3);
+  assert.equal(await header(['Country', '01/2026', '02/2026', '03/2026']), 3);
+  assert.equal(await header(['Country', 17, 3, 99]), undefined);
+  assert.equal(await header([1, 2, 3, 4]), undefined);
+});
+
+test('rows above the header may have as many numbers as half of the columns', async () => {
+  const { table } = await propose([
+    [null, null, 'column', 4],
+    [null, null, 3, 4],
+    ['Order', 'Customer', 'Amount', 'Units'],
+    ['A-1', 'Ann', 10.5, 3],
+    ['A-2', 'Bob', 7, 2],
+  ]);
+  assert.equal(table?.headerRow, 3);
+});
+
+test('rows without a header have no proposal', async () => {
+  const { table, reasons } = await propose(orders.slice(1));
+  assert.equal(table, undefined);
+  assert.deepEqual(reasons, ['No row has different texts in most columns and values beneath it.']);
+  const withWord = [...orders.slice(1), ['A-4', 'Dan', 'free', 'no'], ['A-5', 'Eve', 1, true]];
+  assert.equal((await propose(withWord)).table, undefined);
+});
+
+test('an empty sheet and a cover have no proposal', async () => {
+  assert.deepEqual((await propose([])).reasons, ['The sheet has no cell with a value.']);
+  assert.equal((await propose([['Regional sales 2026'], [], ['by the sales team']])).table, undefined);
+  assert.equal((await propose([['Regional sales 2026'], ['by the sales team'], ['May']])).table, undefined);
+});
+
+test('one column is a table', async () => {
+  assert.equal((await propose([['Amount'], [1], [2]])).table?.range, 'A1:A3');
+  assert.equal((await propose([['Name'], ['Ann'], ['Bob'], ['Cid']])).table?.range, 'A1:A4');
+});
+
+test('a table of texts begins at the first row that fills its columns', async () => {
+  const { table, reasons } = await propose([
+    ['Members'],
+    ['name', 'city', 'country'],
+    ['Ann', 'Oslo', 'Norway'],
+    ['Bob', 'Lima'],
+  ]);
+  assert.equal(table?.headerRow, 2);
+  assert.match(reasons[0]!, /first row that fills them; .* do not confirm the header\.$/);
+});
+
+test('text files are treated as sheets', async () => {
+  const { table } = await csv([
+    'Umsatz 2026;;',
+    ';;',
+    'Nr;Tag;Betrag',
+    '1;21.11.2026;1.234,50',
+    '2;22.11.2026;7,25',
+    ';;',
+    'Stand: heute;;',
+  ]);
+  assert.equal(table?.range, 'A3:C5');
+  assert.deepEqual(table.leftOut, ['row 1', 'row 7']);
+});
+
+test('the range limits where a table is searched', async () => {
+  const rows = [['Report'], ...orders.map((row) => [...row, null, 'x', 'y'])];
+  const { table } = await proposeIn(sheetOf(rows), { range: 'B1:C9' });
+  assert.equal(table?.range, 'B2:C5');
+});
+
+test('a table of many rows ends at its last row', async () => {
+  const many = Array.from({ length: 6000 }, (_, index): CellSpec[] => [`A-${index}`, 'Ann', index, true]);
+  const rows = [['Title'], ...orders.slice(0, 1), ...many, ['Total', null, 9], [], ['Note']];
+  const { table, reasons } = await propose(rows);
+  assert.equal(table?.range, 'A2:D6003');
+  assert.match(reasons.join(' '), /Row 6003 begins with "Total"/);
+  assert.deepEqual(table.leftOut, ['row 1', 'row 6005']);
+});

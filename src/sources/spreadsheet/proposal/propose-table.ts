@@ -1,0 +1,241 @@
+/** Proposes the header row and the range of a sheet that look most like a table, with the reasons in words. */
+
+import { type CellRange, columnLetters, maxSheetColumn } from '../cell-address.ts';
+import { BLANK } from './cell-class.ts';
+import { type FoundTable, findTables } from './find-tables.ts';
+import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
+
+export interface ProposedTable {
+  /** 1-based row of the sheet. */
+  headerRow: number;
+  /** `A4:F40`. */
+  range: string;
+}
+
+export interface LargestTable extends ProposedTable {
+  /** Compares it with the tables of other sheets. */
+  score: number;
+  /** The range as a reading takes it: it is open on each side on which nothing is left out. */
+  opened: CellRange;
+  /** The parts of the sheet that are not in the range, in words. */
+  leftOut: string[];
+}
+
+export interface SheetProposal {
+  /** Undefined: no row looks like a header with values beneath. */
+  table: LargestTable | undefined;
+  /** Why this table, or why none. */
+  reasons: string[];
+  otherTables: ProposedTable[];
+}
+
+/** The most other tables that are listed. */
+const maxOtherTables = 20;
+
+export function proposeTable(outline: SheetOutline): SheetProposal {
+  const [table, ...others] = findTables(outline);
+  if (table === undefined) return { table: undefined, reasons: [reasonForNone(outline)], otherTables: [] };
+  const around = rowsOutside(outline.rows, table, others);
+  return {
+    table: {
+      ...placeOf(table),
+      score: table.score,
+      opened: openedRange(table, around, others),
+      leftOut: describeLeftOut(around, others),
+    },
+    reasons: [
+      headerReason(table),
+      ...aboveReasons(outline.rows, table),
+      ...belowReasons(outline, table, around),
+    ],
+    otherTables: others.slice(0, maxOtherTables).map(placeOf),
+  };
+}
+
+function reasonForNone(outline: SheetOutline): string {
+  if (outline.isOutOfOrder) return 'The rows of the sheet are not in order.';
+  if (outline.rows.length === 0) return 'The sheet has no cell with a value.';
+  return 'No row has different texts in most columns and values beneath it.';
+}
+
+export function placeOf(table: FoundTable): ProposedTable {
+  return { headerRow: table.headerRow, range: rangeOf(table) };
+}
+
+function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: FoundTable): string {
+  return `${columnLetters(firstColumn + 1)}${headerRow}:${columnLetters(lastColumn + 1)}${lastRow}`;
+}
+
+/** The cells with a value that are not in the table. */
+export interface Surroundings {
+  above: RowSpan[];
+  below: RowSpan[];
+  /** The columns beside the table, from 0, that belong to no other table. */
+  beside: number[];
+  hasCellsOnLeft: boolean;
+  hasCellsOnRight: boolean;
+}
+
+/** Rows of the sheet, both included. */
+export interface RowSpan {
+  first: number;
+  last: number;
+}
+
+/** Finds the cells with a value that are neither in the table nor in another one. */
+export function rowsOutside(rows: OutlineRow[], table: FoundTable, others: FoundTable[]): Surroundings {
+  const around: Surroundings = {
+    above: [],
+    below: [],
+    beside: [],
+    hasCellsOnLeft: false,
+    hasCellsOnRight: false,
+  };
+  const beside = new Set<number>();
+  for (const row of rows) {
+    const near = others.filter(({ headerRow, lastRow }) => row.row >= headerRow && row.row <= lastRow);
+    const isInRows = row.row >= table.headerRow && row.row <= table.lastRow;
+    let isElsewhere = false;
+    for (let at = 0; at < row.classes.length; at++) {
+      if (row.classes[at] === BLANK) continue;
+      const column = row.firstColumn + at;
+      if (isInRows && column >= table.firstColumn && column <= table.lastColumn) continue;
+      if (column < table.firstColumn) around.hasCellsOnLeft = true;
+      if (column > table.lastColumn) around.hasCellsOnRight = true;
+      if (near.some((other) => column >= other.firstColumn && column <= other.lastColumn)) continue;
+      if (isInRows) beside.add(column);
+      else isElsewhere = true;
+    }
+    if (!isElsewhere) continue;
+    addRow(row.row < table.headerRow ? around.above : around.below, row.row, row.until);
+  }
+  around.beside = [...beside].toSorted((a, b) => a - b);
+  return around;
+}
+
+function addRow(spans: RowSpan[], first: number, last: number): void {
+  const before = spans.at(-1);
+  if (before !== undefined && before.last + 1 === first) before.last = last;
+  else spans.push({ first, last });
+}
+
+/** Returns the range open on each side on which nothing is left out, so that reading it is the same as reading the sheet. */
+function openedRange(table: FoundTable, around: Surroundings, others: FoundTable[]): CellRange {
+  const isLast = around.below.length === 0 && !others.some(({ lastRow }) => lastRow > table.lastRow);
+  return {
+    firstRow: table.headerRow,
+    lastRow: isLast ? Number.MAX_SAFE_INTEGER : table.lastRow,
+    firstColumn: around.hasCellsOnLeft ? table.firstColumn + 1 : 1,
+    lastColumn: around.hasCellsOnRight ? table.lastColumn + 1 : maxSheetColumn,
+    hasFirstRow: true,
+  };
+}
+
+function headerReason({ headerRow, header, firstColumn, lastColumn }: FoundTable): string {
+  const texts = header.isSequence ? 'texts and numbers in order, such as years,' : 'texts';
+  const isOneColumn = firstColumn === lastColumn;
+  const columns =
+    header.filled >= header.columns
+      ? `all ${header.columns} columns`
+      : `${header.filled} of ${header.columns} columns`;
+  const has = isOneColumn ? `Row ${headerRow} has a text` : `Row ${headerRow} has ${texts} in ${columns}`;
+  if (header.contrasts === 0) {
+    return `${has} and is the first row that fills them; the rows beneath it have texts too, so their values do not confirm the header.`;
+  }
+  const other = header.isSequence ? 'other ' : '';
+  const values = [
+    ...(header.hasNumbers ? [`${other}numbers`] : []),
+    ...(header.hasMoments ? ['dates or times'] : []),
+  ].join(' and ');
+  return `${has}, and ${values} are beneath it.`;
+}
+
+function aboveReasons(rows: OutlineRow[], table: FoundTable): string[] {
+  const above = rows.filter(({ row }) => row < table.headerRow);
+  if (above.length === 0) return [];
+  const most = above.reduce((max, { filled }) => Math.max(max, filled), 0);
+  const each = above.length === 1 ? '' : ' each';
+  const cells = most === 1 ? `one cell with a value${each}` : `at most ${most} cells with a value${each}`;
+  const have = above.length === 1 ? 'has' : 'have';
+  const reason = `${inWords(spansOf(above), true)} above it ${have} ${cells}.`;
+  const upper = table.above.at(-1);
+  const isPart =
+    upper !== undefined && upper.row === table.headerRow - 1 && upper.filled > 1 && !upper.isTotal;
+  if (!isPart) return [reason];
+  return [
+    reason,
+    `Row ${upper.row} may be a part of the header; only row ${table.headerRow}, next to the values, gives the names.`,
+  ];
+}
+
+function spansOf(rows: OutlineRow[]): RowSpan[] {
+  const spans: RowSpan[] = [];
+  for (const { row, until } of rows) addRow(spans, row, until);
+  return spans;
+}
+
+function belowReasons(outline: SheetOutline, table: FoundTable, { below }: Surroundings): string[] {
+  const reasons: string[] = [];
+  const total = totalOf(outline, table.lastRow);
+  if (total !== undefined) {
+    reasons.push(
+      `Row ${total.row} begins with ${JSON.stringify(total.label)} and looks like a total. It is in the range.`,
+    );
+  }
+  if (below.length > 0) {
+    const are = isOneRow(below) ? 'is' : 'are';
+    reasons.push(
+      `${inWords(below, true)} below a blank row ${are} not like the rows of the table, and ${are} not in the range.`,
+    );
+  }
+  return reasons;
+}
+
+/** Returns the total if the last row of a table is one; undefined if it is not, or if many rows begin with such a word. */
+export function totalOf(
+  { lastTotal, totals, rows }: SheetOutline,
+  lastRow: number,
+): { row: number; label: string } | undefined {
+  if (lastTotal?.row !== lastRow) return undefined;
+  const count = rows.reduce((sum, { row, until }) => sum + until - row + 1, 0);
+  return totals === 1 || totals * 4 <= count ? lastTotal : undefined;
+}
+
+function describeLeftOut({ above, below, beside }: Surroundings, others: FoundTable[]): string[] {
+  const parts: string[] = [];
+  if (above.length > 0) parts.push(inWords(above, false));
+  if (below.length > 0) parts.push(inWords(below, false));
+  if (beside.length > 0) parts.push(columnsInWords(beside));
+  const tables = others.slice(0, maxOtherTables).map(rangeOf);
+  if (tables.length === 1) parts.push(`${tables[0]}, which looks like another table`);
+  if (tables.length > 1) parts.push(`${tables.join(', ')}, which look like other tables`);
+  return parts;
+}
+
+function columnsInWords(columns: number[]): string {
+  const first = columnLetters(columns[0]! + 1);
+  if (columns.length === 1) return `column ${first}`;
+  const shown = columns.slice(0, maxSpans).map((column) => columnLetters(column + 1));
+  return `columns ${shown.join(', ')}${columns.length > maxSpans ? ' and more' : ''}`;
+}
+
+const maxSpans = 10;
+
+function isOneRow(spans: RowSpan[]): boolean {
+  return spans.length === 1 && spans[0]!.first === spans[0]!.last;
+}
+
+/** Returns `row 41`, `rows 1 and 2`, or `rows 1 to 3 and 5`. */
+export function inWords(spans: RowSpan[], isCapital: boolean): string {
+  const shown = spans
+    .slice(0, maxSpans)
+    .flatMap(({ first, last }) => (last - first < 2 ? numbersOf(first, last) : [`${first} to ${last}`]));
+  if (spans.length > maxSpans) shown.push('more');
+  const list = shown.length === 1 ? shown[0]! : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
+  const word = isOneRow(spans) ? 'row' : 'rows';
+  return `${isCapital ? word.replace('r', 'R') : word} ${list}`;
+}
+
+function numbersOf(first: number, last: number): string[] {
+  return first === last ? [`${first}`] : [`${first}`, `${last}`];
+}

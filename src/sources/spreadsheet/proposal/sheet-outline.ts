@@ -1,0 +1,214 @@
+/**
+ * Keeps the outline of a sheet while its cells pass: for some rows, which columns have a value and of which class. Tables are found in it
+ * (find-tables.ts). Its memory is bounded, whatever the file holds.
+ */
+
+import { SERIAL_OUT_OF_RANGE } from '../../cell-kind.ts';
+import { BLANK, cellClass, cellValue, MOMENT_LIKE, NUMBER_LIKE, SIGNS, WORDS } from './cell-class.ts';
+import { isTotalWord } from './total-words.ts';
+
+/** The rows of a sheet whose cells are kept. */
+export interface OutlineBounds {
+  /** The first rows that have a value. */
+  firstRows: number;
+  /** Cells of all rows that are kept. */
+  maxCells: number;
+}
+
+/** For a proposal. */
+export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 1_000_000 };
+/** For the warnings of an upload, which should not take time. */
+export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000 };
+
+/** Of the rows after a blank row, the first few are kept: they are notes, or another table. */
+const rowsAfterGap = 5;
+/** The most blank rows after which rows are kept. */
+const maxGaps = 1000;
+
+/** A header is searched in rows with their values. Those are kept for this many rows, and for the rows after a gap. */
+const rowsWithValues = 200;
+const maxValues = 100_000;
+
+const maxLabelLength = 40;
+
+/** A row with a value. Columns count from 0. */
+export interface OutlineRow {
+  /** The row of the sheet, from 1. */
+  row: number;
+  /** The last of the rows that follow without a blank row and are not kept; `row` if there is none. */
+  until: number;
+  firstColumn: number;
+  /** The number of cells with a value. */
+  filled: number;
+  /** One class of cell-class.ts for each column from `firstColumn` on. */
+  classes: Uint8Array;
+  /** The values of these cells (`cellValue`); undefined: they are not kept. */
+  values: Int32Array | undefined;
+  /** The first cell, if it is a text; shortened. */
+  label: string;
+  isTotal: boolean;
+}
+
+export class SheetOutline {
+  /** From top to bottom. */
+  readonly rows: OutlineRow[] = [];
+  /** The last row that begins with a word such as `Total`; undefined: there is none. */
+  lastTotal: { row: number; label: string } | undefined;
+  /** The number of rows that begin with such a word. */
+  totals = 0;
+  /** The rows are not in order, so the outline is of no use. */
+  isOutOfOrder = false;
+
+  readonly #bounds: OutlineBounds;
+  readonly #firstColumn: number;
+  readonly #lastColumn: number;
+
+  #row = 0;
+  #lastRow = 0;
+  #cellsLeft: number;
+  #valuesLeft = maxValues;
+  #gaps = 0;
+  /** The number of rows with a value since the last blank row. */
+  #rowsInBlock = 0;
+
+  #isKept = false;
+  #hasValues = false;
+  #filled = 0;
+  #first = 0;
+  #last = -1;
+  #label = '';
+  #isTotal = false;
+  /** The current row, by column. */
+  #classes = new Uint8Array(64);
+  #values = new Int32Array(64);
+
+  /** @param firstColumn from 0; cells outside of the columns are ignored, as is `lastColumn` */
+  constructor(bounds: OutlineBounds, firstColumn: number, lastColumn: number) {
+    this.#bounds = bounds;
+    this.#cellsLeft = bounds.maxCells;
+    this.#firstColumn = firstColumn;
+    this.#lastColumn = lastColumn;
+  }
+
+  /** Begins a row. @returns whether all of its cells are wanted; if not, only the first one is (`firstCell`, `firstOther`) */
+  beginRow(row: number): boolean {
+    if (row <= this.#row) this.isOutOfOrder = true;
+    this.#row = row;
+    const isAfterGap = row > this.#lastRow + 1;
+    const isFirst = this.rows.length < this.#bounds.firstRows;
+    const isNear = isAfterGap || this.#rowsInBlock < rowsAfterGap;
+    this.#isKept = this.#cellsLeft > 0 && (isFirst || (isNear && this.#gaps < maxGaps));
+    this.#hasValues = this.#isKept && this.#valuesLeft > 0 && (isNear || this.rows.length < rowsWithValues);
+    this.#label = '';
+    this.#isTotal = false;
+    return this.#isKept;
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const found = cellClass(kind, bytes, start, end);
+    if (found === BLANK || !this.#add(column, found)) return;
+    if (this.#filled === 1) this.#setLabel(found, bytes, start, end);
+    if (this.#hasValues) this.#values[column] = cellValue(found, bytes, start, end);
+  }
+
+  moment(column: number, days: number): void {
+    if (this.#add(column, MOMENT_LIKE) && this.#hasValues) this.#values[column] = days;
+  }
+
+  fault(column: number, fault: number): void {
+    this.#add(column, fault === SERIAL_OUT_OF_RANGE ? NUMBER_LIKE : SIGNS);
+  }
+
+  /** Takes the first cell of a row whose other cells are not wanted. @returns false if it has no value: another one is wanted */
+  firstCell(column: number, kind: number, bytes: Buffer, start: number, end: number): boolean {
+    if (column < this.#firstColumn || column > this.#lastColumn) return false;
+    const found = cellClass(kind, bytes, start, end);
+    if (found === BLANK) return false;
+    this.#setLabel(found, bytes, start, end);
+    this.#filled = 1;
+    return true;
+  }
+
+  /** Does the same for a cell that is not a text. */
+  firstOther(column: number): boolean {
+    if (column < this.#firstColumn || column > this.#lastColumn) return false;
+    this.#filled = 1;
+    return true;
+  }
+
+  /** @returns false if the column is outside of the range, or has a cell in this row already */
+  #add(column: number, found: number): boolean {
+    if (column < this.#firstColumn || column > this.#lastColumn) return false;
+    if (column >= this.#classes.length) this.#grow(column + 1);
+    if (this.#classes[column] !== BLANK) return false;
+    this.#classes[column] = found;
+    this.#filled++;
+    if (this.#filled === 1 || column < this.#first) this.#first = column;
+    if (column > this.#last) this.#last = column;
+    return true;
+  }
+
+  #grow(length: number): void {
+    const size = Math.max(length, 2 * this.#classes.length);
+    const classes = new Uint8Array(size);
+    classes.set(this.#classes);
+    this.#classes = classes;
+    const values = new Int32Array(size);
+    values.set(this.#values);
+    this.#values = values;
+  }
+
+  #setLabel(found: number, bytes: Buffer, start: number, end: number): void {
+    if (found !== WORDS) return;
+    if (this.#hasValues) this.#label = shortLabel(bytes, start, end);
+    this.#isTotal = isTotalWord(bytes, start, end);
+    if (!this.#isTotal) return;
+    this.totals++;
+    this.lastTotal = { row: this.#row, label: shortLabel(bytes, start, end) };
+  }
+
+  endRow(): void {
+    if (this.#filled === 0) return;
+    this.#countRow();
+    if (this.#isKept) this.#keepRow();
+    else if (this.rows.length > 0) this.rows.at(-1)!.until = this.#row;
+    this.#filled = 0;
+  }
+
+  #keepRow(): void {
+    const first = this.#first;
+    const end = this.#last + 1;
+    this.rows.push({
+      row: this.#row,
+      until: this.#row,
+      firstColumn: first,
+      filled: this.#filled,
+      classes: this.#classes.slice(first, end),
+      values: this.#hasValues ? this.#values.slice(first, end) : undefined,
+      label: this.#label,
+      isTotal: this.#isTotal,
+    });
+    this.#cellsLeft -= end - first;
+    if (this.#hasValues) this.#valuesLeft -= end - first;
+    this.#classes.fill(BLANK, first, end);
+    if (this.#hasValues) this.#values.fill(0, first, end);
+    this.#last = -1;
+  }
+
+  #countRow(): void {
+    if (this.#row > this.#lastRow + 1) {
+      this.#gaps++;
+      this.#rowsInBlock = 0;
+    }
+    this.#rowsInBlock++;
+    this.#lastRow = this.#row;
+  }
+}
+
+function shortLabel(bytes: Buffer, start: number, end: number): string {
+  const text = bytes
+    .toString('utf8', start, Math.min(end, start + 4 * maxLabelLength))
+    .replace(/\s+/g, ' ')
+    .trim();
+  return text.length > maxLabelLength ? `${text.slice(0, maxLabelLength)}…` : text;
+}
