@@ -117,7 +117,7 @@ test('sheet=auto takes the sheet with the largest table', async () => {
   assert.deepEqual(codesOf(sheet).slice(0, 2), ['proposal-taken', 'header-row']);
   assert.equal(
     detailOf(sheet, 'proposal-taken'),
-    'Sheet "Orders" was read (sheet=auto), because A4:C7 looks like a table. Sheet "Orders" has the largest table; another sheet has a table too: "Lists".',
+    'Sheet "Orders" was read (sheet=auto). Its table is the largest; another sheet has a table too: "Lists".',
   );
   const both = await upload(file, '?sheet=auto&header_row=auto');
   assert.equal(both.body.load.range, 'A4:C7');
@@ -209,7 +209,7 @@ test('an inspection proposes a table for the file and for each sheet', async () 
   assert.deepEqual(body.proposal, {
     ...ofOrders,
     sheet: 'Orders',
-    reasons: ['Sheet "Orders" is the only visible one with a table.', ...ofOrders.reasons],
+    reasons: ['No sheet but "Orders" has a table.', ...ofOrders.reasons],
   });
   assert.deepEqual(
     body.sheets.map(({ proposal }: { proposal: object }) => proposal),

@@ -45,9 +45,9 @@ export function sheetsToCompare<Sheet extends Pick<SheetSummary, 'visibility' | 
 }
 
 function sheetReason(name: string, others: { name: string }[]): string {
-  if (others.length === 0) return `Sheet ${quote(name)} is the only visible one with a table.`;
+  if (others.length === 0) return `No sheet but ${quote(name)} has a table.`;
   const have = others.length === 1 ? 'another sheet has a table' : 'other sheets have tables';
-  return `Sheet ${quote(name)} has the largest table; ${have} too: ${listNames(others)}.`;
+  return `Its table is the largest; ${have} too: ${listNames(others)}.`;
 }
 
 function reasonForNone(sheets: OutlinedSheet[]): string {

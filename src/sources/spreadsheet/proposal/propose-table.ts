@@ -145,7 +145,7 @@ function headerReason({ headerRow, header, firstColumn, lastColumn }: FoundTable
   const other = header.isSequence ? 'other ' : '';
   const values = [
     ...(header.hasNumbers ? [`${other}numbers`] : []),
-    ...(header.hasMoments ? ['dates or times'] : []),
+    ...(header.hasMoments ? ['dates'] : []),
   ].join(' and ');
   return `${has}, and ${values} are beneath it.`;
 }

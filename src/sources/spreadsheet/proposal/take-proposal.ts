@@ -76,11 +76,8 @@ async function takeSheet(
   }
   if (largest === undefined) throw fault ?? noSheet(source.sheets);
   const { reasons } = proposeSheet(outlined);
-  const range = largest.proposal!.table!.range;
-  warnings.push({
-    code: 'proposal-taken',
-    detail: `Sheet ${quote(largest.sheet)} was read (sheet=auto), because ${range} looks like a table. ${reasons[0]}`,
-  });
+  const detail = `Sheet ${quote(largest.sheet)} was read (sheet=auto). ${reasons[0]}`;
+  warnings.push({ code: 'proposal-taken', detail });
   return largest;
 }
 
