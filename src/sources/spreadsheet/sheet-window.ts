@@ -40,8 +40,7 @@ export function windowOf({ range: text, headerRow, hasHeader, tableRange }: Spre
     const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(text!)}.`;
     throw wrongParameter('range', detail, { value: text! });
   }
-  const window = windowOfRange(range, hasHeader);
-  return headerRow === 'auto' ? window : withHeaderRow(window, headerRow);
+  return withHeaderRow(windowOfRange(range, hasHeader), headerRow);
 }
 
 /**
@@ -49,8 +48,9 @@ export function windowOf({ range: text, headerRow, hasHeader, tableRange }: Spre
  *
  * @throws AppError `invalid-parameter` if the row is outside of the window, or the caller asks for no header
  */
-export function withHeaderRow(window: SheetWindow, headerRow: number | undefined): SheetWindow {
-  if (headerRow === undefined) return window;
+export function withHeaderRow(window: SheetWindow, headerRow: SpreadsheetOptions['headerRow']): SheetWindow {
+  // A row that is to be proposed is known only after the sheet has been read.
+  if (headerRow === undefined || headerRow === 'auto') return window;
   if (!window.hasHeader) {
     throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');
   }

@@ -3,8 +3,9 @@
  * (find-tables.ts). Its memory is bounded, whatever the file holds.
  */
 
-import { SERIAL_OUT_OF_RANGE } from '../../cell-kind.ts';
-import { BLANK, cellClass, cellValue, MOMENT_LIKE, NUMBER_LIKE, SIGNS, WORDS } from './cell-class.ts';
+import { isBlank } from '../../bytes/white-space.ts';
+import { NULL, STRING, TEXT } from '../../cell-kind.ts';
+import { BLANK, cellClass, cellValue, WORDS } from './cell-class.ts';
 import { isTotalWord } from './total-words.ts';
 
 /** The rows of a sheet whose cells are kept. */
@@ -13,12 +14,13 @@ export interface OutlineBounds {
   firstRows: number;
   /** Cells of all rows that are kept. */
   maxCells: number;
+  isBrief: boolean;
 }
 
 /** For a proposal. */
-export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 1_000_000 };
+export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 1_000_000, isBrief: false };
 /** For the warnings of an upload, which should not take time. */
-export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000 };
+export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, isBrief: true };
 
 /** Of the rows after a blank row, the first few are kept: they are notes, or another table. */
 const rowsAfterGap = 5;
@@ -63,6 +65,7 @@ export class SheetOutline {
   readonly #firstColumn: number;
   readonly #lastColumn: number;
 
+  #lastKept: OutlineRow | undefined;
   #row = 0;
   #lastRow = 0;
   #cellsLeft: number;
@@ -94,10 +97,10 @@ export class SheetOutline {
   beginRow(row: number): boolean {
     if (row <= this.#row) this.isOutOfOrder = true;
     this.#row = row;
-    const isAfterGap = row > this.#lastRow + 1;
-    const isFirst = this.rows.length < this.#bounds.firstRows;
-    const isNear = isAfterGap || this.#rowsInBlock < rowsAfterGap;
-    this.#isKept = this.#cellsLeft > 0 && (isFirst || (isNear && this.#gaps < maxGaps));
+    this.#isKept = false;
+    const isNear = row > this.#lastRow + 1 || this.#rowsInBlock < rowsAfterGap;
+    if (!isNear && this.rows.length >= this.#bounds.firstRows) return false;
+    this.#isKept = this.#cellsLeft > 0 && (this.#gaps < maxGaps || this.rows.length < this.#bounds.firstRows);
     this.#hasValues = this.#isKept && this.#valuesLeft > 0 && (isNear || this.rows.length < rowsWithValues);
     this.#label = '';
     this.#isTotal = false;
@@ -111,20 +114,36 @@ export class SheetOutline {
     if (this.#hasValues) this.#values[column] = cellValue(found, bytes, start, end);
   }
 
-  moment(column: number, days: number): void {
-    if (this.#add(column, MOMENT_LIKE) && this.#hasValues) this.#values[column] = days;
+  /** Takes a cell that is not a text, or one with a problem. @param value as of `cellValue` */
+  other(column: number, found: number, value: number): void {
+    if (this.#add(column, found) && this.#hasValues) this.#values[column] = value;
   }
 
-  fault(column: number, fault: number): void {
-    this.#add(column, fault === SERIAL_OUT_OF_RANGE ? NUMBER_LIKE : SIGNS);
+  /**
+   * Nothing is wanted of the rows that follow without a gap: `resume` tells where they end. Only the first cell of such a row is wanted,
+   * if it may be a total (`noteTotal`).
+   */
+  get isIdle(): boolean {
+    return (
+      this.#bounds.isBrief && this.rows.length >= this.#bounds.firstRows && this.#rowsInBlock >= rowsAfterGap
+    );
+  }
+
+  /** @param lastRow the last of the rows with a value that followed without a gap */
+  resume(lastRow: number): void {
+    if (lastRow <= this.#lastRow) return;
+    this.#row = lastRow;
+    this.#lastRow = lastRow;
+    if (this.#lastKept !== undefined) this.#lastKept.until = lastRow;
   }
 
   /** Takes the first cell of a row whose other cells are not wanted. @returns false if it has no value: another one is wanted */
   firstCell(column: number, kind: number, bytes: Buffer, start: number, end: number): boolean {
-    if (column < this.#firstColumn || column > this.#lastColumn) return false;
-    const found = cellClass(kind, bytes, start, end);
-    if (found === BLANK) return false;
-    this.#setLabel(found, bytes, start, end);
+    if (column < this.#firstColumn || column > this.#lastColumn || kind === NULL) return false;
+    if (kind === STRING || kind === TEXT) {
+      if (isBlank(bytes, start, end)) return false;
+      if (isTotalWord(bytes, start, end)) this.noteTotal(this.#row, bytes, start, end);
+    }
     this.#filled = 1;
     return true;
   }
@@ -162,23 +181,30 @@ export class SheetOutline {
     if (found !== WORDS) return;
     if (this.#hasValues) this.#label = shortLabel(bytes, start, end);
     this.#isTotal = isTotalWord(bytes, start, end);
-    if (!this.#isTotal) return;
+    if (this.#isTotal) this.noteTotal(this.#row, bytes, start, end);
+  }
+
+  /** @param row begins with this text, which is a word such as `Total` */
+  noteTotal(row: number, bytes: Buffer, start: number, end: number): void {
     this.totals++;
-    this.lastTotal = { row: this.#row, label: shortLabel(bytes, start, end) };
+    this.lastTotal = { row, label: shortLabel(bytes, start, end) };
   }
 
   endRow(): void {
     if (this.#filled === 0) return;
     this.#countRow();
-    if (this.#isKept) this.#keepRow();
-    else if (this.rows.length > 0) this.rows.at(-1)!.until = this.#row;
+    if (this.#isKept) {
+      this.#keepRow();
+      return;
+    }
     this.#filled = 0;
+    if (this.#lastKept !== undefined) this.#lastKept.until = this.#row;
   }
 
   #keepRow(): void {
     const first = this.#first;
     const end = this.#last + 1;
-    this.rows.push({
+    this.#lastKept = {
       row: this.#row,
       until: this.#row,
       firstColumn: first,
@@ -187,7 +213,9 @@ export class SheetOutline {
       values: this.#hasValues ? this.#values.slice(first, end) : undefined,
       label: this.#label,
       isTotal: this.#isTotal,
-    });
+    };
+    this.rows.push(this.#lastKept);
+    this.#filled = 0;
     this.#cellsLeft -= end - first;
     if (this.#hasValues) this.#valuesLeft -= end - first;
     this.#classes.fill(BLANK, first, end);

@@ -15,6 +15,10 @@ const AUTO = 'auto';
 export function withoutProposals(options: SpreadsheetOptions): SpreadsheetOptions | undefined {
   const { sheet, headerRow, ...others } = options;
   if (sheet?.toLowerCase() !== AUTO && headerRow !== AUTO) return undefined;
+  if (options.tableRange !== undefined) {
+    if (headerRow === AUTO) throw namedTwice();
+    return undefined;
+  }
   if (headerRow === AUTO && options.hasHeader === false) {
     throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');
   }
@@ -91,6 +95,11 @@ function tableTaken({ headerRow, range, leftOut }: LargestTable, reasons: string
     code: 'proposal-taken',
     detail: `Row ${headerRow} was read as the header of the table in ${range} (header_row=auto). ${reasons.join(' ')}${rest}`,
   };
+}
+
+function namedTwice(): AppError {
+  const detail = '`table_range` names the cells that are read: leave `header_row=auto` out.';
+  return wrongParameter('header_row', detail, { value: AUTO });
 }
 
 function noHeader(sheet: string, reasons: string[]): AppError {
