@@ -288,6 +288,8 @@ function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
     }
   }
   if (alike < 0.7 * compared) return false;
+  // Notes and totals do not begin with a number below the numbers of the first column.
+  if (isTyped(profile.classes[0]!) && rows.every((row) => isTyped(classAt(row, firstColumn)))) return true;
   const average = filled / rows.length;
   // One text is a note. One number below the numbers of a narrow table is a row.
   if (usual <= 3 && typed > 0) return average >= usual / 2;

@@ -98,6 +98,9 @@ test('a total is in the range only if it follows without a blank row, and is nam
 test('blank rows within a table do not end it', async () => {
   const { table } = await propose([...orders, [], ['A-4', 'Dan', 3, false], [], ['A-5', 'Eve', 4]]);
   assert.equal(table?.range, 'A1:D8');
+  const numbered = [['no', ...orders[0]!], ...orders.slice(1).map((row, index) => [index + 1, ...row])];
+  const sparse = await propose([...numbered, [], [4, null, null, 8], [], ['Note', 'x'], []]);
+  assert.equal(sparse.table?.range, 'A1:E6');
   const afterHeader = await propose([orders[0]!, [], ...orders.slice(1)]);
   assert.equal(afterHeader.table?.range, 'A1:D5');
 });
