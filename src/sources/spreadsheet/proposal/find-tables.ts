@@ -48,7 +48,7 @@ export function findTables(outline: SheetOutline): FoundTable[] {
     last = Math.max(last, row.firstColumn + row.classes.length - 1);
   }
   const tables = tablesIn({ rows, firstColumn: first, lastColumn: last }, 0);
-  return tables.toSorted(byScore);
+  return tables.toSorted(byScore).slice(0, maxTables);
 }
 
 function byScore(a: FoundTable, b: FoundTable): number {
@@ -58,8 +58,15 @@ function byScore(a: FoundTable, b: FoundTable): number {
 /** Blocks are divided into columns, then into rows, and so on, this many times. */
 const maxDepth = 5;
 
+/** More groups of columns than this are space within a table. Comparing each with the others would take long. */
+const maxGroups = 16;
+
+/** The most tables of a sheet. */
+const maxTables = 50;
+
 function tablesIn(block: Block, depth: number): FoundTable[] {
   const groups = columnGroups(block);
+  if (groups.length > maxGroups) return zonesOf(block).flatMap(tableOf);
   if (groups.length > 1 && depth < maxDepth) return tablesSideBySide(block, groups, depth);
   const only = groups[0];
   if (only === undefined) return [];

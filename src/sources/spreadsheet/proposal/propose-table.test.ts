@@ -4,7 +4,9 @@ import { type CellSpec, sheetOf } from '../../../../test/support/workbook.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { openSpreadsheet } from '../open-spreadsheet.ts';
 import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
-import type { SheetProposal } from './propose-table.ts';
+import { NUMBER_LIKE } from './cell-class.ts';
+import { proposeTable, type SheetProposal } from './propose-table.ts';
+import { SheetOutline, wholeOutline } from './sheet-outline.ts';
 
 const limits = {
   maxUnpackedBytes: 100_000_000,
@@ -258,6 +260,29 @@ test('the range limits where a table is searched', async () => {
   const rows = [['Report'], ...orders.map((row) => [...row, null, 'x', 'y'])];
   const { table } = await proposeIn(sheetOf(rows), { range: 'B1:C9' });
   assert.equal(table?.range, 'B2:C5');
+});
+
+test('a sheet with thousands of columns or blank rows takes little processor time', () => {
+  const outlineOf = (rows: number, columns: number, gap: number): SheetOutline => {
+    const outline = new SheetOutline(wholeOutline, 0, 16_383);
+    for (let row = 1; row <= rows; row++) {
+      if (!outline.beginRow(gap * row)) outline.firstOther(0);
+      else {
+        for (let column = 0; column < columns; column++) {
+          outline.other(2 * column, NUMBER_LIKE, column + row);
+        }
+      }
+      outline.endRow();
+    }
+    return outline;
+  };
+  for (const outline of [outlineOf(2000, 8192, 1), outlineOf(3000, 500, 2), outlineOf(20_000, 3, 2)]) {
+    const start = process.cpuUsage();
+    proposeTable(outline);
+    const { user, system } = process.cpuUsage(start);
+    // Without bounds it would take minutes.
+    assert.ok(user + system < 5_000_000);
+  }
 });
 
 test('a table of many rows ends at its last row', async () => {

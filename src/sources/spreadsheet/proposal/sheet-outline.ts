@@ -18,14 +18,14 @@ export interface OutlineBounds {
 }
 
 /** For a proposal. */
-export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 1_000_000, isBrief: false };
+export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 200_000, isBrief: false };
 /** For the warnings of an upload, which should not take time. */
 export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, isBrief: true };
 
 /** Of the rows after a blank row, the first few are kept: they are notes, or another table. */
 const rowsAfterGap = 5;
 /** The most blank rows after which rows are kept. */
-const maxGaps = 1000;
+const maxGaps = 200;
 
 /** A header is searched in rows with their values. Those are kept for this many rows, and for the rows after a gap. */
 const rowsWithValues = 200;
@@ -100,7 +100,7 @@ export class SheetOutline {
     this.#isKept = false;
     const isNear = row > this.#lastRow + 1 || this.#rowsInBlock < rowsAfterGap;
     if (!isNear && this.rows.length >= this.#bounds.firstRows) return false;
-    this.#isKept = this.#cellsLeft > 0 && (this.#gaps < maxGaps || this.rows.length < this.#bounds.firstRows);
+    this.#isKept = this.#cellsLeft > 0 && this.#gaps < maxGaps;
     this.#hasValues = this.#isKept && this.#valuesLeft > 0 && (isNear || this.rows.length < rowsWithValues);
     this.#label = '';
     this.#isTotal = false;
