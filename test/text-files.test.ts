@@ -152,6 +152,8 @@ suite('header=false', () => {
     for (const file of without) assert.deepEqual((await load(file, '')).warnings, ['header-row'], file);
     for (const file of withHeader) assert.deepEqual((await load(file, '')).warnings, [], file);
     assert.deepEqual((await load(without[0]!, '?header=false')).warnings, []);
+    const inspected = await service.upload('/api/v1/inspect/excel', Buffer.from(without[0]!));
+    assert.equal(inspected.body.sheet.warnings[0].code, 'header-row', JSON.stringify(inspected.body));
   });
 
   test('a problem has the address of its cell', async () => {

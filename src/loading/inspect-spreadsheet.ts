@@ -80,6 +80,7 @@ export async function inspectSpreadsheet(
     ...ofOthers,
     ...chosen.warnings,
     ...ofText,
+    ...preview.headerWarnings(chosen.reading.headerRow),
     ...preview.warnings,
     ...ofNames,
   ]);

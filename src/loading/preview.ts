@@ -7,6 +7,7 @@ import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../sources/moment-text.ts';
 import { describeCellProblem } from './cell-problems.ts';
+import { headerOfValues } from './header-of-values.ts';
 import { TypeInference } from './infer-types.ts';
 import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
 import { maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
@@ -64,6 +65,11 @@ export class Preview implements CellSink {
   get warnings(): Warning[] {
     const columns = this.#inference.columns();
     return [...mixedColumns(columns, this.#locate), ...otherReadings(columns, this.#locate)];
+  }
+
+  /** @param headerRow the row that was read as the header; undefined: none */
+  headerWarnings(headerRow: number | undefined): Warning[] {
+    return headerOfValues(this.#inference.columns(), headerRow);
   }
 
   /**

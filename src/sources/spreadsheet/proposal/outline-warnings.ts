@@ -24,8 +24,12 @@ export interface ReadPart {
 
 export function outlineWarnings(outline: SheetOutline, read: ReadPart): Warning[] {
   const tables = findTables(outline);
-  const title = read.isHeaderChosen ? undefined : titleWarning(tables, read);
-  if (title !== undefined) return [title];
+  const below = read.isHeaderChosen ? undefined : tableBelowTitle(tables, read);
+  if (below !== undefined) {
+    const { headerRow, firstColumn, lastColumn, lastRow } = below;
+    const own = { ...read, headerRow, firstColumn: firstColumn + 1, lastColumn: lastColumn + 1 };
+    return [titleWarning(read, headerRow), ...totalWarning(outline, own, lastRow)];
+  }
   const table = tables.find(({ headerRow }) => headerRow === read.headerRow);
   if (table === undefined) return totalWarning(outline, read, read.lastRow);
   const others = tables.filter((other) => other !== table);
@@ -36,13 +40,16 @@ export function outlineWarnings(outline: SheetOutline, read: ReadPart): Warning[
   ];
 }
 
-/** Warns that the row that was read as the header is a title, which has few cells, and names the row that looks like the header. */
-function titleWarning(tables: FoundTable[], { headerRow, headerCells }: ReadPart): Warning | undefined {
+/** Returns the table below the row that was read as the header, if this row has few cells and therefore is a title. */
+function tableBelowTitle(tables: FoundTable[], { headerRow, headerCells }: ReadPart): FoundTable | undefined {
   const largest = tables.find(({ header }) => header.isClear);
   if (largest === undefined || largest.headerRow <= headerRow) return undefined;
-  if (2 * headerCells > largest.header.columns) return undefined;
+  return 2 * headerCells > largest.header.columns ? undefined : largest;
+}
+
+/** Warns that the row that was read as the header is a title, and names the row that looks like the header. */
+function titleWarning({ headerRow, headerCells }: ReadPart, row: number): Warning {
   const has = headerCells === 1 ? 'only one cell with a value' : `only ${headerCells} cells with a value`;
-  const row = largest.headerRow;
   return {
     code: 'header-row',
     detail: `Row ${headerRow} was read as the header, and it has ${has}. Row ${row} looks like the header: send header_row=${row} or header_row=auto.`,
