@@ -64,6 +64,8 @@ suite('without a definition', () => {
       skipped: 0,
       updated: 0,
       format: 'csv',
+      delimiter: ',',
+      encoding: 'utf-8',
       header_row: 1,
       range: 'A1:K4',
       warnings: [mixed],

@@ -91,6 +91,12 @@ const Loaded = Type.Object(
       format: Type.String({
         description: 'The format in which the rows were read, such as `json`, `ndjson`, `xlsx` or `csv`.',
       }),
+      delimiter: Type.Optional(
+        Type.String({ description: 'For text files: the character between the fields.' }),
+      ),
+      encoding: Type.Optional(
+        Type.String({ description: 'For text files: the encoding in which the file was read.' }),
+      ),
       sheet: Type.Optional(Type.String({ description: 'The sheet that was read.' })),
       header_row: Type.Optional(
         Type.Integer({ description: 'The row of the sheet with the column names, from 1.' }),
@@ -176,9 +182,11 @@ function uploadScope(ifExists: UploadQuery['if_exists']): Scope {
 
 /** Returns the members of the answer that describe what was read. */
 function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {
-  const { format, sheet, headerRow, range } = reading;
+  const { format, delimiter, encoding, sheet, headerRow, range } = reading;
   return {
     format,
+    ...(delimiter !== undefined && { delimiter }),
+    ...(encoding !== undefined && { encoding }),
     ...(sheet !== undefined && { sheet }),
     ...(headerRow !== undefined && { header_row: headerRow }),
     ...(range !== undefined && { range }),

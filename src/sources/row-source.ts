@@ -58,7 +58,15 @@ export interface HeaderFault {
   place: CellLocation;
 }
 
-export interface SourceReading {
+/** How a text file was read. */
+export interface TextReadAs {
+  /** The character between the fields. */
+  delimiter: string;
+  /** A value of the parameter `encoding`. */
+  encoding: string;
+}
+
+export interface SourceReading extends Partial<TextReadAs> {
   /** The format, such as `json`, `ndjson` or `xlsx`. */
   format: string;
   sheet?: string;

@@ -4,6 +4,7 @@
  */
 
 import type { Warning } from '../../errors.ts';
+import type { TextReadAs } from '../row-source.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import type { WorkbookNames } from './names/workbook-names.ts';
 import type { ZipContainer } from './package/zip-container.ts';
@@ -75,4 +76,6 @@ export interface ScanResult {
    * them.
    */
   merged?: MergedAreas;
+  /** How a text file was read. */
+  text?: TextReadAs;
 }

@@ -89,7 +89,7 @@ export class SheetSource implements RowSource {
     signal.throwIfAborted();
     const rows = new SheetRows(sink, { ...this.#options, ...this.#window }, this.#merged);
     this.#rows = rows;
-    const { warnings = [], merged } = await this.#scan(rows, signal);
+    const { warnings = [], merged, text } = await this.#scan(rows, signal);
     if (merged !== undefined) this.#merged = merged;
     // Reading every sheet twice, to know its merged areas before its cells, would take 50 % longer.
     if (merged !== undefined && merged.count > 0) throw new ReadAgain();
@@ -97,7 +97,7 @@ export class SheetSource implements RowSource {
     if (this.#options.outline === 'whole') this.#proposal ??= proposeTable(rows.outline);
     this.warnings = [...this.#windowWarnings, ...warnings, ...rows.warningsFor(this)];
     this.headerFaults = rows.headerFaultsOf(this.sheet);
-    this.reading = rows.reading(this.#file.format, this.sheet);
+    this.reading = { ...rows.reading(this.#file.format, this.sheet), ...text };
   }
 
   locate: LocateCell = (row, column) => this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };

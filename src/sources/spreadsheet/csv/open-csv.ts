@@ -58,6 +58,7 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
       );
       return {
         ...result,
+        text: { delimiter: String.fromCharCode(dialect.delimiter), encoding: found },
         warnings: [...detectionWarnings(options.text, dialect, found), ...result.warnings],
       };
     },
