@@ -56,7 +56,10 @@ const kinds = {
   },
 };
 
-/** Sends the beginning of an upload and a megabyte of it, and returns when the service has processed it. */
+/**
+ * Begins an upload, sends a megabyte of it and leaves it open. Returns when its COPY runs. For uploads whose COPY begins later it returns
+ * when all bytes have left the client.
+ */
 async function underWay(
   client: ServiceClient,
   name: string,

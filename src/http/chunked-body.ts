@@ -24,7 +24,7 @@ const maxTinyChunks = 2000;
 const minMeanBytes = 32;
 
 /**
- * Installs the guard for all requests of a server.
+ * Joins the small chunks of all chunked bodies of a server, and refuses requests that send too many tiny chunks at once.
  *
  * @param answer writes the answer to a refused request; the connection is closed directly after it
  */

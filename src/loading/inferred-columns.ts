@@ -30,7 +30,7 @@ export function unfitNames(inference: TypeInference, locate: LocateCell): Proble
   });
 }
 
-/** Returns one warning for each column that is text because of a few odd values. */
+/** Returns one warning for each column that is text because of a few odd values. `otherReadings` warns of those that have a hint. */
 export function mixedColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
   return columns.flatMap(({ name, column, oddity, hint }): Warning[] => {
     if (oddity === undefined || hint !== undefined) return [];

@@ -41,7 +41,8 @@ const textLiteral = new RegExp(`^${quoted}::(?:${textTypes.join('|')})$`);
 const booleanLiteral = /^(?:true|false)$/;
 
 /**
- * Returns whether the expression is a literal of the column's own type. A literal of another type may have an implicit cast that PostgreSQL
+ * Returns whether the expression is a literal of the column's own type. For built-in types of numbers and of texts it may be a literal of any
+ * type of the same group. A literal of another type may have an implicit cast that PostgreSQL
  * does not write, and the cast may call a function that a user has created.
  */
 function isLiteral(expression: string, bareName: string, { kind }: ColumnType): boolean {

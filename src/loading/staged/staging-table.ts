@@ -107,7 +107,7 @@ export function countRowsWithout(shapes: readonly number[], columns: string[]): 
 
 /** The function that returns whether text is valid input of a type. PostgreSQL has it since version 16. */
 export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
-/** A function that tries to convert the text, for PostgreSQL 15. It is many times slower. */
+/** A function that tries to convert the text, for PostgreSQL 15. It is many times slower than the built-in function. */
 export const ownInputCheck = 'pg_temp."tablewright input is valid"';
 
 export const findBuiltInInputCheck: Statement = {

@@ -68,8 +68,8 @@ export interface SentRows {
   relation: string;
   numbering: Numbering;
   /**
-   * A table whose rows count, too (quoted). A key must be unique among them, and a foreign key to the own table may refer to
-   * them. undefined: `relation` is the table itself.
+   * The quoted name of the target table, if its rows count, too: a key must be unique among both, and a foreign key to the table itself
+   * may refer to both. undefined: only the rows of `relation` count.
    */
   existing?: string | undefined;
   /**

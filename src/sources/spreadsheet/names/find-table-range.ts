@@ -12,7 +12,7 @@ import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts
 import { describeTarget, parseReference, splitSheet } from './parse-reference.ts';
 import type { TableParts, WorkbookName, WorkbookNames } from './workbook-names.ts';
 
-/** The part of a workbook that `table_range` names. */
+/** The sheet and the cells that `table_range` means (a table, a defined name or a range), and the warnings about them. */
 export interface TableRange {
   /** The index of the sheet. */
   sheet: number;

@@ -14,7 +14,7 @@ export interface ReadPart {
   headerRow: number;
   /** The number of cells with a text in the header. */
   headerCells: number;
-  /** The caller said which row is the header. */
+  /** The header row is fixed, by `header_row` or by the first row of a range. false: it is the first row with a value. */
   isHeaderChosen: boolean;
   firstColumn: number;
   lastColumn: number;

@@ -66,7 +66,7 @@ function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: FoundTable): s
   return `${columnLetters(firstColumn + 1)}${headerRow}:${columnLetters(lastColumn + 1)}${lastRow}`;
 }
 
-/** The cells with a value that are not in the table. */
+/** Where cells with a value are outside of the table. The rows and columns here leave out other tables; the two flags count them. */
 export interface Surroundings {
   above: RowSpan[];
   below: RowSpan[];

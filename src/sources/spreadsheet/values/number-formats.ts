@@ -167,7 +167,7 @@ interface Section {
   fields: string[];
   /** The section has digit placeholders, which a date never has. A `0` is one, unless it is a fraction of a second. */
   hasDigits: boolean;
-  /** Digits that are shown only if the number has them come before the zeros. */
+  /** The digits begin with `#`, as in `#000`. A digit at `#` is shown only if the number has it. */
   hasOptionalDigits: boolean;
   /** The zeros of the section and their separators. */
   mask: string;

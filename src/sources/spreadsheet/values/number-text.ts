@@ -115,7 +115,7 @@ export function normalizeNumber(text: string): string {
 const maxExpandedExponent = 30;
 const maxExpandedMantissa = 24;
 
-/** Returns the end of a whole number without a fraction of zeros. Some programs write the number 72 as `72.0`. */
+/** Returns where a number ends without a fraction that has only zeros: some programs write 72 as `72.0`. Any other number keeps its end. */
 export function endOfWhole(bytes: Buffer, start: number, end: number): number {
   let at = end - 1;
   while (at > start && bytes[at] === ZERO) at--;

@@ -39,7 +39,7 @@ export class BinaryRecords {
   #skipped = 0;
   /** A buffer for a record that is split among chunks. */
   #joined: Buffer = Buffer.alloc(0);
-  /** Takes texts as UTF-8. */
+  /** The text that was read last, as UTF-8. */
   text: Buffer = Buffer.alloc(1024);
 
   /** @param wanted the types of the records that `next` returns */
