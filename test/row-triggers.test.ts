@@ -197,3 +197,25 @@ suite('a rule that rows meet because of a trigger', () => {
     await service.rows('DROP TABLE t, people');
   });
 });
+
+test('a row that a trigger refuses is named, and not a row that refers to a later one', async () => {
+  await service.database.pool.query(`
+    CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree, note text, planted timestamptz DEFAULT clock_timestamp());
+    CREATE FUNCTION refuse_weeds() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no weeds'; END $$;
+    CREATE TRIGGER weeds AFTER INSERT ON tree FOR EACH ROW WHEN (NEW.note = 'weed') EXECUTE FUNCTION refuse_weeds();`);
+  const planted = '2026-04-01T00:00:00Z';
+  const data = [
+    { id: 1, parent: 2 },
+    { id: 2, planted },
+    { id: 3, planted, note: 'weed' },
+  ];
+  const refused = await service.post('/table/tree/upload/json?if_exists=append', { data });
+  assert.equal(refused.status, 422);
+  const [problem] = refused.body.errors;
+  assert.match(problem.detail, /no weeds/);
+  assert.notEqual(problem.row, 1);
+  assert.equal(
+    (await service.post('/table/tree/upload/json?if_exists=append', { data: data.slice(0, 2) })).status,
+    200,
+  );
+});

@@ -117,9 +117,14 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
   const staged = again?.staged;
   // Rows of one COPY cannot refer to rows of a later COPY. The staging table can move all rows at once.
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists && problems.count === 0;
-  const { moved } = staged && isTooEarly ? await moveRows(client, staged) : {};
-  if (moved) return straightRows(relation, copied, moved.merged);
-  return explainRefusal(client, refusal, { target, places: copied.places, staged }, problems);
+  const move = staged && isTooEarly ? await moveRows(client, staged) : undefined;
+  if (move?.moved) return straightRows(relation, copied, move.moved.merged);
+  return explainRefusal(
+    client,
+    move?.refusal ?? refusal,
+    { target, places: copied.places, staged },
+    problems,
+  );
 }
 
 /** Returns PostgreSQL's refusal of the copied rows as a whole: by deferred constraints, or by the keys of a new table. */

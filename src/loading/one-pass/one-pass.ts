@@ -7,9 +7,9 @@
  * both have the same types at the end, the load is done. If not, everything is rolled back, and the rows are read once more and loaded
  * with the types that this pass has found.
  *
- * The table, the rows, the warnings and the errors are always those of two passes.
+ * The table, the rows and the warnings are always those of two passes, and so are the errors of the data.
  */
-import { AppError } from '../../errors.ts';
+import { AppError, type ErrorCode } from '../../errors.ts';
 import { ReadAgain } from '../../sources/row-source.ts';
 import type { Inferring } from '../infer-definition.ts';
 import type { TypeInference } from '../infer-types.ts';
@@ -60,9 +60,8 @@ export async function loadInOnePass<Result>(
     return { result: await load(pass.input, () => pass.inferred) };
   } catch (error) {
     options.signal.throwIfAborted();
-    // Perhaps the table cannot have the types of the head, but can have those of all rows.
-    const isOfHead = !pass.hasBegun;
-    if (isOfHead || error instanceof ReadAgain) return { inferred: undefined };
+    if (error instanceof ReadAgain || (!pass.hasBegun && mayConcernHead(error)))
+      return { inferred: undefined };
     if (error instanceof TypesDiffer) return { inferred: options.endInference(pass.inferring!) };
     throw error;
   }
@@ -76,6 +75,12 @@ function isLoadable(head: Inferring, { endInference }: OnePassOptions): boolean 
     if (error instanceof AppError) return false;
     throw error;
   }
+}
+
+/** Returns whether the table may be impossible with the columns of the head, but possible with those of all rows. */
+function mayConcernHead(error: unknown): boolean {
+  const codes: ErrorCode[] = ['invalid-definition', 'invalid-data', 'invalid-parameter', 'limit-exceeded'];
+  return error instanceof AppError && codes.includes(error.code);
 }
 
 /** The first rows do not have the types of all rows. */
@@ -104,8 +109,8 @@ class OnePass {
         return this.#tee;
       },
       afterPass: () => {
-        // The definition may come after the rows. Then it says the types.
-        if (!this.#tee!.hasAgreed() || input.definition !== undefined) throw new TypesDiffer();
+        // A definition that comes after the rows decides the types.
+        if (input.definition !== undefined || !this.#tee!.hasAgreed()) throw new TypesDiffer();
       },
       warnings: () => [],
     });

@@ -3,15 +3,18 @@ import type { CellSink } from '../../sources/cell-sink.ts';
 import type { TypeInference } from '../infer-types.ts';
 
 /**
- * Passes the rows to the inference and to the encoder. If the inference finds other types than the encoder has, or if the
- * encoder throws, the encoder gets nothing more. Its error is not reported, because the rows are then loaded again: if they are
- * the cause of the error, it occurs again.
+ * Passes the rows to the inference and to the encoder. If the inference finds other types than the encoder has, or if the encoder throws,
+ * the encoder gets nothing more, and the inference continues. The error counts only if the types are the same at the end.
  */
 export class TeeSink implements CellSink {
   readonly #inference: TypeInference;
   readonly #headRows: number;
   readonly #headTypes: string;
+  /** undefined: it gets nothing more. */
   #encoder: CellSink | undefined;
+  #hasOtherTypes = false;
+  /** What the encoder threw. */
+  #error: unknown;
   /** `TypeInference.changes` when its types were last compared; -1: never. */
   #comparedAt = -1;
 
@@ -23,10 +26,15 @@ export class TeeSink implements CellSink {
     this.#headTypes = typesOf(head);
   }
 
-  /** Returns whether the encoder took all rows, and has the types that all rows have. */
+  /**
+   * Returns whether the encoder had the types of all rows. Call it after the last row.
+   *
+   * @throws what the encoder threw, if it had these types
+   */
   hasAgreed(): boolean {
     this.#compare();
-    return this.#encoder !== undefined;
+    if (!this.#hasOtherTypes && this.#error !== undefined) throw this.#error;
+    return !this.#hasOtherTypes;
   }
 
   column(column: number, name: string, place?: number): void {
@@ -34,8 +42,8 @@ export class TeeSink implements CellSink {
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.column(column, name, place);
-    } catch {
-      this.#encoder = undefined;
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
@@ -44,8 +52,8 @@ export class TeeSink implements CellSink {
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.beginRow(row);
-    } catch {
-      this.#encoder = undefined;
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
@@ -54,8 +62,8 @@ export class TeeSink implements CellSink {
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.cell(column, kind, bytes, start, end);
-    } catch {
-      this.#encoder = undefined;
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
@@ -64,8 +72,8 @@ export class TeeSink implements CellSink {
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.moment(column, kind, days, microseconds);
-    } catch {
-      this.#encoder = undefined;
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
@@ -74,8 +82,8 @@ export class TeeSink implements CellSink {
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.fault(column, fault, bytes, start, end);
-    } catch {
-      this.#encoder = undefined;
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
@@ -83,8 +91,8 @@ export class TeeSink implements CellSink {
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.endRow();
-    } catch {
-      this.#encoder = undefined;
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
@@ -93,11 +101,9 @@ export class TeeSink implements CellSink {
     if (this.#inference.rowCount > this.#headRows) this.#compare();
     if (this.#encoder === undefined) return undefined;
     try {
-      return this.#encoder.drain()?.catch(() => {
-        this.#encoder = undefined;
-      });
-    } catch {
-      this.#encoder = undefined;
+      return this.#encoder.drain()?.catch((error: unknown) => this.#fail(error));
+    } catch (error) {
+      this.#fail(error);
       return undefined;
     }
   }
@@ -106,7 +112,13 @@ export class TeeSink implements CellSink {
     const { changes } = this.#inference;
     if (changes === this.#comparedAt) return;
     this.#comparedAt = changes;
-    if (typesOf(this.#inference) !== this.#headTypes) this.#encoder = undefined;
+    this.#hasOtherTypes = typesOf(this.#inference) !== this.#headTypes;
+    if (this.#hasOtherTypes) this.#encoder = undefined;
+  }
+
+  #fail(error: unknown): void {
+    this.#error = error;
+    this.#encoder = undefined;
   }
 }
 
