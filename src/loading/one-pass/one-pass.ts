@@ -9,7 +9,7 @@
  *
  * The table, the rows and the warnings are always those of two passes, and so are the errors of the data.
  */
-import { AppError, type ErrorCode } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { ReadAgain } from '../../sources/row-source.ts';
 import type { Inferring } from '../infer-definition.ts';
 import type { TypeInference } from '../infer-types.ts';
@@ -60,8 +60,8 @@ export async function loadInOnePass<Result>(
     return { result: await load(pass.input, () => pass.inferred) };
   } catch (error) {
     options.signal.throwIfAborted();
-    if (error instanceof ReadAgain || (!pass.hasBegun && mayConcernHead(error)))
-      return { inferred: undefined };
+    // Perhaps the table cannot have the columns of the head, but can have those of all rows.
+    if (error instanceof ReadAgain || !pass.hasBegun) return { inferred: undefined };
     if (error instanceof TypesDiffer) return { inferred: options.endInference(pass.inferring!) };
     throw error;
   }
@@ -75,12 +75,6 @@ function isLoadable(head: Inferring, { endInference }: OnePassOptions): boolean 
     if (error instanceof AppError) return false;
     throw error;
   }
-}
-
-/** Returns whether the table may be impossible with the columns of the head, but possible with those of all rows. */
-function mayConcernHead(error: unknown): boolean {
-  const codes: ErrorCode[] = ['invalid-definition', 'invalid-data', 'invalid-parameter', 'limit-exceeded'];
-  return error instanceof AppError && codes.includes(error.code);
 }
 
 /** The first rows do not have the types of all rows. */

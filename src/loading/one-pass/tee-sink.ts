@@ -1,10 +1,11 @@
 /** Passes each cell to the inference of types and, as long as both have the same types, to the encoder. */
+import { AppError } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
 import type { TypeInference } from '../infer-types.ts';
 
 /**
  * Passes the rows to the inference and to the encoder. If the inference finds other types than the encoder has, or if the encoder throws,
- * the encoder gets nothing more, and the inference continues. The error counts only if the types are the same at the end.
+ * the encoder gets nothing more, and the inference continues.
  */
 export class TeeSink implements CellSink {
   readonly #inference: TypeInference;
@@ -13,8 +14,8 @@ export class TeeSink implements CellSink {
   /** undefined: it gets nothing more. */
   #encoder: CellSink | undefined;
   #hasOtherTypes = false;
-  /** What the encoder threw. */
-  #error: unknown;
+  /** The error of the encoder that it would throw again. */
+  #error: AppError | undefined;
   /** `TypeInference.changes` when its types were last compared; -1: never. */
   #comparedAt = -1;
 
@@ -27,14 +28,14 @@ export class TeeSink implements CellSink {
   }
 
   /**
-   * Returns whether the encoder had the types of all rows. Call it after the last row.
+   * Returns whether the encoder took all rows, with the types that all rows have. Call it after the last row.
    *
-   * @throws what the encoder threw, if it had these types
+   * @throws the AppError of the encoder, if it had these types
    */
   hasAgreed(): boolean {
     this.#compare();
     if (!this.#hasOtherTypes && this.#error !== undefined) throw this.#error;
-    return !this.#hasOtherTypes;
+    return this.#encoder !== undefined;
   }
 
   column(column: number, name: string, place?: number): void {
@@ -117,7 +118,8 @@ export class TeeSink implements CellSink {
   }
 
   #fail(error: unknown): void {
-    this.#error = error;
+    // Other errors, such as a lost connection, need not occur again when the rows are loaded once more.
+    if (error instanceof AppError) this.#error = error;
     this.#encoder = undefined;
   }
 }
