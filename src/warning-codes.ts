@@ -47,7 +47,7 @@ export const warningCodes = {
     'with `sheet=auto` or `header_row=auto`: the sheet, or the header row and the range, that were taken, why, and what was left out',
   'total-row': 'the last row of a spreadsheet begins with a word such as "Total"; it was read as a row',
   'rows-below':
-    'rows of a spreadsheet that follow a blank row are not like the rows of the table, such as notes; they were read as rows',
+    'rows of a spreadsheet below the table are not like its rows, such as notes after a blank row; they were read as rows',
   'other-table':
     'cells of a spreadsheet beside or below the table look like another table; they were read as a part of it',
   'other-sheets': 'no sheet was chosen, and other visible sheets have rows too',

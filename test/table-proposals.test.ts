@@ -232,7 +232,7 @@ test('without auto, rows and columns that do not look like the table are warning
   assert.equal(notes.body.load.rows, 5);
   assert.equal(
     detailOf(notes, 'rows-below'),
-    'Rows 6 and 7 follow a blank row, are not like the rows of the table, and were read as rows. To leave them out, send range=A1:C4.',
+    'Rows 6 and 7 follow a blank row, are not like the rows of the table, and were read as rows. To leave them out, send footer=skip, or range=A1:C4.',
   );
   const beside = await upload(sheetOf(orders.map((row) => [...row, null, ...row])));
   assert.equal(
@@ -249,7 +249,10 @@ test('a long table with a total far below is warned of, and one with such words 
     sheetOf([...orders.slice(0, 1), ...many, ['Grand total', null, 9], [], ['A note']]),
   );
   assert.match(detailOf(long, 'total-row')!, /^Row 302 begins with "Grand total"/);
-  assert.match(detailOf(long, 'rows-below')!, /^Row 304 follows a blank row, .* send range=A1:C302\.$/);
+  assert.match(
+    detailOf(long, 'rows-below')!,
+    /^Row 304 follows a blank row, .* send footer=skip, or range=A1:C302\.$/,
+  );
   const totals = many.map(([, name, amount], index): CellSpec[] => [
     index % 2 ? 'Total' : 'Part',
     name!,
@@ -257,4 +260,20 @@ test('a long table with a total far below is warned of, and one with such words 
   ]);
   const words = await upload(sheetOf([...orders.slice(0, 1), ...totals]));
   assert.deepEqual(codesOf(words), []);
+});
+
+test('the warning about rows below a table names a blank row, and footer=skip, only if there is one', async () => {
+  const lines = ['Name,Qty,Day,', 'Ann,1,2026-01-01,', 'Bob,2,2026-01-02,', 'Cid,3,2026-01-03,'];
+  const beside = await upload(Buffer.from([...lines, ',,,new'].join('\n')));
+  assert.equal(
+    detailOf(beside, 'rows-below'),
+    'Row 5 is below the table, is not like its rows, and was read as a row. To leave it out, send range=A1:D4.',
+  );
+  const gap = await upload(sheetOf([...orders, [], ['A-4', 'Dan', 3], [], ['Amounts in EUR']]));
+  assert.equal(
+    detailOf(gap, 'rows-below'),
+    'Row 8 follows a blank row, is not like the rows of the table, and was read as a row. To leave it out, send range=A1:C6.',
+  );
+  const skipped = await upload(sheetOf([...orders, [], ['Amounts in EUR']]), '?footer=skip');
+  assert.deepEqual(codesOf(skipped), ['footer-rows']);
 });

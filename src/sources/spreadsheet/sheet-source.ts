@@ -8,6 +8,7 @@ import { chooseSheet } from './choose-sheet.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import { findTableRange, listNamedCells, type NamedCells } from './names/find-table-range.ts';
 import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
+import type { SheetOutline } from './proposal/sheet-outline.ts';
 import { RowProbe } from './row-probe.ts';
 import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-format.ts';
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
@@ -121,20 +122,28 @@ export class SheetSource implements RowSource {
     return this.#window ?? this.#options;
   }
 
-  /** Returns the cells that look most like a table; undefined: no pass was outlined. */
+  /** The cells that look most like a table; undefined: no pass was outlined. */
   get proposal(): SheetProposal | undefined {
     return this.#proposal;
   }
 
-  /** Does the same, in a pass of its own if there was none. @throws AppError as `read` */
+  /**
+   * Returns the cells that look most like a table. Makes a pass over the sheet if no pass was outlined.
+   *
+   * @throws AppError as `read`
+   */
   async propose(signal: AbortSignal): Promise<SheetProposal> {
-    if (this.#proposal !== undefined) return this.#proposal;
+    this.#proposal ??= proposeTable(await this.#readOutline(signal));
+    return this.#proposal;
+  }
+
+  /** Reads nothing but the outline of the sheet. Values beneath merged cells are not in it. */
+  async #readOutline(signal: AbortSignal): Promise<SheetOutline> {
     const options = { ...this.#options, ...this.#window, outline: 'only' } as const;
     const rows = new SheetRows(new RowProbe(), options, this.#merged);
     const { merged } = await this.#scan(rows, signal);
     if (merged !== undefined) this.#merged = merged;
-    this.#proposal = proposeTable(rows.outline);
-    return this.#proposal;
+    return merged !== undefined && merged.count > 0 ? this.#readOutline(signal) : rows.outline;
   }
 
   /**

@@ -183,6 +183,12 @@ export class OdsScanner {
     this.#text = new TextCollector(options.limits.maxCellBytes);
   }
 
+  /** Returns whether the sheet that is read has begun. Other sheets may be before it. */
+  get hasBegun(): boolean {
+    return this.#tables > this.#sheet;
+  }
+
+  /** Returns whether the sheet has ended. */
   get isDone(): boolean {
     return this.#isDone;
   }

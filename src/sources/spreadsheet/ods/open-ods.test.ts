@@ -792,3 +792,11 @@ test('the bytes of all repeated values are limited', async () => {
     ),
   );
 });
+
+test('the header of a name is found in a sheet that begins far behind the start of the file', async () => {
+  const long = table(header('note') + row(text('x'.repeat(90_000))).repeat(20), 'table:name="Long"');
+  const cities = table(header('city', 'people') + row(text('Oslo') + number(1)), 'table:name="Cities"');
+  const name = `<table:named-expressions><table:named-range table:name="all" table:cell-range-address="$Cities.$A$1:.$B$2"/></table:named-expressions>`;
+  const { listed } = await (await open(buildOds({ body: long + cities + name }))).namedCells(never);
+  assert.deepEqual(listed[0]?.header, ['city', 'people']);
+});

@@ -35,6 +35,7 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
   const { sheets, is1904, names } = await readOutline(container, content, stylesReader, signal);
   const styles = stylesReader.finish();
   const maxRepeatedBytes = Math.max(ratioFreeBytes, container.fileBytes * limits.maxRatio);
+  const skipped: SkippedBytes = { left: maxSkippedBytes };
   const scanning = { partName: content.name, styles, is1904, limits, maxRepeatedBytes };
   return {
     format: 'ods',
@@ -46,22 +47,32 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
     },
     probe: (sheet, rows, isEnough, probeSignal) => {
       const scanner = new OdsScanner(rows, { ...scanning, sheet });
-      return probe(scanner, partSlices(container, content, probeSignal), isEnough);
+      return probe(scanner, partSlices(container, content, probeSignal), isEnough, skipped);
     },
   };
 };
+
+/** The bytes before the probed sheets. All sheets are in one part of the file, so a probe reads the sheets before its own, too. */
+interface SkippedBytes {
+  left: number;
+}
+
+/** All probes of one file together read at most this many bytes of other sheets. This takes about two seconds. */
+const maxSkippedBytes = 256 * 1024 * 1024;
 
 async function probe(
   scanner: OdsScanner,
   slices: AsyncIterable<Buffer>,
   isEnough: () => boolean,
+  skipped: SkippedBytes,
 ): Promise<void> {
   let bytes = 0;
   for await (const slice of slices) {
     scanner.feed(slice);
     while (!isEnough() && !scanner.run());
-    bytes += slice.length;
-    if (isEnough() || scanner.isDone || bytes > maxProbedBytes) break;
+    if (scanner.hasBegun) bytes += slice.length;
+    else skipped.left -= slice.length;
+    if (isEnough() || scanner.isDone || bytes > maxProbedBytes || skipped.left < 0) break;
   }
 }
 

@@ -51,6 +51,21 @@ function valueAt(row: OutlineRow, column: number): number {
   return row.values?.[column - row.firstColumn] ?? NO_VALUE;
 }
 
+/** Returns whether two rows have the same values in some columns. */
+export function isSameRow(
+  { firstColumn, lastColumn }: Pick<Block, 'firstColumn' | 'lastColumn'>,
+  one: OutlineRow,
+  other: OutlineRow,
+): boolean {
+  if (one.values === undefined || other.values === undefined) return false;
+  for (let column = firstColumn; column <= lastColumn; column++) {
+    const found = classAt(one, column);
+    if (found !== classAt(other, column)) return false;
+    if (found !== BLANK && valueAt(one, column) !== valueAt(other, column)) return false;
+  }
+  return true;
+}
+
 /** Returns the number of cells of a row between two columns, both included. */
 export function filledIn(row: OutlineRow, firstColumn: number, lastColumn: number): number {
   const end = row.firstColumn + row.classes.length - 1;
@@ -176,11 +191,13 @@ function headerAt(
   } else {
     if (texts.isSequence || (!rules.isClear && (index > 0 || texts.filled < 2))) return undefined;
     if (!isAboveTexts(block, index, texts.filled)) return undefined;
+    // A value of a column may be repeated in the next row, a header is not.
+    if (isSameRow(block, row, rows[index + 1]!)) return undefined;
   }
   return {
     index,
     filled: texts.filled,
-    columns: usedCount,
+    columns: Math.max(usedCount, texts.filled),
     contrasts: texts.contrasts,
     hasNumbers: texts.hasNumbers,
     hasMoments: texts.hasMoments,
@@ -321,13 +338,17 @@ function isAboveValues({ rows, firstColumn, lastColumn }: Block, index: number):
   return false;
 }
 
-/** Returns whether the next row of a block of texts fills as many columns as a header, or at least half of them. */
+/**
+ * Returns whether a row of texts is a header because of the rows beneath it in a block of texts: the next row fills at least half as many columns.
+ * The next row may fill fewer columns if the row is the first one and fills all columns.
+ */
 function isAboveTexts(block: Block, index: number, headerCells: number): boolean {
-  const next = block.rows[index + 1]!;
-  const isOneColumn = block.firstColumn === block.lastColumn;
+  const { rows, firstColumn, lastColumn } = block;
+  const columns = lastColumn - firstColumn + 1;
   // Two or three lines of text are a title more often than a list with a name.
-  if (isOneColumn) return rowsFrom(block.rows, index) > 3;
-  return 2 * filledIn(next, block.firstColumn, block.lastColumn) >= headerCells;
+  if (columns === 1) return rowsFrom(rows, index) > 3;
+  if (index === 0 && headerCells === columns && rowsFrom(rows, index) > 3) return true;
+  return 2 * filledIn(rows[index + 1]!, firstColumn, lastColumn) >= headerCells;
 }
 
 /** Returns the number of rows from this index on, with those that are not kept. */

@@ -13,6 +13,7 @@ import {
   type FoundHeader,
   filledIn,
   findHeader,
+  isSameRow,
   isTyped,
   profileColumns,
 } from './find-header.ts';
@@ -301,16 +302,6 @@ function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
   // One text is a note. One number below the numbers of a narrow table is a row.
   if (usual <= 3 && typed > 0) return average >= usual / 2;
   return average >= 0.6 * usual && (firstColumn === lastColumn || average >= 2);
-}
-
-/** Returns whether two rows have the same values, as a header that is repeated. */
-function isSameRow({ firstColumn, lastColumn }: ColumnSpan, one: OutlineRow, other: OutlineRow): boolean {
-  if (one.values === undefined || other.values === undefined) return false;
-  for (let column = firstColumn; column <= lastColumn; column++) {
-    if (classAt(one, column) !== classAt(other, column)) return false;
-    if (one.values[column - one.firstColumn] !== other.values[column - other.firstColumn]) return false;
-  }
-  return true;
 }
 
 function tableOf({ rows, header, firstColumn, lastColumn }: Zone): FoundTable[] {

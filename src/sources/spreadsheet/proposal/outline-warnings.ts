@@ -6,8 +6,8 @@
 import type { Warning } from '../../../errors.ts';
 import { columnLetters } from '../cell-address.ts';
 import { type FoundTable, findTables } from './find-tables.ts';
-import { inWords, placeOf, rowsOutside, totalOf } from './propose-table.ts';
-import type { SheetOutline } from './sheet-outline.ts';
+import { inWords, isAfterBlankRow, isOneRow, placeOf, rowsOutside, totalOf } from './propose-table.ts';
+import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
 /** What a pass over the sheet has read. Rows and columns count from 1. */
 export interface ReadPart {
@@ -76,16 +76,29 @@ function rowsBelow(
 ): Warning[] {
   const { below } = rowsOutside(outline.rows, table, others);
   if (below.length === 0) return [];
-  const isOne = below.length === 1 && below[0]!.first === below[0]!.last;
-  const [follow, were, them] = isOne
-    ? ['follows a blank row, is', 'was read as a row', 'it']
-    : ['follow a blank row, are', 'were read as rows', 'them'];
-  return [
-    {
-      code: 'rows-below',
-      detail: `${inWords(below, true)} ${follow} not like the rows of the table, and ${were}. ${leaveOut(them, read, table.lastRow)}`,
-    },
-  ];
+  const { first } = below[0]!;
+  const followBlankRow = isAfterBlankRow(outline.rows, first);
+  const subject = inWords(below, true);
+  const one = followBlankRow
+    ? 'follows a blank row, is not like the rows of the table,'
+    : 'is below the table, is not like its rows,';
+  const several = followBlankRow
+    ? 'follow a blank row, are not like the rows of the table,'
+    : 'are below the table, are not like its rows,';
+  const isFooter = firstAfterData(outline.rows, table) === first;
+  const detail = isOneRow(below)
+    ? `${subject} ${one} and was read as a row. ${leaveOut('it', read, table.lastRow, isFooter)}`
+    : `${subject} ${several} and were read as rows. ${leaveOut('them', read, table.lastRow, isFooter)}`;
+  return [{ code: 'rows-below', detail }];
+}
+
+/** Returns the row that follows the first blank row below a data row, where footer=skip ends; undefined: there is no such row. */
+function firstAfterData(rows: OutlineRow[], { headerRow }: FoundTable): number | undefined {
+  const next = rows.find(({ row }, index) => {
+    const above = rows[index - 1]?.until ?? row;
+    return above > headerRow && above < row - 1;
+  });
+  return next?.row;
 }
 
 /** Warns of tables that were read as parts of this one. */
@@ -115,7 +128,13 @@ function openRangeOf(table: FoundTable): string {
   return last.until > last.row ? range.replace(/\d+$/, '') : range;
 }
 
-function leaveOut(what: string, { headerRow, firstColumn, lastColumn }: ReadPart, lastRow: number): string {
+/** @param isFooter footer=skip leaves the rows out, too */
+function leaveOut(
+  what: string,
+  { headerRow, firstColumn, lastColumn }: ReadPart,
+  lastRow: number,
+  isFooter = false,
+): string {
   const range = `${columnLetters(firstColumn)}${headerRow}:${columnLetters(lastColumn)}${lastRow}`;
-  return `To leave ${what} out, send range=${range}.`;
+  return `To leave ${what} out, send ${isFooter ? 'footer=skip, or ' : ''}range=${range}.`;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CellSpec, sheetOf } from '../../../../test/support/workbook.ts';
-import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { type CellSpec, sheetOf, sheetXml } from '../../../../test/support/workbook.ts';
+import { buildWorkbook, memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { openSpreadsheet } from '../open-spreadsheet.ts';
 import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
 import { NUMBER_LIKE } from './cell-class.ts';
@@ -292,4 +292,30 @@ test('a table of many rows ends at its last row', async () => {
   assert.equal(table?.range, 'A2:D6003');
   assert.match(reasons.join(' '), /Row 6003 begins with "Total"/);
   assert.deepEqual(table.leftOut, ['row 1', 'row 6005']);
+});
+
+test('a text that is repeated in one column is not a header', async () => {
+  const cities = new Array<string>(30).fill(';;Berlin');
+  const { table, reasons } = await csv(['Id;Name;City', ...cities]);
+  assert.equal(table?.headerRow, 1);
+  assert.match(reasons[0]!, /^Row 1 has texts in all 3 columns and is the first row that fills them;/);
+  assert.equal((await csv(['Berlin', ...new Array<string>(30).fill('Berlin')])).table, undefined);
+});
+
+test('a table goes on after more blank rows than are kept', async () => {
+  const rows = orders.slice(0, 1);
+  for (let index = 0; index < 500; index++) rows.push([], [`A-${index}`, 'Ann', index, true]);
+  const whole = await propose([...rows, ['Total', null, 9]]);
+  assert.equal(whole.table?.range, 'A1:D1002');
+  assert.deepEqual(whole.table.leftOut, []);
+  assert.match(whole.reasons.join(' '), /Row 1002 begins with "Total"/);
+});
+
+test('values beneath merged cells are not in the outline', async () => {
+  const rows: CellSpec[][] = [['Report', 'Order', 'Amount', 'Paid'], ...orders];
+  const merges = '<mergeCells count="1"><mergeCell ref="A1:D1"/></mergeCells>';
+  const namespace = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
+  const xml = `<?xml version="1.0"?><worksheet ${namespace}><sheetData>${sheetXml(rows)}</sheetData>${merges}</worksheet>`;
+  const { table } = await proposeIn(buildWorkbook({ sheets: [{ name: 'Data', xml }] }));
+  assert.equal(table?.headerRow, 2);
 });

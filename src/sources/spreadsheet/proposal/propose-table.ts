@@ -113,6 +113,12 @@ export function rowsOutside(rows: OutlineRow[], table: FoundTable, others: Found
   return around;
 }
 
+/** Returns whether the row above is blank. */
+export function isAfterBlankRow(rows: OutlineRow[], row: number): boolean {
+  const index = rows.findIndex((other) => other.row === row);
+  return index > 0 && rows[index - 1]!.until < row - 1;
+}
+
 function addRow(spans: RowSpan[], first: number, last: number): void {
   const before = spans.at(-1);
   if (before !== undefined && before.last + 1 === first) before.last = last;
@@ -184,8 +190,9 @@ function belowReasons(outline: SheetOutline, table: FoundTable, { below }: Surro
   }
   if (below.length > 0) {
     const are = isOneRow(below) ? 'is' : 'are';
+    const where = isAfterBlankRow(outline.rows, below[0]!.first) ? ' below a blank row' : '';
     reasons.push(
-      `${inWords(below, true)} below a blank row ${are} not like the rows of the table, and ${are} not in the range.`,
+      `${inWords(below, true)}${where} ${are} not like the rows of the table, and ${are} not in the range.`,
     );
   }
   return reasons;
@@ -221,7 +228,7 @@ function columnsInWords(columns: number[]): string {
 
 const maxSpans = 10;
 
-function isOneRow(spans: RowSpan[]): boolean {
+export function isOneRow(spans: RowSpan[]): boolean {
   return spans.length === 1 && spans[0]!.first === spans[0]!.last;
 }
 

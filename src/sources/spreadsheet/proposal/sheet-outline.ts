@@ -37,7 +37,10 @@ const maxLabelLength = 40;
 export interface OutlineRow {
   /** The row of the sheet, from 1. */
   row: number;
-  /** The last of the rows that follow without a blank row and are not kept; `row` if there is none. */
+  /**
+   * The last of the rows that follow and are not kept; `row` if there is none. No blank row is among them, unless the outline is full: after `maxGaps`
+   * blank rows or `maxCells` cells, `until` is the last row of the sheet that has a value.
+   */
   until: number;
   firstColumn: number;
   /** The number of cells with a value. */
