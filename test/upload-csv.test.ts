@@ -264,7 +264,7 @@ const refused: [title: string, text: string, query: string, status: number, code
   [
     ['a quote that is never closed', 'a,b\n1,"2\n3,4\n', '', 400, 'invalid-file', /record 2, column B/],
     ['a sheet', 'a\n1\n', '?sheet=Data', 422, 'invalid-parameter', /no sheets/],
-    ['NUL characters', 'a,b\n1\0,2\n', '', 422, 'unsupported-file', /not recognized/],
+    ['NUL characters', 'a,b\n1\0,2\n', '', 422, 'unsupported-file', /NUL byte in line 2 \(byte 5\)/],
     [
       'a long cell',
       `a\n${'x'.repeat(2001)}\n`,

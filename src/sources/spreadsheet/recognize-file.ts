@@ -138,22 +138,21 @@ function isDbase(head: Buffer): boolean {
   );
 }
 
-/** The number of bytes that are checked to recognize a text. A later NUL has its own message. */
+/** The number of bytes that are checked to recognize a text. */
 const textBytes = 512;
 
 /** The bytes of a text for each of which one control character other than white space is allowed. */
 const bytesPerControl = 64;
 
 /**
- * Returns whether the bytes are UTF-16, or have no NUL and few control characters. Texts may have a few control characters that were copied
- * with a value.
+ * Returns whether the bytes are UTF-16, or have few control characters. Texts may have a few control characters that were copied
+ * with a value. `openCsv` refuses a text with NUL and names the place.
  */
 function isText(head: Buffer): boolean {
   const encoding = readTextStart(head).encoding;
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return true;
   let controls = 0;
   for (const byte of head) {
-    if (byte === 0) return false;
     if (byte < 0x09 || (byte > 0x0d && byte < 0x20 && byte !== CTRL_Z)) controls++;
   }
   return controls <= Math.ceil(head.length / bytesPerControl);

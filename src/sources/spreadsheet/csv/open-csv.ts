@@ -41,7 +41,7 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
   const { markBytes } = start;
   const encoding = stated ?? start.encoding;
   const text = textDecoder(encoding ?? 'utf-8', markBytes).decode(head.subarray(markBytes));
-  refuseNul(text);
+  refuseNul(text, head, encoding);
   const dialect = findDialect(text, head.length === file.size, options.text);
   let found: TextEncoding | undefined = stated === 'utf-8' ? undefined : stated;
   return {
@@ -76,13 +76,31 @@ function refuseOtherMark({ encoding, markBytes }: TextStart, stated: TextEncodin
   throw wrongParameter('encoding', detail, { value: stated });
 }
 
-/** Refuses a NUL in the first bytes. A later NUL is a problem of its cell, which has an address. */
-function refuseNul(text: Buffer): void {
-  if (!text.includes(0)) return;
+/**
+ * Refuses a NUL in the first bytes. A later NUL is a problem of its cell, which has an address.
+ *
+ * @param text the first bytes of the file as UTF-8, without a byte order mark
+ */
+function refuseNul(text: Buffer, head: Buffer, encoding: TextEncoding | undefined): void {
+  const at = text.indexOf(0);
+  if (at < 0) return;
+  const line = linesIn(text.subarray(0, at)) + 1;
+  // In UTF-16 most characters have a byte that is 0.
+  const place =
+    encoding === 'utf-16le' || encoding === 'utf-16be'
+      ? `NUL character in line ${line}`
+      : `NUL byte in line ${line} (byte ${head.indexOf(0)})`;
   throw new AppError(
     'unsupported-file',
-    'The file begins like text and holds NUL characters, which no text does: its type is not recognized.',
+    `The file begins like a text file (CSV) but has a ${place}. A text file has none: remove the NUL, or send the file in the format that it has.`,
   );
+}
+
+/** Returns the number of line feeds. */
+function linesIn(bytes: Buffer): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) lines++;
+  return lines;
 }
 
 interface DelimitedText {
@@ -270,7 +288,7 @@ async function lineOf(file: RandomAccessFile, position: number, signal: AbortSig
   let left = position;
   for await (const chunk of fileChunks(file, 0, signal)) {
     const end = Math.min(left, chunk.length);
-    for (let at = 0; at < end; at++) if (chunk[at] === LF) line++;
+    line += linesIn(chunk.subarray(0, end));
     left -= end;
     if (left === 0) break;
   }
