@@ -6,7 +6,7 @@
 export const warningCodes = {
   'ignored-column':
     'the table lacks a column of the data, so its values were left out (`extra_columns=ignore`)',
-  'added-column': 'the table lacked a column of the data, and it was added (`extra_columns=add`)',
+  'added-column': 'an existing table lacked a column of the data, and it was added (`extra_columns=add`)',
   'mixed-column':
     'an inferred column became text because of a few odd values, and the warning names the first. All values above it have one other type, or the column has one odd value and at least 3 of another type, or at most one odd value for 10 of another type',
   'other-notation':
@@ -50,7 +50,8 @@ export const warningCodes = {
     'rows of a spreadsheet below the table are not like its rows, such as notes after a blank row; they were read as rows',
   'other-table':
     'cells of a spreadsheet beside or below the table look like another table; they were read as a part of it',
-  'other-sheets': 'no sheet was chosen, and other visible sheets have rows too',
+  'other-sheets':
+    'no sheet was chosen, and other visible sheets have rows too; the warning gives their sizes, as far as they were read',
   'cell-errors-as-null':
     'with `cell_errors=null`, cells of a column became NULL; the warning gives their number and the first one',
   'merged-cells':

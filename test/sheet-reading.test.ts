@@ -63,13 +63,38 @@ test('other visible sheets with rows give a warning, unless a sheet is chosen', 
   const answer = await service.upload(path(nextTable()), file);
   assert.equal(answer.status, 201);
   assert.deepEqual(warningsOf(answer, 'other-sheets'), [
-    'Sheet "Cover" was read, because it is the first visible one. Another sheet has rows too: "Orders". Choose a sheet with `sheet`.',
+    'Sheet "Cover" was read, because it is the first visible one. Another sheet has rows too: "Orders" (2 rows, 2 columns). To read it, send sheet=Orders. To read the sheet with the largest table, send sheet=auto.',
   ]);
   const chosen = await service.upload(path(nextTable(), '?sheet=Cover'), file);
   assert.deepEqual(warningsOf(chosen, 'other-sheets'), []);
   const first = await service.upload(path(nextTable()), sheetOf(orders));
   assert.deepEqual(first.body.load.warnings, []);
 });
+
+for (const bookType of ['xlsx', 'xlsb', 'ods', 'xls'] as const) {
+  test(`.${bookType}: the sizes of the other sheets are in the warning, as far as they were read`, async () => {
+    const book = library.utils.book_new();
+    const add = (name: string, rows: unknown[][]) =>
+      library.utils.book_append_sheet(book, library.utils.aoa_to_sheet(rows), name);
+    add('Cover', [['Report'], ['2026']]);
+    add('Long', [['no', 'name'], ...Array.from({ length: 1200 }, (_, row) => [row, 'x'])]);
+    add('My data', [
+      ['a', 'b', 'c'],
+      [1, null, 3],
+    ]);
+    const file = library.write(book, { type: 'buffer', bookType }) as Buffer;
+    const answer = await service.upload(path(nextTable()), file);
+    const [warning] = warningsOf(answer, 'other-sheets');
+    const [, long, ...others] = /"Long" \((?:at least )?(\d+) rows, 2 columns\), ("My data" .*)$/.exec(
+      warning!,
+    )!;
+    assert.ok(bookType === 'xls' ? Number(long) === 1200 : Number(long) >= 1000, warning);
+    assert.equal(/at least/.test(warning!), bookType !== 'xls');
+    assert.deepEqual(others, [
+      '"My data" (1 row, 3 columns). To read one of them, send sheet=NAME. To read the sheet with the largest table, send sheet=auto.',
+    ]);
+  });
+}
 
 test('if a cover sheet is refused, the error names the other sheets', async () => {
   const name = nextTable();
@@ -327,7 +352,7 @@ test('an inspection without a sheet names the other sheets that have rows', asyn
     {
       code: 'other-sheets',
       detail:
-        'Sheet "Cover" was read, because it is the first visible one. Another sheet has rows too: "Orders". Choose a sheet with `sheet`.',
+        'Sheet "Cover" was read, because it is the first visible one. Another sheet has rows too: "Orders" (2 rows, 2 columns). To read it, send sheet=Orders. To read the sheet with the largest table, send sheet=auto.',
     },
   ]);
   const form = new FormData();

@@ -143,7 +143,7 @@ function namesOf({ columns = [] }: DefinedColumns): string[] {
   return columns.map((column) => String(column?.name));
 }
 
-/** Returns the warnings about inferred columns: all columns of a table without a definition, otherwise the added ones. */
+/** Returns the warnings about inferred columns: those that an existing table or the definition lacks, or all of them. */
 export function inferredColumnWarnings(
   inferred: TypeInference | undefined,
   input: LoadInput,
@@ -151,8 +151,8 @@ export function inferredColumnWarnings(
 ): Warning[] {
   if (inferred === undefined) return [];
   const made = columnsMade(inferred, input, target);
-  const isAdded = !target.isBare || input.definition !== undefined;
-  const headerRow = isAdded ? undefined : input.reading?.headerRow;
+  const isAdded = !target.isBare;
+  const headerRow = isAdded || input.definition !== undefined ? undefined : input.reading?.headerRow;
   return [
     ...(isAdded ? made.map(addedColumn) : []),
     ...headerOfValues(made, headerRow),

@@ -10,7 +10,7 @@ import type { NamedCells } from '../sources/spreadsheet/names/find-table-range.t
 import { type FileProposal, proposeSheet } from '../sources/spreadsheet/proposal/propose-sheet.ts';
 import type { SheetProposal } from '../sources/spreadsheet/proposal/propose-table.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
-import type { SheetSummary } from '../sources/spreadsheet/spreadsheet-options.ts';
+import type { OtherSheet, SheetSummary } from '../sources/spreadsheet/spreadsheet-options.ts';
 import { TypeInference } from './infer-types.ts';
 import { Preview, type PreviewedRows, type PreviewSize } from './preview.ts';
 import { headerProblems } from './problems.ts';
@@ -30,6 +30,10 @@ interface SheetSize extends PreviewSize {
   proposal?: SheetProposal | undefined;
   /** The reason if the sheet cannot be read. The sizes then describe the part that was read. */
   problem?: { code: ErrorCode; detail: string };
+}
+
+function otherSheetOf({ name, rows, columns, problem }: SheetSummary & SheetSize): OtherSheet {
+  return { name, size: { rows, columns, isWhole: problem === undefined } };
 }
 
 /** Returns a warning instead of the error, because the names are not needed for loading a whole sheet. */
@@ -68,9 +72,8 @@ export async function inspectSpreadsheet(
   const others = sheets.filter(
     ({ name, visibility, rows }) => rows > 0 && visibility === 'visible' && name !== chosen.sheet,
   );
-  const otherNames = others.map(({ name }) => name);
   const ofOthers =
-    isSheetChosen || otherNames.length === 0 ? [] : [otherSheetsWarning(chosen.sheet, otherNames)];
+    isSheetChosen || others.length === 0 ? [] : [otherSheetsWarning(chosen.sheet, others.map(otherSheetOf))];
   let names: Inspection['names'] = { listed: [], count: 0 };
   const unreadable = await faultOf(async () => {
     names = await chosen.namedCells(signal);

@@ -89,6 +89,6 @@ class EndOfHead extends Error {
 }
 
 async function findOtherSheets(source: SheetSource, signal: AbortSignal): Promise<Warning[]> {
-  const names = await source.otherSheetsWithRows(signal);
-  return names.length === 0 ? [] : [otherSheetsWarning(source.sheet, names)];
+  const others = await source.otherSheetsWithRows(signal);
+  return others.length === 0 ? [] : [otherSheetsWarning(source.sheet, others)];
 }

@@ -1,7 +1,7 @@
 /** Chooses the sheet of a workbook: the requested sheet, or the first visible one. */
 
 import { AppError, type Warning, wrongParameter } from '../../errors.ts';
-import type { SheetSummary } from './spreadsheet-options.ts';
+import type { OtherSheet, SheetSummary } from './spreadsheet-options.ts';
 
 /**
  * Finds the sheet that the caller asks for.
@@ -43,15 +43,28 @@ function findSheet(sheets: SheetSummary[], wanted: string): number {
 /**
  * Returns the warning for a caller who chose no sheet, if other sheets have rows, too.
  *
- * @param names the names of the other sheets that have rows; at least one
+ * @param others the other sheets that have rows; at least one
  */
-export function otherSheetsWarning(sheet: string, names: string[]): Warning {
-  const have = names.length === 1 ? 'Another sheet has' : 'Other sheets have';
-  const others = listNames(names.map((name) => ({ name })));
+export function otherSheetsWarning(sheet: string, others: OtherSheet[]): Warning {
+  const [first] = others;
+  const isOne = others.length === 1;
+  const listed = others.slice(0, namesListed).map((other) => quote(other.name) + sizeInWords(other));
+  const more = others.length > namesListed ? `, and ${others.length - namesListed} more` : '';
+  const have = isOne ? 'Another sheet has' : 'Other sheets have';
+  const choose = isOne
+    ? `To read it, send sheet=${encodeURIComponent(first!.name)}.`
+    : 'To read one of them, send sheet=NAME.';
   return {
     code: 'other-sheets',
-    detail: `Sheet ${quote(sheet)} was read, because it is the first visible one. ${have} rows too: ${others}. Choose a sheet with \`sheet\`.`,
+    detail: `Sheet ${quote(sheet)} was read, because it is the first visible one. ${have} rows too: ${listed.join(', ')}${more}. ${choose} To read the sheet with the largest table, send sheet=auto.`,
   };
+}
+
+function sizeInWords({ size }: OtherSheet): string {
+  if (size === undefined) return '';
+  const { rows, columns, isWhole } = size;
+  const counted = `${rows === 1 ? '1 row' : `${rows} rows`}, ${columns === 1 ? '1 column' : `${columns} columns`}`;
+  return isWhole ? ` (${counted})` : ` (at least ${counted})`;
 }
 
 /** Returns the warnings in order. Warnings that the wrong part of the file may have been read come first. */

@@ -1,14 +1,18 @@
 import type { CellSink } from '../cell-sink.ts';
 
-/** A sink that only finds out whether a sheet has a row below its header. */
+/** A sink that only counts the rows below a header, and the columns. */
 export class RowProbe implements CellSink {
-  hasRow = false;
+  rows = 0;
+  columns = 0;
 
   beginRow(): void {
-    this.hasRow = true;
+    this.rows++;
   }
 
-  column(): void {}
+  column(): void {
+    this.columns++;
+  }
+
   cell(): void {}
   moment(): void {}
   fault(): void {}

@@ -55,8 +55,12 @@ export interface OpenedFile {
   scanOf(sheet: number): ScanSheet | undefined;
   /** Reads the names that the file gives to its cells. Undefined: the format has no names. */
   names?(signal: AbortSignal): Promise<WorkbookNames>;
-  /** Scans the beginning of the sheet with this index, until `isEnough` or for `maxProbedBytes`. */
-  probe?(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<void>;
+  /**
+   * Scans the beginning of the sheet with this index, until `isEnough` or for `maxProbedBytes`.
+   *
+   * @returns whether the whole sheet was scanned
+   */
+  probe?(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<boolean>;
 }
 
 /**

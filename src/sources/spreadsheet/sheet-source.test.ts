@@ -58,7 +58,7 @@ test('a chart is not among the other sheets with rows', async () => {
     { name: 'Chart', visibility: 'visible', hasCells: false, hasRows: true },
   ];
   const source = await open(async () => ({ format: 'toy', sheets, scanOf: () => scanTwoRows }));
-  assert.deepEqual(await source.otherSheetsWithRows(never), ['Second']);
+  assert.deepEqual(await source.otherSheetsWithRows(never), [{ name: 'Second' }]);
 });
 
 test('sheets whose rows are not known are probed, at most 50 of them', async () => {
@@ -71,13 +71,17 @@ test('sheets whose rows are not known are probed, at most 50 of them', async () 
     async probe(sheet, rows) {
       probes++;
       if (sheet % 2 === 0) await scanTwoRows(rows, never);
+      return sheet !== 2;
     },
   }));
-  const names = await source.otherSheetsWithRows(never);
+  const others = await source.otherSheetsWithRows(never);
   assert.equal(probes, 50);
   assert.deepEqual(
-    names,
-    Array.from({ length: 25 }, (_, index) => `S${2 * index + 2}`),
+    others,
+    Array.from({ length: 25 }, (_, index) => ({
+      name: `S${2 * index + 2}`,
+      size: { rows: 1, columns: 2, isWhole: index > 0 },
+    })),
   );
 });
 

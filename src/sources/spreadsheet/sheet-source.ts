@@ -14,7 +14,7 @@ import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-for
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
 import { type SheetWindow, windowOfRange } from './sheet-window.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
-import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
+import type { OtherSheet, SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
 
 /**
  * Opens a file in the first of the formats that it has, and chooses its sheet.
@@ -52,6 +52,10 @@ const maxProbedNames = 50;
 
 /** The most other sheets that are probed for rows. */
 const maxProbedSheets = 50;
+
+/** The most rows of one other sheet, and of all of them, that are counted. In each sheet at least one row is searched. */
+const maxCountedRows = 1000;
+const maxCountedRowsOfAll = 5000;
 
 export class SheetSource implements RowSource {
   readonly nameMatching = 'loose';
@@ -179,41 +183,58 @@ export class SheetSource implements RowSource {
     return rows.headerRow > 0 ? rows.columnNames : undefined;
   }
 
-  /** Returns the names of the other visible sheets that have rows below a header. */
-  async otherSheetsWithRows(signal: AbortSignal): Promise<string[]> {
-    const names: string[] = [];
+  /** Returns the other visible sheets that have rows below a header. */
+  async otherSheetsWithRows(signal: AbortSignal): Promise<OtherSheet[]> {
+    const found: OtherSheet[] = [];
     let probesLeft = maxProbedSheets;
-    for (const [index, { name, visibility, hasCells, hasRows }] of this.sheets.entries()) {
-      if (index === this.#index || !hasCells || visibility !== 'visible') continue;
-      const isKnown = hasRows !== undefined;
-      if (isKnown ? hasRows : probesLeft-- > 0 && (await this.#probe(index, signal))) names.push(name);
+    let rowsLeft = maxCountedRowsOfAll;
+    for (const [index, { name, visibility, hasCells, hasRows, size }] of this.sheets.entries()) {
+      if (index === this.#index || !hasCells || visibility !== 'visible' || hasRows === false) continue;
+      if (size !== undefined) {
+        found.push({ name, size: { ...size, isWhole: true } });
+        continue;
+      }
+      const most = Math.max(1, Math.min(maxCountedRows, rowsLeft));
+      const counted = probesLeft-- > 0 ? await this.#probe(index, most, signal) : undefined;
+      const isFound = counted !== undefined && counted.rows > 0;
+      if (isFound) rowsLeft -= counted.rows;
+      if (isFound || hasRows) found.push({ name, ...(isFound && { size: counted }) });
     }
-    return names;
+    return found;
   }
 
-  /** Returns whether the beginning of the sheet has a row below a header. A sheet that cannot be read has none. */
-  async #probe(index: number, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Counts the rows below a header and the columns at the beginning of the sheet. A sheet that cannot be read has the rows that were read.
+   *
+   * @param mostRows where the count ends
+   */
+  async #probe(index: number, mostRows: number, signal: AbortSignal): Promise<OtherSheet['size']> {
     const sink = new RowProbe();
     const rows = new SheetRows(sink, {
       ...this.#options,
       ...windowOfRange(wholeSheet, this.#options.hasHeader),
     });
-    await this.#probeUntil(index, rows, () => sink.hasRow, signal);
-    return sink.hasRow;
+    const isWhole = await this.#probeUntil(index, rows, () => sink.rows >= mostRows, signal);
+    return { rows: sink.rows, columns: sink.columns, isWhole };
   }
 
-  /** Scans the beginning of a sheet. A sheet that cannot be read ends the scan. */
+  /**
+   * Scans the beginning of a sheet. A sheet that cannot be read ends the scan.
+   *
+   * @returns whether the whole sheet was scanned
+   */
   async #probeUntil(
     index: number,
     rows: SheetRows,
     isEnough: () => boolean,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
-      await this.#file.probe?.(index, rows, isEnough, signal);
+      return (await this.#file.probe?.(index, rows, isEnough, signal)) ?? false;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof AppError)) throw error;
+      return false;
     }
   }
 }

@@ -49,4 +49,22 @@ export interface SheetSummary {
   hasCells: boolean;
   /** The sheet has at least two rows with a value. Undefined: not known without reading the sheet. */
   hasRows?: boolean;
+  /** The size of its table. Undefined: not known without reading the sheet. */
+  size?: TableSize;
+}
+
+/** The number of rows below the header, and of columns. */
+export interface TableSize {
+  rows: number;
+  columns: number;
+}
+
+/** Another sheet that has rows below a header. */
+export interface OtherSheet {
+  name: string;
+  /** Undefined: not known. */
+  size?: TableSize & {
+    /** false: the sheet may be larger, because only its beginning was read. */
+    isWhole: boolean;
+  };
 }

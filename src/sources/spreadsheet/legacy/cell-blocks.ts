@@ -46,8 +46,8 @@ export interface ReportedSheet {
   /** 0 is visible, 1 is hidden and 2 is very hidden (MS-XLS 2.4.28 `hsState`). */
   hidden: number;
   hasCells: boolean;
-  /** The sheet has at least two rows with values. */
-  hasRows: boolean;
+  /** The number of rows with values after the first, and of columns with values. */
+  size: { rows: number; columns: number };
 }
 
 /** The content of `FORMATS`: the number formats by the index that cells have. */

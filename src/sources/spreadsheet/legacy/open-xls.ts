@@ -117,7 +117,8 @@ async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
     name: sheet.name,
     visibility: visibilities[sheet.hidden] ?? 'visible',
     hasCells: sheet.hasCells,
-    hasRows: sheet.hasRows,
+    hasRows: sheet.size.rows > 0,
+    size: sheet.size,
   }));
 }
 
@@ -240,9 +241,14 @@ class OpenedXls implements OpenedFile {
   }
 
   /** Looks only at cells that are kept, because the process would have to read the file again for the others. */
-  async probe(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<void> {
+  async probe(
+    sheet: number,
+    rows: SheetRows,
+    isEnough: () => boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const read = this.#read.get(sheet);
-    if (read === undefined) return;
+    if (read === undefined) return false;
     for (const [first, last] of read.formats.hiddenColumns) rows.hideColumns(first, last);
     const cells = new BlockCells(rows, read.formats, this.#limits.maxCellBytes);
     let bytes = 0;
@@ -250,9 +256,10 @@ class OpenedXls implements OpenedFile {
       signal.throwIfAborted();
       if (!blocks.readBlock(block, cells)) throw unreadable();
       bytes += block.length;
-      if (isEnough() || bytes > maxProbedBytes) return;
+      if (isEnough() || bytes > maxProbedBytes) return false;
     }
     cells.finish();
+    return read.kept !== undefined;
   }
 
   async *#blocks(sheet: number, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {

@@ -115,7 +115,7 @@ function openWorkbook(file: Buffer): OpenedWorkbook {
       name,
       hidden: hidden.get(name) ?? 0,
       hasCells: typeOf(name) !== 'chart' && typeOf(name) !== 'dialog',
-      hasRows: hasTwoRows(workbook.Sheets[name]),
+      size: sizeOf(workbook.Sheets[name]),
     })),
     readSheet: (index) => ({
       sheet: workbook.Sheets[workbook.SheetNames[index]!],
@@ -142,12 +142,19 @@ function namesOf({ Workbook: properties, SheetNames: sheets }: WorkBook): blocks
   return { names, isComplete: true };
 }
 
-function hasTwoRows(sheet: WorkSheet | undefined): boolean {
+function sizeOf(sheet: WorkSheet | undefined): blocks.ReportedSheet['size'] {
   let rows = 0;
+  const columns = new Set<number>();
   for (const row of Object.values(sheet?.['!data'] ?? [])) {
-    if (row.some(hasValue) && ++rows === 2) return true;
+    let hasRow = false;
+    row.forEach((cell, column) => {
+      if (!hasValue(cell)) return;
+      hasRow = true;
+      columns.add(column);
+    });
+    if (hasRow) rows++;
   }
-  return false;
+  return { rows: Math.max(0, rows - 1), columns: columns.size };
 }
 
 function readCompoundFile(file: Buffer): { workbook: WorkBook; stream: Buffer } {

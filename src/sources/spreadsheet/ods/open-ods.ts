@@ -65,7 +65,7 @@ async function probe(
   slices: AsyncIterable<Buffer>,
   isEnough: () => boolean,
   skipped: SkippedBytes,
-): Promise<void> {
+): Promise<boolean> {
   let bytes = 0;
   for await (const slice of slices) {
     scanner.feed(slice);
@@ -74,6 +74,7 @@ async function probe(
     else skipped.left -= slice.length;
     if (isEnough() || scanner.isDone || bytes > maxProbedBytes || skipped.left < 0) break;
   }
+  return scanner.isDone && !isEnough();
 }
 
 async function scan(

@@ -191,9 +191,14 @@ class OpenedPackage implements OpenedFile {
     return found;
   }
 
-  async probe(sheet: number, rows: SheetRows, isEnough: () => boolean, signal: AbortSignal): Promise<void> {
+  async probe(
+    sheet: number,
+    rows: SheetRows,
+    isEnough: () => boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { part } = this.#workbook.sheets[sheet]!;
-    if (part === undefined) return;
+    if (part === undefined) return true;
     this.#strings ??= await this.#readStrings(signal);
     const scanner = this.#scannerOf(part, rows, this.#strings);
     let bytes = 0;
@@ -201,8 +206,9 @@ class OpenedPackage implements OpenedFile {
       scanner.feed(slice);
       while (!isEnough() && scanner.scan());
       bytes += slice.length;
-      if (isEnough() || bytes > maxProbedBytes) break;
+      if (isEnough() || bytes > maxProbedBytes) return false;
     }
+    return true;
   }
 
   #scannerOf(part: ZipPart, rows: SheetRows, strings: SharedStrings): SheetScanner {
