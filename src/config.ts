@@ -73,6 +73,11 @@ const functionsRule: TextRule = {
   example: 'app.next_number my_id',
   fits: areFunctions,
 };
+const serviceSchemaRule: TextRule = {
+  rule: 'a name of lower-case letters, digits and _, which does not begin with pg_ and is not public',
+  example: 'tablewright_service',
+  fits: (value) => /^(?!pg_|public$|information_schema$)[a-z_][a-z0-9_]{0,62}$/.test(value),
+};
 const tokenSecretRule: TextRule = {
   rule: `at least ${minSecretBytes} bytes`,
   example: 'the output of "openssl rand -base64 32"',
@@ -99,6 +104,7 @@ const declared = {
     poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL. It must be above MAX_UPLOADS.'),
     statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The time limit for one SQL statement in milliseconds; 0 for no limit.'),
     lockTimeoutMs: integer('LOCK_TIMEOUT_MS', 10_000, [0, DAY_MS], 'ms', 'The time limit in milliseconds for waiting for a table that another transaction has locked; 0 for no limit.'),
+    serviceSchema: text('SERVICE_SCHEMA', 'tablewright_service', 'The schema in which the service keeps its own tables: loads, idempotency keys. The service creates it, and no access token may use it. none: the service keeps nothing, and the endpoints that need the schema answer 501.', serviceSchemaRule),
     defaultFunctions: words('DEFAULT_FUNCTIONS', "The functions that a column's default may call in addition to the built-in ones, as name or schema.name, separated by spaces.", functionsRule),
   },
   tokens: {

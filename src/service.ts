@@ -10,6 +10,7 @@ import { AppError } from './errors.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
 import { buildServer } from './http/server.ts';
+import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
 import { loggedError } from './postgres/logged-error.ts';
@@ -52,11 +53,14 @@ export async function startService(config: Config): Promise<Service> {
   const pool = createPool({ ...database, url: databaseUrl }, log);
   const databaseCheck = createDatabaseCheck(databaseUrl, log);
   try {
+    await checkServerVersion(pool);
+    const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
     const server = await buildServer(
       {
         config,
         pool,
         databaseCheck,
+        serviceSchema,
         tokens,
         lines,
         readerSlots,
@@ -66,7 +70,6 @@ export async function startService(config: Config): Promise<Service> {
       },
       log,
     );
-    await checkServerVersion(pool);
     if (config.tokens.requireRole) await warnOfRights(pool, log);
     const url = await server.listen({ host: http.host, port: http.port });
     isReady = true;
@@ -103,6 +106,18 @@ function chooseMaxConnections(config: Config, log: Log): number {
     );
   }
   return fitting;
+}
+
+/** Returns the service's own schema; undefined: there is none, and the log says why. */
+async function openServiceSchema(pool: Pool, name: string, log: Log): Promise<ServiceSchema | undefined> {
+  const { schema, reason } = await prepareServiceSchema(pool, name);
+  if (schema === undefined && name !== noServiceSchema) {
+    log.warn(
+      { reason },
+      'The service has no schema of its own (SERVICE_SCHEMA), so the endpoints for loads answer 501 not-enabled, and everything else works',
+    );
+  }
+  return schema;
 }
 
 async function warnOfRights(pool: Pool, log: Log): Promise<void> {

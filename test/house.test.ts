@@ -13,7 +13,8 @@ const root = join(import.meta.dirname, '..');
 const layersBelow: Record<string, string[]> = {
   main: ['service'],
   service: ['http'],
-  http: ['loading'],
+  http: ['loads'],
+  loads: ['loading'],
   loading: ['tables', 'sources'],
   tables: ['postgres'],
   sources: ['postgres'],
@@ -141,7 +142,13 @@ test('messages of limits are written in one file', () => {
 });
 
 test('SQL is written only in the folders for it', () => {
-  const folders = ['src/postgres/', 'src/tables/', 'src/loading/staged/', 'src/loading/left-out/'];
+  const folders = [
+    'src/postgres/',
+    'src/tables/',
+    'src/loads/',
+    'src/loading/staged/',
+    'src/loading/left-out/',
+  ];
   const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
   const elsewhere = sourceFiles().filter((file) => !isInFolder(file));
   assert.deepEqual(

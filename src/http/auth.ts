@@ -6,8 +6,8 @@ import type { TokenSettings } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { identifierProblem } from '../tables/identifiers.ts';
 
-/** The permissions of a verified token. */
-export interface Grants {
+/** What a verified token says. */
+export interface TokenGrants {
   /** The claim `sub` of the token for the log, shortened; undefined: there is none. */
   subject: string | undefined;
   scopes: ReadonlySet<string>;
@@ -15,6 +15,12 @@ export interface Grants {
   schemas: string[] | undefined;
   /** The PostgreSQL role to run under; undefined: the service's own. */
   role: string | undefined;
+}
+
+/** The permissions of a request. */
+export interface Grants extends TokenGrants {
+  /** The schema of the service, which no token allows. */
+  serviceSchema: string;
 }
 
 export type Scope = 'table:create' | 'table:load' | 'table:replace' | 'table:read';
@@ -37,7 +43,10 @@ const authorizationForm = /^Bearer +(?:Bearer +)?([A-Za-z0-9._~+/-]+=*) *$/i;
  *
  * @throws AppError `missing-token`, `invalid-token` (401, with `WWW-Authenticate` of RFC 6750 section 3)
  */
-export async function authenticate(header: string | undefined, settings: TokenSettings): Promise<Grants> {
+export async function authenticate(
+  header: string | undefined,
+  settings: TokenSettings,
+): Promise<TokenGrants> {
   if (header === undefined || header === '') {
     throw new AppError('missing-token', 'Send the access token as "Authorization: Bearer <token>".', {
       headers: { 'www-authenticate': 'Bearer realm="tablewright"' },
@@ -54,7 +63,7 @@ export async function authenticate(header: string | undefined, settings: TokenSe
 }
 
 interface KnownToken {
-  grants: Grants;
+  grants: TokenGrants;
   /** The time in seconds since 1970. */
   expiresAt: number;
 }
@@ -89,7 +98,7 @@ async function admit(
  *
  * @throws AppError `insufficient-scope` (403), which names the missing scope
  */
-export function requireScope(grants: Grants, scope: Scope): void {
+export function requireScope(grants: TokenGrants, scope: Scope): void {
   if (grants.scopes.has(scope)) return;
   throw new AppError(
     'insufficient-scope',
@@ -103,11 +112,14 @@ export function requireScope(grants: Grants, scope: Scope): void {
 }
 
 /**
- * Refuses a request whose token's claim `schemas` does not contain the schema.
+ * Refuses the schema of the service, and a schema that the token's claim `schemas` does not contain.
  *
  * @throws AppError `schema-forbidden` (403)
  */
 export function requireSchema(grants: Grants, schema: string): void {
+  if (schema === grants.serviceSchema) {
+    throw new AppError('schema-forbidden', `The schema "${schema}" belongs to the service itself.`);
+  }
   if (grants.schemas === undefined || grants.schemas.some((pattern) => matchesPattern(pattern, schema)))
     return;
   throw new AppError('schema-forbidden', `The access token does not allow the schema "${schema}".`);
@@ -162,7 +174,7 @@ export function invalidToken(detail: string): AppError {
   });
 }
 
-function grantsOf(payload: JWTPayload): Grants {
+function grantsOf(payload: JWTPayload): TokenGrants {
   const { sub, scope, scp, schemas, role } = payload;
   return {
     subject: typeof sub === 'string' ? sub.slice(0, maxShownSubject) : undefined,

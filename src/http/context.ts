@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Config, TokenSettings } from '../config.ts';
+import type { ServiceSchema } from '../loads/service-schema.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
 import type { Lines } from './lines.ts';
@@ -9,6 +10,8 @@ export interface HttpContext {
   config: Config;
   pool: Pool;
   databaseCheck: DatabaseCheck;
+  /** The service's own schema; undefined: it has none (`SERVICE_SCHEMA`). */
+  serviceSchema: ServiceSchema | undefined;
   tokens: TokenSettings;
   lines: Lines;
   /** The most connections that are served at the same time. */

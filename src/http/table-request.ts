@@ -55,8 +55,10 @@ export async function admitRequest(
     });
   }
   refuseSecondToken(request.raw.rawHeaders);
-  const grants = await authenticate(request.headers.authorization, context.tokens);
-  if (context.config.tokens.requireRole && grants.role === undefined) throw roleRequired();
+  const { config } = context;
+  const granted = await authenticate(request.headers.authorization, context.tokens);
+  if (config.tokens.requireRole && granted.role === undefined) throw roleRequired();
+  const grants = { ...granted, serviceSchema: config.database.serviceSchema };
   if (grants.subject !== undefined) factsOf(request).subject = grants.subject;
   requireScope(grants, scope);
   return { grants, signal: abortSignalOf(reply, context.stopping) };

@@ -39,3 +39,16 @@ export function quoteLiteral(text: string): string {
   const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`;
   return text.includes('\\') ? `E${quoted}` : quoted;
 }
+
+/**
+ * Returns an expression for a text that contains only ASCII characters. It has the same value whatever `client_encoding` and
+ * `standard_conforming_strings` are, so it is safe after code of other people ran in the transaction.
+ */
+export function asciiLiteral(text: string): string {
+  return `pg_catalog.convert_from(${bytesLiteral(Buffer.from(text))}, 'UTF8')`;
+}
+
+/** Returns an expression for a value of the type `bytea` that contains only ASCII characters. */
+export function bytesLiteral(bytes: Buffer): string {
+  return `pg_catalog.decode('${bytes.toString('hex')}', 'hex')`;
+}

@@ -391,6 +391,11 @@ export function readOnlyDatabase(cause: DatabaseError): AppError {
   return appErrorOf(isReadOnly, cause);
 }
 
+/** Returns whether this is the error of `readOnlyDatabase`. */
+export function isReadOnlyDatabase(error: unknown): boolean {
+  return error instanceof AppError && error.detail === isReadOnly.detail;
+}
+
 function ruleFor(error: DatabaseError): Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;

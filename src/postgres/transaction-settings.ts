@@ -73,6 +73,11 @@ export function beginStatements(settings: TransactionSettings, session: SessionF
   return statements.join('; ');
 }
 
+/** Returns one text that runs the statements under the role that the service connects as, in a transaction that has another role. */
+export function underOwnRole(role: string, statements: string[]): string {
+  return ['SET LOCAL role TO DEFAULT', ...statements, `SET LOCAL ROLE ${quoteIdentifier(role)}`].join(';\n');
+}
+
 /** Returns the statement that limits the time of each following statement of the transaction. 0: no limit. */
 export function setStatementTimeout(timeoutMs: number): string {
   return `SET LOCAL statement_timeout TO ${Math.trunc(timeoutMs)}`;

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { until } from '../../test/support/until.ts';
 import { AppError } from '../errors.ts';
 import { copyFrom } from './copy.ts';
 import { createPool } from './pool.ts';
+import { asciiLiteral } from './sql.ts';
 import { toAppError } from './sqlstate.ts';
 import { inTransaction, type TransactionEdges } from './transaction.ts';
 
@@ -382,4 +383,80 @@ test('a first statement is sent with BEGIN, and has no effect if the role is ref
   });
   await assert.rejects(refused, (error) => error instanceof AppError && error.code === 'permission-denied');
   assert.equal(await countRows(), 0);
+});
+
+suite('statements of the service before the COMMIT', () => {
+  const role = `caller_${process.pid}`;
+  before(async () => {
+    const admin = new pg.Client(database.adminUrl ?? database.url);
+    await admin.connect();
+    const { rows } = await database.pool.query('SELECT current_user AS own');
+    await admin.query(
+      `CREATE ROLE ${role}; GRANT ${role} TO "${rows[0].own}"; GRANT ALL ON public.t TO ${role}`,
+    );
+    await admin.end();
+    await database.pool.query(`CREATE TABLE public.record (who text, note text)`);
+  });
+  after(async () => {
+    const admin = new pg.Client(database.adminUrl ?? database.url);
+    await admin.connect();
+    await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    await admin.end();
+  });
+  afterEach(() => database.pool.query('TRUNCATE public.record'));
+
+  const note = (text: string) => `INSERT INTO public.record SELECT CURRENT_USER, ${asciiLiteral(text)}`;
+  const notes = async () => (await database.pool.query('SELECT * FROM public.record ORDER BY note')).rows;
+  const ownRole = async () => (await database.pool.query('SELECT current_user AS own')).rows[0].own;
+
+  test('run under its own role, in the same transaction, at every way to end it', async () => {
+    const ways: [string, (edges: TransactionEdges) => Promise<unknown>][] = [
+      ['by itself', async () => {}],
+      ['with statements', ({ endWith }) => endWith(['INSERT INTO public.t VALUES (1)'])],
+      ['at once', ({ endAtOnce }) => endAtOnce(['INSERT INTO public.t VALUES (2)'])],
+    ];
+    for (const [way, endBy] of ways) {
+      await inTransaction(pool, { role, beforeCommit: () => [note(`Möhre ${way}`)] }, (_, edges) =>
+        endBy(edges),
+      );
+    }
+    const who = await ownRole();
+    assert.deepEqual(await notes(), [
+      { who, note: 'Möhre at once' },
+      { who, note: 'Möhre by itself' },
+      { who, note: 'Möhre with statements' },
+    ]);
+    assert.equal(await countRows(), 2);
+  });
+
+  test('are not run in a dry run', async () => {
+    await inTransaction(pool, { rollback: true, beforeCommit: () => [note('dry')] }, async () => {});
+    assert.deepEqual(await notes(), []);
+  });
+
+  test('roll everything back if they fail', async () => {
+    const failing = inTransaction(pool, { role, beforeCommit: () => ['SELECT 1 / 0'] }, (client) =>
+      client.query('INSERT INTO public.t VALUES (1)'),
+    );
+    await assert.rejects(failing, /division by zero/);
+    assert.equal(await countRows(), 0);
+  });
+
+  test('do not lend their role to a deferred trigger', async () => {
+    // From PostgreSQL 18 on, such a trigger has the role that caused it. The setting shows the role of the transaction.
+    await database.pool.query(`CREATE TABLE public.seen (role text); GRANT INSERT ON public.seen TO ${role};
+      CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO public.seen VALUES (pg_catalog.current_setting('role')); RETURN NEW; END $$;
+      CREATE CONSTRAINT TRIGGER spy AFTER INSERT ON public.t DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION public.spy()`);
+    try {
+      const insert = 'INSERT INTO public.t VALUES (1)';
+      await inTransaction(pool, { role, beforeCommit: () => [note('a')] }, (client) => client.query(insert));
+      assert.deepEqual((await database.pool.query('SELECT role FROM public.seen')).rows, [{ role }]);
+    } finally {
+      await database.pool.query(
+        'DROP TRIGGER spy ON public.t; DROP FUNCTION public.spy; DROP TABLE public.seen',
+      );
+    }
+  });
 });

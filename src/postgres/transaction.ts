@@ -13,13 +13,21 @@ import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipel
 import type { Statement } from './sql.ts';
 import { conditionOf, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
-import { beginStatements, type TransactionSettings } from './transaction-settings.ts';
+import { beginStatements, type TransactionSettings, underOwnRole } from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
   /** Aborts the transaction at any point. */
   signal?: AbortSignal | undefined;
   /** true: a dry run. Everything is done, and then rolled back. */
   rollback?: boolean | undefined;
+  /**
+   * Returns statements of the service itself that are sent together with the COMMIT, before it. They run under the role that the
+   * service connects as, also if the transaction has another role. They have no values, and they must contain only ASCII characters
+   * (`asciiLiteral`) and qualified names, because a function of a table may have changed the settings of the transaction.
+   *
+   * It is called for each attempt to commit, and not for a dry run.
+   */
+  beforeCommit?: (() => string[]) | undefined;
 }
 
 /** How long aborted work may take to end by itself. Nearly always it needs one round trip. */
@@ -72,6 +80,7 @@ export async function inTransaction<T>(
   let isTidied = options.readOnly === true;
   const ending: Ending = {
     command: options.rollback ? 'ROLLBACK' : 'COMMIT',
+    ownStatements: () => ownStatements(options),
     tidies: !isTidied,
     onEnding: () => {
       isEnding = true;
@@ -110,6 +119,8 @@ export async function inTransaction<T>(
 /** How a transaction ends. */
 interface Ending {
   command: 'COMMIT' | 'ROLLBACK';
+  /** Returns the text of the last statements before the command; undefined: there are none. */
+  ownStatements: () => string | undefined;
   /** The session is cleaned up in the same round trip. */
   tidies: boolean;
   /** This is called when only the command must still be sent. */
@@ -120,6 +131,16 @@ interface Ending {
    * @param sessionIsTidy whether the session can be used again
    */
   onEnded: (sessionIsTidy: boolean) => void;
+}
+
+/**
+ * Returns one text with the statements of `beforeCommit`. The role of the transaction is set again after them, because deferred triggers
+ * run at the COMMIT and must not have the rights of the service.
+ */
+function ownStatements({ rollback, role, beforeCommit }: TransactionOptions): string | undefined {
+  const statements = rollback ? [] : (beforeCommit?.() ?? []);
+  if (statements.length === 0) return undefined;
+  return role === undefined ? statements.join(';\n') : underOwnRole(role, statements);
 }
 
 function giveBack(client: pg.PoolClient, isReusable: boolean): void {
@@ -186,12 +207,16 @@ async function begin(
  * @throws the first error; the session has not been cleaned up then
  */
 async function end(client: pg.PoolClient, statements: Query[], ending: Ending): Promise<pg.QueryResult[]> {
-  const results = await sendEnd(client, [...statements, ending.command], ending);
-  return results.slice(0, -1);
+  const own = ending.ownStatements();
+  const last = own === undefined ? [ending.command] : [own, ending.command];
+  const results = await sendEnd(client, [...statements, ...last], ending);
+  return results.slice(0, statements.length);
 }
 
 async function endInOneMessage(client: pg.PoolClient, statements: string[], ending: Ending): Promise<void> {
-  await sendEnd(client, [[...statements, ending.command].join(';\n')], { ...ending, onEnding: ignore });
+  const own = ending.ownStatements();
+  const all = own === undefined ? [...statements, ending.command] : [...statements, own, ending.command];
+  await sendEnd(client, [all.join(';\n')], { ...ending, onEnding: ignore });
 }
 
 /**

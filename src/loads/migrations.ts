@@ -1,0 +1,77 @@
+/**
+ * The migrations of the service's own schema, one entry for each version.
+ *
+ * A migration only adds: an older version of the service may still run beside a newer one, so no migration changes or removes what an
+ * earlier one has made. An entry that was released never changes.
+ */
+
+export interface Migration {
+  /** The number after the one of the entry before. */
+  version: number;
+  /** What the migration adds, in a few words. */
+  name: string;
+  /** Returns the statements. @param schema the name of the schema, quoted */
+  statements: (schema: string) => string[];
+}
+
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'loads and idempotency keys',
+    statements: (schema) => [
+      // A process of the service. It is alive as long as it renews its lease.
+      `CREATE TABLE ${schema}.processes (
+        id pg_catalog.uuid PRIMARY KEY,
+        seen_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+        started_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())`,
+      // `owner` is a hash of the token's subject. `answer_body` has the bytes that the upload was answered with.
+      `CREATE TABLE ${schema}.loads (
+        id pg_catalog.uuid PRIMARY KEY,
+        state pg_catalog.text NOT NULL CHECK (state IN
+          ('receiving', 'queued', 'running', 'committed', 'checked', 'refused', 'failed', 'cancelled')),
+        operation pg_catalog.text NOT NULL,
+        table_schema pg_catalog.text NOT NULL,
+        table_name pg_catalog.text NOT NULL,
+        dry_run pg_catalog.bool NOT NULL,
+        owner pg_catalog.bytea NOT NULL,
+        subject pg_catalog.text,
+        role pg_catalog.text,
+        process pg_catalog.uuid,
+        spool pg_catalog.uuid,
+        request pg_catalog.jsonb,
+        bytes_expected pg_catalog.int8,
+        bytes_received pg_catalog.int8 NOT NULL DEFAULT 0,
+        rows_read pg_catalog.int8 NOT NULL DEFAULT 0,
+        problems_found pg_catalog.int8 NOT NULL DEFAULT 0,
+        cancel_requested pg_catalog.bool NOT NULL DEFAULT false,
+        watched_until pg_catalog.timestamptz,
+        created_at pg_catalog.timestamptz NOT NULL,
+        started_at pg_catalog.timestamptz,
+        ended_at pg_catalog.timestamptz,
+        answer_status pg_catalog.int4,
+        answer_headers pg_catalog.jsonb,
+        answer_body pg_catalog.bytea)`,
+      `CREATE INDEX loads_owner ON ${schema}.loads (owner, id)`,
+      `CREATE INDEX loads_running ON ${schema}.loads (process) WHERE ended_at IS NULL`,
+      // Pages of problems as JSON. `first` is the number of the first problem of the page, from 0.
+      `CREATE TABLE ${schema}.load_problems (
+        load pg_catalog.uuid NOT NULL REFERENCES ${schema}.loads ON DELETE CASCADE,
+        first pg_catalog.int4 NOT NULL,
+        problems pg_catalog.json NOT NULL,
+        PRIMARY KEY (load, first))`,
+      // A row without an answer belongs to a request that still runs, in the process that is named.
+      `CREATE TABLE ${schema}.idempotency_keys (
+        owner pg_catalog.bytea NOT NULL,
+        key pg_catalog.text NOT NULL,
+        fingerprint pg_catalog.bytea,
+        process pg_catalog.uuid NOT NULL,
+        load pg_catalog.uuid,
+        created_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+        answer_status pg_catalog.int4,
+        answer_headers pg_catalog.jsonb,
+        answer_body pg_catalog.bytea,
+        PRIMARY KEY (owner, key))`,
+      `CREATE INDEX idempotency_keys_age ON ${schema}.idempotency_keys (created_at)`,
+    ],
+  },
+];

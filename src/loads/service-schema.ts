@@ -1,0 +1,157 @@
+/**
+ * Creates and migrates the service's own schema at the start (`SERVICE_SCHEMA`).
+ *
+ * Several replicas may start at the same time, so an advisory lock lets them migrate one after the other. An older replica may still
+ * run, and a newer one may have migrated further: both work, because migrations only add.
+ */
+import type { ClientBase, Pool } from 'pg';
+import { quoteIdentifier } from '../postgres/sql.ts';
+import { isLackOfPrivilege, isReadOnlyDatabase } from '../postgres/sqlstate.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import { type Migration, migrations } from './migrations.ts';
+
+/** The service's own schema. */
+export interface ServiceSchema {
+  name: string;
+  /** The name, quoted for SQL. */
+  quoted: string;
+}
+
+/** The schema; undefined: the service has none. `reason` then completes the sentence "… are not available, because". */
+export type PreparedSchema =
+  | { schema: ServiceSchema; reason?: undefined }
+  | { schema?: undefined; reason: string };
+
+/** The value of SERVICE_SCHEMA with which the service stores nothing. */
+export const noServiceSchema = 'none';
+
+/** The longest wait for another replica that migrates. */
+const lockTimeoutMs = 60_000;
+
+/**
+ * Makes the schema ready.
+ *
+ * @param steps the migrations, in order
+ * @throws PostgreSQL's errors, except that the role lacks a privilege or the database is read-only
+ */
+export async function prepareServiceSchema(
+  pool: Pool,
+  name: string,
+  steps: readonly Migration[] = migrations,
+): Promise<PreparedSchema> {
+  if (name === noServiceSchema) return { reason: 'SERVICE_SCHEMA is none' };
+  const schema = { name, quoted: quoteIdentifier(name) };
+  try {
+    const reason = await inTransaction(pool, { lockTimeoutMs }, (client) =>
+      prepareWithin(client, schema, steps),
+    );
+    return reason === undefined ? { schema } : { reason };
+  } catch (error) {
+    if (isLackOfPrivilege(error))
+      return { reason: `the role that the service connects as lacks a privilege on the schema "${name}"` };
+    if (isReadOnlyDatabase(error)) return { reason: 'the database is read-only' };
+    throw error;
+  }
+}
+
+/** @returns why the schema cannot be used */
+async function prepareWithin(
+  client: ClientBase,
+  schema: ServiceSchema,
+  steps: readonly Migration[],
+): Promise<string | undefined> {
+  await client.query('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))', [
+    `tablewright migrations of ${schema.name}`,
+  ]);
+  const { rows } = await client.query<SchemaFacts>(schemaFacts, [schema.name]);
+  const facts = rows[0]!;
+  const reason = refusalOf(facts, schema);
+  if (reason !== undefined) return reason;
+  const version = facts.hasMigrations ? await versionOf(client, schema) : 0;
+  // A newer replica has migrated further.
+  const missing = steps.filter((step) => step.version > version);
+  if (missing.length === 0) return undefined;
+  if (!facts.exists) await client.query(`CREATE SCHEMA ${schema.quoted}`);
+  if (!facts.hasMigrations) await client.query(createMigrations(schema));
+  for (const step of missing) await migrate(client, schema, step);
+  await client.query(revokeFromPublic(schema));
+  return undefined;
+}
+
+async function versionOf(client: ClientBase, { quoted }: ServiceSchema): Promise<number> {
+  const { rows } = await client.query<{ version: number | null }>(
+    `SELECT pg_catalog.max(version) AS version FROM ${quoted}.migrations`,
+  );
+  return rows[0]!.version ?? 0;
+}
+
+async function migrate(client: ClientBase, { quoted }: ServiceSchema, step: Migration): Promise<void> {
+  await client.query(step.statements(quoted).join(';\n'));
+  await client.query(`INSERT INTO ${quoted}.migrations (version, name) VALUES ($1, $2)`, [
+    step.version,
+    step.name,
+  ]);
+}
+
+function createMigrations({ quoted }: ServiceSchema): string {
+  return `CREATE TABLE ${quoted}.migrations (
+    version pg_catalog.int4 PRIMARY KEY,
+    name pg_catalog.text NOT NULL,
+    applied_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())`;
+}
+
+/** Default privileges of the database may have granted something. */
+function revokeFromPublic({ quoted }: ServiceSchema): string {
+  return `REVOKE ALL ON SCHEMA ${quoted} FROM PUBLIC; REVOKE ALL ON ALL TABLES IN SCHEMA ${quoted} FROM PUBLIC;
+    REVOKE ALL ON ALL SEQUENCES IN SCHEMA ${quoted} FROM PUBLIC; REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${quoted} FROM PUBLIC`;
+}
+
+interface SchemaFacts {
+  exists: boolean;
+  /** The role may create the schema. */
+  mayCreate: boolean;
+  /** The role has the name of the schema. Then `search_path` of the role finds the schema ("$user"). */
+  isNameOfRole: boolean;
+  /** Nobody but the service's role, the owner of the database and superusers could have put something into the schema. */
+  isTrusted: boolean;
+  hasMigrations: boolean;
+  /** The schema has relations or functions. */
+  hasObjects: boolean;
+  /** The service's role does not own all of them. */
+  hasOthers: boolean;
+}
+
+const schemaFacts = `WITH objects AS (
+  SELECT c.relname AS name, c.relowner AS owner FROM pg_catalog.pg_class c
+  WHERE c.relnamespace OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) $1)
+  UNION ALL SELECT p.proname, p.proowner FROM pg_catalog.pg_proc p
+  WHERE p.pronamespace OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) $1))
+SELECT n.oid IS NOT NULL AS exists,
+  $1 OPERATOR(pg_catalog.=) ANY (ARRAY[CURRENT_USER, SESSION_USER]::pg_catalog.text[]) AS "isNameOfRole",
+  pg_catalog.has_database_privilege(d.oid, 'CREATE') AS "mayCreate",
+  n.nspowner OPERATOR(pg_catalog.=) ANY (ARRAY[me.oid, d.datdba])
+    OR (SELECT owner.rolsuper FROM pg_catalog.pg_roles owner WHERE owner.oid OPERATOR(pg_catalog.=) n.nspowner) AS "isTrusted",
+  EXISTS (SELECT FROM objects WHERE name OPERATOR(pg_catalog.=) 'migrations') AS "hasMigrations",
+  EXISTS (SELECT FROM objects) AS "hasObjects",
+  EXISTS (SELECT FROM objects WHERE owner OPERATOR(pg_catalog.<>) me.oid) AS "hasOthers"
+FROM pg_catalog.pg_database d
+JOIN pg_catalog.pg_roles me ON me.rolname OPERATOR(pg_catalog.=) CURRENT_USER
+LEFT JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) $1
+WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()`;
+
+/** Returns why the schema cannot be used, if it cannot. */
+function refusalOf(facts: SchemaFacts, { name }: ServiceSchema): string | undefined {
+  if (facts.isNameOfRole) {
+    return `the role that the service connects as is named "${name}", too, so its search_path may find the schema. Choose another name with SERVICE_SCHEMA`;
+  }
+  if (!facts.exists) {
+    return facts.mayCreate
+      ? undefined
+      : `the role that the service connects as may not create the schema "${name}". Create it for the role: CREATE SCHEMA ${quoteIdentifier(name)} AUTHORIZATION <role>`;
+  }
+  if (!facts.isTrusted)
+    return `the schema "${name}" belongs to another role than the one that the service connects as`;
+  if (facts.hasOthers || (!facts.hasMigrations && facts.hasObjects))
+    return `the schema "${name}" has objects of others. Choose another name with SERVICE_SCHEMA`;
+  return undefined;
+}
