@@ -220,7 +220,7 @@ async function loadStaged(client: ClientBase, load: RowLoad): Promise<LoadedRows
   options.faulty?.add(copied.refused);
   if (copied.refusal) {
     if (!isRefusalOfData(copied.refusal.error)) throw copied.refusal.error;
-    problems.add(refusalProblem(copied.refusal, copied.places, copied.refusal.row));
+    problems.add(refusalProblem(copied.refusal, copied.places));
     problems.throwIfAny();
   }
   if (mayLeaveOut(load)) {

@@ -1,7 +1,49 @@
-/** Sets savepoints for the folders that do not write SQL themselves. */
-import type { ClientBase } from 'pg';
+/**
+ * Sets savepoints and rolls back to them. Only the function that has set a savepoint rolls back to it.
+ */
+import type { ClientBase, QueryResult } from 'pg';
 import { quoteIdentifier } from './sql.ts';
 
+/** Runs the work. If it throws, everything that it did is undone, and the error is thrown again. */
+export async function withSavepoint<Result>(
+  client: ClientBase,
+  name: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await setSavepoint(client, name);
+  const result = await undoOnError(client, name, work);
+  await client.query(`RELEASE SAVEPOINT ${quoteIdentifier(name)}`);
+  return result;
+}
+
+/** Runs the work and undoes everything that it did, also if it throws. */
+export async function runAndUndo<Result>(
+  client: ClientBase,
+  name: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await setSavepoint(client, name);
+  const result = await undoOnError(client, name, work);
+  await undo(client, name);
+  return result;
+}
+
+/**
+ * Sends statements without values in one message, and returns their results. If one fails, all are undone, and its error is thrown.
+ */
+export async function queryWithSavepoint(
+  client: ClientBase,
+  name: string,
+  statements: string[],
+): Promise<QueryResult[]> {
+  const quoted = quoteIdentifier(name);
+  const text = [`SAVEPOINT ${quoted}`, ...statements, `RELEASE SAVEPOINT ${quoted}`].join(';\n');
+  const results = await undoOnError(client, name, () => client.query(text));
+  // A text with several statements has a list of results.
+  return (results as unknown as QueryResult[]).slice(1, -1);
+}
+
+/** Sets a savepoint for work that is undone after other work has succeeded, with `rollBackTo`. */
 export async function setSavepoint(client: ClientBase, name: string): Promise<void> {
   await client.query(`SAVEPOINT ${quoteIdentifier(name)}`);
 }
@@ -9,4 +51,23 @@ export async function setSavepoint(client: ClientBase, name: string): Promise<vo
 /** Undoes everything since the savepoint, which stays. */
 export async function rollBackTo(client: ClientBase, name: string): Promise<void> {
   await client.query(`ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}`);
+}
+
+async function undoOnError<Result>(
+  client: ClientBase,
+  name: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    // The first error says more than that of a broken connection.
+    await undo(client, name).catch(() => {});
+    throw error;
+  }
+}
+
+async function undo(client: ClientBase, name: string): Promise<void> {
+  const quoted = quoteIdentifier(name);
+  await client.query(`ROLLBACK TO SAVEPOINT ${quoted}; RELEASE SAVEPOINT ${quoted}`);
 }

@@ -45,7 +45,7 @@ type Refused = Omit<RefusedRow, 'row'>;
 function problemOf(refused: Refused, row: number, load: StagedLoad, rules: RowRule[]): Problem {
   const error = errorOf(refused);
   const rule = rules.find((one) => isBroken(one, refused, error, load));
-  if (rule === undefined) return refusalProblem({ error }, load.places, row);
+  if (rule === undefined) return refusalProblem({ error, row }, load.places);
   const value = repeatedKeyOf(error)?.values ?? null;
   const problem = violationProblem(rule, { row, otherRow: null, value }, load.places, true);
   if (rule.kind !== 'unique') return problem;

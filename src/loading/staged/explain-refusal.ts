@@ -11,6 +11,7 @@ import type { LoadColumn } from '../../tables/load-column.ts';
 import { maxListedProblems, type Problems } from '../problems.ts';
 import { failingDefault, findFailingDefault } from './failing-default.ts';
 import { findInStaged } from './find-in-staged.ts';
+import { findRefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
 import { generatedKey } from './generated-key.ts';
 import { inputRules, makeInputCheck } from './input-check.ts';
@@ -19,7 +20,7 @@ import { type Refusal, refusalProblem } from './refusal.ts';
 import type { RowRule } from './row-rules.ts';
 import type { CellPlaces, StagedLoad } from './staged-load.ts';
 import { stagingTable, typedStagingTable } from './staging-table.ts';
-import { findRefusedRow, findRowsWithNull, findRowWithout } from './try-rows.ts';
+import { findRowsWithNull, findRowWithout } from './try-rows.ts';
 import { violationPlace } from './violation-problems.ts';
 import { byRowNumber, findLargestKey, type LargestKey, type SentRows } from './violation-queries.ts';
 
@@ -53,7 +54,7 @@ export async function explainRefusal(
 ): Promise<never> {
   const before = problems.count;
   await searchIfPossible(() => findFaultyRows(client, refusal, load, problems));
-  if (problems.count === before) problems.add(refusalProblem(refusal, load.places, refusal.row));
+  if (problems.count === before) problems.add(refusalProblem(refusal, load.places));
   problems.throwIfAny();
   throw refusal.error;
 }
@@ -78,9 +79,9 @@ export async function explainRefusedKeys(
     if (problems.count > before && !isAbout(error, unchecked)) return;
     const largest = await findLargest(client, error, sent, rules);
     const place = largest && violationPlace(largest.rule, largest, places);
-    problems.add({ ...place, ...refusalProblem({ error }, places, undefined) });
+    problems.add({ ...place, ...refusalProblem({ error }, places) });
   });
-  if (problems.count === before) problems.add(refusalProblem({ error }, places, undefined));
+  if (problems.count === before) problems.add(refusalProblem({ error }, places));
   problems.throwIfAny();
   throw error;
 }
@@ -101,12 +102,15 @@ async function findFaultyRows(
     problems.add(ofDefault);
     return;
   }
-  const findRow = async () => refusal.row ?? (staged && (await findRefusedRow(client, staged, refusal)));
+  const findRow = async (): Promise<Refusal> =>
+    refusal.row !== undefined || !staged
+      ? refusal
+      : { ...refusal, ...(await findRefusedRow(client, staged, refusal)) };
   if (!isRefusal(error, columns)) {
     // An expression of the table may cause it: a CHECK, a policy or an index.
-    const row = await findRow();
-    if (row === undefined) throw error;
-    problems.add(refusalProblem(refusal, places, row));
+    const found = await findRow();
+    if (found.row === undefined) throw error;
+    problems.add(refusalProblem(found, places));
     return;
   }
   if (!staged || !sent) return;
@@ -117,7 +121,7 @@ async function findFaultyRows(
   if (problems.count > before && !isAbout(error, unchecked)) return;
   if (conditionOf(error) === 'not_null_violation') {
     const nulls = await findRowsWithNull(client, staged, maxListedProblems);
-    for (const { row, error } of nulls) problems.add(refusalProblem({ error }, places, row));
+    for (const { row, error } of nulls) problems.add(refusalProblem({ error, row }, places));
     if (nulls.length > 0) return;
   }
   const generated = await generatedKey(client, refusal, staged, rules, unchecked);
@@ -126,8 +130,8 @@ async function findFaultyRows(
     return;
   }
   // For triggers and exclusion constraints the problem contains PostgreSQL's own message, for the first refused row.
-  const row = await findRow();
-  if (!problems.namesKeyOf(row)) problems.add(refusalProblem(refusal, places, row));
+  const found = await findRow();
+  if (!problems.namesKeyOf(found.row)) problems.add(refusalProblem(found, places));
 }
 
 /** Adds the rows with text that is not valid input for the type of its column. */

@@ -26,6 +26,18 @@ export const readProgress: Statement = {
   text: `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`,
 };
 
+/** Forgets the row that was moved last. */
+export const resetProgress: Statement = { text: `SELECT pg_catalog.setval('${progress}', 1, false)` };
+
+/** Returns at most one row `row`: the data row that is moved last, if the shapes are moved in this order and by their numbers. */
+export function lastMovedRow({ conflict }: StagedLoad, shapes: number[]): Statement {
+  const isMoved = conflict ? `AND (NOT ${hasShape('s', conflict.shapes)} OR NOT ${isSurplus('s')})` : '';
+  return {
+    text: `SELECT ${rowNumber} AS row FROM ${stagingTable} s WHERE ${hasShape('s', shapes)} ${isMoved}
+ORDER BY pg_catalog.array_position(ARRAY[${shapes.join(', ')}]::int[], ${shapeNumber}) DESC, ${rowNumber} DESC LIMIT 1`,
+  };
+}
+
 /**
  * Counts the rows that `mergeRows` updates. A sequence is used because no column distinguishes an inserted row from an updated
  * one in all supported versions of PostgreSQL and on partitioned tables. It is dropped with the staging table.

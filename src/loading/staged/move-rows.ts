@@ -82,14 +82,15 @@ export async function moveRows(
     if (updates) await queryInCallersPath(client, resetUpdateCounter.text);
   };
   let result = await tryToMove(client, load, moveInTurn, undo);
-  if (isBrokenReference(result.refusal?.error) && load.shapes.all.length > 1) {
+  const movedTogether = isBrokenReference(result.refusal?.error) && load.shapes.all.length > 1;
+  if (movedTogether) {
     await undo();
     result = await tryToMove(client, load, moveTogether, undo);
   }
   const refusal = result.refusal ?? (isBare ? undefined : await checkDeferred(client));
   if (refusal) {
     await client.query('ROLLBACK TO SAVEPOINT "move"');
-    return { refusal: { ...refusal, moved: await readMovedRow(client, load) } };
+    return { refusal: { ...refusal, movedTogether, moved: await readMovedRow(client, load) } };
   }
   const { merged = 0, existing } = result;
   const surplus = conflict ? await readCount(client, countSurplusRows) : 0;

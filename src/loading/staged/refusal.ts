@@ -35,6 +35,8 @@ export interface Refusal {
    * PostgreSQL checks the rule before it moves a row (a constant default) or later (references, AFTER triggers).
    */
   moved?: { row: number; sentColumns: readonly number[] } | undefined;
+  /** The rows of all shapes were moved by one statement. */
+  movedTogether?: boolean | undefined;
   /** The error occurred when PostgreSQL checked deferred constraints. */
   isDeferred?: boolean;
 }
@@ -71,15 +73,10 @@ export function refusalOfCopy(
 const sameInTheTable =
   'two rows get the same key in the table, from the default of a column that they do not have or from a trigger; send every column of the key, with the values that the table stores';
 
-/**
- * Makes a problem of a refusal.
- *
- * @param row the refused data row
- */
+/** Makes a problem of a refusal. */
 export function refusalProblem(
-  { error, column: copyColumn, amongRows }: Refusal,
+  { error, column: copyColumn, row, amongRows }: Refusal,
   places: CellPlaces,
-  row: number | undefined,
 ): Problem {
   const { column = copyColumn, constraint } = error as { column?: string; constraint?: string };
   const key = partitionKeyOf(error);

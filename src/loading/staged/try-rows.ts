@@ -4,53 +4,14 @@
  * With `on_conflict`, the surplus rows must have been found before.
  */
 import type { ClientBase } from 'pg';
+import { runAndUndo } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
-import { conditionOf, sqlstateOf } from '../../postgres/sqlstate.ts';
+import { conditionOf } from '../../postgres/sqlstate.ts';
 import { mergeRows, type RowRange } from './merge-statements.ts';
 import { checkDeferred, inMovingOrder, mayBeOfRow, readMovedRow, refusalOf, shapeOf } from './move-rows.ts';
 import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, firstRowOf, indexByShape, lastRowNumber } from './staging-table.ts';
-
-/**
- * Returns the data row that PostgreSQL refused; undefined: the refusal is not about a single row.
- *
- * The rows are tried half by half. A half that PostgreSQL accepts stays in the table during the search, so the whole search
- * costs little more than moving all rows once.
- */
-export async function findRefusedRow(
-  client: ClientBase,
-  load: StagedLoad,
-  refusal: Refusal,
-): Promise<number | undefined> {
-  // Rows that conflict within one statement do not conflict if they are moved one after the other.
-  if (conditionOf(refusal.error) === 'cardinality_violation') return undefined;
-  const end = (await readLastRow(client)) + 1;
-  const attempt = async (shape: number, from: number, to: number): Promise<Error | undefined> => {
-    await client.query('SAVEPOINT "part"');
-    const refused =
-      (await refusalOf(mayBeOfRow, async () => {
-        await queryInCallersPath(client, mergeRows(load, shape, { from, to }).text);
-      })) ?? (refusal.isDeferred ? await checkDeferred(client) : undefined);
-    await client.query(`${refused ? 'ROLLBACK TO' : 'RELEASE'} SAVEPOINT "part"`);
-    return refused?.error;
-  };
-  for (const shape of inMovingOrder(load)) {
-    let refused = await attempt(shape, 0, end);
-    if (!refused) continue;
-    let from = 0;
-    let to = end;
-    while (to - from > 1) {
-      const middle = Math.floor((from + to) / 2);
-      const error = await attempt(shape, from, middle);
-      if (error) to = middle;
-      else from = middle;
-      refused = error ?? refused;
-    }
-    return from > 0 && sqlstateOf(refused) === sqlstateOf(refusal.error) ? from : undefined;
-  }
-  return undefined;
-}
 
 /**
  * Returns the rows that PostgreSQL refuses because a column has no value after triggers and defaults, each with PostgreSQL's
@@ -92,12 +53,11 @@ async function tryRange(
   shape: number,
   range: RowRange,
 ): Promise<Refusal | undefined> {
-  await client.query('SAVEPOINT "part"');
-  const refusal = await refusalOf(mayBeOfRow, async () => {
-    await queryInCallersPath(client, mergeRows(load, shape, range).text);
-  });
-  await client.query('ROLLBACK TO SAVEPOINT "part"; RELEASE SAVEPOINT "part"');
-  return refusal;
+  return refusalOf(mayBeOfRow, () =>
+    runAndUndo(client, 'part', async () => {
+      await queryInCallersPath(client, mergeRows(load, shape, range).text);
+    }),
+  );
 }
 
 /**
@@ -110,15 +70,16 @@ export async function tryRows(
   load: StagedLoad,
   rows: number[],
 ): Promise<Error | undefined> {
-  await client.query('SAVEPOINT "part"');
-  const refusal =
-    (await refusalOf(mayBeOfRow, async () => {
+  const refusal = await refusalOf(mayBeOfRow, () =>
+    runAndUndo(client, 'part', async () => {
       for (const row of rows) {
         const shape = (await shapeOf(client, row))!;
         await queryInCallersPath(client, mergeRows(load, shape, { from: row, to: row + 1 }).text);
       }
-    })) ?? (await checkDeferred(client));
-  await client.query('ROLLBACK TO SAVEPOINT "part"; RELEASE SAVEPOINT "part"');
+      const deferred = await checkDeferred(client);
+      if (deferred) throw deferred.error;
+    }),
+  );
   return refusal?.error;
 }
 
