@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { lookUpDefinition } from '../src/tables/catalog.ts';
+import { draftDefinition, resolveDraft } from '../src/tables/resolve-definition.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { sized } from './support/sized.ts';
@@ -79,5 +81,29 @@ test('a constraint name that is already used is reported, with every kind of upl
     const answer = await service.post(`/table/race/upload/json${query}`, { table: named, data: [{ id: 1 }] });
     const { detail } = assertProblem(answer, 422, 'invalid-definition');
     assert.match(JSON.stringify(answer.body), /used_name/, detail);
+  }
+});
+
+test('a domain that another session drops between two queries of the service is a conflict', async () => {
+  const definitions = {
+    'of a column': { columns: [{ name: 'v', type: 'short_lived' }] },
+    'of a referenced column': {
+      columns: [{ name: 'v', type: 'text' }],
+      constraints: {
+        foreign_keys: [{ name: '', column: 'v', reference_table: 'short', reference_column: 'v' }],
+      },
+    },
+  };
+  for (const [what, definition] of Object.entries(definitions)) {
+    await service.rows(
+      'CREATE DOMAIN short_lived AS text; CREATE TABLE short (v short_lived PRIMARY KEY); DROP TABLE IF EXISTS race',
+    );
+    const draft = await draftDefinition({ schema: 'public', name: 'race', table: definition });
+    const { rows } = await service.database.pool.query(await lookUpDefinition(draft.request));
+    await service.rows('DROP TABLE short; DROP DOMAIN short_lived');
+    const client = await service.database.pool.connect();
+    await assert
+      .rejects(resolveDraft(client, draft, rows[0].found), { code: 'write-conflict' }, what)
+      .finally(() => client.release());
   }
 });

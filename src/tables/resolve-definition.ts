@@ -331,7 +331,11 @@ type Found = {
     : NonNullable<LookUpResult[Key]>;
 };
 
-/** Gives domains their base types. Takes a round trip if there are any. */
+/**
+ * Gives domains their base types. Takes a round trip if there are any.
+ *
+ * @throws AppError `write-conflict` if another session has dropped one of the domains since they were looked up
+ */
 async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
   const domains = found.types.filter((type) => type !== null).filter((type) => type.kind === 'd');
   const columns = found.targets.flatMap(
@@ -341,8 +345,15 @@ async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
   if (oids.length === 0) return;
   const { rows } = await client.query<{ bases: Record<string, DomainBase> }>(findDomainBases(oids));
   const { bases } = rows[0]!;
+  if (oids.some((oid) => bases[oid] === undefined)) throw domainDropped();
   for (const domain of domains) Object.assign(domain, bases[domain.baseOid]);
   for (const column of columns) column.baseOid = bases[column.baseOid]!.baseOid;
+}
+
+function domainDropped(): AppError {
+  const detail =
+    'Another session dropped a domain that the definition uses at the same moment; send the request again.';
+  return new AppError('write-conflict', detail);
 }
 
 /** Changes drafts into columns with the result of the look-up, and reports names that were not found. */
