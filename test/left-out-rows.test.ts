@@ -8,6 +8,7 @@ import { assertProblem } from './support/problem.ts';
 import { type RandomNumbers, randomNumbers } from './support/random-numbers.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { sized } from './support/sized.ts';
+import { until } from './support/until.ts';
 import { sheetOf } from './support/workbook.ts';
 
 let service: TestService;
@@ -485,6 +486,39 @@ describe('rows that only PostgreSQL can judge', () => {
     ]);
     const { rows, updated, rows_left_out } = answer.body.load;
     assert.deepEqual({ rows, updated, rows_left_out }, { rows: 1, updated: 2, rows_left_out: 3 });
+  });
+
+  test('an upload with on_conflict=update that PostgreSQL ends in a deadlock tries again', async () => {
+    await service.rows(`CREATE TABLE contested (id integer PRIMARY KEY, n integer);
+      INSERT INTO contested VALUES (1, 0), (2, 0);
+      CREATE TRIGGER b BEFORE INSERT OR UPDATE ON contested FOR EACH ROW EXECUTE FUNCTION refuse_13()`);
+    const other = await service.database.pool.connect();
+    try {
+      await other.query('BEGIN; UPDATE contested SET n = 9 WHERE id = 2');
+      // The trigger refuses the row with the smallest key, so nothing is locked before the rows are moved one by one.
+      const data = [
+        { id: 1, n: 1 },
+        { id: 2, n: 2 },
+        { id: 0, n: 13 },
+      ];
+      const sent = service.post(`/table/contested/upload/json?${leave}&on_conflict=update`, { data });
+      await until('the upload to wait for the other session', async () => {
+        const { rows } = await service.database.pool.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rows.length > 0;
+      });
+      // PostgreSQL ends the session that has waited for a second. On a slow machine that may be this one.
+      await other
+        .query('UPDATE contested SET n = 9 WHERE id = 1; COMMIT')
+        .catch(() => other.query('ROLLBACK'));
+      const answer = await sent;
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal(answer.body.load.rows_left_out, 1);
+      assert.deepEqual(await service.rows('SELECT n FROM contested ORDER BY id'), [{ n: 1 }, { n: 2 }]);
+    } finally {
+      other.release();
+    }
   });
 
   test('thousands of rows that a trigger refuses', async () => {

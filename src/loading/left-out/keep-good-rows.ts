@@ -7,6 +7,7 @@
  * PostgreSQL refuses these, it judges the rows one by one.
  */
 import type { ClientBase } from 'pg';
+import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import type { LoadTarget } from '../load-target.ts';
 import type { Problems } from '../problems.ts';
 import { type MovedRows, moveRows } from '../staged/move-rows.ts';
@@ -58,11 +59,10 @@ export async function moveAtOnce(
   target: LoadTarget,
   load: StagedLoad,
 ): Promise<MovedRows | undefined> {
+  await setSavepoint(client, 'at once');
   const { moved } = await moveRows(client, load, true);
-  if (moved === undefined) return undefined;
-  const refusedKeys = await target.addKeys?.();
-  if (refusedKeys === undefined) return moved;
-  await client.query('ROLLBACK TO SAVEPOINT "move"');
+  if (moved && (await target.addKeys?.()) === undefined) return moved;
+  await rollBackTo(client, 'at once');
   return undefined;
 }
 

@@ -4,13 +4,21 @@
  * the last good row with a key is used.
  */
 import type { ClientBase } from 'pg';
+import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { statesNotOfRows, statesNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
 import { findInputCheck } from '../staged/input-check.ts';
 import { countUpdatedRows, createUpdateCounter, resetUpdateCounter } from '../staged/merge-statements.ts';
-import { checkDeferred, findSurplus, type MovedRows, moveRows } from '../staged/move-rows.ts';
+import {
+  checkDeferred,
+  findSurplus,
+  lockRowsToUpdate,
+  type MovedRows,
+  moveRows,
+  retryAfterDeadlock,
+} from '../staged/move-rows.ts';
 import type { RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { analyzeStagingTable, indexByRow, typedStagingTable } from '../staged/staging-table.ts';
@@ -34,6 +42,9 @@ const maxRounds = 20;
  * The number of rows that one statement moves. It is small enough that `STATEMENT_TIMEOUT_MS` suffices for any number of rows.
  */
 const rowsPerStatement = 100_000;
+
+/** The savepoint before the first moved row. */
+const savepoint = 'pass';
 
 interface Pass {
   client: ClientBase;
@@ -62,11 +73,12 @@ export async function moveRowByRow(
 ): Promise<MovedRows | undefined> {
   await queryInCallersPath(client, indexByRow.text);
   await client.query(analyzeStagingTable([]));
-  await client.query('SAVEPOINT "pass"');
+  await setSavepoint(client, savepoint);
+  const undo = () => rollBackTo(client, savepoint);
   const maxListed = problems.maxFound;
   const pass = { client, load, faulty, maxListed, isImmediate: false, hasPolicies: false };
   for (let round = 0; round < maxRounds; round += 1) {
-    const passed = await runPass(pass);
+    const passed = await retryAfterDeadlock(client, load.relation, undo, () => runPass(pass));
     if (passed === 'has policies') pass.hasPolicies = true;
     else if (passed === 'has deferred') pass.isImmediate = true;
     else {
@@ -79,13 +91,13 @@ export async function moveRowByRow(
       }
       // An earlier row with the same key may take the place of a refused one.
       const { rows } = await client.query<{ rows: number[] }>(refusedNumbers);
-      await client.query('ROLLBACK TO SAVEPOINT "pass"');
+      await undo();
       await client.query(deleteRows(rows[0]!.rows));
-      await client.query('SAVEPOINT "pass"');
+      await setSavepoint(client, savepoint);
       const { moved } = await moveRows(client, load, true);
       if (moved) return moved;
     }
-    await client.query('ROLLBACK TO SAVEPOINT "pass"');
+    await undo();
   }
   return undefined;
 }
@@ -94,11 +106,13 @@ type Passed = { merged: number; refused: number } | 'has policies' | 'has deferr
 
 async function runPass(pass: Pass): Promise<Passed> {
   const { client, load, isImmediate } = pass;
-  const { columns, conflict } = load;
+  const { relation, columns, conflict } = load;
   await client.query(createPassTables);
   if (isImmediate) await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
   if (conflict) {
-    await findSurplus(client, typedStagingTable(columns, await findInputCheck(client, columns)), conflict);
+    const staged = typedStagingTable(columns, await findInputCheck(client, columns));
+    await findSurplus(client, staged, conflict);
+    await lockRowsToUpdate(client, relation, staged, conflict);
     // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
     if (conflict.action === 'skip') await client.query(emptySurplusTable);
     if (conflict.action === 'update') {
@@ -110,7 +124,6 @@ async function runPass(pass: Pass): Promise<Passed> {
     await passOverAll(pass);
   } catch (error) {
     if (pass.hasPolicies || !isPolicyViolation(error)) throw error;
-    await client.query('ROLLBACK TO SAVEPOINT "pass"');
     return 'has policies';
   }
   const { rows } = await client.query<{ merged: number; refused: number }>(readPassState);

@@ -6,7 +6,7 @@
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
-import { conditionOf, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
+import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { maxListedProblems, type Problems } from '../problems.ts';
 import { failingDefault, findFailingDefault } from './failing-default.ts';
@@ -204,13 +204,14 @@ async function findLargest(
 }
 
 /**
- * Runs the search. It ends without an error if the time or the role's privileges are not sufficient. The transaction has failed
- * then.
+ * Runs the search. It ends without an error if the time or the role's privileges are not sufficient, or if PostgreSQL ends it in a
+ * deadlock. The transaction has failed then.
  */
 async function searchIfPossible(search: () => Promise<void>): Promise<void> {
   try {
     await search();
   } catch (error) {
-    if (conditionOf(error) !== 'query_canceled' && !isLackOfPrivilege(error)) throw error;
+    if (conditionOf(error) !== 'query_canceled' && !isDeadlock(error) && !isLackOfPrivilege(error))
+      throw error;
   }
 }

@@ -1,5 +1,6 @@
 /** Moves the staged rows into the target table, with one statement for each shape. */
 import type { ClientBase } from 'pg';
+import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import {
@@ -35,6 +36,9 @@ import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplu
  */
 const maxScans = 8;
 
+/** The savepoint before the first moved row. */
+const savepoint = 'move';
+
 /** The number of deadlocks after which the upload fails. */
 const maxDeadlocks = 20;
 
@@ -56,10 +60,6 @@ export interface MovedRows {
  * Moves all staged rows, one shape after the other. If PostgreSQL then refuses a reference, it moves all rows in one statement,
  * because a row may refer to a row of another shape.
  *
- * In a deadlock, PostgreSQL ends one of the transactions. That upload then tries again, after the rows of the other one were
- * committed. Uploads that had a deadlock take turns, so only an upload that had none yet can conflict with the one whose turn
- * it is.
- *
  * @param movesAgain rows of the upload were moved before, and PostgreSQL refused them
  * @returns the number of moved rows, or PostgreSQL's refusal; after a refusal the table is unchanged
  */
@@ -76,9 +76,9 @@ export async function moveRows(
   }
   if (load.shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
-  await client.query('SAVEPOINT "move"');
+  await setSavepoint(client, savepoint);
   const undo = async (): Promise<void> => {
-    await client.query('ROLLBACK TO SAVEPOINT "move"');
+    await rollBackTo(client, savepoint);
     if (updates) await queryInCallersPath(client, resetUpdateCounter.text);
   };
   let result = await tryToMove(client, load, moveInTurn, undo);
@@ -89,7 +89,7 @@ export async function moveRows(
   }
   const refusal = result.refusal ?? (isBare ? undefined : await checkDeferred(client));
   if (refusal) {
-    await client.query('ROLLBACK TO SAVEPOINT "move"');
+    await rollBackTo(client, savepoint);
     return { refusal: { ...refusal, movedTogether, moved: await readMovedRow(client, load) } };
   }
   const { merged = 0, existing } = result;
@@ -105,24 +105,43 @@ interface MoveAttempt {
 }
 
 /** Moves the rows, and tries again after a deadlock. */
-async function tryToMove(
+function tryToMove(
   client: ClientBase,
   load: StagedLoad,
   move: typeof moveInTurn,
   undo: () => Promise<void>,
 ): Promise<MoveAttempt> {
+  return retryAfterDeadlock(client, load.relation, undo, async () => {
+    const attempt: MoveAttempt = {};
+    attempt.refusal = await refusalOf(mayBeOfRow, async () => {
+      attempt.existing = load.conflict && (await prepareConflicts(client, load, load.conflict));
+      attempt.merged = await move(client, load);
+    });
+    return attempt;
+  });
+}
+
+/**
+ * Moves rows with `move`. In a deadlock, PostgreSQL ends one of the transactions. That upload then tries again, after the rows of the
+ * other one were committed. Uploads that had a deadlock take turns, so only an upload that had none yet can conflict with the one whose
+ * turn it is.
+ *
+ * @param relation the target table, quoted
+ * @param undo rolls back to a savepoint before the moved rows
+ */
+export async function retryAfterDeadlock<Result>(
+  client: ClientBase,
+  relation: string,
+  undo: () => Promise<void>,
+  move: () => Promise<Result>,
+): Promise<Result> {
   for (let deadlocks = 0; ; deadlocks += 1) {
     try {
-      const attempt: MoveAttempt = {};
-      attempt.refusal = await refusalOf(mayBeOfRow, async () => {
-        attempt.existing = load.conflict && (await prepareConflicts(client, load, load.conflict));
-        attempt.merged = await move(client, load);
-      });
-      return attempt;
+      return await move();
     } catch (error) {
       if (!isDeadlock(error) || deadlocks === maxDeadlocks) throw error;
       await undo();
-      await client.query(takeTurn(load.relation));
+      await client.query(takeTurn(relation));
     }
   }
 }
@@ -139,12 +158,26 @@ async function prepareConflicts(
 ): Promise<{ count: number } | undefined> {
   const staged = typedStagingTable(columns, await findInputCheck(client, columns));
   await findSurplus(client, staged, conflict);
-  if (conflict.action === 'update' && !isBare && conflict.shapes.length > 1) {
-    await queryInCallersPath(client, lockExistingRows(relation, staged, conflict).text);
-  }
+  if (!isBare && conflict.shapes.length > 1) await lockRowsToUpdate(client, relation, staged, conflict);
   // Rows that a trigger or a rule leaves out are counted separately from rows that are skipped.
   if (!changesRows && !hasRules) return undefined;
   return { count: await readCount(client, countExistingKeys(relation, staged, conflict)) };
+}
+
+/**
+ * Locks the existing rows that will be updated, in the order of the key. Uploads that update the rows in another order then wait for
+ * each other instead of causing a deadlock.
+ *
+ * @param staged the staging table, or `typedStagingTable`
+ */
+export async function lockRowsToUpdate(
+  client: ClientBase,
+  relation: string,
+  staged: string,
+  conflict: ConflictRule,
+): Promise<void> {
+  if (conflict.action !== 'update') return;
+  await queryInCallersPath(client, lockExistingRows(relation, staged, conflict).text);
 }
 
 /**
