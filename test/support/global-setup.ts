@@ -4,12 +4,12 @@
  * `transaction`, the services reach it through a PgBouncer in that mode.
  */
 
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 import { type Pooler, type PoolMode, startPooler } from './pooler.ts';
+import { makeRunFolder } from './run-folder.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -20,22 +20,25 @@ let pooler: Pooler | undefined;
 export async function globalSetup(): Promise<void> {
   // Each group of test files, and each service that a test starts, is a separate process. Compiling takes most of its start.
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'node-compile');
-  if (!process.env.TEST_DATABASE_URL) await startServer();
+  folder = await makeRunFolder();
+  process.env.TMPDIR = folder;
+  if (!process.env.TEST_DATABASE_URL) await startServer(folder);
   const mode = process.env.TEST_POOLER as PoolMode | undefined;
   if (!mode) return;
   pooler = await startPooler(mode, process.env.TEST_DATABASE_URL!);
   process.env.TEST_POOLER_PORT = String(pooler.port);
 }
 
-async function startServer(): Promise<void> {
-  folder = await mkdtemp(join(tmpdir(), 'tablewright-test-'));
-  // Under root another user runs PostgreSQL, who must be able to enter the folder.
-  await chmod(folder, 0o711);
+async function startServer(parent: string): Promise<void> {
   const quiet = { info: () => {}, warn: () => {} };
-  server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log: quiet, durable: false });
+  server = await startEmbeddedPostgres({ dataDir: join(parent, 'server'), log: quiet, durable: false });
   const admin = new pg.Client(server.adminUrl);
   await admin.connect();
   await admin.query('ALTER ROLE tablewright CREATEDB');
+  // The tests open thousands of connections. Both sides compute less with one iteration than with 4096.
+  const { password } = new URL(server.url);
+  await admin.query('SET scram_iterations = 1');
+  await admin.query(`ALTER ROLE tablewright PASSWORD ${pg.escapeLiteral(decodeURIComponent(password))}`);
   await admin.end();
   process.env.TEST_DATABASE_URL = server.url;
   process.env.TEST_ADMIN_DATABASE_URL = server.adminUrl;
