@@ -172,7 +172,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
           );
           const { errorCount, ...shown } = sheet;
           return {
-            sheets: sheets.map(({ hasCells: _, hasRows: __, size: ___, proposal: ofSheet, ...shown }) => ({
+            sheets: sheets.map(({ hasCells: _, size: __, proposal: ofSheet, ...shown }) => ({
               ...shown,
               ...(ofSheet && { proposal: shownProposal(ofSheet) }),
             })),

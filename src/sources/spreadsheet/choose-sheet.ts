@@ -61,7 +61,6 @@ export function otherSheetsWarning(sheet: string, others: OtherSheet[]): Warning
 }
 
 function sizeInWords({ size }: OtherSheet): string {
-  if (size === undefined) return '';
   const { rows, columns, isWhole } = size;
   const counted = `${rows === 1 ? '1 row' : `${rows} rows`}, ${columns === 1 ? '1 column' : `${columns} columns`}`;
   return isWhole ? ` (${counted})` : ` (at least ${counted})`;

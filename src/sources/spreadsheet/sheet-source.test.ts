@@ -50,15 +50,16 @@ async function open(format: OpenFormat): Promise<SheetSource> {
 }
 
 test('a chart is not among the other sheets with rows', async () => {
+  const size = { rows: 3, columns: 2, isWhole: true };
   const sheets: SheetSummary[] = [
-    { name: 'First', ...visible, hasRows: true },
-    { name: 'Second', ...visible, hasRows: true },
-    { name: 'Empty', ...visible, hasRows: false },
-    { name: 'Hidden', visibility: 'hidden', hasCells: true, hasRows: true },
-    { name: 'Chart', visibility: 'visible', hasCells: false, hasRows: true },
+    { name: 'First', ...visible, size },
+    { name: 'Second', ...visible, size },
+    { name: 'Empty', ...visible, size: { ...size, rows: 0 } },
+    { name: 'Hidden', visibility: 'hidden', hasCells: true, size },
+    { name: 'Chart', visibility: 'visible', hasCells: false, size },
   ];
   const source = await open(async () => ({ format: 'toy', sheets, scanOf: () => scanTwoRows }));
-  assert.deepEqual(await source.otherSheetsWithRows(never), [{ name: 'Second' }]);
+  assert.deepEqual(await source.otherSheetsWithRows(never), [{ name: 'Second', size }]);
 });
 
 test('sheets whose rows are not known are probed, at most 50 of them', async () => {

@@ -14,7 +14,13 @@ import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-for
 import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
 import { type SheetWindow, windowOfRange } from './sheet-window.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
-import type { OtherSheet, SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
+import {
+  maxCountedRows,
+  type OtherSheet,
+  type SheetSummary,
+  type SpreadsheetOptions,
+  type TableSize,
+} from './spreadsheet-options.ts';
 
 /**
  * Opens a file in the first of the formats that it has, and chooses its sheet.
@@ -53,8 +59,7 @@ const maxProbedNames = 50;
 /** The most other sheets that are probed for rows. */
 const maxProbedSheets = 50;
 
-/** The most rows of one other sheet, and of all of them, that are counted. In each sheet at least one row is searched. */
-const maxCountedRows = 1000;
+/** The most rows of all other sheets that are counted. In each sheet at least one row is searched. */
 const maxCountedRowsOfAll = 5000;
 
 export class SheetSource implements RowSource {
@@ -188,17 +193,14 @@ export class SheetSource implements RowSource {
     const found: OtherSheet[] = [];
     let probesLeft = maxProbedSheets;
     let rowsLeft = maxCountedRowsOfAll;
-    for (const [index, { name, visibility, hasCells, hasRows, size }] of this.sheets.entries()) {
-      if (index === this.#index || !hasCells || visibility !== 'visible' || hasRows === false) continue;
-      if (size !== undefined) {
-        found.push({ name, size: { ...size, isWhole: true } });
-        continue;
-      }
+    for (const [index, { name, visibility, hasCells, size: known }] of this.sheets.entries()) {
+      if (index === this.#index || !hasCells || visibility !== 'visible') continue;
+      if (known === undefined && probesLeft-- <= 0) continue;
       const most = Math.max(1, Math.min(maxCountedRows, rowsLeft));
-      const counted = probesLeft-- > 0 ? await this.#probe(index, most, signal) : undefined;
-      const isFound = counted !== undefined && counted.rows > 0;
-      if (isFound) rowsLeft -= counted.rows;
-      if (isFound || hasRows) found.push({ name, ...(isFound && { size: counted }) });
+      const size = known ?? (await this.#probe(index, most, signal));
+      if (size.rows === 0) continue;
+      if (known === undefined) rowsLeft -= size.rows;
+      found.push({ name, size });
     }
     return found;
   }
@@ -208,7 +210,7 @@ export class SheetSource implements RowSource {
    *
    * @param mostRows where the count ends
    */
-  async #probe(index: number, mostRows: number, signal: AbortSignal): Promise<OtherSheet['size']> {
+  async #probe(index: number, mostRows: number, signal: AbortSignal): Promise<TableSize> {
     const sink = new RowProbe();
     const rows = new SheetRows(sink, {
       ...this.#options,

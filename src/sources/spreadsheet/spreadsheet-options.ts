@@ -47,24 +47,23 @@ export interface SheetSummary {
   visibility: 'visible' | 'hidden' | 'veryHidden';
   /** A chart or dialog sheet has no cells. */
   hasCells: boolean;
-  /** The sheet has at least two rows with a value. Undefined: not known without reading the sheet. */
-  hasRows?: boolean;
   /** The size of its table. Undefined: not known without reading the sheet. */
   size?: TableSize;
 }
 
-/** The number of rows below the header, and of columns. */
 export interface TableSize {
+  /** The number of rows below the header. */
   rows: number;
   columns: number;
+  /** false: the sheet may be larger, because only its beginning was counted. */
+  isWhole: boolean;
 }
+
+/** The rows below the header of a sheet that are counted, if nothing else is wanted of it. */
+export const maxCountedRows = 1000;
 
 /** Another sheet that has rows below a header. */
 export interface OtherSheet {
   name: string;
-  /** Undefined: not known. */
-  size?: TableSize & {
-    /** false: the sheet may be larger, because only its beginning was read. */
-    isWhole: boolean;
-  };
+  size: TableSize;
 }

@@ -117,8 +117,7 @@ async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
     name: sheet.name,
     visibility: visibilities[sheet.hidden] ?? 'visible',
     hasCells: sheet.hasCells,
-    hasRows: sheet.size.rows > 0,
-    size: sheet.size,
+    size: { ...sheet.size, isWhole: true },
   }));
 }
 

@@ -3,7 +3,7 @@
 import { WorkbookNames } from '../names/workbook-names.ts';
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import { maxSheets } from '../sheet-names.ts';
-import type { SheetSummary } from '../spreadsheet-options.ts';
+import { maxCountedRows, type SheetSummary } from '../spreadsheet-options.ts';
 import { takeName } from './ods-names.ts';
 import { attributeText, type OdsStylesReader } from './ods-styles.ts';
 
@@ -15,10 +15,30 @@ const nullDateName = Buffer.from('null-date');
 const rowName = Buffer.from('table-row');
 const repeatedName = Buffer.from('number-rows-repeated');
 const cellName = Buffer.from('table-cell');
+const coveredName = Buffer.from('covered-table-cell');
+const columnsRepeatedName = Buffer.from('number-columns-repeated');
 const valueTypeName = Buffer.from('value-type');
 const namedExpressionsName = Buffer.from('named-expressions');
 const databaseRangesName = Buffer.from('database-ranges');
 const dateValueName = Buffer.from('date-value');
+
+interface OutlinedSheet {
+  name: string;
+  style: string;
+  /** The number of rows that have a value, if it is at most `maxRows`. */
+  rows: number;
+  /** The columns of these rows that have a value. */
+  columns: Set<number>;
+}
+
+/** The rows that are counted: the header and the rows below it. */
+const maxRows = 1 + maxCountedRows;
+
+/** The most columns that a sheet has in LibreOffice. */
+const maxColumns = 16_384;
+
+/** The most columns of one repeated cell that are counted, because a cell of 60 bytes may be repeated over all columns. */
+const maxCountedRepetitions = 1024;
 
 export class OdsOutline {
   /** Dates that are stored as numbers count from 1904-01-01. */
@@ -27,11 +47,13 @@ export class OdsOutline {
 
   readonly #xml: XmlTokens;
   readonly #styles: OdsStylesReader;
-  /** `rows` counts the rows that have a value, up to 2: a header and one row below it. */
-  readonly #sheets: { name: string; style: string; rows: number }[] = [];
+  readonly #sheets: OutlinedSheet[] = [];
   /** The current row has a value. */
   #hasValue = false;
-  #isRepeated = false;
+  /** How many times the current row is repeated. */
+  #repeated = 1;
+  /** The number of columns before the next cell of the current row. */
+  #column = 0;
   #depth = 0;
   #isInSpreadsheet = false;
   /** The depth of a list of names; 0: none is open. */
@@ -73,11 +95,11 @@ export class OdsOutline {
    */
   finish(): SheetSummary[] {
     if (this.#depth !== 0 || !this.#sawRoot) this.#xml.fail('it ends too early');
-    return this.#sheets.map(({ name, style, rows }) => ({
+    return this.#sheets.map(({ name, style, rows, columns }) => ({
       name,
       visibility: this.#styles.hiddenTables.has(style) ? 'hidden' : 'visible',
       hasCells: true,
-      hasRows: rows === 2,
+      size: { rows: Math.max(0, rows - 1), columns: columns.size, isWhole: rows < maxRows },
     }));
   }
 
@@ -93,6 +115,7 @@ export class OdsOutline {
         name: attributeText(xml, nameName),
         style: attributeText(xml, styleName),
         rows: 0,
+        columns: new Set(),
       });
     } else if (xml.isNamed(nullDateName)) {
       this.is1904 = attributeText(xml, dateValueName) === '1904-01-01';
@@ -105,19 +128,28 @@ export class OdsOutline {
     } else if (this.#depth > 4) {
       const sheet = this.#sheets.at(-1);
       // Elements before the first table are settings of the document.
-      if (sheet !== undefined && sheet.rows < 2) this.#countRow(sheet);
+      if (sheet !== undefined && sheet.rows < maxRows) this.#countRow(sheet);
     }
   }
 
-  /** Counts the current row. A row that is repeated counts as two. */
-  #countRow(sheet: { rows: number }): void {
+  /** Counts the current row, as often as it is repeated, and the columns of its cells. */
+  #countRow(sheet: OutlinedSheet): void {
     const xml = this.#xml;
     if (xml.isNamed(rowName)) {
       this.#hasValue = false;
-      this.#isRepeated = Number(attributeText(xml, repeatedName)) > 1;
-    } else if (!this.#hasValue && xml.isNamed(cellName) && xml.attribute(valueTypeName) >= 0) {
-      this.#hasValue = true;
-      sheet.rows = Math.min(2, sheet.rows + (this.#isRepeated ? 2 : 1));
+      this.#column = 0;
+      this.#repeated = repetitions(xml, repeatedName, maxRows);
+    } else if (xml.isNamed(cellName)) {
+      const end = Math.min(maxColumns, this.#column + repetitions(xml, columnsRepeatedName, maxColumns));
+      if (xml.attribute(valueTypeName) >= 0) {
+        if (!this.#hasValue) sheet.rows = Math.min(maxRows, sheet.rows + this.#repeated);
+        this.#hasValue = true;
+        const countedEnd = Math.min(end, this.#column + maxCountedRepetitions);
+        for (let column = this.#column; column < countedEnd; column++) sheet.columns.add(column);
+      }
+      this.#column = end;
+    } else if (xml.isNamed(coveredName)) {
+      this.#column += repetitions(xml, columnsRepeatedName, maxColumns);
     }
   }
 
@@ -125,4 +157,10 @@ export class OdsOutline {
     if (this.#depth === this.#namesDepth) this.#namesDepth = 0;
     if (this.#depth-- === 3) this.#isInSpreadsheet = false;
   }
+}
+
+/** Returns how many times a row or a cell is there, at most `most` times. */
+function repetitions(xml: XmlTokens, name: Buffer, most: number): number {
+  const count = xml.attribute(name) < 0 ? 1 : Number(attributeText(xml, name));
+  return Math.min(count > 0 ? count : 1, most);
 }
