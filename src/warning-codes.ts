@@ -10,7 +10,7 @@ export const warningCodes = {
   'mixed-column':
     'an inferred column became text because of a few odd values, and the warning names the first. All values above it have one other type, or the column has one odd value and at least 3 of another type, or at most one odd value for 10 of another type',
   'other-notation':
-    'a column became text, although each of its values is a date or a number in another notation, with white space around it, or a word such as `N/A`; the warning names the parameters that read it',
+    'a column became text, although each of its values is a date or a number in another notation, with white space around it, or a word such as `N/A`, or looks like an amount, a percentage, a time or a boolean; the warning names the parameters or the type that reads it, or says how to convert it',
   'nothing-renamed': '`rename` names a header or key that the data does not have',
   'two-digit-year':
     'with `date_order`, a column has years of two digits; the warning shows the first and the year that was read',

@@ -7,7 +7,8 @@ import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
-import { sheetOf } from './support/workbook.ts';
+import { sheetOf, sheetXml } from './support/workbook.ts';
+import { buildWorkbook } from './support/xlsx-builder.ts';
 
 let service: TestService;
 
@@ -320,6 +321,130 @@ suite('warnings', () => {
     const answer = await service.post(`/table/${nextTable()}/upload/json`, json);
     assert.deepEqual(warningsOf(answer, 'other-notation').length, 1);
     assert.match(warningsOf(answer, 'other-notation')[0]!, /^Column "d" .* trim=true/);
+  });
+});
+
+suite('columns that no parameter reads', () => {
+  /** Returns the hint for each column of a text file, without its beginning and its place. */
+  const hintsOf = async (columns: Record<string, string[]>, query = ''): Promise<Record<string, string>> => {
+    const names = Object.keys(columns);
+    const rows = Array.from({ length: Math.max(...names.map((name) => columns[name]!.length)) }, (_, row) =>
+      names.map((name) => `"${columns[name]![row] ?? ''}"`).join(';'),
+    );
+    const answer = await uploadCsv(nextTable(), [names.join(';'), ...rows], query);
+    for (const [name, type] of Object.entries(typesOf(answer))) assert.equal(type, 'text', name);
+    const found = answer.body.load.warnings.filter(({ code }: { code: string }) => code === 'other-notation');
+    return Object.fromEntries(
+      found.map(({ column, detail }: { column: string; detail: string }) => [
+        column,
+        detail.replace(/^.* looks like /, '').replace(/, the first is .* in [A-Z]+\d+\./, '.'),
+      ]),
+    );
+  };
+  const convert =
+    'No parameter reads them: remove these signs from the file, or convert the column after the load, as in /docs/recipes#amounts-as-text.';
+  const define = (type: string, parameters = 'extra_columns=add') =>
+    `To read them, send a definition in which this column has the type ${type}, and ${parameters}.`;
+
+  test('get a warning that says what they look like and what to do', async () => {
+    const cases: Record<string, [values: string[], hint: string]> = {
+      percent: [['12 %', '-1,5%', '100\u00a0%'], `numbers with a percent sign. ${convert}`],
+      some_percent: [['12', '5 %'], `numbers, some of them with a percent sign. ${convert}`],
+      sign: [['€ 1.234,50', '-€5', '€ -', '7 €'], `numbers with a currency sign. ${convert}`],
+      code: [['1,200.00 USD', 'US$ 5', 'EUR -3', '12 zł'], `numbers with a currency sign. ${convert}`],
+      accounting: [['(1,200.00)', '7', '1,000'], `numbers, some of them with parentheses. ${convert}`],
+      behind: [['120-', '5.50'], `numbers, some of them with a minus sign at the end. ${convert}`],
+      both: [
+        ['$1,200.00', '($5.00)'],
+        `numbers, some of them with a currency sign or parentheses. ${convert}`,
+      ],
+      with_word: [
+        ['$5', 'N/A'],
+        `numbers with a currency sign. ${convert} To load the other words as NULL, send null_values=N/A.`,
+      ],
+      exponent: [['1.5E+10', '-2e-3'], `numbers with an exponent. ${define('numeric')}`],
+      point_first: [
+        ['.5', '-.25', '7'],
+        `numbers, some of them with no digit before the point. ${define('numeric')}`,
+      ],
+      capitals: [['TRUE', 'TRUE'], `words for true and false. ${define('boolean')}`],
+      mixed_case: [['true', 'False', 'T'], `words for true and false. ${define('boolean')}`],
+      yes_no: [
+        ['yes', 'N', '-'],
+        `words for true and false. ${define('boolean', 'extra_columns=add&null_values=-')}`,
+      ],
+      time: [['14:30', '9:05:07.5'], `times of day. ${define('time')}`],
+      half_day: [['2:30 PM', '11:00am', '12:15'], `times of day. ${define('time')}`],
+      duration: [['26:15', '0:45'], `durations. ${define('interval')}`],
+      spaced: [[' 14:30', '15:00 '], `times of day. ${define('time', 'extra_columns=add&trim=true')}`],
+    };
+    const values = Object.fromEntries(Object.entries(cases).map(([name, [column]]) => [name, column]));
+    const hints = Object.fromEntries(Object.entries(cases).map(([name, [, hint]]) => [name, hint]));
+    assert.deepEqual(await hintsOf(values), hints);
+  });
+
+  test('get no warning if they may be something else', async () => {
+    const columns = {
+      only_no: ['NO', 'NO'],
+      sexes: ['F', 'M'],
+      only_f: ['F', 'F'],
+      zeros: ['007', '5 %'],
+      phone: ['+49', '(030) 12'],
+      part: ['12-3', '7-'],
+      codes: ['EUR', 'USD'],
+      two_signs: ['$ 5 %', '7'],
+      ambiguous: ['1,234.5', '1.234,5'],
+      minutes: ['12:61', '7:00'],
+      name: ['Ann', '5 %'],
+      words: ['yes', 'true'],
+    };
+    assert.deepEqual(await hintsOf(columns), {});
+  });
+
+  test('are loaded by the definition that the warning names, and shown with the same warning by an inspection', async () => {
+    const lines = ['loud,answer,at,length,size', 'TRUE,yes,2:30 PM,26:15,1.5E+3', 'False,N,9:05,0:45,.5'];
+    const types = { loud: 'boolean', answer: 'boolean', at: 'time', length: 'interval', size: 'numeric' };
+    const form = Buffer.from(lines.join('\n'));
+    const inspected = await service.upload('/api/v1/inspect/excel', form);
+    const plain = await uploadCsv(nextTable(), lines);
+    assert.deepEqual(inspected.body.sheet.warnings, plain.body.load.warnings);
+    const named = plain.body.load.warnings.map(({ column, detail }: { column: string; detail: string }) => [
+      column,
+      /has the type (\w+),/.exec(detail)?.[1],
+    ]);
+    assert.deepEqual(Object.fromEntries(named), types);
+    const name = nextTable();
+    const columns = Object.entries(types).map(([column, type]) => ({ name: column, type }));
+    await uploadCsv(name, lines, '?extra_columns=add', { table: { columns } });
+    assert.deepEqual(await rowsOf(name), [
+      { loud: true, answer: true, at: '14:30:00', length: '26:15:00', size: 1500 },
+      { loud: false, answer: false, at: '09:05:00', length: '00:45:00', size: 0.5 },
+    ]);
+  });
+
+  test('get the same warnings in JSON and in a workbook, where true and 14:30 may also be no texts', async () => {
+    const time = { attributes: 's="1"', content: '<v>0.5</v>' };
+    const rows = [
+      ['loud', 'price', 'at'],
+      ['TRUE', '$5', '14:30'],
+      [{ attributes: 't="b"', content: '<v>0</v>' }, 7, time],
+    ];
+    const sheets = [{ name: 'S', xml: sheetXml(rows) }];
+    const file = buildWorkbook({ formats: [20], sheets });
+    const answer = await service.upload(`/table/${nextTable()}/upload/excel`, file);
+    assert.deepEqual(
+      warningsOf(answer, 'other-notation').map((detail) => /looks like (.*?), the first/.exec(detail)?.[1]),
+      ['words for true and false', 'numbers, some of them with a currency sign', 'times of day'],
+    );
+    const data = [
+      { loud: 'FALSE', price: '5 EUR', quoted: 'true' },
+      { loud: true, price: 7, quoted: 'false' },
+    ];
+    const json = await service.post(`/table/${nextTable()}/upload/json`, { data });
+    assert.deepEqual(
+      json.body.load.warnings.map(({ column }: { column: string }) => column),
+      ['loud', 'price'],
+    );
   });
 });
 

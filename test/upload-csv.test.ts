@@ -53,6 +53,12 @@ suite('without a definition', () => {
       blank: 'text',
     });
     const { duration_ms: _, ...load } = answer.body.load;
+    const exponent = {
+      code: 'other-notation',
+      column: 'exponent',
+      detail:
+        'Column "exponent" became text. Every value looks like numbers, some of them with an exponent, the first is "1e5" in J2. To read them, send a definition in which this column has the type numeric, and extra_columns=add.',
+    };
     const mixed = {
       code: 'mixed-column',
       column: 'mixed',
@@ -68,7 +74,7 @@ suite('without a definition', () => {
       encoding: 'utf-8',
       header_row: 1,
       range: 'A1:K4',
-      warnings: [mixed],
+      warnings: [mixed, exponent],
     });
     const rows = await service.rows(
       `SELECT id::text, zip, price::text, mixed, loud, ok, day::text, big::text, exponent, blank FROM ${name} ORDER BY id`,

@@ -95,7 +95,7 @@ export class TypeInference implements CellSink {
   /** For each column the union of the classes of seen.ts. It is `MIXED` or `OTHER` alone after the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
   /** For each column the forms of text-forms.ts that all values may have. */
-  #forms = new Uint16Array(INITIAL_COLUMNS).fill(ALL_FORMS);
+  #forms = new Int32Array(INITIAL_COLUMNS).fill(ALL_FORMS);
   readonly #textForms = new TextForms();
   readonly #places: number[] = [];
   /** The first value of each column. */
@@ -152,7 +152,7 @@ export class TypeInference implements CellSink {
   #hint(column: number, forms: number, oddity: Oddity | undefined): FormHint | undefined {
     const hint = this.#textForms.hint(column, forms) ?? this.#textForms.nullWordsHint(column, forms);
     // One word for no value among values of one type is an odd value, and its warning names `null_values`.
-    const isOddValue = hint?.parameters.length === 0 && hint.nullWords.length === 1 && oddity !== undefined;
+    const isOddValue = hint?.plain !== undefined && hint.nullWords.length === 1 && oddity !== undefined;
     return isOddValue ? undefined : hint;
   }
 
@@ -324,7 +324,7 @@ export class TypeInference implements CellSink {
     const seen = new Uint16Array(capacity);
     seen.set(this.#seen);
     this.#seen = seen;
-    const forms = new Uint16Array(capacity).fill(ALL_FORMS);
+    const forms = new Int32Array(capacity).fill(ALL_FORMS);
     forms.set(this.#forms);
     this.#forms = forms;
   }

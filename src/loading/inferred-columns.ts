@@ -66,6 +66,7 @@ export function groupedByPoint(name: string): Warning {
 function explainHint(name: string, column: number, hint: FormHint, locate: LocateCell): string {
   const words = hint.nullWords;
   const except = words.length === 0 ? '' : ` but ${words.map((word) => JSON.stringify(word)).join(', ')}`;
+  if (hint.shape !== undefined) return explainShape(name, column, hint, hint.shape, locate);
   if (hint.first === undefined) {
     return `Column "${shortenValue(name)}" became text. Every value${except} is a ${hint.plain}. Send null_values=${words.map(inQuery).join(',')} to load these words as NULL.`;
   }
@@ -75,6 +76,28 @@ function explainHint(name: string, column: number, hint: FormHint, locate: Locat
   const nulls = words.length === 0 ? '' : `&null_values=${words.map(inQuery).join(',')}`;
   const remedies = hint.parameters.map(({ parameter }) => parameter + nulls).join(' or ');
   return `Column "${shortenValue(name)}" became text. Every value${except} looks like ${forms}, the first is ${JSON.stringify(shortenValue(value))} in ${place}. Send ${remedies} to read them.`;
+}
+
+/** Says what a column of values that no parameter reads looks like, and how to get another type. */
+function explainShape(
+  name: string,
+  column: number,
+  { first, nullWords }: FormHint,
+  { looksLike, type, hasSpace }: NonNullable<FormHint['shape']>,
+  locate: LocateCell,
+): string {
+  const { row, value } = first!;
+  const place = locate(row, column, name).cell ?? `row ${row}`;
+  const except =
+    nullWords.length === 0 ? '' : ` but ${nullWords.map((word) => JSON.stringify(word)).join(', ')}`;
+  const found = `Column "${shortenValue(name)}" became text. Every value${except} looks like ${looksLike}, the first is ${JSON.stringify(shortenValue(value))} in ${place}.`;
+  const nulls = nullWords.length === 0 ? '' : `null_values=${nullWords.map(inQuery).join(',')}`;
+  if (type === undefined) {
+    const words = nulls && ` To load the other words as NULL, send ${nulls}.`;
+    return `${found} No parameter reads them: remove these signs from the file, or convert the column after the load, as in /docs/recipes#amounts-as-text.${words}`;
+  }
+  const parameters = ['extra_columns=add', ...(hasSpace ? ['trim=true'] : []), ...(nulls ? [nulls] : [])];
+  return `${found} To read them, send a definition in which this column has the type ${type}, and ${parameters.join('&')}.`;
 }
 
 /** Returns the word as a part of a query string, with as little escaped as possible. */

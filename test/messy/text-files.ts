@@ -147,13 +147,23 @@ const notations: MessyFile[] = [
   {
     name: 'percent.csv',
     content: lines('no,share', '1,12.5%', '2,0%', '3,100 %'),
-    tries: [{ columns: 'no bigint, share text', rows: ['1 | 12.5%', '2 | 0%', '3 | 100 %'] }],
+    tries: [
+      {
+        columns: 'no bigint, share text',
+        rows: ['1 | 12.5%', '2 | 0%', '3 | 100 %'],
+        warnings: ['other-notation share B2'],
+      },
+    ],
   },
   {
     name: 'currency.csv',
     content: lines('no,price', '1,$1.50', '2,$12.00', '3,-$3.25'),
     tries: [
-      { columns: 'no bigint, price text', rows: ['1 | $1.50', '2 | $12.00', '3 | -$3.25'] },
+      {
+        columns: 'no bigint, price text',
+        rows: ['1 | $1.50', '2 | $12.00', '3 | -$3.25'],
+        warnings: ['other-notation price B2'],
+      },
       {
         query: 'extra_columns=add',
         definition: { columns: [{ name: 'price', type: 'numeric' }] },
@@ -169,7 +179,7 @@ const notations: MessyFile[] = [
       {
         columns: 'no bigint, balance text',
         rows: ['1 | 1250.00', '2 | (80.50)', '3 | 12.00', '4 | 7.00'],
-        warnings: ['mixed-column balance B3'],
+        warnings: ['other-notation balance B3'],
       },
     ],
   },
@@ -180,7 +190,7 @@ const notations: MessyFile[] = [
       {
         columns: 'no bigint, balance text',
         rows: ['1 | 1250.00', '2 | 80.50-', '3 | 12.00', '4 | 7.00'],
-        warnings: ['mixed-column balance B3'],
+        warnings: ['other-notation balance B3'],
       },
     ],
   },
@@ -269,7 +279,11 @@ const notations: MessyFile[] = [
     name: 'scientific.csv',
     content: lines('no,v', '1,1.5E+10', '2,2E-3', '3,12'),
     tries: [
-      { columns: 'no bigint, v text', rows: ['1 | 1.5E+10', '2 | 2E-3', '3 | 12'] },
+      {
+        columns: 'no bigint, v text',
+        rows: ['1 | 1.5E+10', '2 | 2E-3', '3 | 12'],
+        warnings: ['other-notation v B2'],
+      },
       {
         query: 'extra_columns=add',
         definition: { columns: [{ name: 'v', type: 'numeric' }] },
@@ -285,6 +299,7 @@ const notations: MessyFile[] = [
       {
         columns: 'a text, b text, c text, d bigint, e boolean',
         rows: ['TRUE | Ja | Y | 1 | t', 'FALSE | Nein | N | 0 | f'],
+        warnings: ['other-notation a A2', 'other-notation c C2'],
       },
       {
         query: 'extra_columns=add',
@@ -403,7 +418,19 @@ const notations: MessyFile[] = [
   {
     name: 'times.csv',
     content: lines('no,at', '1,14:30', '2,08:05:09'),
-    tries: [{ columns: 'no bigint, at text', rows: ['1 | 14:30', '2 | 08:05:09'] }],
+    tries: [
+      {
+        columns: 'no bigint, at text',
+        rows: ['1 | 14:30', '2 | 08:05:09'],
+        warnings: ['other-notation at B2'],
+      },
+      {
+        query: 'extra_columns=add',
+        definition: { columns: [{ name: 'at', type: 'time' }] },
+        columns: 'at time without time zone, no bigint',
+        rows: ['14:30:00 | 1', '08:05:09 | 2'],
+      },
+    ],
   },
 ];
 

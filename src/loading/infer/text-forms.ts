@@ -1,7 +1,7 @@
 /**
  * Finds text columns in which every value would be a date or a number if the request named the notation (`date_order`,
  * `decimal_sign`, `thousands_sign`), the words for no value (`null_values`), or that white space is removed (`trim`). The
- * service does not guess: a warning names the parameters.
+ * service does not guess: a warning names the parameters. Values that no parameter reads are found in text-shapes.ts.
  *
  * A column has one bit for each form that all of its values so far may have. Most columns of text lose all bits with their
  * first value.
@@ -31,6 +31,7 @@ import {
   WHOLE,
 } from './seen.ts';
 import { classifyString } from './string-class.ts';
+import { SHAPE_FACTS, SHAPES, type ShapeHint, shapeHint, shapesOf, shapesWithClass } from './text-shapes.ts';
 
 interface DateForm {
   bit: number;
@@ -77,9 +78,10 @@ const PLAIN_FORMS = PLAIN_NUMBER | PLAIN_DATE;
 const HAS_SPACE = 1 << 14;
 /** The column has a value that PostgreSQL cannot read without one of these forms. */
 const IS_NEEDED = 1 << 15;
-const FACTS = HAS_SPACE | IS_NEEDED;
+const FACTS = HAS_SPACE | IS_NEEDED | SHAPE_FACTS;
 
-export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS;
+/** The bits of text-shapes.ts are among them. */
+export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS | SHAPES;
 
 /** Words that people and programs write if there is no value. A word that may also be a name, such as `None`, is not among them. */
 const nullWords = new Set([
@@ -117,8 +119,10 @@ export interface FormHint {
    * the day and which the month, or which sign separates decimals.
    */
   parameters: { parameter: string; looksLike: string }[];
-  /** What the values are without the words for no value, if `parameters` is empty. */
+  /** What the values are without the words for no value, if only these words need a parameter. */
   plain?: 'number' | 'date';
+  /** What the values look like, if no parameter reads them. `hasSpace`: white space is around some of them. */
+  shape?: ShapeHint & { hasSpace: boolean };
   /** The first value that PostgreSQL itself cannot read; undefined: only the words for no value need a parameter. */
   first: Sighting | undefined;
   /** The words for no value that occur in the column. */
@@ -156,20 +160,8 @@ export class TextForms {
 
   /** Returns the forms that are still possible after a value of the class `found` (seen.ts), which is not `OTHER`. */
   withClass(forms: number, found: number): number {
-    switch (found) {
-      case WHOLE:
-      case EXACT:
-        return forms & ~(DATE_FORMS | PLAIN_DATE);
-      case DATE_STRING:
-      case DATE_CELL:
-        return forms & ~(NUMBER_FORMS | PLAIN_NUMBER);
-      case TIMESTAMP_STRING:
-      case TIMESTAMPTZ_STRING:
-      case TIMESTAMP_CELL:
-        return forms & ~(NUMBER_FORMS | PLAIN_FORMS);
-      default:
-        return 0;
-    }
+    const left = (forms & FACTS) | (forms & notationsWithClass(found)) | shapesWithClass(forms, found);
+    return (left & ~FACTS) === 0 ? 0 : left;
   }
 
   /** Returns the forms that are still possible after a number with a point, `1.5`, in a file whose cells have no types. */
@@ -206,14 +198,15 @@ export class TextForms {
     // In a text file a text that is only white space is no value if white space is removed.
     if (from === to && kind === TEXT) left |= forms;
     else if (plain === PLAIN_NUMBER)
-      left |= this.withPoint(forms & (NUMBER_FORMS | PLAIN_NUMBER), bytes, from, to);
+      left |=
+        this.withPoint(forms & (NUMBER_FORMS | PLAIN_NUMBER), bytes, from, to) |
+        shapesWithClass(forms, WHOLE);
     else if (plain === PLAIN_DATE) left |= forms & (DATE_FORMS | PLAIN_DATE);
-    else left |= this.#notationsOf(forms, bytes, from, to);
+    else left |= this.#notationsOf(forms, bytes, from, to) | shapesAmong(forms, bytes, from, to);
     if ((left & ~FACTS) === 0) return 0;
     // A JSON string or a text cell of a workbook that PostgreSQL can read as a number does not show which signs are used.
-    const isNumber =
-      kind === TEXT ? textKind(bytes, start, end) === NUMBER : textKind(bytes, from, to) === NUMBER;
-    if ((left & IS_NEEDED) === 0 && !isNumber) {
+    const isTyped = (kind === TEXT ? textKind(bytes, start, end) : textKind(bytes, from, to)) !== STRING;
+    if ((left & IS_NEEDED) === 0 && !isTyped) {
       this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
       left |= IS_NEEDED;
     }
@@ -227,8 +220,13 @@ export class TextForms {
     // Nothing but white space and words for no value shows no type.
     if ((forms & PLAIN_FORMS) === PLAIN_FORMS) return undefined;
     const words = this.#nullWords[column] ?? [];
-    const nullWords = (forms & HAS_SPACE) === 0 ? words : [...new Set(words.map(trimText))];
-    return { parameters: parametersOf(forms), first, nullWords };
+    const hasSpace = (forms & HAS_SPACE) !== 0;
+    const nullWords = hasSpace ? [...new Set(words.map(trimText))] : words;
+    const isNotation = (forms & (DATE_FORMS | NUMBER_FORMS)) !== 0;
+    if (isNotation || (hasSpace && (forms & PLAIN_FORMS) !== 0))
+      return { parameters: parametersOf(forms), first, nullWords };
+    const shape = shapeHint(forms);
+    return shape && { parameters: [], shape: { ...shape, hasSpace }, first, nullWords };
   }
 
   /** Returns the words for no value, if every other value of the text column is a number or every other value is a date. */
@@ -276,6 +274,32 @@ export class TextForms {
     const length = readNumber(bytes, start, end, signs, this.#scratch);
     return length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER;
   }
+}
+
+/** Returns the notations that a column may have after a value of the class `found` (seen.ts). */
+function notationsWithClass(found: number): number {
+  switch (found) {
+    case WHOLE:
+    case EXACT:
+      return NUMBER_FORMS | PLAIN_NUMBER;
+    case DATE_STRING:
+    case DATE_CELL:
+      return DATE_FORMS | PLAIN_DATE;
+    case TIMESTAMP_STRING:
+    case TIMESTAMPTZ_STRING:
+    case TIMESTAMP_CELL:
+      return DATE_FORMS;
+    default:
+      return 0;
+  }
+}
+
+/** Returns the shapes among `forms` that the text has, and what it shows of them. */
+function shapesAmong(forms: number, bytes: Buffer, start: number, end: number): number {
+  if ((forms & SHAPES) === 0) return 0;
+  const found = shapesOf(bytes, start, end);
+  const left = forms & found & SHAPES;
+  return left === 0 ? 0 : left | (found & SHAPE_FACTS);
 }
 
 /** Returns the form of `PLAIN_FORMS` that the text has; 0: none. */
