@@ -23,6 +23,7 @@ test('without any setting every default applies', () => {
     port: 8080,
     maxConnections: 1000,
     corsOrigins: [],
+    trustProxy: undefined,
     stopTimeoutMs: 5000,
   });
   assert.equal(config.database.url, undefined);
@@ -55,6 +56,7 @@ test('settings are read, and an empty value counts as absent', () => {
     port: 0,
     maxConnections: 1000,
     corsOrigins: ['https://a.example', 'http://b.example:81'],
+    trustProxy: undefined,
     stopTimeoutMs: 5000,
   });
   assert.equal(config.logLevel, 'info');
@@ -129,6 +131,24 @@ test('an origin that no browser would send is refused', () => {
   ])
     assert.deepEqual(errorsOf({ CORS_ORIGINS: value }).length, 1, value);
   assert.deepEqual(errorsOf({ CORS_ORIGINS: '*' }), []);
+});
+
+test('TRUST_PROXY is a number of proxies, or addresses and networks', () => {
+  for (const value of ['1', '10', '10.0.0.1', '10.0.0.0/8 fd00::/8 ::1']) {
+    assert.deepEqual(errorsOf({ TRUST_PROXY: value }), []);
+  }
+  for (const value of [
+    '0',
+    '11',
+    'true',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    'fe80::1%eth0',
+    '1 10.0.0.1',
+  ]) {
+    assert.equal(errorsOf({ TRUST_PROXY: value }).length, 1, value);
+  }
 });
 
 test('one token subject never gets all places for uploads unless that is set', () => {

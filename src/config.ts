@@ -68,6 +68,11 @@ const databaseUrlRule: TextRule = {
   example: 'postgresql://user:password@localhost:5432/database',
   isSecret: true,
 };
+const proxiesRule: TextRule = {
+  rule: 'a number of proxies from 1 to 10, or IP addresses and networks (CIDR) separated by spaces',
+  example: '10.0.0.0/8 fd00::/8',
+  fits: areProxies,
+};
 const functionsRule: TextRule = {
   rule: 'names of functions separated by spaces',
   example: 'app.next_number my_id',
@@ -94,6 +99,7 @@ const declared = {
     port: integer('PORT', 8080, [0, 65_535], '', 'The port to listen on; 0 for any free port.'),
     maxConnections: integer('MAX_CONNECTIONS', 1000, [10, 1_000_000], 'connections', 'The most client connections at the same time. If all are in use, a new connection replaces the one that has been idle longest. The limit is lower if the process may not open enough files (ulimit -n); the log then says so.'),
     corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. If not set, no page of another origin may.', originsRule),
+    trustProxy: optional('TRUST_PROXY', 'The proxies in front of the service whose headers X-Forwarded-For or Forwarded name the address of the client: how many they are, or their IP addresses and networks (CIDR) separated by spaces. If not set, no header counts, and the address is the one that the connection comes from.', proxiesRule),
     stopTimeoutMs: integer('STOP_TIMEOUT_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
   },
   logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'The least severe messages that are logged: fatal, error, warn, info, debug or trace; silent for no log.'),
@@ -133,6 +139,8 @@ const declared = {
     maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time with the same token subject, so that one client never uses all places. If not set, it is three quarters of MAX_UPLOADS.'),
     maxWaitingUploads: integer('MAX_WAITING_UPLOADS', 32, [0, 10_000], 'uploads', 'The most uploads that wait for others to end. Further uploads are answered with 429.'),
     uploadWaitMs: integer('UPLOAD_WAIT_MS', 10_000, [0, DAY_MS], 'ms', 'An upload that has waited this many milliseconds for others to end is answered with 429; 0 if uploads must not wait.'),
+    maxRequestsPerMinute: integer('MAX_REQUESTS_PER_MINUTE', 30_000, [0, 1_000_000_000], 'requests', 'The most requests in a minute with the same token subject. Further requests are answered with 429 until the minute ends; 0 for no limit. Each process counts separately.'),
+    maxAnonymousRequestsPerMinute: integer('MAX_ANONYMOUS_REQUESTS_PER_MINUTE', 1_200, [0, 1_000_000_000], 'requests', 'The most requests without a valid token in a minute from the same address (TRUST_PROXY); 0 for no limit. Health checks do not count. Requests with a valid token are never refused because of their address.'),
     bodyIdleTimeoutMs: integer('BODY_IDLE_TIMEOUT_MS', 30_000, [1000, DAY_MS], 'ms', 'The longest pause in milliseconds that a client may make in the middle of a body.'),
     minBodyBytesPerSecond: integer('MIN_BODY_BYTES_PER_SECOND', KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second that a client must send while the service waits for it. This is checked once in each BODY_IDLE_TIMEOUT_MS; 0 for no limit.'),
     minBusyBodyBytesPerSecond: integer('MIN_BUSY_BODY_BYTES_PER_SECOND', 16 * KIB, [0, GIB], 'bytes per second', 'The fewest bytes per second, averaged over the whole body, while other uploads wait for this one to end; 0 for no limit.'),
@@ -285,6 +293,18 @@ function integer<const Name extends string>(
 
 function areFunctions(value: string): boolean {
   return /^[\w$]+(\.[\w$]+)?( +[\w$]+(\.[\w$]+)?)*$/.test(value);
+}
+
+/** Returns whether the value is a number of proxies, or a list of addresses and networks. */
+function areProxies(value: string): boolean {
+  return /^([1-9]|10)$/.test(value) || value.split(/ +/).every(isNetwork);
+}
+
+function isNetwork(value: string): boolean {
+  const [address = '', prefix] = value.split(/\/(.*)/s, 2);
+  const family = isIP(address);
+  if (family === 0 || address.includes('%')) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
 }
 
 function areOrigins(value: string): boolean {

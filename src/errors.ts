@@ -37,6 +37,7 @@ export const errorCatalogue = {
   'nothing-to-load': { status: 422, title: 'The upload has neither a definition nor rows' },
   'unsupported-file': { status: 422, title: 'The file cannot be read as a spreadsheet' },
   'too-many-uploads': { status: 429, title: 'Too many uploads are running' },
+  'too-many-requests': { status: 429, title: 'Too many requests in a minute' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },

@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 const definition = { table: { columns: [{ name: 'a', type: 'integer' }] } };
 
@@ -85,6 +86,29 @@ suite('uploads', () => {
     assert.match(greedy.headers.get('ratelimit')!, /^"uploads-per-subject";r=0;t=/);
     assert.equal(other.status, 200);
     held.destroy();
+  });
+
+  test('of a subject that fills the line make room for other subjects, and a free place goes to the subject with fewer uploads', async (context) => {
+    const service = await startTestService({
+      MAX_UPLOADS: '3',
+      MAX_UPLOADS_PER_SUBJECT: '2',
+      MAX_WAITING_UPLOADS: '2',
+      UPLOAD_WAIT_MS: '60000',
+    });
+    context.after(() => service.stop());
+    const held = [await hold(service, 'greedy'), await hold(service, 'greedy'), await hold(service, 'third')];
+    const order: string[] = [];
+    const waiting = ['greedy', 'greedy', 'other'].map(async (subject, n) => {
+      await sleep(n * 100);
+      const { status } = await upload(service, subject);
+      order.push(`${subject} ${status}`);
+    });
+    await until('the newest upload of the greedy subject to be refused', () => order.length === 1);
+    assert.deepEqual(order, ['greedy 429']);
+    held[0]!.end(']}');
+    await Promise.all(waiting);
+    assert.deepEqual(order.slice(1), ['other 200', 'greedy 200']);
+    for (const request of held) request.destroy();
   });
 
   test('that are slow keep their place until others wait for it', async (context) => {

@@ -8,6 +8,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 export interface RequestFacts {
   /** The claim `sub` of the token. */
   subject?: string;
+  /** For a token without `sub`: the beginning of a hash of the token. */
+  tokenDigest?: string;
+  /** The address of a client that has sent too many requests without a valid token. */
+  address?: string;
   schema?: string;
   table?: string;
   /** The number of loaded rows. */

@@ -4,6 +4,7 @@ import type { ServiceSchema } from '../loads/service-schema.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
 import type { Lines } from './lines.ts';
+import type { RequestQuotas } from './request-quotas.ts';
 
 /** The parts of the running service that the routes use. */
 export interface HttpContext {
@@ -14,6 +15,7 @@ export interface HttpContext {
   serviceSchema: ServiceSchema | undefined;
   tokens: TokenSettings;
   lines: Lines;
+  quotas: RequestQuotas;
   /** The most connections that are served at the same time. */
   maxConnections: number;
   /** The places for processes that read .xls files. */

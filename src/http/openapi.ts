@@ -68,6 +68,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       const paths = document.openapiObject.paths ?? {};
       tidyParameters(paths);
       encodeJsonParts(paths);
+      documentRateLimits(paths);
       const schemas = { ...document.openapiObject.components?.schemas };
       nameSchemas(paths, schemas);
       const responses = shareProblemResponses(paths);
@@ -306,24 +307,44 @@ export function problemResponses(...codes: ErrorCode[]): Record<number, object> 
 }
 
 function headersOf(status: number): object {
-  const header = (name: string, description: string) => ({
-    headers: { [name]: { type: 'string', description } },
-  });
-  if (status === 401) return header('WWW-Authenticate', 'What is wrong with the token (RFC 6750).');
-  if (status === 429) {
-    return {
-      headers: {
-        'Retry-After': { type: 'string', description: 'The number of seconds to wait before a retry.' },
-        'RateLimit-Policy': {
-          type: 'string',
-          description: 'The quotas (draft-ietf-httpapi-ratelimit-headers).',
-        },
-        RateLimit: { type: 'string', description: 'The quota that is used up.' },
-      },
-    };
+  const header = (name: string, description: string) => ({ [name]: { type: 'string', description } });
+  if (status === 503) {
+    return { headers: header('Retry-After', 'The number of seconds to wait before a retry, if known.') };
   }
-  if (status === 503) return header('Retry-After', 'The number of seconds to wait before a retry, if known.');
-  return {};
+  if (status >= 500) return {};
+  return {
+    headers: {
+      ...(status === 401 && header('WWW-Authenticate', 'What is wrong with the token (RFC 6750).')),
+      ...(status === 429 && header('Retry-After', 'The number of seconds to wait before a retry.')),
+      ...rateLimitHeaders,
+    },
+  };
+}
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers, which the answers of the API have. */
+const rateLimitHeaders = {
+  'RateLimit-Policy': {
+    type: 'string',
+    description:
+      'The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit.',
+  },
+  RateLimit: {
+    type: 'string',
+    description:
+      'What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit.',
+  },
+};
+
+/** Adds the header fields to the successful answers of the API. */
+function documentRateLimits(paths: object): void {
+  for (const [path, operations] of Object.entries(paths)) {
+    if (!path.startsWith('/api/')) continue;
+    for (const { responses = {} } of Object.values(operations as Record<string, DocumentedOperation>)) {
+      for (const [status, response] of Object.entries(responses)) {
+        if (status.startsWith('2')) response.headers = { ...response.headers, ...rateLimitHeaders };
+      }
+    }
+  }
 }
 
 /** The error codes of every endpoint that needs a token. */
@@ -332,6 +353,7 @@ export const tokenErrors: ErrorCode[] = [
   'invalid-token',
   'insufficient-scope',
   'not-acceptable',
+  'too-many-requests',
 ];
 
 /** The error codes of every endpoint of a table. */

@@ -28,6 +28,7 @@ import { closeAfterAnswers, inTurn, lingerBytes, lingerMs, runningResponse } fro
 import { asAppError, prepareProblem, problemDocument, problemHeaders, sendProblem } from './problem-json.ts';
 import { registerRoutes } from './register-routes.ts';
 import { ClientGone, continueWhenRead } from './request-body.ts';
+import { limitRequests, type RequestQuotas } from './request-quotas.ts';
 
 const headersTimeout = 20_000;
 /**
@@ -59,7 +60,10 @@ export interface TableServer {
   close(): Promise<void>;
 }
 
-export async function buildServer(context: HttpContext, log: FastifyBaseLogger): Promise<TableServer> {
+export async function buildServer(
+  service: Omit<HttpContext, 'quotas'>,
+  log: FastifyBaseLogger,
+): Promise<TableServer> {
   const running = new RunningRequests();
   const app = makeApp(running, log);
   continueWhenRead(app.server);
@@ -67,8 +71,10 @@ export async function buildServer(context: HttpContext, log: FastifyBaseLogger):
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   guardChunkedBodies(app.server, answerRefusedBody);
   const methodsByPath = collectMethods(app);
-  addHooks(app, context);
-  handleErrors(app);
+  addHooks(app, service);
+  const context = { ...service, quotas: await limitRequests(app, service.config) };
+  addChecks(app);
+  handleErrors(app, context.quotas);
   await registerRoutes(app, context);
   refuseOtherMethods(app, new Map(methodsByPath));
   return {
@@ -116,7 +122,7 @@ function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
 }
 
 /** The order of the hooks is the order in which they run. */
-function addHooks(app: FastifyInstance, context: HttpContext): void {
+function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): void {
   writeAccessLog(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...securityHeaders });
@@ -125,27 +131,33 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
   });
   limitConnections(app, context.maxConnections);
   allowOrigins(app, context.config.http.corsOrigins);
+  closeConnectionsOnStop(app, context);
+  closeOverUnreadBodies(app);
+}
+
+/** These hooks run after the limits of requests, so that refused requests count, too. */
+function addChecks(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     refuseWrongHost(request);
     refuseUnknownExpectation(request.raw);
     refuseOtherThanJson(request.headers.accept, request.url);
   });
-  closeConnectionsOnStop(app, context);
-  closeOverUnreadBodies(app);
 }
 
-function handleErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error, request, reply) => {
+function handleErrors(app: FastifyInstance, quotas: RequestQuotas): void {
+  app.setErrorHandler(async (thrown, request, reply) => {
     const refusal = refusalOf(request.raw);
-    if (error instanceof ClientGone || refusal !== undefined) {
+    if (thrown instanceof ClientGone || refusal !== undefined) {
       if (refusal !== undefined) factsOf(request).code = refusal.code;
       logDisconnected(request, reply);
       reply.hijack();
       request.raw.destroy();
       return;
     }
-    if (request.raw.complete) sendProblem(error, request, reply);
-    else sendProblemOverUnreadBody(error, request, reply);
+    const { status } = asAppError(thrown);
+    const error = await quotas.countRefused(thrown, status, request, reply);
+    if (request.raw.complete) return sendProblem(error, request, reply);
+    return sendProblemOverUnreadBody(error, request, reply);
   });
   app.setNotFoundHandler(async (request) => {
     throw new AppError(
@@ -183,7 +195,10 @@ class RunningRequests {
 }
 
 /** Closes connections when the service stops, because open connections would keep the process running. */
-function closeConnectionsOnStop(app: FastifyInstance, { isReady, stopping }: HttpContext): void {
+function closeConnectionsOnStop(
+  app: FastifyInstance,
+  { isReady, stopping }: Pick<HttpContext, 'isReady' | 'stopping'>,
+): void {
   app.addHook('onSend', async (_request, reply) => {
     if (!isReady()) reply.header('connection', 'close');
   });

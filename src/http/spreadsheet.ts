@@ -129,11 +129,11 @@ export function withSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,
-  { grants: { subject }, signal }: AdmittedRequest,
+  { caller, signal }: AdmittedRequest,
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  return context.lines.uploads.use(subject ?? '', signal, () =>
+  return context.lines.uploads.use(caller, signal, () =>
     receiveSpreadsheet(request, context, query, signal, reading, use),
   );
 }

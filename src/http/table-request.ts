@@ -8,6 +8,7 @@ import type { TransactionOptions } from '../postgres/transaction.ts';
 import { checkTableName, refuseSystemSchema } from '../tables/identifiers.ts';
 import { factsOf } from './access-log.ts';
 import { authenticate, type Grants, invalidToken, requireSchema, requireScope, type Scope } from './auth.ts';
+import { identifyCaller } from './caller.ts';
 import type { HttpContext } from './context.ts';
 import { ClientGone } from './request-body.ts';
 
@@ -34,6 +35,8 @@ export interface TableRequest extends AdmittedRequest {
 
 export interface AdmittedRequest {
   grants: Grants;
+  /** The key of the token's subject, by which requests and uploads are limited. */
+  caller: string;
   /** Aborted when the client disconnects or the service stops. Running transactions are then rolled back. */
   signal: AbortSignal;
 }
@@ -41,7 +44,7 @@ export interface AdmittedRequest {
 /**
  * Admits a request: checks that the service is ready, the token and the scope.
  *
- * @throws AppError 401, 403, `shutting-down`
+ * @throws AppError 401, 403, `too-many-requests`, `shutting-down`
  */
 export async function admitRequest(
   request: FastifyRequest,
@@ -59,9 +62,10 @@ export async function admitRequest(
   const granted = await authenticate(request.headers.authorization, context.tokens);
   if (config.tokens.requireRole && granted.role === undefined) throw roleRequired();
   const grants = { ...granted, serviceSchema: config.database.serviceSchema };
-  if (grants.subject !== undefined) factsOf(request).subject = grants.subject;
+  const caller = identifyCaller(request, grants);
+  await context.quotas.admit(request, reply, caller);
   requireScope(grants, scope);
-  return { grants, signal: abortSignalOf(reply, context.stopping) };
+  return { grants, caller, signal: abortSignalOf(reply, context.stopping) };
 }
 
 function roleRequired(): AppError {
@@ -81,7 +85,7 @@ function refuseSecondToken(rawHeaders: string[]): void {
 /**
  * Admits a request for a table: does the checks of `admitRequest`, and checks the names of schema and table.
  *
- * @throws AppError 401, 403, `invalid-parameter`, `shutting-down`
+ * @throws AppError 401, 403, `too-many-requests`, `invalid-parameter`, `shutting-down`
  */
 export async function admitTableRequest(
   request: FastifyRequest,
@@ -90,7 +94,7 @@ export async function admitTableRequest(
   schema: string,
   scope: Scope,
 ): Promise<TableRequest> {
-  const { grants, signal } = await admitRequest(request, reply, context, scope);
+  const { grants, caller, signal } = await admitRequest(request, reply, context, scope);
   const { table_name: name } = request.params as { table_name: string };
   refuseDotSegment(name);
   checkTableName(schema, name);
@@ -102,6 +106,7 @@ export async function admitTableRequest(
     schema,
     name,
     grants,
+    caller,
     signal,
     transaction: { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal },
   };

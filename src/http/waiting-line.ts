@@ -1,6 +1,9 @@
 /**
- * Limits how many requests of a kind run at the same time. The other requests wait in order, in a line of limited length, for a limited
- * time. Requests with the same key (a client, a table) can use only some of the places.
+ * Limits how many requests of a kind run at the same time. The other requests wait in a line of limited length, for a limited time.
+ * Requests with the same key (a client, a table) can use only some of the places.
+ *
+ * A free place goes to the key that uses the fewest places. Among equal keys it goes to the request that has waited longest. If the
+ * line is full, a new request takes the place in the line of a key that has more waiting requests than its own.
  */
 
 export interface LineOptions {
@@ -18,6 +21,8 @@ export interface LineOptions {
 interface Waiting {
   key: string;
   goOn: () => void;
+  /** Refuses the request, because the line is full. */
+  giveUp: () => void;
 }
 
 export class WaitingLine {
@@ -33,6 +38,16 @@ export class WaitingLine {
   /** Returns whether all places are in use and a request waits. */
   get isFull(): boolean {
     return this.#waiting.size > 0 && this.#taken >= this.#options.places;
+  }
+
+  /** Returns the number of requests that run. */
+  get runningCount(): number {
+    return this.#taken;
+  }
+
+  /** Returns the number of requests that wait. */
+  get waitingCount(): number {
+    return this.#waiting.size;
   }
 
   /**
@@ -63,9 +78,9 @@ export class WaitingLine {
 
   #wait(key: string, signal: AbortSignal): Promise<void> {
     const { places, maxWaiting, waitMs, refusal } = this.#options;
-    const isLineFull = this.#waiting.size >= maxWaiting;
-    const refused = () => refusal({ hasPlaces: this.#taken < places, isLineFull });
-    if (isLineFull || waitMs === 0) return Promise.reject(refused());
+    const refused = (isLineFull: boolean) => refusal({ hasPlaces: this.#taken < places, isLineFull });
+    if (waitMs === 0) return Promise.reject(refused(maxWaiting === 0));
+    if (this.#waiting.size >= maxWaiting && !this.#makeRoomFor(key)) return Promise.reject(refused(true));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
       this.#waiting.delete(waiting);
@@ -79,10 +94,14 @@ export class WaitingLine {
         this.#take(key);
         resolve();
       },
+      giveUp: () => {
+        leave();
+        reject(refused(true));
+      },
     };
     const timer = setTimeout(() => {
       leave();
-      reject(refused());
+      reject(refused(false));
     }, waitMs);
     const onAbort = (): void => {
       leave();
@@ -93,16 +112,39 @@ export class WaitingLine {
     return promise;
   }
 
-  /** Gives the place to the request that has waited longest and may use it. */
+  /**
+   * Refuses the newest waiting request of the key that has the most of them, if it has at least two more than the given key.
+   *
+   * @returns whether there is room in the line now
+   */
+  #makeRoomFor(key: string): boolean {
+    const counts = new Map<string, number>();
+    for (const waiting of this.#waiting) counts.set(waiting.key, (counts.get(waiting.key) ?? 0) + 1);
+    const most = Math.max(0, ...counts.values());
+    if (most < (counts.get(key) ?? 0) + 2) return false;
+    const newest = [...this.#waiting].findLast((waiting) => counts.get(waiting.key) === most);
+    newest?.giveUp();
+    return newest !== undefined;
+  }
+
   #giveBack(key: string): void {
     this.#taken--;
     const left = this.#takenByKey.get(key)! - 1;
     if (left === 0) this.#takenByKey.delete(key);
     else this.#takenByKey.set(key, left);
+    this.#next()?.goOn();
+  }
+
+  /** Returns the waiting request that gets a free place; undefined: none may use one. */
+  #next(): Waiting | undefined {
+    let next: Waiting | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting) {
-      if (!this.#hasPlaceFor(waiting.key)) continue;
-      waiting.goOn();
-      return;
+      const taken = this.#takenByKey.get(waiting.key) ?? 0;
+      if (taken >= fewest || !this.#hasPlaceFor(waiting.key)) continue;
+      next = waiting;
+      fewest = taken;
     }
+    return next;
   }
 }

@@ -161,6 +161,10 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
       'POST /api/v1/table/new/upload/json, while another upload was running, with MAX_UPLOADS=1 and UPLOAD_WAIT_MS=0',
     send: sendBesideAnother,
   },
+  'too-many-requests': {
+    request: 'GET /api/v1/table/orders, for the second time within a minute, with MAX_REQUESTS_PER_MINUTE=1',
+    send: sendTwice,
+  },
   'headers-too-large': {
     request: 'GET /api/v1/table/orders, with 20 KiB of headers',
     send: (service) => service.get('/table/orders', { headers: { 'x-long': 'x'.repeat(20_480) } }),
@@ -232,6 +236,17 @@ async function sendBesideAnother(service: TestService) {
   for (const upload of uploads) upload.destroy();
   while ((await service.post('/table/new/upload/json', {})).status === 429) await sleep(20);
   return answer;
+}
+
+/** Sends a request twice to a service that allows one, and returns the second answer. */
+async function sendTwice(): Promise<TestAnswer> {
+  const service = await startTestService({ MAX_REQUESTS_PER_MINUTE: '1' });
+  try {
+    await service.get('/table/orders');
+    return await service.get('/table/orders');
+  } finally {
+    await service.stop();
+  }
 }
 
 async function answerOf(request: ClientRequest) {

@@ -112,8 +112,8 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
     const query = parseQuery(request.query);
     const textReading = textReadingOf(query);
     const form = jsonFormOf(request, query.rows_at);
-    const { grants, signal } = await admitRequest(request, reply, context, 'table:load');
-    return context.lines.uploads.use(grants.subject ?? '', signal, async () => {
+    const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
+    return context.lines.uploads.use(caller, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
       const bounds = {
         ...limits,

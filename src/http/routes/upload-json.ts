@@ -66,7 +66,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
       const query = parseQuery(request.query);
       const upload = await admitUpload(request, reply, context, query);
       const form = jsonFormOf(request, query.rows_at);
-      return context.lines.uploads.use(upload.grants.subject ?? '', upload.signal, () => {
+      return context.lines.uploads.use(upload.caller, upload.signal, () => {
         const spool = new Spool({ maxBytes: limits.maxBodyBytes });
         const chunks = readBody(
           request,

@@ -1,0 +1,134 @@
+/**
+ * Limits the requests in a minute: of each token subject, and, for requests without a valid token, of each address.
+ *
+ * A request with a valid token is never refused because of its address, because many clients may share an address, and one of them
+ * could otherwise stop all others. Each process counts its own requests. The counts of at most `maxCounted` subjects and as many
+ * addresses are kept; beyond this the count that was not needed for the longest time is forgotten.
+ */
+import rateLimit, { normalizeIP } from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { limitInWords } from '../limit-exceeded.ts';
+import { factsOf } from './access-log.ts';
+import { clientAddressFinder } from './client-address.ts';
+
+export interface RequestQuotas {
+  /**
+   * Counts a request whose token is valid.
+   *
+   * @param caller the key of the token's subject
+   * @throws AppError `too-many-requests`
+   */
+  admit(request: FastifyRequest, reply: FastifyReply, caller: string): Promise<void>;
+  /** Counts a request that was refused before its token was verified. Returns the error to answer. */
+  countRefused(
+    error: unknown,
+    status: number,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<unknown>;
+}
+
+const windowMs = 60_000;
+/** A count takes about 200 bytes. */
+const maxCounted = 10_000;
+
+type Limiter = ReturnType<FastifyInstance['createRateLimit']>;
+
+interface Quota {
+  name: 'requests' | 'anonymous-requests';
+  setting: 'MAX_REQUESTS_PER_MINUTE' | 'MAX_ANONYMOUS_REQUESTS_PER_MINUTE';
+  max: number;
+  what: string;
+  limiter: Limiter;
+}
+
+/** Adds the hook that counts requests without a token, and returns the functions that count all others. */
+export async function limitRequests(
+  app: FastifyInstance,
+  { http, limits }: Pick<Config, 'http' | 'limits'>,
+): Promise<RequestQuotas> {
+  await app.register(rateLimit, { global: false });
+  const callers = new WeakMap<FastifyRequest, string>();
+  const findAddress = clientAddressFinder(http.trustProxy);
+  const addressOf = (request: FastifyRequest) => normalizeIP(findAddress(request.raw));
+  const bySubject: Quota = {
+    name: 'requests',
+    setting: 'MAX_REQUESTS_PER_MINUTE',
+    max: limits.maxRequestsPerMinute,
+    what: "The access token's subject has sent too many requests",
+    limiter: limiterOf(app, limits.maxRequestsPerMinute, (request) => callers.get(request)!),
+  };
+  const byAddress: Quota = {
+    name: 'anonymous-requests',
+    setting: 'MAX_ANONYMOUS_REQUESTS_PER_MINUTE',
+    max: limits.maxAnonymousRequestsPerMinute,
+    what: 'This address has sent too many requests without a valid access token',
+    limiter: limiterOf(app, limits.maxAnonymousRequestsPerMinute, addressOf),
+  };
+  const counted = new WeakSet<FastifyRequest>();
+  const countByAddress = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    counted.add(request);
+    await count(byAddress, request, reply).catch((error: unknown) => {
+      factsOf(request).address = addressOf(request);
+      throw error;
+    });
+  };
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.authorization === undefined && !isHealthCheck(request)) {
+      await countByAddress(request, reply);
+    }
+  });
+  return {
+    admit: async (request, reply, caller) => {
+      counted.add(request);
+      callers.set(request, caller);
+      await count(bySubject, request, reply);
+    },
+    countRefused: async (error, status, request, reply) => {
+      if (counted.has(request) || status >= 500 || isHealthCheck(request)) return error;
+      return countByAddress(request, reply).then(
+        () => error,
+        (tooMany: unknown) => tooMany,
+      );
+    },
+  };
+}
+
+function limiterOf(
+  app: FastifyInstance,
+  max: number,
+  keyGenerator: (request: FastifyRequest) => string,
+): Limiter {
+  const options = { max, timeWindow: windowMs, keyGenerator, cache: maxCounted };
+  return app.createRateLimit(options);
+}
+
+/**
+ * Counts a request, and sets the header fields of draft-ietf-httpapi-ratelimit-headers.
+ *
+ * @throws AppError `too-many-requests`
+ */
+async function count(
+  { name, setting, max, what, limiter }: Quota,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  if (max === 0) return;
+  const counted = await limiter(request);
+  if (counted.isAllowed) return;
+  const seconds = Math.max(1, counted.ttlInSeconds);
+  reply.header('ratelimit-policy', `"${name}";q=${max};w=${windowMs / 1000}`);
+  reply.header('ratelimit', `"${name}";r=${counted.remaining};t=${seconds}`);
+  if (!counted.isExceeded) return;
+  throw new AppError(
+    'too-many-requests',
+    `${what}: the limit is ${limitInWords(max, { setting })} in a minute. Try again after the seconds in Retry-After.`,
+    { headers: { 'retry-after': String(seconds) } },
+  );
+}
+
+function isHealthCheck({ url }: FastifyRequest): boolean {
+  return url === '/healthz' || url === '/readyz';
+}
