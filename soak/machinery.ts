@@ -31,7 +31,7 @@ export interface Machinery {
 export const serviceSettings = {
   LOG_LEVEL: 'info',
   BODY_IDLE_TIMEOUT_MS: '2500',
-  STOP_TIMEOUT_MS: '2000',
+  SHUTDOWN_GRACE_MS: '2000',
   DATABASE_POOL_SIZE: '12',
   MAX_UPLOADS: '8',
   MAX_UPLOADS_PER_SUBJECT: '7',

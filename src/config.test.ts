@@ -24,7 +24,7 @@ test('without any setting every default applies', () => {
     maxConnections: 1000,
     corsOrigins: [],
     trustProxy: undefined,
-    stopTimeoutMs: 5000,
+    shutdownGraceMs: 5000,
   });
   assert.equal(config.database.url, undefined);
   assert.equal(config.database.poolSize, 20);
@@ -57,7 +57,7 @@ test('settings are read, and an empty value counts as absent', () => {
     maxConnections: 1000,
     corsOrigins: ['https://a.example', 'http://b.example:81'],
     trustProxy: undefined,
-    stopTimeoutMs: 5000,
+    shutdownGraceMs: 5000,
   });
   assert.equal(config.logLevel, 'info');
   assert.equal(config.database.url, 'postgres://u@h/d');

@@ -100,7 +100,7 @@ const declared = {
     maxConnections: integer('MAX_CONNECTIONS', 1000, [10, 1_000_000], 'connections', 'The most client connections at the same time. If all are in use, a new connection replaces the one that has been idle longest. The limit is lower if the process may not open enough files (ulimit -n); the log then says so.'),
     corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. If not set, no page of another origin may.', originsRule),
     trustProxy: optional('TRUST_PROXY', 'The proxies in front of the service whose headers X-Forwarded-For or Forwarded name the address of the client: how many they are, or their IP addresses and networks (CIDR) separated by spaces. If not set, no header counts, and the address is the one that the connection comes from.', proxiesRule),
-    stopTimeoutMs: integer('STOP_TIMEOUT_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
+    shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
   },
   logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'The least severe messages that are logged: fatal, error, warn, info, debug or trace; silent for no log.'),
   dataDir: text('DATA_DIR', '.tablewright', 'The folder for the embedded PostgreSQL and the generated secrets.', pathRule),

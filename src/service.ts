@@ -25,7 +25,7 @@ export interface Service {
   banner(showsSecrets: boolean): Promise<string>;
   /** Resolves with the reason when the embedded PostgreSQL ends by itself. After that no request can succeed. */
   failed: Promise<string>;
-  /** Waits at most STOP_TIMEOUT_MS for running requests, rolls the other requests back, and releases everything. */
+  /** Waits at most SHUTDOWN_GRACE_MS for running requests, rolls the other requests back, and releases everything. */
   stop(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export async function startService(config: Config): Promise<Service> {
       failed: failed.promise,
       stop: async () => {
         isReady = false;
-        const timer = setTimeout(() => stopping.abort(shuttingDown()), http.stopTimeoutMs);
+        const timer = setTimeout(() => stopping.abort(shuttingDown()), http.shutdownGraceMs);
         // Meanwhile the service still listens, so /readyz and new requests get the answer that it is stopping.
         await server.requestsEnded();
         await server.close();

@@ -275,6 +275,8 @@ suite('a service that ends in the middle', () => {
       return readiness.status !== 200;
     });
     assertProblem(readiness, 503, 'shutting-down');
+    // A process manager or npm may repeat the signal. It must not shorten the time.
+    child.child.kill('SIGTERM');
     assert.equal((await child.get('/healthz')).status, 200);
     assertProblem(await child.post(`/table/${nextTable()}`, { table }), 503, 'shutting-down');
     quickSocket.write(Buffer.concat([chunk(`${lastRow}]}`), Buffer.from('0\r\n\r\n')]));

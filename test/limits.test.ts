@@ -22,7 +22,7 @@ interface Provocation {
  * sqlstate.test.ts tests the error if no connection becomes free, which takes ten seconds, and connections.test.ts tests
  * MAX_CONNECTIONS.
  */
-const notTested = ['MAX_LEGACY_READERS', 'STOP_TIMEOUT_MS', 'DATABASE_POOL_SIZE', 'MAX_CONNECTIONS'];
+const notTested = ['MAX_LEGACY_READERS', 'SHUTDOWN_GRACE_MS', 'DATABASE_POOL_SIZE', 'MAX_CONNECTIONS'];
 
 const longText = 'x'.repeat(5000);
 const rowsOf = (body: string) => (service: TestService) =>
