@@ -1,0 +1,28 @@
+# Builds an image of the service for a PostgreSQL of your own (DATABASE_URL). It has no embedded PostgreSQL. docs/operations.md
+# describes how to run it. `npm run image` lays out the same files without a container engine and starts them.
+
+FROM node:24-slim AS build
+ENV NODE_COMPILE_CACHE=node_modules/.cache/compiled
+WORKDIR /app
+COPY package.json package-lock.json LICENSE ./
+# The optional packages are the embedded PostgreSQL and Node.js for older machines.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+COPY docs docs
+COPY scripts scripts
+COPY src src
+# This start compiles all modules and keeps the result, which halves the time of later starts. It then ends because nothing listens
+# at the address. The cache belongs to one user, so the user is the same as below.
+RUN mkdir -m 777 node_modules/.cache
+USER node
+RUN TOKEN_SECRET=$(node -p 'crypto.randomUUID()') DATABASE_URL=postgresql://nobody@127.0.0.1:1/none node src/main.ts 2>&1 | grep ECONNREFUSED
+
+FROM node:24-slim
+ENV NODE_ENV=production NODE_COMPILE_CACHE=node_modules/.cache/compiled HOST=0.0.0.0
+WORKDIR /app
+COPY --from=build /app ./
+RUN chmod 755 node_modules/.cache
+USER node
+EXPOSE 8080
+# A service without its database is still healthy: a restart would not help. `/readyz` tells whether the database answers.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "src/main.ts"]
