@@ -60,6 +60,8 @@ export const warningCodes = {
     'rows of a text file (.csv) have fewer fields than the header; the warning gives their number, the first one and the number of its fields',
   'long-rows':
     'rows of a text file (.csv) have values after the last field of the header, for example because of a delimiter in a value without quotes; the warning gives their number, the first one and the number of its fields',
+  'text-formulas':
+    'fields of a text file (.csv) such as `="00042"`, which programs write so that Excel keeps the zeros, were read as the text between the quotes; the warning gives their number and the first one',
   'blank-rows': 'rows with only white space were left out',
   'hidden-rows':
     'hidden rows have values; the warning gives their number and the first one, and says whether they were read or left out (`hidden=skip`)',

@@ -128,6 +128,39 @@ test('comment ignores lines, and cells keep the addresses of their lines', async
   assert.equal(loaded.range, 'A2:B4');
 });
 
+test('a field ="00042" is the text 00042, with a warning', async () => {
+  const name = nextTable();
+  const lines = [
+    'a,b,c',
+    '="00042","=""7""",="x"',
+    '="6"" pipe",="",="a"&"b"',
+    '"=""say """"hi""""""",=1+1,="a"b"',
+    '00043,12,="',
+  ];
+  const answer = await service.upload(`/table/${name}/upload/excel`, Buffer.from(lines.join('\n')));
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.deepEqual(
+    answer.body.load.warnings.map(({ code, detail }: { code: string; detail: string }) => [code, detail]),
+    [
+      [
+        'text-formulas',
+        '5 fields are formulas ="…" and were read as the texts between the quotes. The first is A2.',
+      ],
+    ],
+  );
+  assert.deepEqual(await service.rows(`SELECT a, b, c FROM ${name}`), [
+    { a: '00042', b: '7', c: 'x' },
+    { a: '6" pipe', b: null, c: '="a"&"b"' },
+    { a: 'say "hi"', b: '=1+1', c: '="a"b"' },
+    { a: '00043', b: '12', c: '="' },
+  ]);
+  const typed = nextTable();
+  await service.rows(`CREATE TABLE ${typed} (a text, b int)`);
+  const path = `/table/${typed}/upload/excel?if_exists=append`;
+  await service.upload(path, Buffer.from('a,b\n="00042",="007"\n'));
+  assert.deepEqual(await service.rows(`SELECT * FROM ${typed}`), [{ a: '00042', b: 7 }]);
+});
+
 suite('header=false', () => {
   test('the first row has values, and columns have the names of their letters', async () => {
     const { rows, warnings, load: loaded } = await load('1,x\n2,,true\n', '?header=false');

@@ -413,7 +413,13 @@ const notations: MessyFile[] = [
   {
     name: 'formula-texts.csv',
     content: lines('article,name', '="00042",Carrot', '="00043",Leek'),
-    tries: [{ columns: 'article text, name text', rows: ['="00042" | Carrot', '="00043" | Leek'] }],
+    tries: [
+      {
+        columns: 'article text, name text',
+        rows: ['00042 | Carrot', '00043 | Leek'],
+        warnings: ['text-formulas'],
+      },
+    ],
   },
   {
     name: 'times.csv',

@@ -8,13 +8,15 @@
  * the problem names the place, and the scan continues.
  *
  * An empty field is not a cell, with or without quotes, because programs write `""` both for an empty text and for NULL.
+ *
+ * A field `="00042"` is the text 00042. Programs write a text of digits in this way, because Excel would read 00042 as a number.
  */
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { CR, LF, SPACE, TAB } from '../../bytes/ascii.ts';
+import { CR, EQUALS, LF, QUOTE, SPACE, TAB } from '../../bytes/ascii.ts';
 import { GrowableBytes } from '../../bytes/growable-bytes.ts';
-import { TEXT, TEXT_AFTER_QUOTE } from '../../cell-kind.ts';
+import { STRING, TEXT, TEXT_AFTER_QUOTE } from '../../cell-kind.ts';
 import { columnLetters } from '../cell-address.ts';
 
 /** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
@@ -130,6 +132,9 @@ export class CsvScanner {
   readonly short = new OddRecords();
   /** Records below the header that have a value after the last field of the header. */
   readonly long = new OddRecords();
+
+  /** Fields such as `="00042"`, with the place of the first one. */
+  readonly textFormulas = { count: 0, record: 0, column: 0 };
 
   /** Returns the number of header fields up to its last name. `short` compares with this. */
   get headerFields(): number {
@@ -298,9 +303,23 @@ export class CsvScanner {
     if (this.#column >= this.#maxColumns) {
       throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
     }
+    const isFormula = bytes[start] === EQUALS && isTextFormula(bytes, start, end);
+    if (isFormula && end - start === emptyFormulaBytes) return;
     this.#lastValued = this.#record;
     this.#lastValuedColumn = this.#column;
-    this.#sink.cell(this.#column, TEXT, bytes, start, end);
+    if (isFormula) this.#textFormula(bytes, start, end);
+    else this.#sink.cell(this.#column, TEXT, bytes, start, end);
+  }
+
+  #textFormula(bytes: Buffer, start: number, end: number): void {
+    const { textFormulas } = this;
+    if (textFormulas.count === 0) {
+      textFormulas.record = this.#record;
+      textFormulas.column = this.#column;
+    }
+    textFormulas.count++;
+    const from = start + 2;
+    this.#sink.cell(this.#column, STRING, bytes, from, undouble(bytes, from, end - 1, QUOTE));
   }
 
   /**
@@ -369,6 +388,21 @@ export class CsvScanner {
       { setting: 'MAX_CELL_BYTES' },
     );
   }
+}
+
+/** The length of `=""`. */
+const emptyFormulaBytes = 3;
+
+/** Returns whether the field, which begins with `=`, is a formula of one text: `="00042"`, with quotes in the text doubled. */
+function isTextFormula(bytes: Buffer, start: number, end: number): boolean {
+  const last = end - 1;
+  if (last - start < 2 || bytes[start + 1] !== QUOTE || bytes[last] !== QUOTE) return false;
+  for (let at = start + 2; at < last; at++) {
+    if (bytes[at] !== QUOTE) continue;
+    at++;
+    if (at === last || bytes[at] !== QUOTE) return false;
+  }
+  return true;
 }
 
 /**

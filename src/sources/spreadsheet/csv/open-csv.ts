@@ -11,7 +11,7 @@ import {
   textDecoder,
 } from '../../bytes/text-encoding.ts';
 import { rowTooLong } from '../../row-limit.ts';
-import { maxSheetColumn } from '../cell-address.ts';
+import { columnLetters, maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
 import type { OpenFormat } from '../sheet-format.ts';
 import type { SheetRows } from '../sheet-rows.ts';
@@ -146,7 +146,7 @@ async function scan(
   }
   decoder.finish();
   scanner.finish();
-  const warnings = shortRecords(scanner, hasHeader);
+  const warnings = [...textFormulas(scanner), ...shortRecords(scanner, hasHeader)];
   // Values outside of the range are not read.
   if (range.lastColumn === maxSheetColumn) warnings.push(...longRecords(scanner, hasHeader, isCommented));
   return { warnings };
@@ -187,6 +187,17 @@ function detectionWarnings(
     });
   }
   return warnings;
+}
+
+/** Says that fields such as `="00042"` were read as texts. */
+function textFormulas({ textFormulas: { count, record, column } }: CsvScanner): Warning[] {
+  if (count === 0) return [];
+  const first = `${columnLetters(column + 1)}${record}`;
+  const detail =
+    count === 1
+      ? `The field ${first} is a formula ="…" and was read as the text between the quotes.`
+      : `${count} fields are formulas ="…" and were read as the texts between the quotes. The first is ${first}.`;
+  return [{ code: 'text-formulas', detail }];
 }
 
 /** Warns of records with too few fields. They are read with empty last columns. Most are intended, but sometimes the file was cut off. */
