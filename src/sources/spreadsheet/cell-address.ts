@@ -1,5 +1,7 @@
 /** Reads and writes cells, columns and ranges as Excel writes them: `Orders!C1483`, `B3:F200`. */
 
+import type { CellLocation } from '../cell-sink.ts';
+
 /** The last row and column of a sheet in Office Open XML. */
 export const maxSheetRow = 1_048_576;
 export const maxSheetColumn = 16_384;
@@ -104,6 +106,18 @@ export function cellAddress(sheet: string, row: number, column: number): string 
 /** Returns the address of a whole row: `Orders!7:7`. */
 export function rowAddress(sheet: string, row: number): string {
   return `${quoteSheetName(sheet)}!${row}:${row}`;
+}
+
+/**
+ * Returns the place of a cell, or of a whole row if there is no column.
+ *
+ * @param sheet the name of the sheet; empty: the file has no sheets
+ */
+export function placeInSheet(sheet: string, row: number, column?: number): CellLocation {
+  if (sheet === '') {
+    return { cell: column === undefined ? `${row}:${row}` : `${columnLetters(column)}${row}` };
+  }
+  return { sheet, cell: column === undefined ? rowAddress(sheet, row) : cellAddress(sheet, row, column) };
 }
 
 /** Returns the name in single quotes if Excel would quote it. */

@@ -1,13 +1,115 @@
 /**
- * Counts the rows and columns of a sheet that are hidden, and the rows after the first empty row, if they have values. It also
- * writes the warnings about them.
+ * Decides which rows and columns of a sheet are left out: hidden ones, and the rows after the first empty row. It counts those that have
+ * values, and writes the warnings about them.
  */
 
 import type { Warning } from '../../errors.ts';
 import { columnLetters, maxSheetColumn } from './cell-address.ts';
 
+export interface LeftOutOptions {
+  /** `skip`: hidden rows and columns are left out. The row that the caller chose as the header is read in any case. */
+  hidden: 'read' | 'skip';
+  /** `skip`: the rows after the first empty row below a data row are left out. */
+  footer: 'read' | 'skip';
+}
+
+export class LeftOutParts {
+  readonly #skipsHidden: boolean;
+  readonly #skipsFooter: boolean;
+  /** Undefined: no column is hidden. */
+  #hiddenColumns: HiddenColumns | undefined;
+  #isRowHidden = false;
+  #isRowInFooter = false;
+  /** The current row is left out and has a value. */
+  #hasValue = false;
+  /** The hidden rows that have a value: those that were read, or those that were left out. */
+  readonly #hiddenRows = new CountedRows();
+  readonly #footerRows = new CountedRows();
+  /** The last row before the footer that has a value, whether it is read or hidden. */
+  #lastRowBeforeFooter = 0;
+
+  constructor({ hidden, footer }: LeftOutOptions) {
+    this.#skipsHidden = hidden === 'skip';
+    this.#skipsFooter = footer === 'skip';
+  }
+
+  /** Hides the columns from `first` to `last`, both included. Columns count from 0. */
+  hideColumns(first: number, last: number): void {
+    this.#hiddenColumns ??= new HiddenColumns();
+    this.#hiddenColumns.add(first, last);
+  }
+
+  hasColumn(column: number): boolean {
+    return this.#skipsHidden && this.#hiddenColumns?.has(column) === true;
+  }
+
+  /** Returns whether rows with this mark are left out. */
+  hasRow(isHidden: boolean): boolean {
+    return isHidden && this.#skipsHidden;
+  }
+
+  /**
+   * Begins a row within the window.
+   *
+   * @param isChosen the caller chose the row as the header
+   * @param isBelowData a data row is above it
+   * @returns whether the row is left out
+   */
+  beginRow(row: number, isHidden: boolean, isChosen: boolean, isBelowData: boolean): boolean {
+    this.#isRowHidden = isHidden;
+    this.#isRowInFooter = this.#skipsFooter && isBelowData && row > this.#lastRowBeforeFooter + 1;
+    return (this.hasRow(isHidden) && !isChosen) || this.#isRowInFooter;
+  }
+
+  /** Records a data row that is read. */
+  dataRow(row: number): void {
+    this.#lastRowBeforeFooter = row;
+    if (this.#isRowHidden) this.#hiddenRows.add(row);
+  }
+
+  /** Records a row of a text file that is a comment. It has no value, but it is not an empty row. */
+  commentRow(row: number): void {
+    if (row === this.#lastRowBeforeFooter + 1) this.#lastRowBeforeFooter = row;
+  }
+
+  /** Takes a value in a row or in a column that is left out. */
+  value(column: number): void {
+    if (this.hasColumn(column)) this.#hiddenColumns!.value(column);
+    else this.#hasValue = true;
+  }
+
+  /** Ends a row that is left out, or one without values. */
+  endRow(row: number): void {
+    if (!this.#hasValue) return;
+    this.#hasValue = false;
+    if (this.#isRowInFooter) {
+      this.#footerRows.add(row);
+    } else {
+      this.#hiddenRows.add(row);
+      this.#lastRowBeforeFooter = row;
+    }
+  }
+
+  /** @param sheetColumns the columns of the sheet that were read, from 1 */
+  warnings(sheetColumns: number[]): Warning[] {
+    return [
+      ...hiddenRows(this.#hiddenRows, this.#skipsHidden),
+      ...hiddenColumns(this.#listHiddenColumns(sheetColumns), this.#skipsHidden),
+      ...footerRows(this.#footerRows),
+    ];
+  }
+
+  /** Returns the hidden columns, from 1: those that were read, or those with values that were left out. */
+  #listHiddenColumns(sheetColumns: number[]): number[] {
+    const hidden = this.#hiddenColumns;
+    if (hidden === undefined) return [];
+    if (this.#skipsHidden) return hidden.withValues.map((column) => column + 1);
+    return sheetColumns.filter((column) => hidden.has(column - 1)).sort((a, b) => a - b);
+  }
+}
+
 /** The hidden columns of a sheet, counted from 0. */
-export class HiddenColumns {
+class HiddenColumns {
   readonly #isHidden = new Uint8Array(maxSheetColumn);
   readonly #hasValue = new Uint8Array(maxSheetColumn);
   #ranges = 0;
@@ -45,7 +147,7 @@ export class CountedRows {
   }
 }
 
-export function hiddenRows({ count, first }: CountedRows, isLeftOut: boolean): Warning[] {
+function hiddenRows({ count, first }: CountedRows, isLeftOut: boolean): Warning[] {
   if (count === 0) return [];
   const rows = count === 1 ? `Row ${first} is hidden and was` : `${count} rows are hidden and were`;
   const which = count === 1 ? '' : ` The first is row ${first}.`;
@@ -59,7 +161,7 @@ export function hiddenRows({ count, first }: CountedRows, isLeftOut: boolean): W
  *
  * @param columns the 1-based columns of the sheet that are hidden and have a value or a name
  */
-export function hiddenColumns(columns: number[], isLeftOut: boolean): Warning[] {
+function hiddenColumns(columns: number[], isLeftOut: boolean): Warning[] {
   if (columns.length === 0) return [];
   const letters = columns.slice(0, maxListed).map(columnLetters).join(', ');
   const more = columns.length > maxListed ? ` and ${columns.length - maxListed} more` : '';
@@ -80,7 +182,7 @@ function remedy(isLeftOut: boolean): string {
   return isLeftOut ? '' : ' To leave out hidden rows and columns, send hidden=skip.';
 }
 
-export function footerRows({ count, first }: CountedRows): Warning[] {
+function footerRows({ count, first }: CountedRows): Warning[] {
   if (count === 0) return [];
   const rows =
     count === 1

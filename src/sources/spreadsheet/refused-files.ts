@@ -1,6 +1,7 @@
-/** The errors for refused files that several formats share. */
+/** The errors for refused files that all formats share. */
 
 import { AppError } from '../../errors.ts';
+import { columnLetters } from './cell-address.ts';
 
 /** Returns the error for a file that is described as `what`. */
 export function notAWorkbook(what: string): AppError {
@@ -15,5 +16,34 @@ export function encrypted(): AppError {
   return new AppError(
     'unsupported-file',
     'The workbook is encrypted. Remove the password (File, Info, Protect Workbook, Encrypt with Password) and save it again.',
+  );
+}
+
+export function rowsOutOfOrder(row: number, last: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The rows of the sheet are out of order: row ${row} comes after row ${last}. Open the workbook in a spreadsheet program and save it again.`,
+  );
+}
+
+export function repeatedRow(row: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The sheet has row ${row} twice. Open the workbook in a spreadsheet program, correct it and save it again.`,
+  );
+}
+
+/** @param column from 1 */
+export function repeatedCell(row: number, column: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The sheet has the cell ${columnLetters(column)}${row} twice. Open the workbook in a spreadsheet program, correct it and save it again.`,
+  );
+}
+
+export function overlappingAreas(row: number): AppError {
+  return new AppError(
+    'invalid-file',
+    `The merged cells of the sheet overlap at row ${row}. Open the workbook in a spreadsheet program and save it again.`,
   );
 }

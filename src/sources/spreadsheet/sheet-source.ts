@@ -11,7 +11,8 @@ import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
 import type { SheetOutline } from './proposal/sheet-outline.ts';
 import { RowProbe } from './row-probe.ts';
 import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-format.ts';
-import { SheetRows, type SheetRowsOptions, toRowsOptions } from './sheet-rows.ts';
+import { SheetRows } from './sheet-rows.ts';
+import { type SheetRowsOptions, toRowsOptions } from './sheet-rows-options.ts';
 import { type SheetWindow, windowOfRange } from './sheet-window.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import {
