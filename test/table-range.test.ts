@@ -191,7 +191,7 @@ test('a sheet, a range and a text file contradict a name', async () => {
     [file, 'table_range=Orders&sheet=Lists', /"Orders" is in the sheet "Sales Data", not in "Lists"/],
     [file, 'table_range=Orders&range=A1:B2', /leave `range` out/],
     [file, 'table_range=Orders&header_row=9', /Header row 9 is outside of the range/],
-    [Buffer.from('a,b\n1,2\n'), 'table_range=Orders', /text file \(CSV\) and has no names/],
+    [Buffer.from('a,b\n1,2\n'), 'table_range=Orders', /The format of the file has no names for cells/],
   ];
   for (const [sent, query, detail] of refusals) {
     assert.match(assertProblem(await load(sent, query), 422, 'invalid-parameter').detail, detail);

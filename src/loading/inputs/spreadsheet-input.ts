@@ -40,8 +40,7 @@ export function spreadsheetInput(
     definition,
     open: async () => {},
     async readHead(sink, { cells }, signal) {
-      // The whole file is read by a process of its own before the first row comes.
-      if (source.reading.format === 'xls') return undefined;
+      if (source.isReadAsWhole) return undefined;
       const head = new HeadSink(sink, cells);
       try {
         await source.read(head, signal);

@@ -18,6 +18,10 @@ export function chooseSheet(sheets: SheetSummary[], wanted: string | undefined):
     const visible = sheets.findIndex((sheet) => sheet.hasCells && sheet.visibility === 'visible');
     return visible >= 0 ? visible : sheets.findIndex((sheet) => sheet.hasCells);
   }
+  if (sheets[0]!.name === '' && sheets.length === 1 && wanted !== '' && wanted !== '1') {
+    const detail = 'The file is a text file and has no sheets: leave `sheet` out.';
+    throw wrongParameter('sheet', detail, { value: wanted });
+  }
   const chosen = findSheet(sheets, wanted);
   const sheet = sheets[chosen];
   if (sheet === undefined) {

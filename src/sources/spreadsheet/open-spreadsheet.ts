@@ -4,7 +4,6 @@
  * A format is one folder and one line in `formats`. If a file has a format that is not supported, the refusal names the format.
  */
 
-import { wrongParameter } from '../../errors.ts';
 import { openCsv } from './csv/open-csv.ts';
 import { openEncryptedPackage } from './encryption/decrypt-package.ts';
 import { openXls } from './legacy/open-xls.ts';
@@ -17,7 +16,7 @@ import { refuseFile } from './refuse-file.ts';
 import type { FileContent, OpenFormat } from './sheet-format.ts';
 import { openInFormat, type SheetSource } from './sheet-source.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
-import type { SpreadsheetOptions, TextDialect } from './spreadsheet-options.ts';
+import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 import { openXlsb } from './xlsb/open-xlsb.ts';
 import { openXlsx } from './xlsx/open-xlsx.ts';
 
@@ -38,7 +37,6 @@ export async function openSpreadsheet(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<SheetSource> {
   const content = await contentOf(file, limits, signal);
-  if (content.kind !== 'csv') refuseTextDialect(options.text);
   const open = async (wanted: SpreadsheetOptions): Promise<SheetSource> =>
     (await openInFormat(formats, content, wanted, limits, signal)) ?? refuseFile(content);
   const first = withoutProposals(options);
@@ -47,18 +45,6 @@ export async function openSpreadsheet(
   const openSheet = async (sheet: string): Promise<SheetSource> =>
     source.openSheet(sheet) ?? open({ ...first, sheet, allSheets: false });
   return takeProposals(source, openSheet, options, signal);
-}
-
-/**
- * Refuses parameters that say how a text file is read, because the file is not a text file.
- *
- * @throws AppError `invalid-parameter`
- */
-function refuseTextDialect(dialect: TextDialect = {}): void {
-  const [parameter] = Object.keys(dialect);
-  if (parameter === undefined) return;
-  const detail = `\`${parameter}\` is for text files (CSV), and the file is none: leave it out.`;
-  throw wrongParameter(parameter, detail);
 }
 
 /** Returns the content of the file. For an encrypted workbook it is the decrypted package. */

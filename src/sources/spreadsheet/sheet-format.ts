@@ -12,7 +12,7 @@ import type { RandomAccessFile } from './random-access-file.ts';
 import type { FileKind } from './recognize-file.ts';
 import type { SheetRows } from './sheet-rows.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
-import type { SheetSummary, SpreadsheetOptions } from './spreadsheet-options.ts';
+import type { SheetSummary, TextDialect } from './spreadsheet-options.ts';
 
 /** A file, and the kind of file that its first bytes show. */
 export interface FileContent {
@@ -24,16 +24,30 @@ export interface FileContent {
   container: ZipContainer | undefined;
 }
 
+/** What a format needs to know of the request. */
+export interface OpenOptions {
+  /** true: all sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
+  allSheets: boolean;
+  /** How a text file is read. Undefined fields are detected. */
+  text: TextDialect;
+  /**
+   * Returns the index of the sheet that is read. A format that reads cells while it opens a file asks which sheet is wanted.
+   *
+   * @param names reads the names that the file gives to its cells
+   * @throws AppError `invalid-parameter` (an unknown sheet or name)
+   */
+  chooseSheet(sheets: SheetSummary[], names?: () => Promise<WorkbookNames>): Promise<number>;
+}
+
 /**
  * Opens a file of one format.
  *
  * @returns undefined if the file is of another format
- * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet), `limit-exceeded`; the
- *   signal's reason
+ * @throws AppError `unsupported-file`, `invalid-file`, `limit-exceeded`; as `OpenOptions.chooseSheet`; the signal's reason
  */
 export type OpenFormat = (
   content: FileContent,
-  options: SpreadsheetOptions,
+  options: OpenOptions,
   limits: SpreadsheetLimits,
   signal: AbortSignal,
 ) => Promise<OpenedFile | undefined>;
@@ -46,6 +60,10 @@ export interface OpenedFile {
   format: string;
   /** The sheets in the order of their tabs. A format without sheets has one, whose name is empty. */
   sheets: SheetSummary[];
+  /** true: the parameters of text files (`delimiter` and others) apply. Default: false. */
+  isText?: boolean;
+  /** true: the file is read as a whole before the first row comes, so that the first rows cost as much as all. Default: false. */
+  isReadAsWhole?: boolean;
   /**
    * Returns the scan of the sheet with this index, which has cells.
    *

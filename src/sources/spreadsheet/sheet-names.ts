@@ -6,6 +6,10 @@ import { limitExceeded } from '../../limit-exceeded.ts';
 /** The most sheets, as in LibreOffice. Real workbooks have far fewer. */
 export const maxSheets = 10_000;
 
+export function tooManySheets(): AppError {
+  return limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');
+}
+
 /** The most characters of a name. Excel allows 31, other programs more. */
 const maxLength = 255;
 

@@ -1,16 +1,22 @@
 /** One sheet of a file as a source of rows: the passes over it and their results. It is the same for all formats. */
 
-import { AppError, type Warning } from '../../errors.ts';
+import { AppError, type Warning, wrongParameter } from '../../errors.ts';
 import type { CellSink, LocateCell } from '../cell-sink.ts';
 import { type HeaderFault, ReadAgain, type RowSource, type SourceReading } from '../row-source.ts';
 import { parseRange, wholeSheet } from './cell-address.ts';
 import { chooseSheet } from './choose-sheet.ts';
 import type { MergedAreas } from './merged-areas.ts';
-import { findTableRange, listNamedCells, type NamedCells } from './names/find-table-range.ts';
+import {
+  findTableRange,
+  listNamedCells,
+  type NamedCells,
+  type TableRange,
+} from './names/find-table-range.ts';
+import type { WorkbookNames } from './names/workbook-names.ts';
 import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
 import type { SheetOutline } from './proposal/sheet-outline.ts';
 import { RowProbe } from './row-probe.ts';
-import type { FileContent, OpenedFile, OpenFormat, ScanSheet } from './sheet-format.ts';
+import type { FileContent, OpenedFile, OpenFormat, OpenOptions, ScanSheet } from './sheet-format.ts';
 import { SheetRows } from './sheet-rows.ts';
 import { type SheetRowsOptions, toRowsOptions } from './sheet-rows-options.ts';
 import { type SheetWindow, windowOfRange } from './sheet-window.ts';
@@ -21,6 +27,7 @@ import {
   type SheetSummary,
   type SpreadsheetOptions,
   type TableSize,
+  type TextDialect,
 } from './spreadsheet-options.ts';
 
 /**
@@ -37,16 +44,47 @@ export async function openInFormat(
   signal: AbortSignal,
 ): Promise<SheetSource | undefined> {
   const rowsOptions = toRowsOptions(options, limits);
+  const { allSheets = false, text = {} } = options;
+  const openOptions: OpenOptions = {
+    allSheets,
+    text,
+    chooseSheet: async (sheets, names) => (await choosePart(sheets, names, options)).sheet,
+  };
   for (const open of formats) {
-    const file = await open(content, options, limits, signal);
+    const file = await open(content, openOptions, limits, signal);
     if (file === undefined) continue;
-    if (options.tableRange === undefined)
-      return sourceOf(file, chooseSheet(file.sheets, options.sheet), rowsOptions);
-    const names = await file.names?.(signal);
-    const { sheet, window, warnings } = await findTableRange(options.tableRange, file.sheets, names, options);
-    return sourceOf(file, sheet, rowsOptions)?.within(window, warnings);
+    if (!file.isText) refuseTextDialect(text);
+    const names = file.names && (() => file.names!(signal));
+    const { sheet, window, warnings } = await choosePart(file.sheets, names, options);
+    const source = sourceOf(file, sheet, rowsOptions);
+    return window === undefined ? source : source?.within(window, warnings);
   }
   return undefined;
+}
+
+/** The sheet that is read; for `table_range` also the window in it. */
+type ChosenPart = Pick<TableRange, 'sheet'> & Partial<TableRange>;
+
+async function choosePart(
+  sheets: SheetSummary[],
+  names: (() => Promise<WorkbookNames>) | undefined,
+  options: SpreadsheetOptions,
+): Promise<ChosenPart> {
+  const { sheet, tableRange } = options;
+  if (tableRange === undefined) return { sheet: chooseSheet(sheets, sheet) };
+  return findTableRange(tableRange, sheets, await names?.(), options);
+}
+
+/**
+ * Refuses parameters that say how a text file is read, because the file is not a text file.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+function refuseTextDialect(dialect: TextDialect): void {
+  const [parameter] = Object.keys(dialect);
+  if (parameter === undefined) return;
+  const detail = `\`${parameter}\` is for text files (CSV), and the file is none: leave it out.`;
+  throw wrongParameter(parameter, detail);
 }
 
 function sourceOf(file: OpenedFile, index: number, options: SheetRowsOptions): SheetSource | undefined {
@@ -125,6 +163,11 @@ export class SheetSource implements RowSource {
     source.#merged = this.#merged;
     source.#proposal = this.#proposal;
     return source;
+  }
+
+  /** Returns whether the file is read as a whole before the first row comes. */
+  get isReadAsWhole(): boolean {
+    return this.#file.isReadAsWhole ?? false;
   }
 
   /** Returns the part of the sheet that is read. */

@@ -29,14 +29,10 @@ const headBytes = 64 * 1024;
 
 export const openCsv: OpenFormat = async (content, options, limits) => {
   if (content.kind !== 'csv') return undefined;
-  if (options.sheet !== undefined && options.sheet !== theSheet && options.sheet !== '1') {
-    const detail = 'The file is a text file (CSV) and has no sheets: leave `sheet` out.';
-    throw wrongParameter('sheet', detail, { value: options.sheet });
-  }
   const file = await withoutEndMark(content.file);
   const head = await readRange(file, 0, headBytes);
   const start = readTextStart(head);
-  const stated = options.text?.encoding;
+  const stated = options.text.encoding;
   if (stated !== undefined) refuseOtherMark(start, stated);
   const { markBytes } = start;
   const encoding = stated ?? start.encoding;
@@ -46,10 +42,11 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
   let found: TextEncoding | undefined = stated === 'utf-8' ? undefined : stated;
   return {
     format: 'csv',
+    isText: true,
     sheets: [{ name: theSheet, visibility: 'visible', hasCells: true }],
     scanOf: () => async (rows, signal) => {
       found ??= await findEncoding(file, { encoding, markBytes }, signal);
-      const isCommented = text[0] === HASH && options.text?.comment === undefined;
+      const isCommented = text[0] === HASH && options.text.comment === undefined;
       const result = await scan(
         { file, markBytes, encoding: found, dialect, isCommented },
         rows,
@@ -169,7 +166,7 @@ const maxSliceBytes = 64 * 1024;
 
 /** Warns of a delimiter or an encoding that the caller did not state and may not expect. */
 function detectionWarnings(
-  stated: TextDialect = {},
+  stated: TextDialect,
   { delimiter }: DialectFound,
   encoding: TextEncoding,
 ): Warning[] {

@@ -4,15 +4,19 @@ import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
 import * as kinds from '../../cell-kind.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
-import { chooseSheet } from '../choose-sheet.ts';
-import { findTableRange } from '../names/find-table-range.ts';
 import { isInternalName, shownName, WorkbookNames } from '../names/workbook-names.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import { maxProbedBytes, type OpenedFile, type OpenFormat, type ScanSheet } from '../sheet-format.ts';
+import {
+  maxProbedBytes,
+  type OpenedFile,
+  type OpenFormat,
+  type OpenOptions,
+  type ScanSheet,
+} from '../sheet-format.ts';
 import { refuseControlCharacters } from '../sheet-names.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts';
+import type { SheetSummary } from '../spreadsheet-options.ts';
 import { CellValues } from '../values/cell-values.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { type Styles, stylesOf } from '../values/styles.ts';
@@ -66,7 +70,7 @@ const chunkBytes = 256 * 1024;
 
 async function openLegacy(
   input: ReaderInput,
-  options: SpreadsheetOptions,
+  { allSheets, chooseSheet }: OpenOptions,
   limits: SpreadsheetLimits,
   signal: AbortSignal,
   bounds: LegacyBounds,
@@ -85,17 +89,19 @@ async function openLegacy(
   };
   const { run, end } = await startRun(signal);
   try {
-    const { allSheets = false, tableRange } = options;
     const sheets = await readSheets(run);
-    const names = allSheets || tableRange !== undefined ? await readNames(run) : new WorkbookNames();
-    const index =
-      tableRange === undefined
-        ? chooseSheet(sheets, options.sheet)
-        : (await findTableRange(tableRange, sheets, names, options)).sheet;
+    let known: WorkbookNames | undefined;
+    const names = async (): Promise<WorkbookNames> => {
+      known ??= await readNames(run);
+      return known;
+    };
+    // The process can tell the names only before it reads a sheet.
+    if (allSheets) await names();
+    const index = await chooseSheet(sheets, names);
     const first = await readSheet(run, index, bounds.maxKeptBytes);
     const read = new Map([[index, first]]);
     if (allSheets) await readOtherSheets(run, sheets, read, bounds.maxKeptBytes, signal);
-    return new OpenedXls(startRun, sheets, names, read, limits);
+    return new OpenedXls(startRun, sheets, known ?? new WorkbookNames(), read, limits);
   } finally {
     await end();
   }
@@ -197,6 +203,7 @@ async function readOtherSheets(
 
 class OpenedXls implements OpenedFile {
   readonly format = 'xls';
+  readonly isReadAsWhole = true;
   readonly sheets: SheetSummary[];
   readonly #startRun: StartRun;
   readonly #names: WorkbookNames;

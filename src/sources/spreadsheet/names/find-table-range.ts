@@ -54,7 +54,7 @@ export async function findTableRange(
   if (names === undefined) {
     throw refuse(
       wanted,
-      'The file is a text file (CSV) and has no names. For some of its cells send `range`.',
+      'The format of the file has no names for cells. For some of the cells send `range`.',
     );
   }
   const chosen = options.sheet === undefined ? undefined : chooseSheet(sheets, options.sheet);

@@ -2,7 +2,7 @@
 
 import { WorkbookNames } from '../names/workbook-names.ts';
 import { CLOSE, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
-import { maxSheets } from '../sheet-names.ts';
+import { maxSheets, tooManySheets } from '../sheet-names.ts';
 import { maxCountedRows, type SheetSummary } from '../spreadsheet-options.ts';
 import { takeName } from './ods-names.ts';
 import { attributeText, type OdsStylesReader } from './ods-styles.ts';
@@ -110,7 +110,7 @@ export class OdsOutline {
       this.#styles.open(xml);
       this.#isInSpreadsheet = this.#depth === 3 && xml.isNamed(spreadsheetName);
     } else if (this.#depth === 4 && xml.isNamed(tableName)) {
-      if (this.#sheets.length === maxSheets) xml.fail(`more than ${maxSheets} sheets`);
+      if (this.#sheets.length === maxSheets) throw tooManySheets();
       this.#sheets.push({
         name: attributeText(xml, nameName),
         style: attributeText(xml, styleName),

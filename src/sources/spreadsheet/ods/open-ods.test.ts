@@ -800,3 +800,11 @@ test('the header of a name is found in a sheet that begins far behind the start 
   const { listed } = await (await open(buildOds({ body: long + cities + name }))).namedCells(never);
   assert.deepEqual(listed[0]?.header, ['city', 'people']);
 });
+
+test('the number of sheets is limited as in other formats', async () => {
+  const body = table('', 'table:name="x"').repeat(10_001);
+  await assert.rejects(
+    open(buildOds({ body })),
+    fails('limit-exceeded', /^The workbook has too many sheets: the limit is 10,000 sheets\.$/),
+  );
+});

@@ -1,10 +1,9 @@
 /** Reads the workbook part: the sheets, the date system, and the names of the other parts. */
 
 import { AppError } from '../../../errors.ts';
-import { limitExceeded } from '../../../limit-exceeded.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { notAWorkbook } from '../refused-files.ts';
-import { checkSheetName, maxSheets } from '../sheet-names.ts';
+import { checkSheetName, maxSheets, tooManySheets } from '../sheet-names.ts';
 import { type Styles, withoutStyles } from '../values/styles.ts';
 import { type Relationship, readRelationships } from './relationships.ts';
 
@@ -114,8 +113,7 @@ function refuseRepeatedParts(sheets: WorkbookSheet[]): void {
 
 /** Adds a sheet if the workbook may have one more. */
 export function addSheet(sheets: FoundSheet[], sheet: FoundSheet): void {
-  if (sheets.length === maxSheets)
-    throw limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');
+  if (sheets.length === maxSheets) throw tooManySheets();
   checkSheetName(sheet.name);
   sheets.push(sheet);
 }
