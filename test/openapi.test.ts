@@ -73,6 +73,8 @@ test('the document has a title, a description and a version', () => {
 test('the operations of the contract are there', () => {
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
     'get /api/v1/table/{table_name}',
+    'get /api/v1/table/{table_name}/rows',
+    'get /api/v1/tables',
     'get /healthz',
     'get /readyz',
     'post /api/v1/inspect/excel',

@@ -120,9 +120,14 @@ export function requireSchema(grants: Grants, schema: string): void {
   if (schema === grants.serviceSchema) {
     throw new AppError('schema-forbidden', `The schema "${schema}" belongs to the service itself.`);
   }
-  if (grants.schemas === undefined || grants.schemas.some((pattern) => matchesPattern(pattern, schema)))
-    return;
+  if (allowsSchema(grants, schema)) return;
   throw new AppError('schema-forbidden', `The access token does not allow the schema "${schema}".`);
+}
+
+/** Returns whether the token allows the schema. No token allows the schema of the service. */
+export function allowsSchema({ schemas, serviceSchema }: Grants, schema: string): boolean {
+  if (schema === serviceSchema) return false;
+  return schemas === undefined || schemas.some((pattern) => matchesPattern(pattern, schema));
 }
 
 /** The last second of the year 9999. A later time is a mistake, or the token is meant to be valid forever. */

@@ -57,6 +57,7 @@ interface ParameterSchema {
   enum?: string[];
   const?: string;
   minimum?: number;
+  maximum?: number;
   anyOf?: ParameterSchema[];
 }
 
@@ -104,6 +105,10 @@ function expectation(schema: ParameterSchema): string {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
   if (schema.type === 'boolean') return 'true or false';
-  if (schema.type === 'integer') return `a whole number, ${schema.minimum} or more`;
+  if (schema.type === 'integer') {
+    return schema.maximum === undefined
+      ? `a whole number, ${schema.minimum} or more`
+      : `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  }
   return 'a PostgreSQL identifier of 1 to 63 bytes';
 }

@@ -14,6 +14,8 @@ import { guideRoutes } from './routes/guides.ts';
 import { healthRoutes } from './routes/health.ts';
 import { inspectExcelRoute } from './routes/inspect-excel.ts';
 import { inspectJsonRoute } from './routes/inspect-json.ts';
+import { listTablesRoute } from './routes/list-tables.ts';
+import { readRowsRoute } from './routes/read-rows.ts';
 import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
 
@@ -31,6 +33,8 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     acceptBodies(api, ['application/json']);
     createTableRoute(api, context);
     describeTableRoute(api, context);
+    listTablesRoute(api, context);
+    readRowsRoute(api, context);
   });
   await app.register(async (api) => {
     acceptBodies(api, jsonMediaTypes);

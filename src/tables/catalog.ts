@@ -126,7 +126,7 @@ const ownEquality = (type: string) => `(
     AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
 /** Returns whether the role may see the definition of a table: it may use the schema and has at least one privilege on the table. */
-const maySee = (table: string) => `(
+export const maySee = (table: string) => `(
   has_schema_privilege(${table}.relnamespace, 'USAGE') AND (pg_has_role(${table}.relowner, 'USAGE')
     OR has_table_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
     OR has_any_column_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, REFERENCES')))`;

@@ -54,7 +54,7 @@ export async function describeFound(
     return describeFound(client, schema, name, undefined, extraFunctions);
   if (facts !== undefined && isTable(facts.kind)) return toDescription(schema, name, facts, extraFunctions);
   const kind = facts === undefined ? undefined : otherKinds[facts.kind];
-  if (facts === undefined) await requireSchema(client, schema);
+  if (facts === undefined) await requireSchemaExists(client, schema);
   const hint = facts === undefined ? await suggestTables(client, schema, name) : '';
   throw new AppError(
     'table-not-found',
@@ -78,7 +78,8 @@ async function suggestTables(client: ClientBase, schema: string, name: string): 
   return didYouMean(name, names, 0);
 }
 
-async function requireSchema(client: ClientBase, schema: string): Promise<void> {
+/** @throws AppError `schema-not-found` */
+export async function requireSchemaExists(client: ClientBase, schema: string): Promise<void> {
   const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
   if (rowCount === 0) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
 }

@@ -31,6 +31,11 @@ export function identifierProblem(name: string): string | undefined {
  */
 export function checkTableName(schema: string, name: string): void {
   checkParameter('table_name', name);
+  checkSchemaName(schema);
+}
+
+/** @throws AppError `invalid-parameter` */
+export function checkSchemaName(schema: string): void {
   checkParameter('schema', schema);
 }
 

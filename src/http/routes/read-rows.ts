@@ -1,0 +1,82 @@
+/** `GET /api/v1/table/{table_name}/rows`: the first rows of a table. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { inTransaction } from '../../postgres/transaction.ts';
+import { describeRelation } from '../../tables/catalog.ts';
+import { describeFound } from '../../tables/describe-table.ts';
+import { readFirstRows } from '../../tables/read-rows.ts';
+import type { HttpContext } from '../context.ts';
+import { tableKey } from '../lines.ts';
+import { problemResponses, tableErrors } from '../openapi.ts';
+import { queryParser } from '../query.ts';
+import { admitTableRequest, schemaParameter, TablePath } from '../table-request.ts';
+
+const Query = Type.Object({
+  schema: schemaParameter,
+  limit: Type.Integer({
+    default: 50,
+    minimum: 1,
+    maximum: 1000,
+    description: 'The most rows in the answer.',
+  }),
+});
+
+const FirstRows = Type.Object(
+  {
+    rows: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+      description:
+        'The rows, as objects with a member for each column. Numbers have all their digits. Values of types that are not built into PostgreSQL are text.',
+    }),
+    has_more: Type.Boolean({
+      description: 'true: the table has further rows, or they are longer than 16 MiB in all.',
+    }),
+  },
+  { title: 'FirstRows' },
+);
+
+export function readRowsRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.get(
+    '/api/v1/table/:table_name/rows',
+    {
+      schema: {
+        operationId: 'readRows',
+        tags: ['tables'],
+        summary: 'Read First Rows',
+        description:
+          'Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.',
+        security: [{ bearer: [] }],
+        params: TablePath,
+        querystring: Query,
+        response: {
+          200: { description: 'The rows.', content: { 'application/json': { schema: FirstRows } } },
+          ...problemResponses(...tableErrors, 'table-not-found', 'limit-exceeded'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const query = parseQuery(request.query);
+      const { schema, name, signal, transaction } = await admitTableRequest(
+        request,
+        reply,
+        context,
+        query.schema,
+        'table:read',
+      );
+      const { rows, hasMore } = await context.lines.describes.use(tableKey({ schema, name }), signal, () =>
+        inTransaction(
+          context.pool,
+          { ...transaction, readOnly: true },
+          async (client, { begun }) => {
+            await describeFound(client, schema, name, begun!.rows[0].found ?? undefined, []);
+            return readFirstRows(client, schema, name, query.limit);
+          },
+          describeRelation(schema, name),
+        ),
+      );
+      // The rows are JSON already. Parsed and written again, large numbers would lose digits.
+      reply.type('application/json; charset=utf-8');
+      return Buffer.from(`{"rows":[${rows.join(',')}],"has_more":${hasMore}}`);
+    },
+  );
+}

@@ -1,0 +1,72 @@
+/**
+ * Lists the tables and partitioned tables of some schemas, in pages, ordered by the bytes of schema and name.
+ */
+import type { ClientBase } from 'pg';
+import { maySee } from './catalog.ts';
+
+export interface ListedTable {
+  schema: string;
+  name: string;
+  kind: 'table' | 'partitioned table';
+  /** The number of rows when PostgreSQL last counted or estimated them (VACUUM, ANALYZE); null: never. */
+  estimatedRows: number | null;
+  /** The size on disk with indexes and TOAST, for a partitioned table that of its partitions; null: another session has locked the table. */
+  bytes: number | null;
+  /** The comment on the table; null: there is none. */
+  comment: string | null;
+}
+
+/** The place of a table in the order of the list. */
+export type ListPlace = Pick<ListedTable, 'schema' | 'name'>;
+
+/** Returns the names of all schemas whose objects the role may use, without those of PostgreSQL itself. */
+export async function usableSchemas(client: ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT n.nspname AS name FROM pg_catalog.pg_namespace n
+     WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema' AND has_schema_privilege(n.oid, 'USAGE')`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Returns the next tables that the role may see.
+ *
+ * @param after the last table of the page before; undefined: the first page
+ */
+export async function listTables(
+  client: ClientBase,
+  schemas: string[],
+  after: ListPlace | undefined,
+  limit: number,
+): Promise<ListedTable[]> {
+  const { rows } = await client.query<Omit<ListedTable, 'bytes'> & { bytes: string | null }>(nextTables, [
+    schemas,
+    after?.schema ?? '',
+    after?.name ?? '',
+    limit,
+  ]);
+  return rows.map((row) => ({ ...row, bytes: row.bytes === null ? null : Number(row.bytes) }));
+}
+
+/** The function that measures a table waits while another session has an exclusive lock on the table or its index. */
+const nextTables = `
+WITH page AS MATERIALIZED (
+  SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p') AND n.nspname = ANY ($1::name[]) AND (n.nspname, c.relname) > ($2::name, $3::name)
+    AND ${maySee('c')}
+  ORDER BY n.nspname, c.relname LIMIT $4),
+locked AS MATERIALIZED (
+  SELECT coalesce(i.indrelid, l.relation) AS oid
+  FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = l.relation
+  WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
+    AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database()))
+SELECT p.nspname AS schema, p.relname AS name,
+  CASE p.relkind WHEN 'p' THEN 'partitioned table' ELSE 'table' END AS kind,
+  CASE WHEN p.reltuples >= 0 THEN p.reltuples::float8 END AS "estimatedRows",
+  CASE WHEN p.relkind = 'r' AND p.oid NOT IN (SELECT oid FROM locked) THEN pg_total_relation_size(p.oid)
+    WHEN p.relkind = 'p' AND NOT EXISTS (SELECT FROM locked) THEN (
+      SELECT coalesce(sum(pg_total_relation_size(t.relid)), 0)::bigint FROM pg_partition_tree(p.oid) t)
+    END AS bytes,
+  obj_description(p.oid, 'pg_class') AS comment
+FROM page p ORDER BY p.nspname, p.relname`;
