@@ -12,7 +12,7 @@ import type { ConflictKey, ConflictOption } from './staged/conflict-rule.ts';
  */
 export function conflictOption(
   { onConflict, conflictKey, name }: LoadRequest,
-  { keys, isBare, end }: LoadTarget,
+  { keys, isBare, replaces }: LoadTarget,
   hasDefinition: boolean,
 ): ConflictOption | undefined {
   if (onConflict === 'fail') return undefined;
@@ -27,9 +27,9 @@ export function conflictOption(
   if (hasDefinition) {
     throw refusal(`${needs}, and the definition has none. Add \`constraints.primary_key\` to \`table\`.`);
   }
-  const state = end ? 'A new table replaces' : 'There is no table';
+  const state = replaces ? 'A new table replaces' : 'There is no table';
   throw refusal(
-    `${needs}. ${state} "${name}"${end ? '' : ' yet'}, and the rows do not define a key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
+    `${needs}. ${state} "${name}"${replaces ? '' : ' yet'}, and the rows do not define a key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,
   );
 }
 

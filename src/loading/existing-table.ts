@@ -55,6 +55,7 @@ export async function openExistingTable(
     columns: changesRows ? columns.map(leaveNotNullToPostgres) : columns,
     added: added.map((column) => column.name),
     isBare: false,
+    replaces: false,
     mayRefuseRows: rules.length > 0 || hasRowTriggers,
     changesRows,
     hasRules,
@@ -63,6 +64,9 @@ export async function openExistingTable(
     keys: keysOf(rules),
     warnings: [],
     readRules: async () => rules,
+    addKeys: async () => undefined,
+    finish: async () => {},
+    end: async () => undefined,
   };
 }
 

@@ -11,7 +11,7 @@ import type { ClientBase } from 'pg';
 import type { Warning } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
-import { isBrokenReference, isLackOfPrivilege, isRefusalOfData } from '../postgres/sqlstate.ts';
+import { isBrokenReference, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { ColumnMatcher } from './column-matching.ts';
 import { type CopiedRows, copyRows } from './copy-rows.ts';
 import { manyRefusedRows } from './encoding-sink.ts';
@@ -27,7 +27,7 @@ import { explainRefusal } from './staged/explain-refusal.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { movedRows } from './staged/merge-statements.ts';
 import { checkDeferred, inMovingOrder, type MovedRows, moveRows } from './staged/move-rows.ts';
-import { type Refusal, refusalProblem } from './staged/refusal.ts';
+import type { Refusal } from './staged/refusal.ts';
 import { type StageOptions, stageRows } from './staged/stage-rows.ts';
 import type { StagedLoad } from './staged/staged-load.ts';
 import { maxStagedColumns } from './staged/staging-table.ts';
@@ -95,7 +95,7 @@ export async function loadRows(
 
 async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRows> {
   const { input, target, options, problems } = load;
-  const { relation, columns, isBare, mayRefuseRows } = target;
+  const { relation, columns, mayRefuseRows } = target;
   const copyOptions = {
     ...options,
     ...refusedRowsLimit(load),
@@ -108,8 +108,7 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
   const copied = await copyRows(client, input, { ...copyOptions, keepRows }, problems);
   options.faulty?.add(copied.refused);
   const refusal = copied.refusal ?? (await refusalOfKeys(client, load));
-  if (!refusal)
-    return { ...straightRows(relation, copied, copied.taken), hasKeys: isBare && mayLeaveOut(load) };
+  if (!refusal) return straightRows(relation, copied, copied.taken);
 
   await undoRows(client);
   const again = mayRefuseRows || mayLeaveOut(load) ? await stageAgain(client, load) : undefined;
@@ -132,7 +131,7 @@ async function refusalOfKeys(client: ClientBase, load: RowLoad): Promise<Refusal
   const { target } = load;
   if (!target.isBare) return checkDeferred(client);
   // Otherwise the keys are added when the load is finished.
-  const error = mayLeaveOut(load) ? await target.addKeys?.() : undefined;
+  const error = mayLeaveOut(load) ? await target.addKeys(client) : undefined;
   return error && { error };
 }
 
@@ -174,7 +173,7 @@ async function keepStaged(
   const moved = await keepGoodRows(client, target, staged, faulty, problems);
   const sent = copied.sent - (faulty.count - before);
   const keyless = await warnOfKeylessRows(client, staged);
-  return { ...stagedRows(staged, { ...copied, sent }, moved, keyless), hasKeys: target.isBare };
+  return stagedRows(staged, { ...copied, sent }, moved, keyless);
 }
 
 interface Staged {
@@ -219,15 +218,13 @@ async function loadStaged(client: ClientBase, load: RowLoad): Promise<LoadedRows
   const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
   options.faulty?.add(copied.refused);
   if (copied.refusal) {
-    if (!isRefusalOfData(copied.refusal.error)) throw copied.refusal.error;
-    problems.add(refusalProblem(copied.refusal, copied.places));
-    problems.throwIfAny();
+    await undoRows(client);
+    return explainRefusal(client, copied.refusal, { target, places: copied.places }, problems);
   }
   if (mayLeaveOut(load)) {
     const moved = await moveAtOnce(client, target, staged);
     if (moved === undefined) return keepStaged(client, load, { staged, copied });
-    const loaded = stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged));
-    return { ...loaded, hasKeys: target.isBare };
+    return stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged));
   }
   const { moved, refusal } = await moveRows(client, staged);
   if (refusal) return explainRefusal(client, refusal, { target, places: copied.places, staged }, problems);

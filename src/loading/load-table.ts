@@ -106,11 +106,11 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
   const { schema, name } = request;
   request.collector?.clear();
   const problems = new Problems(request.collector);
-  const target = await openTarget(client, upload, problems);
+  const target = await openTarget(client, upload);
   requirePrimaryKey(request, target);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const loaded = await loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
-  await target.finish?.(loaded);
+  await target.finish(client, loaded, problems);
   if (loaded.leftOut === undefined) problems.throwIfAny();
   if (!target.isBare) await refuseDisagreement(client, upload);
 
@@ -119,7 +119,7 @@ async function loadWithin(client: ClientBase, upload: Upload, edges: Transaction
   if (received === 0 && input.definition === undefined) throw nothingToLoad(input);
   if (received > 0) matcher.refuseExtraColumns();
   const dotted = target.isBare ? await warnOfDottedName(client, schema, name, request.admitSchema) : [];
-  const ended = await target.end?.(edges.endAtOnce);
+  const ended = await target.end(client, edges.endAtOnce);
   return {
     isNew: target.isBare,
     table: ended?.table ?? (await describeTable(client, schema, name, context.extraFunctions)),
@@ -161,7 +161,7 @@ async function findTable({ pool, transaction }: LoadContext, request: LoadReques
   });
 }
 
-async function openTarget(client: ClientBase, upload: Upload, problems: Problems): Promise<LoadTarget> {
+async function openTarget(client: ClientBase, upload: Upload): Promise<LoadTarget> {
   const { context, request, input, mayBeNew } = upload;
   const inferred = upload.inferred();
   const { extraFunctions, transaction } = context;
@@ -184,7 +184,7 @@ async function openTarget(client: ClientBase, upload: Upload, problems: Problems
   if (prepared.existing === undefined) request.requireCreation();
   const mayReplace = ifExists === 'replace';
   const lockTimeoutMs = transaction.lockTimeoutMs ?? 0;
-  return openNewTable(client, prepared, { mayReplace, lockTimeoutMs, signal, extraFunctions }, problems);
+  return openNewTable(client, prepared, { mayReplace, lockTimeoutMs, signal, extraFunctions });
 }
 
 /**

@@ -1,8 +1,10 @@
+import type { ClientBase } from 'pg';
 import type { Warning } from '../errors.ts';
 import type { TransactionEdges } from '../postgres/transaction.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import type { LoadedRows } from './loaded-rows.ts';
+import type { Problems } from './problems.ts';
 import type { ConflictKey } from './staged/conflict-rule.ts';
 import type { RowRule } from './staged/row-rules.ts';
 
@@ -32,25 +34,27 @@ export interface LoadTarget {
   keys: ConflictKey[];
   /** Warnings about the table. */
   warnings: Warning[];
+  /** The table takes the place of an existing table at the end. */
+  replaces: boolean;
   /** Reads every rule that the rows must meet. */
-  readRules: () => Promise<RowRule[]>;
+  readRules(client: ClientBase): Promise<RowRule[]>;
   /**
-   * Adds the keys and references of a new table. If PostgreSQL refuses them, they are undone, and the error is returned. Only a new
-   * table has this.
+   * Adds the keys and references of a new table. If PostgreSQL refuses them, they are undone, and the error is returned. An existing
+   * table has them already.
    */
-  addKeys?: () => Promise<Error | undefined>;
+  addKeys(client: ClientBase): Promise<Error | undefined>;
   /**
-   * Does the work that follows the rows, such as adding keys. Only a new table has this.
+   * Does the work that follows the rows of a new table, such as adding keys.
    *
    * @throws AppError `invalid-data` with all problems of the upload; `write-conflict`
    */
-  finish?: (rows: LoadedRows) => Promise<void>;
+  finish(client: ClientBase, rows: LoadedRows, problems: Problems): Promise<void>;
   /**
-   * Ends the transaction. It is undefined unless something must be done together with the commit.
+   * Replaces the existing table, if the table is to replace one, and ends the transaction. Otherwise does nothing.
    *
    * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`
    */
-  end?: (endAtOnce: TransactionEdges['endAtOnce']) => Promise<EndedLoad>;
+  end(client: ClientBase, endAtOnce: TransactionEdges['endAtOnce']): Promise<EndedLoad | undefined>;
 }
 
 export interface EndedLoad {

@@ -14,8 +14,6 @@ export interface LoadedRows {
   conflictKey?: string[];
   /** The number of rows that were left out because they have problems; undefined: no row may be left out. */
   leftOut?: number;
-  /** The new table has its keys already. */
-  hasKeys?: boolean;
   warnings: Warning[];
   places: CellPlaces;
   /** The rows in a new table, whose keys are not created yet. */

@@ -4,10 +4,11 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../errors.ts';
-import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
-import { queryInCallersPath } from '../postgres/search-path.ts';
+import { queryWithSavepoint } from '../postgres/savepoints.ts';
+import { inCallersPath } from '../postgres/search-path.ts';
 import { quoteQualified, randomName, type Statement } from '../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
+import type { TransactionEdges } from '../postgres/transaction.ts';
 import { findRelation } from '../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../tables/create-table.ts';
 import {
@@ -25,8 +26,9 @@ import { refuseDependents, swapTable } from '../tables/replace-table.ts';
 import type { EndedLoad, LoadTarget } from './load-target.ts';
 import type { LoadedRows } from './loaded-rows.ts';
 import type { Problems } from './problems.ts';
-import { explainRefusedKeys } from './staged/explain-refusal.ts';
-import { readRowRules } from './staged/row-rules.ts';
+import type { ConflictKey } from './staged/conflict-rule.ts';
+import { explainRefusal } from './staged/explain-refusal.ts';
+import { type RowRule, readRowRules } from './staged/row-rules.ts';
 import { conflictKeysOf, rulesOfNewTable } from './staged/rules-of-new-table.ts';
 
 export interface NewTableOptions {
@@ -46,51 +48,97 @@ export async function openNewTable(
   client: ClientBase,
   table: PreparedTable,
   options: NewTableOptions,
-  problems: Problems,
 ): Promise<LoadTarget> {
   const { schema, existing } = table;
   const replaces = options.mayReplace && existing !== undefined && isTable(existing.kind);
   if (existing && !replaces) throw tableExists(schema, table.name, existing, uploadRemedies);
   if (replaces) await refuseDependents(client, schema, table.name);
   const naming = replaces ? nameAside(table) : table;
-  await createNamed(
-    client,
-    table,
-    async () => createBareTable(table, naming),
-    'bare',
-    () => refuseTakenTableName(client, table),
-  );
+  const refuseTaken = () => refuseTakenTableName(client, table);
+  await createNamed(client, table, 'bare', async () => createBareTable(table, naming), refuseTaken);
   const columns = await readLoadColumns(client, schema, naming.name);
-  const relation = quoteQualified(schema, naming.name);
-  const target: LoadTarget = {
-    relation,
-    columns,
-    added: [],
-    isBare: true,
-    mayRefuseRows: columns.some(isDomain),
-    changesRows: false,
-    hasRules: false,
-    takesNoCopy: false,
-    primaryKey: table.primaryKey?.columns,
-    keys: await conflictKeysOf(table, columns),
-    warnings: table.warnings,
-    readRules: async () => [
-      ...(await readRowRules(client, schema, naming.name)),
-      ...(await rulesOfNewTable(client, table, columns)),
-    ],
-    addKeys: () => addKeys(client, table, naming),
-    finish: async (rows) => {
-      const refusal = rows.hasKeys ? undefined : await addKeys(client, table, naming);
-      if (refusal) {
-        const rules = await rulesOfNewTable(client, table, columns);
-        await explainRefusedKeys(client, refusal, rows.sent, rules, rows.places, problems);
-      }
-      if (!rows.leftOut) problems.throwIfAny();
-      await continueAllNumbering(client, relation, table, rows);
-    },
-  };
-  if (replaces) target.end = (endAtOnce) => swap(client, table, naming, { ...options, endAtOnce });
-  return target;
+  return new NewTable(table, naming, columns, await conflictKeysOf(table, columns), replaces, options);
+}
+
+/** A new table, from its creation until the end of the transaction. */
+class NewTable implements LoadTarget {
+  readonly relation: string;
+  readonly columns: LoadColumn[];
+  readonly keys: ConflictKey[];
+  readonly replaces: boolean;
+  readonly added = [];
+  readonly isBare = true;
+  readonly mayRefuseRows: boolean;
+  readonly changesRows = false;
+  readonly hasRules = false;
+  readonly takesNoCopy = false;
+  readonly primaryKey: readonly string[] | undefined;
+  readonly warnings: Warning[];
+  readonly #table: PreparedTable;
+  /** The name until the end of the load. */
+  readonly #naming: Naming;
+  readonly #options: NewTableOptions;
+  #hasKeys = false;
+
+  constructor(
+    table: PreparedTable,
+    naming: Naming,
+    columns: LoadColumn[],
+    keys: ConflictKey[],
+    replaces: boolean,
+    options: NewTableOptions,
+  ) {
+    this.relation = quoteQualified(table.schema, naming.name);
+    this.columns = columns;
+    this.keys = keys;
+    this.replaces = replaces;
+    this.mayRefuseRows = columns.some(isDomain);
+    this.primaryKey = table.primaryKey?.columns;
+    this.warnings = table.warnings;
+    this.#table = table;
+    this.#naming = naming;
+    this.#options = options;
+  }
+
+  async readRules(client: ClientBase): Promise<RowRule[]> {
+    return [
+      ...(await readRowRules(client, this.#table.schema, this.#naming.name)),
+      ...(await rulesOfNewTable(client, this.#table, this.columns)),
+    ];
+  }
+
+  async addKeys(client: ClientBase): Promise<Error | undefined> {
+    if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
+    const statement = () => addConstraints(this.#table, this.#naming);
+    try {
+      await createNamed(client, this.#table, 'keys', statement, async () => {});
+      this.#hasKeys = true;
+      return undefined;
+    } catch (error) {
+      if (isUndefinedTable(error)) throw targetDropped(error);
+      if (!isRefusalOfData(error)) throw error;
+      return error;
+    }
+  }
+
+  async finish(client: ClientBase, rows: LoadedRows, problems: Problems): Promise<void> {
+    const error = await this.addKeys(client);
+    const { places, sent } = rows;
+    if (error) await explainRefusal(client, { error }, { target: this, places, stored: sent }, problems);
+    if (!rows.leftOut) problems.throwIfAny();
+    await continueAllNumbering(client, this.relation, this.#table, rows);
+  }
+
+  async end(client: ClientBase, endAtOnce: TransactionEdges['endAtOnce']): Promise<EndedLoad | undefined> {
+    if (!this.replaces) return undefined;
+    const replacement = {
+      table: this.#table,
+      aside: this.#naming,
+      extraFunctions: this.#options.extraFunctions,
+    };
+    const { description, lost } = await swapTable(client, replacement, { ...this.#options, endAtOnce });
+    return { table: description, warnings: lostObjects(lost) };
+  }
 }
 
 /** Advances the sequences of numbered columns past the numbers that the rows have. */
@@ -106,41 +154,9 @@ async function continueAllNumbering(
   }
 }
 
-/** Replaces the existing table by the new one, and ends the transaction. */
-async function swap(
-  client: ClientBase,
-  table: PreparedTable,
-  aside: Naming,
-  options: NewTableOptions & Parameters<typeof swapTable>[2],
-): Promise<EndedLoad> {
-  const { extraFunctions } = options;
-  const { description, lost } = await swapTable(client, { table, aside, extraFunctions }, options);
-  return { table: description, warnings: lostObjects(lost) };
-}
-
 function nameAside(table: PreparedTable): Naming {
   const name = randomName('table');
   return { name, names: namesAside(table.names, name) };
-}
-
-/** Adds keys and references. If PostgreSQL refuses them, they are undone, and the error is returned. */
-async function addKeys(client: ClientBase, table: PreparedTable, naming: Naming): Promise<Error | undefined> {
-  if (!hasConstraints(table)) return undefined;
-  try {
-    await createNamed(
-      client,
-      table,
-      () => addConstraints(table, naming),
-      'keys',
-      async () => {},
-    );
-    return undefined;
-  } catch (error) {
-    if (isUndefinedTable(error)) throw targetDropped(error);
-    if (!isRefusalOfData(error)) throw error;
-    await rollBackTo(client, 'keys');
-    return error;
-  }
 }
 
 /** Returns the error for a referenced table that was dropped after the definition was checked. */
@@ -151,22 +167,24 @@ function targetDropped(cause: Error): AppError {
 
 const maxNameTries = 3;
 
-/** Runs a statement that creates names, and runs it again with other names if a name already exists. The savepoint remains. */
+/**
+ * Runs a statement that creates names, and runs it again with other names if a name already exists. If the statement fails, it is
+ * undone.
+ */
 async function createNamed(
   client: ClientBase,
   table: PreparedTable,
-  toStatement: () => Promise<Statement>,
   savepoint: string,
+  toStatement: () => Promise<Statement>,
   onClash: () => Promise<void>,
 ): Promise<void> {
-  await setSavepoint(client, savepoint);
   for (let tries = 1; ; tries++) {
+    const { text } = await toStatement();
     try {
-      await queryInCallersPath(client, (await toStatement()).text);
+      await queryWithSavepoint(client, savepoint, [inCallersPath(text)]);
       return;
     } catch (error) {
       if (!isNameClash(error)) throw error;
-      await rollBackTo(client, savepoint);
       await onClash();
       table.names = await table.chooseNamesAgain(client);
       if (tries === maxNameTries) throw nameConflict(error);

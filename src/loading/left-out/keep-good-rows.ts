@@ -29,7 +29,7 @@ export async function keepGoodRows(
   faulty: FaultyRows,
   problems: Problems,
 ): Promise<MovedRows> {
-  const rules = await target.readRules();
+  const rules = await target.readRules(client);
   // Triggers and rules of the table may change the rows, so queries over the rows that were sent say nothing.
   const isDecidedByRows = !load.changesRows && !load.hasRules;
   const aside = isDecidedByRows ? await removeViolations(client, load, rules, faulty, problems) : undefined;
@@ -41,7 +41,7 @@ export async function keepGoodRows(
     return movedAtOnce;
   }
   await aside?.takeBack();
-  const error = await target.addKeys?.();
+  const error = await target.addKeys(client);
   if (error) throw error;
   const moved = await moveRowByRow(client, { ...load, isBare: false }, rules, faulty, problems);
   return moved ?? refuse(problems, faulty.areTooMany ? faulty.reasonOfTooMany : unexplained);
@@ -61,7 +61,7 @@ export async function moveAtOnce(
 ): Promise<MovedRows | undefined> {
   await setSavepoint(client, 'at once');
   const { moved } = await moveRows(client, load, true);
-  if (moved && (await target.addKeys?.()) === undefined) return moved;
+  if (moved && (await target.addKeys(client)) === undefined) return moved;
   await rollBackTo(client, 'at once');
   return undefined;
 }

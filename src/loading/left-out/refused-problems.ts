@@ -5,10 +5,9 @@ import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
-import { refusalProblem } from '../staged/refusal.ts';
+import { rowProblem } from '../staged/row-problem.ts';
 import type { RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
-import { violationProblem } from '../staged/violation-problems.ts';
 import {
   groupRefusedRows,
   type RefusedGroup,
@@ -45,11 +44,10 @@ type Refused = Omit<RefusedRow, 'row'>;
 function problemOf(refused: Refused, row: number, load: StagedLoad, rules: RowRule[]): Problem {
   const error = errorOf(refused);
   const rule = rules.find((one) => isBroken(one, refused, error, load));
-  if (rule === undefined) return refusalProblem({ error, row }, load.places);
+  if (rule === undefined) return rowProblem({ error, row }, load.places);
   const value = repeatedKeyOf(error)?.values ?? null;
-  const problem = violationProblem(rule, { row, otherRow: null, value }, load.places, true);
-  if (rule.kind !== 'unique') return problem;
-  return { ...problem, detail: 'must be unique: the table or an earlier row of the upload already has it' };
+  const violation = { rule, row, otherRow: null, mayBeEarlier: true, value, areRowsMissing: true };
+  return rowProblem(violation, load.places);
 }
 
 function errorOf({ code, message, detail, column, constraint, table, schema }: Refused): DatabaseError {

@@ -7,7 +7,7 @@
  * one. So repeated keys are searched for after all other problems.
  */
 import type { ClientBase } from 'pg';
-import type { Problem } from '../../errors.ts';
+import { queryWithSavepoint, runAndUndo } from '../../postgres/savepoints.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
 import {
@@ -16,7 +16,7 @@ import {
   shapesWithout,
   stagedNames,
 } from '../staged/find-in-staged.ts';
-import { inOrder } from '../staged/find-violations.ts';
+import { addViolations, isHidden, toViolation } from '../staged/find-violations.ts';
 import { inputRules, makeInputCheck } from '../staged/input-check.ts';
 import { columnsRead, type RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
@@ -27,7 +27,6 @@ import {
   stagingTable,
   typedStagingTable,
 } from '../staged/staging-table.ts';
-import { violationProblem } from '../staged/violation-problems.ts';
 import {
   byRowNumber,
   type FoundViolation,
@@ -40,12 +39,38 @@ import type { FaultyRows } from './faulty-rows.ts';
 import { deleteFound, setAside, takeBack, temporaryTable } from './staged-statements.ts';
 
 /** Rows with a repeated key. They are taken out of the staging table until it is certain whether they are left out. */
-export interface RowsAside {
-  count: number;
+export class RowsAside {
+  readonly #search: Search;
+  readonly #found: Found;
+  /** The quoted name of the table that has the rows. */
+  readonly #table: string;
+
+  private constructor(search: Search, found: Found, table: string) {
+    this.#search = search;
+    this.#found = found;
+    this.#table = table;
+  }
+
+  static async take(search: Search, found: Found): Promise<RowsAside> {
+    const table = temporaryTable('rows aside');
+    await search.client.query(setAside(found.table, table));
+    return new RowsAside(search, found, table);
+  }
+
+  get count(): number {
+    return this.#found.count;
+  }
+
   /** Leaves the rows out and adds their problems. */
-  leaveOut: () => Promise<void>;
+  async leaveOut(): Promise<void> {
+    this.#search.faulty.add(this.count);
+    await addProblems(this.#search, this.#found);
+  }
+
   /** Puts the rows back into the staging table. */
-  takeBack: () => Promise<void>;
+  async takeBack(): Promise<void> {
+    await this.#search.client.query(takeBack(this.#table));
+  }
 }
 
 /** The most rounds. Each round removes the rows that refer to rows which were removed in the round before. */
@@ -107,11 +132,6 @@ interface Found {
   count: number;
 }
 
-/** Returns whether row-level security may hide the rows to which a foreign key refers, so that no query can judge it. */
-function isHidden(rule: RowRule): boolean {
-  return rule.kind === 'foreign key' && rule.isHidden;
-}
-
 /** Returns whether the query judges each row by itself. With `on_conflict`, which rows have other keys depends on their order. */
 function isOfOneRow({ rule, isOfExisting }: ViolationQuery, { conflict }: StagedLoad): boolean {
   if (rule.kind === 'unique') return isOfExisting === true && conflict === undefined;
@@ -137,7 +157,7 @@ async function removeRepeatedAndOrphans(
   // If there are several keys, the order of the rows decides which rows stay. So PostgreSQL itself must decide it row by row.
   if (repeated.length !== 1) return undefined;
   const [ofKey] = repeated;
-  const aside = await putAside(search, ofKey!);
+  const aside = await RowsAside.take(search, ofKey!);
   for (let round = 0; round < maxRounds; round += 1) {
     const orphans = await findAll(search, ofOwnReferences);
     if (orphans.length === 0) return aside;
@@ -170,33 +190,16 @@ async function removeIfStillRepeated(
   ofKeys: ViolationQuery[],
 ): Promise<boolean> {
   const { client, faulty } = search;
-  await client.query('SAVEPOINT "orphans"');
-  const removed = await deleteAll(client, orphans);
-  await aside.takeBack();
-  const repeated = await findAll(search, ofKeys);
-  const isSame = repeated.length === 1 && repeated[0]!.count === aside.count;
-  await client.query('ROLLBACK TO SAVEPOINT "orphans"; RELEASE SAVEPOINT "orphans"');
+  const isSame = await runAndUndo(client, 'orphans', async () => {
+    await deleteAll(client, orphans);
+    await aside.takeBack();
+    const repeated = await findAll(search, ofKeys);
+    return repeated.length === 1 && repeated[0]!.count === aside.count;
+  });
   if (!isSame) return false;
-  await deleteAll(client, orphans);
-  faulty.add(removed);
+  faulty.add(await deleteAll(client, orphans));
   for (const one of orphans) await addProblems(search, one);
   return true;
-}
-
-async function putAside(search: Search, found: Found): Promise<RowsAside> {
-  const { client, faulty } = search;
-  const table = temporaryTable('rows aside');
-  await client.query(setAside(found.table, table));
-  return {
-    count: found.count,
-    leaveOut: async () => {
-      faulty.add(found.count);
-      await addProblems(search, found);
-    },
-    takeBack: async () => {
-      await client.query(takeBack(table));
-    },
-  };
 }
 
 /** Runs the queries and returns those that found rows. A rule that cannot be judged is left to PostgreSQL. */
@@ -205,12 +208,9 @@ async function findAll({ client }: Search, queries: ViolationQuery[]): Promise<F
   for (const query of queries) {
     const table = temporaryTable('found rows');
     try {
-      await client.query(
-        ['SAVEPOINT "rule"', ...storeAnswer(query, table), 'RELEASE SAVEPOINT "rule"'].join(';\n'),
-      );
+      await queryWithSavepoint(client, 'rule', storeAnswer(query, table));
     } catch (error) {
       if (!isLackOfPrivilege(error) && !isRefusalOfInput(error)) throw error;
-      await client.query('ROLLBACK TO SAVEPOINT "rule"; RELEASE SAVEPOINT "rule"');
       continue;
     }
     const { rows } = await client.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`);
@@ -242,10 +242,6 @@ async function addProblems({ client, load, problems }: Search, { rule, table, co
     `SELECT * FROM ${table} ORDER BY number LIMIT ${problems.maxFound}`,
   );
   const areRowsMissing = problems.count > 0;
-  let last: Problem | undefined;
-  for (const one of rows) {
-    last = violationProblem(rule, inOrder(one, byRowNumber), load.places, areRowsMissing);
-    problems.add(last);
-  }
-  if (last) problems.addUnlisted(count - rows.length, last.column ?? '', last.code);
+  const violations = rows.map((one) => toViolation(rule, one, byRowNumber, areRowsMissing));
+  addViolations(violations, count, load.places, problems);
 }

@@ -1,8 +1,5 @@
 /**
  * Names all rows with problems after PostgreSQL refused one, because PostgreSQL reports only the first.
- *
- * There are two cases. PostgreSQL refuses rows while they are moved into the table (`explainRefusal`), or it refuses to create
- * the keys of a new table that has the rows already (`explainRefusedKeys`).
  */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
@@ -16,29 +13,30 @@ import { findViolations } from './find-violations.ts';
 import { generatedKey } from './generated-key.ts';
 import { inputRules, makeInputCheck } from './input-check.ts';
 import { findSurplus, isRefusal } from './move-rows.ts';
-import { type Refusal, refusalProblem } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
+import { rowProblem, violationPlace } from './row-problem.ts';
 import type { RowRule } from './row-rules.ts';
 import type { CellPlaces, StagedLoad } from './staged-load.ts';
 import { stagingTable, typedStagingTable } from './staging-table.ts';
 import { findRowsWithNull, findRowWithout } from './try-rows.ts';
-import { violationPlace } from './violation-problems.ts';
 import { byRowNumber, findLargestKey, type LargestKey, type SentRows } from './violation-queries.ts';
 
-/** The table that refused the rows. It no longer has any rows of the upload. */
+/** The table that refused the rows. */
 export interface RefusingTable {
   /** The name of the table, quoted. */
   relation: string;
   columns: LoadColumn[];
-  /** The table is new, and its keys are created after the rows are copied. */
-  isBare: boolean;
-  readRules: () => Promise<RowRule[]>;
+  /** Reads every rule that the rows must meet. */
+  readRules(client: ClientBase): Promise<RowRule[]>;
 }
 
 export interface RefusedLoad {
   target: RefusingTable;
   places: CellPlaces;
-  /** undefined: the rows cannot be staged. */
-  staged: StagedLoad | undefined;
+  /** The rows in the staging table; undefined: they are not staged. The target table then no longer has any rows of the upload. */
+  staged?: StagedLoad | undefined;
+  /** The rows in a new table. PostgreSQL refused to create its keys and references. */
+  stored?: SentRows | undefined;
 }
 
 /**
@@ -53,39 +51,29 @@ export async function explainRefusal(
   problems: Problems,
 ): Promise<never> {
   const before = problems.count;
-  await searchIfPossible(() => findFaultyRows(client, refusal, load, problems));
-  if (problems.count === before) problems.add(refusalProblem(refusal, load.places));
+  const search = load.stored ? findBrokenKeys : findFaultyRows;
+  await searchIfPossible(() => search(client, refusal, load, problems));
+  if (problems.count === before) problems.add(rowProblem(refusal, load.places));
   problems.throwIfAny();
   throw refusal.error;
 }
 
-/**
- * Explains why PostgreSQL refused to create the keys or references of a new table that has the rows already. It works like
- * `explainRefusal`.
- *
- * @param sent the rows in the table
- */
-export async function explainRefusedKeys(
+/** Finds the rows of a new table that break its keys and references. The table has checked everything else. */
+async function findBrokenKeys(
   client: ClientBase,
-  error: Error,
-  sent: SentRows,
-  rules: RowRule[],
-  places: CellPlaces,
+  refusal: Refusal,
+  { target, places, stored }: RefusedLoad,
   problems: Problems,
-): Promise<never> {
+): Promise<void> {
   const before = problems.count;
-  await searchIfPossible(async () => {
-    const unchecked = await findViolations(client, sent, rules, places, problems);
-    if (problems.count > before && !isAbout(error, unchecked)) return;
-    const largest = await findLargest(client, error, sent, rules);
-    const place = largest && violationPlace(largest.rule, largest, places);
-    problems.add({ ...place, ...refusalProblem({ error }, places) });
-  });
-  if (problems.count === before) problems.add(refusalProblem({ error }, places));
-  problems.throwIfAny();
-  throw error;
+  const rules = (await target.readRules(client)).filter(({ kind }) => kind !== 'check');
+  const unchecked = await findViolations(client, stored!, rules, places, problems);
+  if (problems.count > before && !isAbout(refusal.error, unchecked)) return;
+  const place = await placeOfLargestKey(client, refusal.error, stored!, rules, places);
+  problems.add({ ...place, ...rowProblem(refusal, places) });
 }
 
+/** Finds the rows at fault in the staging table. */
 async function findFaultyRows(
   client: ClientBase,
   refusal: Refusal,
@@ -110,18 +98,18 @@ async function findFaultyRows(
     // An expression of the table may cause it: a CHECK, a policy or an index.
     const found = await findRow();
     if (found.row === undefined) throw error;
-    problems.add(refusalProblem(found, places));
+    problems.add(rowProblem(found, places));
     return;
   }
   if (!staged || !sent) return;
   const before = problems.count;
-  const rules = await target.readRules();
+  const rules = await target.readRules(client);
   await findInvalidInput(client, staged, inputCheck, problems);
   const unchecked = await findInStaged(client, staged, sent, rules, problems);
   if (problems.count > before && !isAbout(error, unchecked)) return;
   if (conditionOf(error) === 'not_null_violation') {
     const nulls = await findRowsWithNull(client, staged, maxListedProblems);
-    for (const { row, error } of nulls) problems.add(refusalProblem({ error, row }, places));
+    for (const { row, error } of nulls) problems.add(rowProblem({ error, row }, places));
     if (nulls.length > 0) return;
   }
   const generated = await generatedKey(client, refusal, staged, rules, unchecked);
@@ -131,7 +119,7 @@ async function findFaultyRows(
   }
   // For triggers and exclusion constraints the problem contains PostgreSQL's own message, for the first refused row.
   const found = await findRow();
-  if (!problems.namesKeyOf(found.row)) problems.add(refusalProblem(found, places));
+  if (!problems.namesKeyOf(found.row)) problems.add(rowProblem(found, places));
 }
 
 /** Adds the rows with text that is not valid input for the type of its column. */
@@ -187,20 +175,25 @@ function isAbout(error: Error, unchecked: string[]): boolean {
   return unchecked.some((name) => name === '' || name === constraint);
 }
 
-/** Finds the row of a new table with the largest key, because an index cannot store a value of more than about 2,700 bytes. */
-async function findLargest(
+/**
+ * Returns the place of the largest key of a new table, because an index cannot store a value of more than about 2,700 bytes. Returns
+ * undefined if the error is about something else.
+ */
+async function placeOfLargestKey(
   client: ClientBase,
   error: Error,
   sent: SentRows,
   rules: RowRule[],
-): Promise<{ rule: RowRule; row: number | undefined; value: string | null } | undefined> {
+  places: CellPlaces,
+): Promise<Partial<Problem> | undefined> {
+  if (conditionOf(error) !== 'program_limit_exceeded') return undefined;
   let largest: (LargestKey & { rule: RowRule }) | undefined;
-  for (const rule of conditionOf(error) === 'program_limit_exceeded' ? rules : []) {
+  for (const rule of rules) {
     if (rule.kind !== 'unique') continue;
     const { rows } = await client.query<LargestKey>(findLargestKey(sent, rule));
     if (rows[0] && rows[0].size > (largest?.size ?? 0)) largest = { ...rows[0], rule };
   }
-  return largest && { ...largest, row: sent.numbering.rowOf(largest.number) };
+  return largest && violationPlace({ ...largest, row: sent.numbering.rowOf(largest.number) }, places);
 }
 
 /**

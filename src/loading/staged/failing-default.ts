@@ -3,6 +3,7 @@
  */
 import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
+import { runAndUndo } from '../../postgres/savepoints.ts';
 import { enterCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { CellPlaces } from './staged-load.ts';
@@ -54,15 +55,12 @@ export function failingDefault(
 }
 
 async function sqlstateOf(client: ClientBase, query: string): Promise<string | undefined> {
-  await client.query('SAVEPOINT "default"');
   try {
-    await client.query(query);
+    await runAndUndo(client, 'default', () => client.query(query));
     return undefined;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     return error.code;
-  } finally {
-    await client.query('ROLLBACK TO SAVEPOINT "default"; RELEASE SAVEPOINT "default"');
   }
 }
 

@@ -7,12 +7,12 @@ import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { type Condition, conditionOf } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
 import { findViolations } from './find-violations.ts';
+import type { Violation } from './row-problem.ts';
 import { columnsRead, type RowRule } from './row-rules.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByRow } from './staging-table.ts';
 import { indexSurplusTable } from './surplus-rows.ts';
 import { tryRows } from './try-rows.ts';
-import type { Violation } from './violation-problems.ts';
 import type { SentRows } from './violation-queries.ts';
 
 /**
@@ -32,9 +32,7 @@ export async function findInStaged(
   const read = checked.flatMap((rule) => [...columnsRead(rule), ...ownReferencedColumns(rule)]);
   await client.query(analyzeStagingTable(stagedNames(read, load)));
   const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load) };
-  const isReal = load.changesRows
-    ? (rule: RowRule, violation: Violation) => isRefused(client, rule, violation, load)
-    : undefined;
+  const isReal = load.changesRows ? (violation: Violation) => isRefused(client, violation, load) : undefined;
   if (isReal) {
     await queryInCallersPath(client, indexByRow.text);
     if (load.conflict) await queryInCallersPath(client, indexSurplusTable.text);
@@ -51,8 +49,7 @@ export function stagedNames(names: readonly string[], { columns }: StagedLoad): 
 /** Returns whether PostgreSQL refuses the row. A trigger may have corrected it. */
 async function isRefused(
   client: ClientBase,
-  rule: RowRule,
-  { row, otherRow }: Violation,
+  { rule, row, otherRow }: Violation,
   load: StagedLoad,
 ): Promise<boolean> {
   const rows = otherRow === null ? [row] : [otherRow, row];

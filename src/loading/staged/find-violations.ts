@@ -2,13 +2,14 @@
  * Finds every row that violates a rule of the table, with one query for each rule. PostgreSQL itself reports only the first.
  */
 
-import type { ClientBase, QueryResult } from 'pg';
+import type { ClientBase } from 'pg';
 import type { Problem } from '../../errors.ts';
+import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import { maxListedProblems, type Problems } from '../problems.ts';
+import { rowProblem, type Violation } from './row-problem.ts';
 import { columnsRead, type RowRule } from './row-rules.ts';
 import type { CellPlaces } from './staged-load.ts';
-import { type Violation, violationProblem } from './violation-problems.ts';
 import {
   type FoundViolation,
   type Numbering,
@@ -31,39 +32,78 @@ export async function findViolations(
   rules: RowRule[],
   places: CellPlaces,
   problems: Problems,
-  isReal?: (rule: RowRule, violation: Violation) => Promise<boolean>,
+  isReal?: (violation: Violation) => Promise<boolean>,
 ): Promise<string[]> {
-  const isHidden = (rule: RowRule) => rule.kind === 'foreign key' && rule.isHidden;
   const unchecked = rules.filter(isHidden).map((rule) => rule.name);
   const areRowsMissing = problems.count > 0;
-  for (const query of violationQueries(
-    sent,
-    rules.filter((rule) => !isHidden(rule)),
-    // Each row must be tried if a trigger may fix it, so only the first ones are found.
-    isReal ? maxListedProblems : problems.maxFound,
-  )) {
+  // Each row must be tried if a trigger may fix it, so only the first ones are found.
+  const limit = isReal ? maxListedProblems : problems.maxFound;
+  const checked = rules.filter((rule) => !isHidden(rule));
+  for (const query of violationQueries(sent, checked, limit)) {
     const { rule } = query;
     const found = await readViolations(client, runQuery(query, sent));
     if (found === 'failed') unchecked.push('');
     if (found === 'unreadable') unchecked.push(rule.name);
     if (typeof found === 'string') continue;
     if (found.length === 0 && sent.shapesWithout?.(columnsRead(rule)).length) unchecked.push(rule.name);
-    let real = 0;
-    let last: Problem | undefined;
-    for (const one of found) {
-      const violation = inOrder(one, sent.numbering);
-      if (isReal && !(await isReal(rule, violation))) continue;
-      last = violationProblem(rule, violation, places, areRowsMissing);
-      problems.add(last);
-      real += 1;
-    }
+    const violations = found.map((one) => toViolation(rule, one, sent.numbering, areRowsMissing));
+    const real = isReal ? await filterInTurn(violations, isReal) : violations;
     // If PostgreSQL accepts some of the listed rows, it may also accept some of the rows that are not listed. So these are
     // counted only if it refuses all listed rows.
-    if (found[0] && last && real === found.length) {
-      problems.addUnlisted(found[0].total - found.length, last.column ?? '', last.code);
-    }
+    const total = found[0] && real.length === found.length ? found[0].total : real.length;
+    addViolations(real, total, places, problems);
   }
   return unchecked;
+}
+
+/** Returns whether row-level security may hide the rows to which a foreign key refers, so that no query can check it. */
+export function isHidden(rule: RowRule): boolean {
+  return rule.kind === 'foreign key' && rule.isHidden;
+}
+
+/**
+ * Adds violations of one rule to the problems.
+ *
+ * @param total the number of all violations, of which `violations` are the first
+ */
+export function addViolations(
+  violations: Violation[],
+  total: number,
+  places: CellPlaces,
+  problems: Problems,
+): void {
+  let last: Problem | undefined;
+  for (const violation of violations) {
+    last = rowProblem(violation, places);
+    problems.add(last);
+  }
+  if (last) problems.addUnlisted(total - violations.length, last.column ?? '', last.code);
+}
+
+/**
+ * Orders the two rows of a violation by their data row numbers, because rows of a later COPY may come earlier in the data. The
+ * problem belongs to the later data row.
+ */
+export function toViolation(
+  rule: RowRule,
+  { number, other, value }: FoundViolation,
+  { rowOf }: Numbering,
+  areRowsMissing: boolean,
+): Violation {
+  const one = rowOf(number);
+  const otherRow = other === null ? null : rowOf(other);
+  const isLater = otherRow === null || (otherRow ?? 0) < (one ?? 0);
+  const rows = isLater ? { row: one, otherRow } : { row: otherRow, otherRow: one };
+  return { rule, ...rows, value, areRowsMissing };
+}
+
+async function filterInTurn(
+  violations: Violation[],
+  isReal: (violation: Violation) => Promise<boolean>,
+): Promise<Violation[]> {
+  const real: Violation[] = [];
+  for (const violation of violations) if (await isReal(violation)) real.push(violation);
+  return real;
 }
 
 /**
@@ -74,23 +114,11 @@ async function readViolations(
   statements: string[],
 ): Promise<FoundViolation[] | 'unreadable' | 'failed'> {
   try {
-    const text = ['SAVEPOINT "rule"', ...statements, 'RELEASE SAVEPOINT "rule"'].join(';\n');
-    const results = (await client.query(text)) as unknown as QueryResult<FoundViolation>[];
-    return results.at(-3)!.rows;
+    const results = await queryWithSavepoint(client, 'rule', statements);
+    return results.at(-2)!.rows;
   } catch (error) {
-    if (!isLackOfPrivilege(error) && !isRefusalOfInput(error)) throw error;
-    await client.query('ROLLBACK TO SAVEPOINT "rule"; RELEASE SAVEPOINT "rule"');
-    return isLackOfPrivilege(error) ? 'unreadable' : 'failed';
+    if (isLackOfPrivilege(error)) return 'unreadable';
+    if (isRefusalOfInput(error)) return 'failed';
+    throw error;
   }
-}
-
-/**
- * Orders the two rows of a violation by their data row numbers, because rows of a later COPY may come earlier in the data. The
- * problem belongs to the later data row.
- */
-export function inOrder({ number, other, value }: FoundViolation, { rowOf }: Numbering): Violation {
-  const row = rowOf(number);
-  if (other === null) return { row, otherRow: null, value };
-  const otherRow = rowOf(other);
-  return (otherRow ?? 0) < (row ?? 0) ? { row, otherRow, value } : { row: otherRow, otherRow: row, value };
 }

@@ -8,8 +8,8 @@ import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { findSequence, isTableOrPartition } from '../../tables/catalog.ts';
-import { shortenValue } from '../problems.ts';
 import type { Refusal } from './refusal.ts';
+import { violationPlace } from './row-problem.ts';
 import { columnsRead, type RowRule, type UniqueRule } from './row-rules.ts';
 import { sourcesOf } from './shapes.ts';
 import type { StagedLoad } from './staged-load.ts';
@@ -35,13 +35,9 @@ export async function generatedKey(
     return undefined;
   const candidates = isOfAnother ? rule.columns : lacking;
   const numbered = await numberedColumn(client, load, candidates);
-  const [column] = rule.columns;
-  const value = repeatedKeyOf(error)?.values;
-  const { locate, sourceColumn } = load.places;
+  const value = repeatedKeyOf(error)?.values ?? null;
   return {
-    ...(row !== undefined && { ...locate(row, sourceColumn(column!), column!), row }),
-    column: rule.columns.join(', '),
-    ...(value !== undefined && { value: shortenValue(value) }),
+    ...violationPlace({ rule, row, value }, load.places),
     code: 'not-unique',
     detail: `must be unique: ${isOfAnother ? reasonOfOther(rule, load, numbered) : reasonOf(lacking, numbered)}${ofConflict(rule, lacking, load)}`,
   };
