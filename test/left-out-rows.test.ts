@@ -364,6 +364,28 @@ describe('the upload is refused and nothing is changed', () => {
     assert.equal((await service.post(path, { data })).body.load?.rows, 2);
   });
 
+  test('if a row is too wide for a page of PostgreSQL, with and without on_conflict', async () => {
+    const names = Array.from({ length: 600 }, (_, column) => `u${column}`);
+    await service.rows(
+      `CREATE TABLE wide (id integer PRIMARY KEY, ${names.map((name) => `${name} uuid`).join(', ')})`,
+    );
+    const wide = Object.fromEntries(names.map((name) => [name, 'b5b7e7c8-8b1c-4b43-9e0a-0c4f5f0f3a11']));
+    const data = [{ id: 1 }, { id: 2, ...wide }, { id: 3 }];
+    for (const conflict of ['', '&on_conflict=skip']) {
+      const answer = await service.post(
+        `/table/wide/upload/json?if_exists=append&faulty_rows=leave_out${conflict}`,
+        { data },
+      );
+      const { detail, errors } = assertProblem(answer, 422, 'invalid-data');
+      assert.match(
+        detail,
+        /^No row can be left out \(faulty_rows=leave_out\), because PostgreSQL cannot store/,
+      );
+      assert.match(errors[0]!.detail, /^the row has too many values: they take \d+ bytes/);
+      assert.deepEqual(await service.rows('SELECT * FROM wide'), []);
+    }
+  });
+
   test('max_faulty_rows without faulty_rows=leave_out is an error', async () => {
     const answer = await service.post('/table/none/upload/json?max_faulty_rows=5', { table, data: [] });
     assert.equal(assertProblem(answer, 422, 'invalid-parameter').errors[0]!.parameter, 'max_faulty_rows');

@@ -1,15 +1,13 @@
 /** Infers columns from all rows, for a new table without a definition or for columns that are added to a table. */
-import { AppError, type Warning, wrongParameter } from '../errors.ts';
+import { AppError, wrongParameter } from '../errors.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { didYouMean } from '../tables/identifiers.ts';
 import { looseName } from './column-matching.ts';
-import { headerOfValues } from './header-of-values.ts';
-import { type InferredColumn, TypeInference } from './infer-types.ts';
-import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
+import { type InferenceLimits, type InferredColumn, TypeInference } from './infer-types.ts';
+import { unfitNames } from './inferred-columns.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadContext, LoadRequest } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
-import { addedColumn } from './load-warnings.ts';
 import { nothingToLoad } from './nothing-to-load.ts';
 import { addRowFault, headerProblems, Problems, shortenValue } from './problems.ts';
 
@@ -28,48 +26,44 @@ export async function inferWhereNeeded(
   const isNeeded = request.extraColumns === 'add' || (mayBeNew && input.definition === undefined);
   if (!isNeeded) return undefined;
   const inferring = await withSecondReading(async () => {
-    const begun = beginInference(context, input);
+    const begun = new Inferring(context.limits, input);
     await input.readAndKeep(begun.inference, request.signal);
     return begun;
   });
-  return endInference(inferring, input, mayBeNew);
+  return inferring.end(mayBeNew);
 }
 
-/** An inference of types, and the rows that it could not read. */
-export interface Inferring {
-  inference: TypeInference;
-  faultyRows: Problems;
-}
+/** One inference of types from the rows of an input. */
+export class Inferring {
+  readonly inference: TypeInference;
+  readonly #input: LoadInput;
+  /** The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load. */
+  readonly #faultyRows = new Problems();
 
-export function beginInference({ limits }: LoadContext, input: LoadInput): Inferring {
-  // The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load.
-  const faultyRows = new Problems();
-  const inference = new TypeInference(limits, (row, column, _name, fault, bytes, start, end) => {
-    if (column < 0) addRowFault(faultyRows, input.locate, row, fault, bytes, start, end);
-  });
-  return { inference, faultyRows };
-}
-
-/**
- * Returns the inferred types, after the rows were read.
- *
- * @param mayBeNew a table may be created
- * @throws AppError `invalid-data` if no table can have the columns; `nothing-to-load`
- */
-export function endInference(
-  { inference, faultyRows }: Inferring,
-  input: LoadInput,
-  mayBeNew: boolean,
-): TypeInference {
-  const unfit = new Problems();
-  for (const problem of unfitNames(inference, input.locate)) unfit.add(problem);
-  if (unfit.count > 0) for (const problem of headerProblems(input)) unfit.add(problem);
-  unfit.throwIfAny();
-  if (mayBeNew && input.definition === undefined && inference.columns().length === 0) {
-    faultyRows.throwIfAny();
-    throw nothingToLoad(input);
+  constructor(limits: InferenceLimits, input: LoadInput) {
+    this.#input = input;
+    this.inference = new TypeInference(limits, (row, column, _name, fault, bytes, start, end) => {
+      if (column < 0) addRowFault(this.#faultyRows, input.locate, row, fault, bytes, start, end);
+    });
   }
-  return inference;
+
+  /**
+   * Returns the inferred types, after the rows were read.
+   *
+   * @param mayBeNew a table may be created
+   * @throws AppError `invalid-data` if no table can have the columns; `nothing-to-load`
+   */
+  end(mayBeNew: boolean): TypeInference {
+    const unfit = new Problems();
+    for (const problem of unfitNames(this.inference, this.#input.locate)) unfit.add(problem);
+    if (unfit.count > 0) for (const problem of headerProblems(this.#input)) unfit.add(problem);
+    unfit.throwIfAny();
+    if (mayBeNew && this.#input.definition === undefined && this.inference.columns().length === 0) {
+      this.#faultyRows.throwIfAny();
+      throw nothingToLoad(this.#input);
+    }
+    return this.inference;
+  }
 }
 
 /** Returns the sent definition with the inferred columns that it lacks. Without a definition it has all inferred columns. */
@@ -143,25 +137,8 @@ function namesOf({ columns = [] }: DefinedColumns): string[] {
   return columns.map((column) => String(column?.name));
 }
 
-/** Returns the warnings about inferred columns: those that an existing table or the definition lacks, or all of them. */
-export function inferredColumnWarnings(
-  inferred: TypeInference | undefined,
-  input: LoadInput,
-  target: LoadTarget,
-): Warning[] {
-  if (inferred === undefined) return [];
-  const made = columnsMade(inferred, input, target);
-  const isAdded = !target.isBare;
-  const headerRow = isAdded || input.definition !== undefined ? undefined : input.reading?.headerRow;
-  return [
-    ...(isAdded ? made.map(addedColumn) : []),
-    ...headerOfValues(made, headerRow),
-    ...mixedColumns(made, input.locate),
-    ...otherReadings(made, input.locate),
-  ];
-}
-
-function columnsMade(inferred: TypeInference, input: LoadInput, target: LoadTarget): InferredColumn[] {
+/** Returns the inferred columns that the load has made: those that the existing table or the definition did not have. */
+export function columnsMade(inferred: TypeInference, input: LoadInput, target: LoadTarget): InferredColumn[] {
   const columns = inferred.columns();
   if (!target.isBare) return columns.filter(({ name }) => target.added.includes(name));
   if (input.definition === undefined) return columns;

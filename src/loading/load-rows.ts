@@ -16,13 +16,13 @@ import { ColumnMatcher } from './column-matching.ts';
 import { type CopiedRows, copyRows } from './copy-rows.ts';
 import { manyRefusedRows } from './encoding-sink.ts';
 import { lackOnColumns } from './lack-on-columns.ts';
-import { type FaultyRows, noGoodRow } from './left-out/faulty-rows.ts';
+import { cannotBeStaged, noGoodRow } from './left-out/faulty-rows.ts';
 import { keepGoodRows, moveAtOnce } from './left-out/keep-good-rows.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadTarget } from './load-target.ts';
-import type { LoadedRows } from './loaded-rows.ts';
+import { type LoadedRows, receivedRows } from './loaded-rows.ts';
 import { Problems } from './problems.ts';
-import type { ConflictOption } from './staged/conflict-rule.ts';
+import type { RowOptions } from './row-options.ts';
 import { explainRefusal } from './staged/explain-refusal.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { movedRows } from './staged/merge-statements.ts';
@@ -33,7 +33,6 @@ import type { StagedLoad } from './staged/staged-load.ts';
 import { maxStagedColumns } from './staged/staging-table.ts';
 import { byPlace, byRowNumber } from './staged/violation-queries.ts';
 import { isStagedAsText } from './target-columns.ts';
-import type { WrittenLimits } from './written-bytes.ts';
 
 /** The savepoint before the first row. */
 const savepoint = 'rows';
@@ -41,25 +40,10 @@ const savepoint = 'rows';
 /** The most different sets of columns in one upload. Each set is moved separately, so more of them would take too long. */
 const maxMovedShapes = 200;
 
-export interface LoadRowsOptions {
-  matcher: ColumnMatcher;
-  conflict: ConflictOption | undefined;
-  maxRows: number;
-  maxRowBytes: number;
-  writtenLimits: WrittenLimits;
-  /** The types of the columns were inferred, not chosen by the caller. */
-  typesAreInferred: boolean;
-  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
-  statementTimeoutMs: number;
-  /** The count of the rows with problems, which may be left out; undefined: they may not. */
-  faulty?: FaultyRows | undefined;
-  signal: AbortSignal;
-}
-
 interface RowLoad {
   input: LoadInput;
   target: LoadTarget;
-  options: LoadRowsOptions;
+  options: RowOptions;
   problems: Problems;
 }
 
@@ -74,7 +58,7 @@ export async function loadRows(
   client: ClientBase,
   input: LoadInput,
   target: LoadTarget,
-  options: LoadRowsOptions,
+  options: RowOptions,
   problems: Problems,
 ): Promise<LoadedRows> {
   const load = { input, target, options, problems };
@@ -106,13 +90,14 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
   };
   const keepRows = mayRefuseRows || options.faulty !== undefined;
   const copied = await copyRows(client, input, { ...copyOptions, keepRows }, problems);
-  options.faulty?.add(copied.refused);
+  countFaulty(load, copied.refused);
   const refusal = copied.refusal ?? (await refusalOfKeys(client, load));
   if (!refusal) return straightRows(relation, copied, copied.taken);
 
   await undoRows(client);
   const again = mayRefuseRows || mayLeaveOut(load) ? await stageAgain(client, load) : undefined;
   if (again && mayLeaveOut(load)) return keepStaged(client, load, again);
+  if (mayLeaveOut(load)) problems.reason = cannotBeStaged;
   const staged = again?.staged;
   // Rows of one COPY cannot refer to rows of a later COPY. The staging table can move all rows at once.
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists && problems.count === 0;
@@ -135,11 +120,16 @@ async function refusalOfKeys(client: ClientBase, load: RowLoad): Promise<Refusal
   return error && { error };
 }
 
-/** Returns whether rows may be left out. If too many rows have problems, all problems are searched for, and the upload is refused. */
+/** Returns whether rows may be left out. Otherwise all problems are searched for, and the upload is refused if there is one. */
 function mayLeaveOut({ options: { faulty }, problems }: RowLoad): boolean {
-  if (faulty === undefined || problems.concernsAll) return false;
-  if (faulty.areTooMany) problems.reason = faulty.reasonOfTooMany;
-  return !faulty.areTooMany;
+  return faulty !== undefined && !faulty.areTooMany && !problems.concernsAll;
+}
+
+/** Counts rows with problems. If there are too many, `problems` gets this as the reason of the refusal. */
+function countFaulty({ options: { faulty }, problems }: RowLoad, count: number): void {
+  if (faulty === undefined) return;
+  faulty.add(count);
+  if (faulty.areTooMany && !problems.concernsAll) problems.reason = faulty.reasonOfTooMany;
 }
 
 function refusedRowsLimit({ options: { faulty } }: RowLoad): { maxRefusedRows?: number } {
@@ -152,9 +142,8 @@ function refusedRowsLimit({ options: { faulty } }: RowLoad): { maxRefusedRows?: 
  * @throws AppError `invalid-data` if every row has a problem
  */
 function leavingOut(loaded: LoadedRows, { options: { faulty }, problems }: RowLoad): LoadedRows {
-  const { inserted, updated, skipped, suppressed } = loaded;
   const leftOut = faulty!.count;
-  if (inserted + updated + skipped + suppressed === 0 && leftOut > 0) {
+  if (receivedRows(loaded) === 0 && leftOut > 0) {
     problems.reason = noGoodRow;
     problems.throwIfAny();
   }
@@ -216,9 +205,10 @@ async function loadStaged(client: ClientBase, load: RowLoad): Promise<LoadedRows
     maxShapes: maxMovedShapes,
   };
   const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
-  options.faulty?.add(copied.refused);
+  countFaulty(load, copied.refused);
   if (copied.refusal) {
     await undoRows(client);
+    if (mayLeaveOut(load)) problems.reason = cannotBeStaged;
     return explainRefusal(client, copied.refusal, { target, places: copied.places }, problems);
   }
   if (mayLeaveOut(load)) {

@@ -2,30 +2,15 @@
  * Runs the whole load in one transaction: read the input, infer types if needed, encode, COPY, add constraints, describe, commit.
  */
 import type { ClientBase } from 'pg';
-import { AppError, wrongParameter } from '../errors.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { withSecondReading } from '../sources/row-source.ts';
-import { compareWithExisting } from '../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../tables/create-table.ts';
-import { describeTable, isTable } from '../tables/describe-table.ts';
+import { describeTable } from '../tables/describe-table.ts';
 import { warnOfDottedName } from '../tables/dotted-name.ts';
 import { findLoadTarget } from '../tables/find-load-target.ts';
-import { prepareTable } from '../tables/prepare-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
 import { ColumnMatcher } from './column-matching.ts';
-import { conflictOption, sameNames } from './conflict-option.ts';
-import { openExistingTable } from './existing-table.ts';
-import {
-  asKeyProblem,
-  beginInference,
-  columnsBeside,
-  definitionToMake,
-  endInference,
-  inferredColumnWarnings,
-  inferWhereNeeded,
-} from './infer-definition.ts';
-import type { TypeInference } from './infer-types.ts';
-import { FaultyRows } from './left-out/faulty-rows.ts';
+import { inferWhereNeeded } from './infer-definition.ts';
 import type { LoadInput } from './load-input.ts';
 import {
   addsRows,
@@ -36,19 +21,13 @@ import {
   neededRights,
 } from './load-request.ts';
 import { loadRows } from './load-rows.ts';
-import type { LoadTarget } from './load-target.ts';
-import {
-  createdTable,
-  ignoredColumns,
-  noRows,
-  ownNumbers,
-  rowsLeftOut,
-  suppressedRows,
-} from './load-warnings.ts';
-import { openNewTable } from './new-table.ts';
+import { loadWarnings } from './load-warnings.ts';
+import { receivedRows } from './loaded-rows.ts';
 import { nothingToLoad } from './nothing-to-load.ts';
-import { loadInOnePass, type OnePassOptions, type Outcome, usualHead } from './one-pass/one-pass.ts';
+import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
+import { openTarget, refuseDisagreement, type TargetOptions } from './open-target.ts';
 import { Problems } from './problems.ts';
+import { rowOptions } from './row-options.ts';
 
 /**
  * Loads an upload: all its rows and the table, or nothing.
@@ -61,88 +40,25 @@ export async function loadTable(
   request: LoadRequest,
   input: LoadInput,
 ): Promise<LoadResult> {
+  const { signal, ifExists, extraColumns, dryRun: rollback } = request;
   const exists = await findTable(context, request);
   if (!exists) request.requireCreation();
   await input.open();
   const mayBeNew = !exists || !addsRows(request);
-  const options = { ...context.transaction, rollback: request.dryRun };
-  const load = (from: LoadInput, inferred: () => TypeInference | undefined) =>
-    inTransaction(context.pool, options, (client, edges) =>
-      loadWithin(client, { context, request, input: from, inferred, mayBeNew }, edges),
+  const load = (from: LoadInput, types: TableTypes) =>
+    inTransaction(context.pool, { ...context.transaction, rollback }, (client, edges) =>
+      loadWithin(client, edges, { context, request, input: from, mayBeNew }, types),
     );
-  const isAllInferred =
-    mayBeNew && input.definition === undefined && (!exists || request.extraColumns !== 'add');
+  const isAllInferred = mayBeNew && input.definition === undefined && (!exists || extraColumns !== 'add');
+  const { limits, headSize = usualHead } = context;
   const outcome: Outcome<LoadResult> = isAllInferred
-    ? await loadInOnePass(input, onePassOptions(context, request, input), load)
+    ? await loadInOnePass(input, { headSize, limits, signal }, load)
     : { inferred: undefined };
   if ('result' in outcome) return outcome.result;
   const inferred = outcome.inferred ?? (await inferWhereNeeded(context, request, input, mayBeNew));
   // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
-  if (request.ifExists === 'truncate' && !inferred) await input.keep(request.signal);
-  return withSecondReading(() => load(input, () => inferred));
-}
-
-function onePassOptions(context: LoadContext, request: LoadRequest, input: LoadInput): OnePassOptions {
-  return {
-    headSize: context.headSize ?? usualHead,
-    signal: request.signal,
-    beginInference: () => beginInference(context, input),
-    endInference: (inferring) => endInference(inferring, input, true),
-  };
-}
-
-interface Upload {
-  context: LoadContext;
-  request: LoadRequest;
-  input: LoadInput;
-  /** Returns the inferred types. Before the rows are loaded these may be the types of the first rows. */
-  inferred: () => TypeInference | undefined;
-  /** A table may be created. */
-  mayBeNew: boolean;
-}
-
-async function loadWithin(client: ClientBase, upload: Upload, edges: TransactionEdges): Promise<LoadResult> {
-  const { context, request, input } = upload;
-  const { schema, name } = request;
-  request.collector?.clear();
-  const problems = new Problems(request.collector);
-  const target = await openTarget(client, upload);
-  requirePrimaryKey(request, target);
-  const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
-  const loaded = await loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
-  await target.finish(client, loaded, problems);
-  if (loaded.leftOut === undefined) problems.throwIfAny();
-  if (!target.isBare) await refuseDisagreement(client, upload);
-
-  const { inserted: rows, skipped, updated, suppressed, conflictKey } = loaded;
-  const received = rows + skipped + updated + suppressed;
-  if (received === 0 && input.definition === undefined) throw nothingToLoad(input);
-  if (received > 0) matcher.refuseExtraColumns();
-  const dotted = target.isBare ? await warnOfDottedName(client, schema, name, request.admitSchema) : [];
-  const ended = await target.end(client, edges.endAtOnce);
-  return {
-    isNew: target.isBare,
-    table: ended?.table ?? (await describeTable(client, schema, name, context.extraFunctions)),
-    rows,
-    skipped,
-    updated,
-    ...(conflictKey && { conflictKey }),
-    ...(loaded.leftOut !== undefined && { leftOut: leftOutRows(loaded.leftOut, problems) }),
-    warnings: [
-      ...input.warnings,
-      ...(target.isBare && addsRows(request) ? [createdTable(schema, name)] : []),
-      ...dotted,
-      ...target.warnings,
-      ...(received === 0 ? noRows(input) : []),
-      ...ignoredColumns(matcher),
-      ...inferredColumnWarnings(upload.inferred(), input, target),
-      ...suppressedRows(suppressed),
-      ...rowsLeftOut(loaded.leftOut ?? 0),
-      ...ownNumbers(target, matcher),
-      ...loaded.warnings,
-      ...(ended?.warnings ?? []),
-    ],
-  };
+  if (ifExists === 'truncate' && !inferred) await input.keep(signal);
+  return withSecondReading(() => load(input, { inferred }));
 }
 
 /**
@@ -161,81 +77,44 @@ async function findTable({ pool, transaction }: LoadContext, request: LoadReques
   });
 }
 
-async function openTarget(client: ClientBase, upload: Upload): Promise<LoadTarget> {
-  const { context, request, input, mayBeNew } = upload;
-  const inferred = upload.inferred();
-  const { extraFunctions, transaction } = context;
-  const { schema, name, admitSchema, signal, ifExists } = request;
-  const options = { schema, name, admitSchema, extraFunctions };
-  const prepared = mayBeNew
-    ? await prepareTable(client, { ...options, table: definitionToMake(request, input, inferred) }).catch(
-        (error: unknown) => {
-          throw request.primaryKey === undefined ? error : asKeyProblem(error);
-        },
-      )
-    : undefined;
-  // Another session may have created the table meanwhile: `append` and `truncate` then use it.
-  if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
-    const truncate = ifExists === 'truncate';
-    const addColumns = inferred && ((known: string[]) => columnsBeside(known, inferred.columns(), input));
-    return openExistingTable(client, { schema, name, truncate, addColumns });
-  }
-  // Another session may have dropped the table that was to be replaced.
-  if (prepared.existing === undefined) request.requireCreation();
-  const mayReplace = ifExists === 'replace';
-  const lockTimeoutMs = transaction.lockTimeoutMs ?? 0;
-  return openNewTable(client, prepared, { mayReplace, lockTimeoutMs, signal, extraFunctions });
-}
+async function loadWithin(
+  client: ClientBase,
+  edges: TransactionEdges,
+  upload: TargetOptions,
+  types: TableTypes,
+): Promise<LoadResult> {
+  const { context, request, input } = upload;
+  const { schema, name, extraColumns, admitSchema, collector } = request;
+  collector?.clear();
+  const problems = new Problems(collector);
+  const target = await openTarget(client, upload, types.inferred);
+  const matcher = new ColumnMatcher(target.columns, input.nameMatching, extraColumns);
+  const loaded = await loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
+  await target.finish(client, loaded, problems);
+  if (loaded.leftOut === undefined) problems.throwIfAny();
+  if (!target.isBare) await refuseDisagreement(client, upload);
+  const received = receivedRows(loaded);
+  if (received === 0 && input.definition === undefined) throw nothingToLoad(input);
+  if (received > 0) matcher.refuseExtraColumns();
 
-/**
- * Refuses the upload if the existing table has another primary key than the request names.
- *
- * @throws AppError `invalid-parameter`
- */
-function requirePrimaryKey({ primaryKey }: LoadRequest, target: LoadTarget): void {
-  if (primaryKey === undefined || target.isBare) return;
-  if (target.primaryKey !== undefined && sameNames(target.primaryKey, primaryKey)) return;
-  const has = target.primaryKey ? `the primary key (${target.primaryKey.join(', ')})` : 'no primary key';
-  throw wrongParameter('primary_key', `The existing table has ${has}.`);
-}
-
-function rowOptions({ context, request, input }: Upload, target: LoadTarget, matcher: ColumnMatcher) {
-  const hasDefinition = input.definition !== undefined;
+  const ofName = target.isBare ? await warnOfDottedName(client, schema, name, admitSchema) : [];
+  const ended = await target.end(client, edges.endAtOnce);
+  const table = ended?.table ?? (await describeTable(client, schema, name, context.extraFunctions));
+  const { inserted: rows, skipped, updated, conflictKey, leftOut } = loaded;
+  const { inferred } = types;
+  const ofEnd = ended?.warnings ?? [];
   return {
-    matcher,
-    conflict: conflictOption(request, target, hasDefinition),
-    maxRows: context.limits.maxRows,
-    maxRowBytes: context.limits.maxRowBytes,
-    writtenLimits: context.limits,
-    typesAreInferred: target.isBare && !hasDefinition,
-    faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
-    statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
-    signal: request.signal,
+    isNew: target.isBare,
+    table,
+    rows,
+    skipped,
+    updated,
+    ...(conflictKey && { conflictKey }),
+    ...(leftOut !== undefined && { leftOut: leftOutRows(leftOut, problems) }),
+    warnings: loadWarnings({ request, input, inferred, target, matcher, loaded, ofName, ofEnd }),
   };
 }
 
 function leftOutRows(rows: number, problems: Problems): LeftOut {
   return { rows, problems: problems.listed(), problemCount: problems.count, groups: problems.groups() };
-}
-
-const maxListed = 100;
-
-/**
- * Refuses a definition that was sent with the rows and differs from the existing table.
- *
- * @throws AppError `invalid-definition`
- */
-async function refuseDisagreement(client: ClientBase, { context, request, input }: Upload): Promise<void> {
-  if (input.definition === undefined) return;
-  const { schema, name, admitSchema } = request;
-  const { extraFunctions } = context;
-  const table = input.definition;
-  const isPartial = request.extraColumns === 'add';
-  const options = { schema, name, table, admitSchema, extraFunctions };
-  const errors = await compareWithExisting(client, options, isPartial);
-  if (errors.length === 0) return;
-  throw new AppError('invalid-definition', 'The definition does not agree with the existing table.', {
-    errors: errors.slice(0, maxListed),
-    errorCount: errors.length,
-  });
 }

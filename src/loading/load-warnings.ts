@@ -1,23 +1,60 @@
-/** The warnings of a load that has succeeded. */
+/** Lists the warnings of a load that has succeeded. */
 import type { Warning } from '../errors.ts';
 import type { ColumnMatcher } from './column-matching.ts';
-import type { InferredColumn } from './infer-types.ts';
+import { headerOfValues } from './header-of-values.ts';
+import { columnsMade } from './infer-definition.ts';
+import type { InferredColumn, TypeInference } from './infer-types.ts';
+import { mixedColumns, otherReadings } from './inferred-columns.ts';
 import type { LoadInput } from './load-input.ts';
+import { addsRows, type LoadRequest } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
+import { type LoadedRows, receivedRows } from './loaded-rows.ts';
+
+/** What the warnings are about. */
+export interface EndedUpload {
+  request: LoadRequest;
+  input: LoadInput;
+  inferred: TypeInference | undefined;
+  target: LoadTarget;
+  matcher: ColumnMatcher;
+  loaded: LoadedRows;
+  /** The warnings about the name of a new table. */
+  ofName: Warning[];
+  /** The warnings about the end of the load. */
+  ofEnd: Warning[];
+}
+
+export function loadWarnings(upload: EndedUpload): Warning[] {
+  const { request, input, inferred, target, matcher, loaded } = upload;
+  return [
+    ...input.warnings,
+    ...(target.isBare && addsRows(request) ? [createdTable(request)] : []),
+    ...upload.ofName,
+    ...target.warnings,
+    ...(receivedRows(loaded) === 0 ? noRows(input) : []),
+    ...ignoredColumns(matcher),
+    ...inferredColumns(inferred, input, target),
+    ...suppressedRows(loaded.suppressed),
+    ...rowsLeftOut(loaded.leftOut ?? 0),
+    ...ownNumbers(target, matcher),
+    ...loaded.warnings,
+    ...upload.ofEnd,
+  ];
+}
 
 /** Warns that a table was created, because the name of an existing table may have been misspelled. */
-export function createdTable(schema: string, name: string): Warning {
+function createdTable({ schema, name }: LoadRequest): Warning {
   const detail = `There was no table "${name}" in the schema "${schema}"; it was created.`;
   return { code: 'table-created', detail };
 }
 
 /** Warns that there were no rows. For a workbook the source itself gives a more exact warning. */
-export function noRows(input: LoadInput): Warning[] {
+function noRows(input: LoadInput): Warning[] {
   if (input.warnings.some(({ code }) => code === 'no-rows')) return [];
   return [{ code: 'no-rows', detail: 'The upload has no rows.' }];
 }
 
-export function ignoredColumns(matcher: ColumnMatcher): Warning[] {
+function ignoredColumns(matcher: ColumnMatcher): Warning[] {
   return matcher.ignored.map((column) => ({
     code: 'ignored-column',
     column,
@@ -25,13 +62,31 @@ export function ignoredColumns(matcher: ColumnMatcher): Warning[] {
   }));
 }
 
-export function addedColumn({ name, type }: InferredColumn): Warning {
+/** Returns the warnings about inferred columns: those that an existing table or the definition lacks, or all of them. */
+function inferredColumns(
+  inferred: TypeInference | undefined,
+  input: LoadInput,
+  target: LoadTarget,
+): Warning[] {
+  if (inferred === undefined) return [];
+  const made = columnsMade(inferred, input, target);
+  const isAdded = !target.isBare;
+  const headerRow = isAdded || input.definition !== undefined ? undefined : input.reading?.headerRow;
+  return [
+    ...(isAdded ? made.map(addedColumn) : []),
+    ...headerOfValues(made, headerRow),
+    ...mixedColumns(made, input.locate),
+    ...otherReadings(made, input.locate),
+  ];
+}
+
+function addedColumn({ name, type }: InferredColumn): Warning {
   const detail = `The table had no column "${name}"; it was added, of type ${type}.`;
   return { code: 'added-column', column: name, detail };
 }
 
 /** Warns of rows that set their own ids. The sequence is not advanced here, because that could set it back for a concurrent transaction. */
-export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): Warning[] {
+function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): Warning[] {
   if (target.isBare) return [];
   const numbered = target.columns.filter(
     ({ name, identity }) => identity !== 'none' && matcher.isTaken(name),
@@ -44,7 +99,7 @@ export function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): Warning[
 }
 
 /** Warns of rows that were left out because they have problems. */
-export function rowsLeftOut(count: number): Warning[] {
+function rowsLeftOut(count: number): Warning[] {
   if (count === 0) return [];
   const detail =
     count === 1
@@ -53,7 +108,7 @@ export function rowsLeftOut(count: number): Warning[] {
   return [{ code: 'rows-left-out', detail }];
 }
 
-export function suppressedRows(count: number): Warning[] {
+function suppressedRows(count: number): Warning[] {
   if (count === 0) return [];
   const rows = count === 1 ? 'one row' : `${count} rows`;
   return [{ code: 'suppressed-rows', detail: `A trigger or a rule of the table left out ${rows}.` }];

@@ -19,3 +19,8 @@ export interface LoadedRows {
   /** The rows in a new table, whose keys are not created yet. */
   sent: SentRows;
 }
+
+/** Returns the number of rows that had no problem. */
+export function receivedRows({ inserted, skipped, updated, suppressed }: LoadedRows): number {
+  return inserted + skipped + updated + suppressed;
+}

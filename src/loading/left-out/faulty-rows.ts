@@ -26,3 +26,7 @@ export class FaultyRows {
 
 /** The reason why an upload is refused if each of its rows has a problem. */
 export const noGoodRow = 'Every row has a problem, so no row is left to load.';
+
+/** The reason why an upload is refused if PostgreSQL cannot store its rows in the staging table: a row is too wide, or the table is. */
+export const cannotBeStaged =
+  'No row can be left out (faulty_rows=leave_out), because PostgreSQL cannot store these rows in the temporary table in which the service searches for rows with problems.';

@@ -11,8 +11,8 @@
  */
 import { AppError } from '../../errors.ts';
 import { ReadAgain } from '../../sources/row-source.ts';
-import type { Inferring } from '../infer-definition.ts';
-import type { TypeInference } from '../infer-types.ts';
+import { Inferring } from '../infer-definition.ts';
+import type { InferenceLimits, TypeInference } from '../infer-types.ts';
 import { wrapInput } from '../inputs/wrap-input.ts';
 import type { HeadSize, LoadInput } from '../load-input.ts';
 import { TeeSink } from './tee-sink.ts';
@@ -22,14 +22,14 @@ export const usualHead: HeadSize = { bytes: 1024 * 1024, cells: 50_000 };
 
 export interface OnePassOptions {
   headSize: HeadSize;
+  limits: InferenceLimits;
   signal: AbortSignal;
-  beginInference: () => Inferring;
-  /**
-   * Returns the types if a table can have them.
-   *
-   * @throws AppError `invalid-data`, `nothing-to-load`
-   */
-  endInference: (inferring: Inferring) => TypeInference;
+}
+
+/** The types of a new table. */
+export interface TableTypes {
+  /** The inferred types. Before the rows are loaded in one pass they are the types of the first rows. undefined: none are inferred. */
+  readonly inferred: TypeInference | undefined;
 }
 
 /**
@@ -41,35 +41,35 @@ export type Outcome<Result> = { result: Result } | { inferred: TypeInference | u
 /**
  * Tries to load the rows in one pass.
  *
- * @param load loads the input in a transaction of its own, which it rolls back if the input throws. `inferred` returns the types of the
- *   head, and after the pass those of all rows
+ * @param load loads the input in a transaction of its own, which it rolls back if the input throws
  */
 export async function loadInOnePass<Result>(
   input: LoadInput,
-  options: OnePassOptions,
-  load: (input: LoadInput, inferred: () => TypeInference) => Promise<Result>,
+  { headSize, limits, signal }: OnePassOptions,
+  load: (input: LoadInput, types: TableTypes) => Promise<Result>,
 ): Promise<Outcome<Result>> {
-  const head = options.beginInference();
-  const part = await input.readHead?.(head.inference, options.headSize, options.signal);
+  const head = new Inferring(limits, input);
+  const part = await input.readHead?.(head.inference, headSize, signal);
   if (part === undefined) return { inferred: undefined };
-  if (part === 'whole') return { inferred: options.endInference(head) };
-  if (!isLoadable(head, options)) return { inferred: undefined };
+  if (part === 'whole') return { inferred: head.end(true) };
+  if (!isLoadable(head)) return { inferred: undefined };
 
-  const pass = new OnePass(input, head.inference, options);
+  const pass = new OnePass(input, head.inference, limits);
   try {
-    return { result: await load(pass.input, () => pass.inferred) };
+    return { result: await load(pass.input, pass) };
   } catch (error) {
-    options.signal.throwIfAborted();
+    signal.throwIfAborted();
     // Perhaps the table cannot have the columns of the head, but can have those of all rows.
-    if (error instanceof ReadAgain || !pass.hasBegun) return { inferred: undefined };
-    if (error instanceof TypesDiffer) return { inferred: options.endInference(pass.inferring!) };
+    if (error instanceof ReadAgain || pass.inferring === undefined) return { inferred: undefined };
+    if (error instanceof TypesDiffer) return { inferred: pass.inferring.end(true) };
     throw error;
   }
 }
 
-function isLoadable(head: Inferring, { endInference }: OnePassOptions): boolean {
+/** Returns whether a table can have the types of the head. */
+function isLoadable(head: Inferring): boolean {
   try {
-    endInference(head);
+    head.end(true);
     return true;
   } catch (error) {
     if (error instanceof AppError) return false;
@@ -85,36 +85,32 @@ class TypesDiffer extends Error {
   }
 }
 
-class OnePass {
+class OnePass implements TableTypes {
   /** The first pass over this input also infers types. It throws `TypesDiffer` at its end if they are not those of the head. */
   readonly input: LoadInput;
+  /** undefined: the pass has not begun. */
   inferring: Inferring | undefined;
   readonly #head: TypeInference;
-  #tee: TeeSink | undefined;
 
-  constructor(input: LoadInput, head: TypeInference, { beginInference }: OnePassOptions) {
+  constructor(input: LoadInput, head: TypeInference, limits: InferenceLimits) {
     this.#head = head;
+    let tee: TeeSink | undefined;
     this.input = wrapInput(input, {
       keepsRows: true,
       through: (encoder) => {
-        if (this.#tee !== undefined) return encoder;
-        this.inferring = beginInference();
-        this.#tee = new TeeSink(this.inferring.inference, encoder, head);
-        return this.#tee;
+        if (tee !== undefined) return encoder;
+        this.inferring = new Inferring(limits, input);
+        tee = new TeeSink(this.inferring.inference, encoder, head);
+        return tee;
       },
       afterPass: () => {
         // A definition that comes after the rows decides the types.
-        if (input.definition !== undefined || !this.#tee!.hasAgreed()) throw new TypesDiffer();
+        if (input.definition !== undefined || !tee!.hasAgreed()) throw new TypesDiffer();
       },
       warnings: () => [],
     });
   }
 
-  get hasBegun(): boolean {
-    return this.#tee !== undefined;
-  }
-
-  /** The types of the head, or after the pass those of all rows. */
   get inferred(): TypeInference {
     return this.inferring?.inference ?? this.#head;
   }

@@ -1,0 +1,43 @@
+/** Collects what the load of rows needs from the request, the limits and the table. */
+import type { ColumnMatcher } from './column-matching.ts';
+import { conflictOption } from './conflict-option.ts';
+import { FaultyRows } from './left-out/faulty-rows.ts';
+import type { LoadTarget } from './load-target.ts';
+import type { TargetOptions } from './open-target.ts';
+import type { ConflictOption } from './staged/conflict-rule.ts';
+import type { WrittenLimits } from './written-bytes.ts';
+
+export interface RowOptions {
+  matcher: ColumnMatcher;
+  conflict: ConflictOption | undefined;
+  maxRows: number;
+  maxRowBytes: number;
+  writtenLimits: WrittenLimits;
+  /** The types of the columns were inferred, not chosen by the caller. */
+  typesAreInferred: boolean;
+  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
+  statementTimeoutMs: number;
+  /** The count of the rows with problems, which may be left out; undefined: they may not. */
+  faulty: FaultyRows | undefined;
+  signal: AbortSignal;
+}
+
+/** @throws AppError `invalid-parameter` if the table has no key for `on_conflict` */
+export function rowOptions(
+  { context, request, input }: TargetOptions,
+  target: LoadTarget,
+  matcher: ColumnMatcher,
+): RowOptions {
+  const hasDefinition = input.definition !== undefined;
+  return {
+    matcher,
+    conflict: conflictOption(request, target, hasDefinition),
+    maxRows: context.limits.maxRows,
+    maxRowBytes: context.limits.maxRowBytes,
+    writtenLimits: context.limits,
+    typesAreInferred: target.isBare && !hasDefinition,
+    faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
+    statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
+    signal: request.signal,
+  };
+}
