@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { shownJson, shownTable } from '../scripts/demo/shown.ts';
-import { childEnvironment } from './support/child-environment.ts';
+import { scriptEnvironment } from './support/child-environment.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -28,7 +28,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 function runDemo(cwd: string): ChildProcess {
   return spawn(process.execPath, [join(root, 'scripts', 'demo.ts')], {
     cwd,
-    env: { ...childEnvironment(), TMPDIR: temporary },
+    env: { ...scriptEnvironment(), TMPDIR: temporary },
     stdio: 'pipe',
   });
 }

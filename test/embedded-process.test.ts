@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { childEnvironment } from './support/child-environment.ts';
+import { serviceEnvironment } from './support/child-environment.ts';
 
 /** The process as a person starts it: its output and its end. */
 
@@ -32,7 +32,7 @@ function run(
   const settings = { PORT: '0', DATA_DIR: 'data', LOG_LEVEL: 'silent', ...environment };
   return spawn(process.execPath, [main, ...parameters], {
     cwd: folder,
-    env: { ...childEnvironment(), ...settings },
+    env: { ...serviceEnvironment(), ...settings },
     stdio: 'pipe',
   });
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { childEnvironment } from './support/child-environment.ts';
+import { serviceEnvironment } from './support/child-environment.ts';
 
 const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 
@@ -22,7 +22,7 @@ test('a failed start on a full disk names the reason and what to do', async (con
   await chmod(folder, 0o711);
   const child = spawn(process.execPath, [main], {
     cwd: folder,
-    env: { ...childEnvironment(), PORT: '0', LOG_LEVEL: 'silent', DATA_DIR: join(folder, 'data') },
+    env: { ...serviceEnvironment(), PORT: '0', LOG_LEVEL: 'silent', DATA_DIR: join(folder, 'data') },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);

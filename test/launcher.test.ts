@@ -129,9 +129,11 @@ function findProgram(name: string): string | undefined {
 /** Runs `npm start` with a separate embedded PostgreSQL. */
 async function startWithNpm(shell: string): Promise<{ npm: ChildProcess; service: number }> {
   const dataDir = join(folder, `data-${basename(shell)}`);
+  // The service has a cache of compiled modules of its own (test/support/child-environment.ts).
+  const { NODE_COMPILE_CACHE: _, ...inherited } = process.env;
   const npm = spawn('npm', ['start', `--script-shell=${shell}`], {
     cwd: root,
-    env: { ...process.env, NODE_OPTIONS: '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent' },
+    env: { ...inherited, NODE_OPTIONS: '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { shownJson } from '../scripts/demo/shown.ts';
 import { settings } from '../src/config.ts';
 import { errorCatalogue } from '../src/errors.ts';
-import { childEnvironment } from './support/child-environment.ts';
+import { scriptEnvironment } from './support/child-environment.ts';
 import { codeOf, rowsUnder } from './support/markdown.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { sendByFetch, sendExample, shellExamples, withoutChance } from './support/shell-examples.ts';
@@ -34,7 +34,7 @@ async function printedToken(): Promise<string> {
   assert(command !== undefined);
   const { stdout } = await promisify(execFile)('sh', ['-c', command], {
     cwd: root,
-    env: { ...childEnvironment(), HOME: process.env.HOME, TOKEN_SECRET: secret },
+    env: { ...scriptEnvironment(), HOME: process.env.HOME, TOKEN_SECRET: secret },
   });
   return stdout.trim();
 }

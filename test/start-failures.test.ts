@@ -11,7 +11,7 @@ import { readConfig } from '../src/config.ts';
 import { findBinaries } from '../src/postgres/embedded/binaries.ts';
 import { startService } from '../src/service.ts';
 import { startFailure } from '../src/start-failure.ts';
-import { childEnvironment } from './support/child-environment.ts';
+import { serviceEnvironment } from './support/child-environment.ts';
 import { freePort } from './support/free-port.ts';
 import { findPgBouncer, startPooler } from './support/pooler.ts';
 import { secret } from './support/service.ts';
@@ -103,7 +103,7 @@ async function startProcess(databaseUrl: string, environment: Record<string, str
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-start-'));
   const child = spawn(process.execPath, [main], {
     cwd: folder,
-    env: { ...childEnvironment(), ...environmentWith(databaseUrl), ...environment },
+    env: { ...serviceEnvironment(), ...environmentWith(databaseUrl), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let errors = '';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { jwtVerify } from 'jose';
-import { childEnvironment } from './support/child-environment.ts';
+import { scriptEnvironment } from './support/child-environment.ts';
 
 /** `npm run token` prints the token, and nothing else. */
 
@@ -40,7 +40,7 @@ function failureOf(running: Promise<unknown>): Promise<Failure> {
 function run(parameters: string[], environment: Record<string, string> = {}) {
   return execute(process.execPath, [script, ...parameters], {
     cwd: folder,
-    env: { ...childEnvironment(), DATA_DIR: join(folder, 'data'), ...environment },
+    env: { ...scriptEnvironment(), DATA_DIR: join(folder, 'data'), ...environment },
   });
 }
 

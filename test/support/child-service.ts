@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childEnvironment } from './child-environment.ts';
+import { serviceEnvironment } from './child-environment.ts';
 import type { TestDatabase } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
 
@@ -48,7 +48,7 @@ export async function startChildService(
   const child = spawn('sh', ['-c', `${limit}exec "$0" "$1"`, process.execPath, main], {
     cwd: folder,
     env: {
-      ...childEnvironment(),
+      ...serviceEnvironment(),
       ...testEnvironment(database, folder, { LOG_LEVEL: 'info', ...environment }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -18,7 +18,7 @@ let folder: string | undefined;
 let pooler: Pooler | undefined;
 
 export async function globalSetup(): Promise<void> {
-  // Each group of test files, and each service that a test starts, is a separate process. Compiling takes most of its start.
+  // Each group of test files is a separate process, and compiling takes most of its start.
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'node-compile');
   folder = await makeRunFolder();
   process.env.TMPDIR = folder;
