@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { sized } from '../../../test/support/sized.ts';
 import { parseInTurns } from './parse-in-turns.ts';
 
 interface Parsed {
@@ -55,7 +56,7 @@ test('a text is the same value as for JSON.parse, whatever its size and its whit
       const parsed = await parse(text);
       assert.equal(JSON.stringify(parsed.value), JSON.stringify(JSON.parse(text)));
     }),
-    { numRuns: 60 },
+    { numRuns: sized(25, 100) },
   );
 });
 
