@@ -48,6 +48,8 @@ test('README has an example of each operation, and one of cells with problems', 
     '/table/order_book/upload/excel?primary_key=Order%20no&if_exists=append&on_conflict=update',
     '/table/shipments/upload/json?if_exists=append',
     '/table/customers',
+    '/tables',
+    '/table/customers/rows?limit=5',
   ]);
   assert(examples.filter(({ shown }) => shown !== undefined).length >= 4);
 });
