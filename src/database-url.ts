@@ -1,11 +1,17 @@
-/**
- * Checks DATABASE_URL and interprets its `sslmode`.
- *
- * The modes are those of PostgreSQL's libpq (34.19), but stricter: every mode with TLS verifies the certificate of the server, except
- * `no-verify`.
- */
+/** Checks DATABASE_URL. `postgres/tls.ts` interprets its parameters for TLS. */
 
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+const protocolVersions = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+
+/** The parameters of libpq for TLS that the service understands, and `uselibpqcompat` of the driver. */
+export const tlsParameters = [
+  ...['sslmode', 'sslnegotiation', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'uselibpqcompat'],
+  ...['ssl_min_protocol_version', 'ssl_max_protocol_version'],
+];
+
+/** To ignore these parameters of libpq would make the connection less safe than the URL says. */
+const refusedParameters = ['sslcrl', 'sslcrldir', 'requirepeer', 'gssencmode'];
 
 /** Returns what is wrong with the URL, as the end of "DATABASE_URL …". It repeats no part of the URL, which contains a password. */
 export function databaseUrlProblem(text: string): string | undefined {
@@ -23,22 +29,26 @@ export function databaseUrlProblem(text: string): string | undefined {
   if (!/^postgres(ql)?:$/.test(url?.protocol ?? '')) {
     return 'must be a PostgreSQL URL; for example postgresql://user:password@localhost:5432/database';
   }
-  const mode = url!.searchParams.get('sslmode');
-  if (mode !== null && !sslModes.includes(mode))
-    return `has an sslmode that is not one of ${sslModes.join(', ')}`;
-  return undefined;
+  return tlsProblem(url!.searchParams);
 }
 
-/** Returns the URL for `pg`, in which `sslmode` means what docs/postgresql.md says. */
-export function toConnectionString(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  const { searchParams } = url;
-  // The URL chooses pg's own interpretation of `sslmode`, so it is not changed.
-  if (searchParams.has('uselibpqcompat')) return databaseUrl;
-  const mode = searchParams.get('sslmode');
-  if (mode === 'verify-ca' && searchParams.has('sslrootcert')) searchParams.set('uselibpqcompat', 'true');
-  else if (mode !== null && ['allow', 'prefer', 'require', 'verify-ca'].includes(mode)) {
-    searchParams.set('sslmode', 'verify-full');
-  } else return databaseUrl;
-  return url.href;
+function tlsProblem(parameters: URLSearchParams): string | undefined {
+  const isNoneOf = (name: string, values: string[]) =>
+    parameters.get(name) && !values.includes(parameters.get(name)!)
+      ? `has an ${name} that is not one of ${values.join(', ')}`
+      : undefined;
+  const refused = refusedParameters.find((name) => parameters.get(name));
+  if (refused !== undefined) return `has the parameter ${refused}, which the service does not support`;
+  const wrong =
+    isNoneOf('sslmode', sslModes) ??
+    isNoneOf('sslnegotiation', ['postgres', 'direct']) ??
+    isNoneOf('ssl_min_protocol_version', protocolVersions) ??
+    isNoneOf('ssl_max_protocol_version', protocolVersions);
+  if (wrong !== undefined) return wrong;
+  const [hasCertificate, hasKey] = ['sslcert', 'sslkey'].map((name) => Boolean(parameters.get(name)));
+  if (hasCertificate !== hasKey) return 'must have both sslcert and sslkey for a client certificate';
+  const isWithoutTls = ['', 'disable'].includes(parameters.get('sslmode') ?? '');
+  if (isWithoutTls && parameters.get('sslnegotiation') === 'direct')
+    return 'has sslnegotiation=direct, which needs an sslmode with TLS';
+  return undefined;
 }

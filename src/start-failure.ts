@@ -75,6 +75,53 @@ const databaseRemedies: DatabaseRemedy[] = [
       'The certificate of the database server is for another host name. Use that host name in DATABASE_URL, or sslmode=verify-ca together with sslrootcert, which does not check the name.',
   },
   {
+    codes: /^ERR_TLS_FILE$/,
+    message: /^/,
+    remedy: 'Check the path in DATABASE_URL, and whether the user that runs the service may read the file.',
+  },
+  {
+    codes:
+      /^ERR_OSSL_(BAD_DECRYPT|EVP_BAD_DECRYPT|CRYPTO_INTERRUPTED_OR_CANCELLED|PKCS12_CIPHERFINAL_ERROR)$/,
+    message: /^/,
+    remedy:
+      'The key in the file of sslkey is encrypted. Add sslpassword=… with its password to DATABASE_URL, or use a key without a password.',
+  },
+  {
+    codes: /^ERR_OSSL_X509_KEY_VALUES_MISMATCH$/,
+    message: /^/,
+    remedy:
+      'The key of sslkey does not belong to the certificate of sslcert. Name two files that belong together.',
+  },
+  {
+    codes: /^ERR_OSSL_/,
+    message: /^/,
+    remedy: 'The files that sslrootcert, sslcert and sslkey of DATABASE_URL name must be in the format PEM.',
+  },
+  {
+    codes: /^ERR_SSL_.*ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_)/,
+    message: /^/,
+    remedy:
+      'The database server refuses the client certificate of sslcert: it has expired, or its authority is not in ssl_ca_file of the server.',
+  },
+  {
+    codes: /^ERR_SSL_/,
+    message: /^/,
+    remedy:
+      'The service and the database server have no version of TLS in common, or a proxy on the way does not speak TLS.',
+  },
+  {
+    conditions: ['invalid_authorization_specification'],
+    message: /requires a valid client certificate/,
+    remedy:
+      'The database server wants a client certificate: add sslcert=… and sslkey=… to DATABASE_URL. The authority of the certificate must be in ssl_ca_file of the server.',
+  },
+  {
+    conditions: ['invalid_authorization_specification'],
+    message: /certificate authentication failed/,
+    remedy:
+      'The client certificate belongs to another role: its common name (CN) must be the user of DATABASE_URL, or pg_ident.conf must map it.',
+  },
+  {
     codes: /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/,
     message: /^/,
     remedy: 'Renew the certificate of the database server, and check the clocks of both machines.',

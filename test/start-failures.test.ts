@@ -1,20 +1,24 @@
 /** A service that cannot start says in one sentence what to do. Also tests what each sslmode accepts. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
+import { sendCancelRequest } from '../src/postgres/cancel-request.ts';
 import { findBinaries } from '../src/postgres/embedded/binaries.ts';
+import { connectionOptions } from '../src/postgres/tls.ts';
 import { startService } from '../src/service.ts';
 import { startFailure } from '../src/start-failure.ts';
 import { serviceEnvironment } from './support/child-environment.ts';
 import { freePort } from './support/free-port.ts';
 import { findPgBouncer, startPooler } from './support/pooler.ts';
-import { secret } from './support/service.ts';
+import { assertProblem } from './support/problem.ts';
+import { secret, serviceClient } from './support/service.ts';
 import { startThrowAwayServer, type ThrowAwayServer } from './support/throw-away-server.ts';
 import { until } from './support/until.ts';
 
@@ -22,23 +26,33 @@ const certificates = join(import.meta.dirname, 'support', 'certificates');
 const authority = join(certificates, 'ca.pem');
 const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 
+const run = promisify(execFile);
+const keyPassword = 'the-password-of-the-key';
+const skipCertificates =
+  spawnSync('openssl', ['version']).error !== undefined && 'this machine has no openssl';
+
 let server: ThrowAwayServer;
 let admin: pg.Client;
+/** The folder with the client certificates; undefined: this machine has no openssl. */
+let clients: string | undefined;
 
 before(async () => {
+  clients = await makeClientCertificates();
   server = await startThrowAwayServer(await findBinaries(), {
     settings: {
       ssl: 'on',
       ssl_cert_file: 'server.pem',
       ssl_key_file: 'server.key',
+      ...(clients && { ssl_ca_file: 'clients.pem' }),
       max_connections: 8,
       superuser_reserved_connections: 2,
     },
     files: {
       'server.pem': await readFile(join(certificates, 'server.pem')),
       'server.key': await readFile(join(certificates, 'server.key')),
+      ...(clients && { 'clients.pem': await readFile(join(clients, 'ca.pem')) }),
     },
-    hostRules: `hostssl tls_only all 127.0.0.1/32 scram-sha-256
+    hostRules: `${clients ? 'hostssl cert_only all 127.0.0.1/32 cert\n' : ''}hostssl tls_only all 127.0.0.1/32 scram-sha-256
 hostnossl tls_only all 127.0.0.1/32 reject
 host closed all 127.0.0.1/32 reject
 host all all 127.0.0.1/32 scram-sha-256
@@ -46,7 +60,8 @@ host all all 127.0.0.1/32 scram-sha-256
   });
   admin = new pg.Client(server.adminUrl);
   await admin.connect();
-  for (const name of ['tls_only', 'closed', 'revoked']) await admin.query(`CREATE DATABASE ${name}`);
+  for (const name of ['tls_only', 'closed', 'revoked', 'cert_only'])
+    await admin.query(`CREATE DATABASE ${name}`);
   await admin.query('REVOKE CONNECT ON DATABASE revoked FROM PUBLIC');
   await admin.query(`CREATE ROLE no_login PASSWORD 'a password for tests'`);
 });
@@ -54,7 +69,28 @@ host all all 127.0.0.1/32 scram-sha-256
 after(async () => {
   await admin.end();
   await server.stop();
+  if (clients !== undefined) await rm(clients, { recursive: true });
 });
+
+/**
+ * Makes an authority, and a client certificate for the role `tablewright` with its key, also encrypted. Another certificate is for another role.
+ *
+ * @returns the folder; undefined: this machine has no openssl
+ */
+async function makeClientCertificates(): Promise<string | undefined> {
+  if (skipCertificates) return undefined;
+  const folder = await mkdtemp(join(tmpdir(), 'tablewright-tls-'));
+  const openssl = (command: string) => run('openssl', command.split(' '), { cwd: folder });
+  const newKey = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 36500 -nodes';
+  await openssl(`${newKey} -subj /CN=clients -keyout ca.key -out ca.pem`);
+  for (const name of ['tablewright', 'somebody']) {
+    await openssl(
+      `${newKey} -CA ca.pem -CAkey ca.key -subj /CN=${name} -keyout ${name}.key -out ${name}.pem`,
+    );
+  }
+  await openssl(`ec -in tablewright.key -aes256 -passout pass:${keyPassword} -out encrypted.key`);
+  return folder;
+}
 
 /** Returns the server's URL with some parts changed. */
 function urlWith(change: (url: URL) => void): string {
@@ -70,6 +106,18 @@ function tlsUrl(mode: string, parameters: Record<string, string> = {}, host = 'l
     url.searchParams.set('sslmode', mode);
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   });
+}
+
+/** Returns the URL of the database that only client certificates may enter. */
+function certificateUrl(cert: string | undefined, key = 'tablewright.key', sslpassword = ''): string {
+  const files: Record<string, string> =
+    cert === undefined ? {} : { sslcert: join(clients!, cert), sslkey: join(clients!, key) };
+  const url = new URL(
+    tlsUrl('verify-full', { sslrootcert: authority, ...files, ...(sslpassword && { sslpassword }) }),
+  );
+  url.pathname = '/cert_only';
+  url.password = '';
+  return url.href;
 }
 
 interface Outcome {
@@ -255,11 +303,110 @@ describe('a service does not start and says what to do, for', () => {
   });
 });
 
+const certificateCases: [what: string, url: () => string, remedy: RegExp][] = [
+  ['no client certificate', () => certificateUrl(undefined), /add sslcert=… and sslkey=…/],
+  [
+    'a client certificate for another role',
+    () => certificateUrl('somebody.pem', 'somebody.key'),
+    /common name \(CN\)/,
+  ],
+  [
+    'a client certificate of another authority',
+    () => certificateUrl(authority, join(certificates, 'server.key')),
+    /\./,
+  ],
+  [
+    'the key of another certificate',
+    () => certificateUrl('tablewright.pem', 'somebody.key'),
+    /files that belong together/,
+  ],
+  [
+    'an encrypted key without its password',
+    () => certificateUrl('tablewright.pem', 'encrypted.key'),
+    /Add sslpassword=…/,
+  ],
+  [
+    'an encrypted key with a wrong password',
+    () => certificateUrl('tablewright.pem', 'encrypted.key', 'wrong'),
+    /Add sslpassword=…/,
+  ],
+  [
+    'a client certificate that does not exist',
+    () => certificateUrl('missing.pem'),
+    /sslcert of DATABASE_URL .*\nCheck the path/,
+  ],
+  [
+    'a client certificate that is not PEM',
+    () => certificateUrl('tablewright.key'),
+    /must be in the format PEM/,
+  ],
+  ['sslcert without sslkey', () => tlsUrl('require', { sslcert: authority }), /both sslcert and sslkey/],
+  ['sslcrl', () => tlsUrl('require', { sslcrl: authority }), /sslcrl, which the service does not support/],
+];
+
+describe('a service with a client certificate does not start and says what to do, for', {
+  skip: skipCertificates,
+}, () => {
+  for (const [what, url, remedy] of certificateCases) {
+    test(what, async () => assertRefused(await start(url()), remedy));
+  }
+});
+
+describe('a client certificate', { skip: skipCertificates }, () => {
+  test('is accepted with a plain key, and with an encrypted key and sslpassword', async () => {
+    const urls = [
+      certificateUrl('tablewright.pem'),
+      certificateUrl('tablewright.pem', 'encrypted.key', keyPassword),
+    ];
+    for (const url of urls) assert.deepEqual(await start(url), { started: true, errors: '' });
+  });
+
+  test('is read anew for each connection, and one that cannot be used is answered with 503', async () => {
+    const renewed = join(clients!, 'renewed.pem');
+    await copyFile(join(clients!, 'tablewright.pem'), renewed);
+    const service = await startService(readConfig(environmentWith(certificateUrl('renewed.pem'))));
+    const { get } = await serviceClient(service.url);
+    const endConnections = async () => {
+      await admin.query(
+        `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = 'cert_only'`,
+      );
+    };
+    try {
+      for (const damage of [() => writeFile(renewed, 'no certificate'), () => rm(renewed)]) {
+        await damage();
+        await endConnections();
+        await until('the service to notice', async () => (await get('/readyz')).status === 503);
+        assertProblem(await get('/table/missing'), 503, 'database-unavailable');
+        await copyFile(join(clients!, 'tablewright.pem'), renewed);
+        assert.equal((await get('/readyz')).status, 200);
+        assertProblem(await get('/table/missing'), 404, 'table-not-found');
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+
+  test('is also shown by a request that cancels a statement', async () => {
+    const client = new pg.Client(connectionOptions(certificateUrl('tablewright.pem')));
+    await client.connect();
+    const sleeping = assert.rejects(client.query('SELECT pg_sleep(60)'), { code: '57014' });
+    const isRunning = `SELECT FROM pg_stat_activity WHERE datname = 'cert_only' AND query ~ '^SELECT pg_sleep' AND state = 'active'`;
+    await until('the statement to run', async () => (await admin.query(isRunning)).rowCount === 1);
+    await sendCancelRequest(client, 10_000);
+    await sleeping;
+    await client.end();
+  });
+});
+
 describe('a service starts with', () => {
   const accepted: [string, () => string][] = [
     ['sslmode=disable', () => tlsUrl('disable')],
     ['sslmode=no-verify, whatever the certificate', () => tlsUrl('no-verify', {}, '127.0.0.1')],
     ['sslmode=require and sslrootcert', () => tlsUrl('require', { sslrootcert: authority })],
+    [
+      'TLS 1.3 as the oldest version',
+      () => tlsUrl('verify-full', { sslrootcert: authority, ssl_min_protocol_version: 'TLSv1.3' }),
+    ],
     ['sslmode=verify-full and sslrootcert', () => tlsUrl('verify-full', { sslrootcert: authority })],
     [
       'sslmode=verify-ca and sslrootcert, by another host name',

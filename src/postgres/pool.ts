@@ -3,9 +3,9 @@
  */
 
 import pg from 'pg';
-import { toConnectionString } from '../database-url.ts';
 import { deadlineClient } from './deadline-client.ts';
 import type { Log } from './log.ts';
+import { connectionOptions } from './tls.ts';
 
 export interface PoolOptions {
   /** A PostgreSQL connection URL. */
@@ -69,8 +69,7 @@ export function createDatabaseCheck(url: string, log: Log): DatabaseCheck {
 
 function openPool(url: string, max: number, connectMs: number, answerMs: number, log: Log): pg.Pool {
   const pool = new pg.Pool({
-    Client: deadlineClient(answerMs),
-    connectionString: toConnectionString(url),
+    Client: connectingTo(url, deadlineClient(answerMs)),
     max,
     application_name: 'tablewright',
     connectionTimeoutMillis: connectMs,
@@ -80,4 +79,31 @@ function openPool(url: string, max: number, connectMs: number, answerMs: number,
   // Only the message is logged, because the error contains the whole client.
   pool.on('error', ({ message }) => log.warn({ reason: message }, 'An idle connection to PostgreSQL broke'));
   return pool;
+}
+
+/** Returns a class whose clients connect to the URL. Each client reads the certificates of TLS anew. */
+function connectingTo(url: string, Client: typeof pg.Client): typeof pg.Client {
+  return class extends Client {
+    #unusable: Error | undefined;
+
+    constructor(options: pg.ClientConfig) {
+      let connection: pg.ClientConfig = {};
+      let unusable: Error | undefined;
+      try {
+        connection = connectionOptions(url);
+      } catch (error) {
+        // The pool also makes clients outside of any request. An error of the constructor would then end the process.
+        unusable = error as Error;
+      }
+      super({ ...options, ...connection });
+      this.#unusable = unusable;
+    }
+
+    // biome-ignore lint/suspicious/noExplicitAny: the method of pg has two forms
+    override connect(callback?: any): any {
+      if (this.#unusable === undefined) return super.connect(callback);
+      if (callback === undefined) return Promise.reject(this.#unusable);
+      process.nextTick(callback, this.#unusable);
+    }
+  };
 }

@@ -204,3 +204,9 @@ test('a full disk is also recognized by the message of the operating system', ()
   }
   assert.equal(codeOf(postgresError('P0001', { message: 'No space left on device' })), 'invalid-data');
 });
+
+test('an error of TLS means that the database is unavailable', () => {
+  for (const code of ['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA']) {
+    assert.equal(codeOf(Object.assign(new Error('TLS'), { code })), 'database-unavailable', code);
+  }
+});

@@ -242,6 +242,8 @@ const classesOfNames = /^(08|0A|25|26|28|3[BDF]|40|42|5[3-8]|XX)/;
 const socketCodes = new Set(
   'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
 );
+/** Codes of Node.js and OpenSSL for TLS, such as that of a certificate that has expired. */
+const tlsCodes = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_(VERIFY|GET)|SELF_SIGNED_|DEPTH_ZERO_)/;
 /** The driver's own errors have a message only. */
 const driverMessages =
   /^(Connection terminated|timeout expired$|Client (was closed|has encountered a connection error)|The server does not support SSL|Cannot use a pool after)/;
@@ -448,7 +450,7 @@ function isConnectionError(error: Error): boolean {
   if (error instanceof AggregateError)
     return errors!.some((one) => one instanceof Error && isConnectionError(one));
   // A request whose client closed the connection has the same code, but no system call.
-  if (code !== undefined) return syscall !== undefined && socketCodes.has(code);
+  if (code !== undefined) return tlsCodes.test(code) || (syscall !== undefined && socketCodes.has(code));
   return driverMessages.test(error.message);
 }
 
