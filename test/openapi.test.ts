@@ -222,6 +222,13 @@ test('every example and every default matches its schema', () => {
   assert(count > 20);
 });
 
+test('a definition needs columns to create a table, and none in an upload', () => {
+  const { TableDefinition, UploadDefinition } = document.components.schemas;
+  assert.deepEqual(TableDefinition.required, ['columns']);
+  assert.equal(UploadDefinition.required, undefined);
+  assert.deepEqual(Object.keys(UploadDefinition.properties), Object.keys(TableDefinition.properties));
+});
+
 test('the files in examples/ match the schemas of the requests', () => {
   for (const [id, file] of [
     ['createTable', 'definition.json'],

@@ -142,3 +142,12 @@ test('a problem that is found before any row is in the file', async () => {
   assert.equal(lines.length, 1);
   assert.match(lines[0]!, /^,,1,ctid,,invalid-name,/);
 });
+
+test('text/* accepts the problems as CSV, and the answer of a successful upload as JSON', async () => {
+  const headers = { accept: 'text/*' };
+  const path = '/table/keyed/upload/json?if_exists=append&dry_run=true';
+  assert.equal((await refused(path, { data: [{ id: 1, n: 'x' }] }, headers)).length, 1);
+  const loaded = await service.post(path, { data: [{ id: 1, n: 2 }] }, { headers });
+  assert.equal(loaded.status, 200);
+  assert.match(loaded.headers.get('content-type')!, /^application\/json/);
+});

@@ -66,17 +66,20 @@ export function acceptsJson(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept), isJson, 'application').weight > 0;
 }
 
-/** Returns whether the client takes CSV and names it: a wildcard does not suffice. */
+/** Returns whether an answer can be CSV. The range of all media types also means CSV, but JSON is sent then: see `prefersCsv`. */
 export function acceptsCsv(accept: string | undefined): boolean {
-  const csv = acceptanceOf(rangesOf(accept ?? ''), isCsv, 'text');
-  return csv.exactness === BY_NAME && csv.weight > 0;
+  return acceptanceOf(rangesOf(accept ?? ''), isCsv, 'text').weight > 0;
 }
 
-/** Returns whether the client prefers CSV to JSON. If both have the same weight, CSV is preferred only if JSON is not named. */
+/**
+ * Returns whether the client prefers CSV to JSON. The range of all media types prefers JSON, unless the client refuses JSON. If both have the same weight, the client
+ * prefers CSV only if its range is more exact: `text/csv` and not `application/json`, for example.
+ */
 export function prefersCsv(accept: string | undefined): boolean {
-  if (!acceptsCsv(accept)) return false;
-  const ranges = rangesOf(accept!);
+  const ranges = rangesOf(accept ?? '');
   const csv = acceptanceOf(ranges, isCsv, 'text');
   const json = acceptanceOf(ranges, isJson, 'application');
-  return csv.weight === json.weight ? json.exactness < BY_NAME : csv.weight > json.weight;
+  if (csv.weight === 0 || json.weight === 0) return csv.weight > 0;
+  if (csv.exactness === BY_WILDCARD) return false;
+  return csv.weight === json.weight ? csv.exactness > json.exactness : csv.weight > json.weight;
 }

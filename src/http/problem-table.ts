@@ -4,6 +4,7 @@
  * The lines are encoded at once, because a hundred thousand problems as objects take several times the memory.
  */
 import type { Problem } from '../errors.ts';
+import { GrowableBytes } from '../sources/bytes/growable-bytes.ts';
 
 /** The most problems of one file, and the most bytes. */
 export const maxTableProblems = 100_000;
@@ -12,75 +13,52 @@ const maxTableBytes = 32 * 1024 * 1024;
 export const csvContentType = 'text/csv; charset=utf-8; header=present';
 
 const header = 'sheet,cell,row,column,value,code,reason\r\n';
-const blockBytes = 64 * 1024;
 
 export class ProblemTable {
   /** The most problems that the table holds. */
   readonly max = maxTableProblems;
   count = 0;
-  #blocks: Buffer[] = [];
-  #blockBytes = 0;
-  #bytes = 0;
+  /** The lines in the order in which they came. `add` checks their limit. */
+  readonly #lines = new GrowableBytes({
+    maxBytes: Number.POSITIVE_INFINITY,
+    exceeded: () => new RangeError('the table has no limit'),
+  });
   #rows = new Int32Array(256);
-  /** For each line: where it begins, counted over all blocks. */
+  /** For each line: where it begins. */
   #starts = new Int32Array(256);
 
   /** Removes all problems, because the upload is read again. */
   clear(): void {
     this.count = 0;
-    this.#blocks = [];
-    this.#blockBytes = 0;
-    this.#bytes = 0;
+    this.#lines.clear();
   }
 
   add(problem: Problem): void {
-    if (this.count >= this.max || this.#bytes > maxTableBytes) return;
+    if (this.count >= this.max || this.#lines.length > maxTableBytes) return;
     const line = Buffer.from(lineOf(problem));
     if (this.count === this.#rows.length) {
       this.#rows = doubled(this.#rows);
       this.#starts = doubled(this.#starts);
     }
     this.#rows[this.count] = problem.row ?? 0;
-    this.#starts[this.count] = this.#bytes;
+    this.#starts[this.count] = this.#lines.length;
     this.count += 1;
-    this.#append(line);
+    this.#lines.append(line, 0, line.length);
   }
 
   /** Returns the file, in UTF-8. */
   toBuffer(): Buffer {
-    const all = Buffer.concat([...this.#filledBlocks()], this.#bytes);
+    const { bytes, length } = this.#lines;
     const order = Int32Array.from({ length: this.count }, (_, index) => index);
     const rows = this.#rows;
     order.sort((a, b) => rows[a]! - rows[b]! || a - b);
-    const sorted = Buffer.allocUnsafe(header.length + this.#bytes);
+    const sorted = Buffer.allocUnsafe(header.length + length);
     let at = sorted.write(header, 'latin1');
     for (const line of order) {
-      const end = line + 1 < this.count ? this.#starts[line + 1]! : this.#bytes;
-      at += all.copy(sorted, at, this.#starts[line]!, end);
+      const end = line + 1 < this.count ? this.#starts[line + 1]! : length;
+      at += bytes.copy(sorted, at, this.#starts[line]!, end);
     }
     return sorted;
-  }
-
-  *#filledBlocks(): Generator<Buffer> {
-    for (const block of this.#blocks.slice(0, -1)) yield block;
-    const last = this.#blocks.at(-1);
-    if (last) yield last.subarray(0, this.#blockBytes);
-  }
-
-  #append(line: Buffer): void {
-    this.#bytes += line.length;
-    let from = 0;
-    while (from < line.length) {
-      let block = this.#blocks.at(-1);
-      if (block === undefined || this.#blockBytes === block.length) {
-        block = Buffer.allocUnsafeSlow(blockBytes);
-        this.#blocks.push(block);
-        this.#blockBytes = 0;
-      }
-      const copied = line.copy(block, this.#blockBytes, from);
-      this.#blockBytes += copied;
-      from += copied;
-    }
   }
 }
 

@@ -415,8 +415,10 @@ function ruleFor(error: DatabaseError): Rule | undefined {
 }
 
 /**
- * Returns whether a disk is full. Some of these errors have the SQLSTATE of an input or output error, or of an internal error.
- * The words of the operating system are in the server's language. If it is not English, only the SQLSTATE decides.
+ * Returns whether a disk is full. PostgreSQL answers most such errors with the SQLSTATE 53100, in every language. It has no SQLSTATE for a disk quota that is
+ * used up (EDQUOT), which it answers as an internal error, and some places answer a full disk as an input or output error. No field of these errors has the
+ * error number of the operating system, so only the words of the message show it. They are English if `lc_messages` of the server is `C`, `POSIX` or
+ * English, and only a superuser can set `lc_messages` for a session. With another language such an error is a 500 or a 503 without the hint about the disk.
  */
 function isFullDisk(error: DatabaseError): boolean {
   return (

@@ -203,6 +203,23 @@ export const TableDefinitionSchema = Type.Object(
   },
 );
 
+/** The `table` of an upload. The rows may bring the columns. */
+export const UploadDefinitionSchema = Type.Object(
+  {
+    ...TableDefinitionSchema.properties,
+    columns: Type.Optional({
+      ...TableDefinitionSchema.properties.columns,
+      description:
+        'The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows.',
+    }),
+  },
+  {
+    title: 'UploadDefinition',
+    additionalProperties: false,
+    description: 'A table definition. With `extra_columns=add` it may have only constraints.',
+  },
+);
+
 /** The `table` of an answer. */
 export const TableDescriptionSchema = Type.Object(
   {

@@ -5,6 +5,7 @@
  */
 
 import type { Problem } from '../errors.ts';
+import { amountInWords, limitInWords } from '../limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
 import {
   type ColumnDefinition,
@@ -234,7 +235,7 @@ function readText(text: string | null | undefined, pointer: string, report: Repo
 function entriesOf(list: unknown[] | null | undefined, pointer: string, report: Report): unknown[] {
   if (!list) return [];
   if (list.length <= maxEntries) return list;
-  const detail = `there can be at most ${maxEntries} entries here; there are ${list.length}`;
+  const detail = `there are ${amountInWords(list.length, 'entries')}: the limit is ${limitInWords(maxEntries, 'entries')}`;
   report(pointer, 'too-many-columns', detail);
   return list.slice(0, maxEntries);
 }

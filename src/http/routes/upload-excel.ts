@@ -8,7 +8,7 @@ import { readEmptyCellsAsNull } from '../../loading/empty-cells.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import type { LoadInput } from '../../loading/load-input.ts';
 import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
-import { TableDefinitionSchema } from '../../tables/definition.ts';
+import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 import { choice, queryParser } from '../query.ts';
@@ -44,7 +44,7 @@ const Body = Type.Object(
     file: filePart,
     body: Type.Optional(
       Type.Object(
-        { table: Type.Optional(TableDefinitionSchema) },
+        { table: Type.Optional(UploadDefinitionSchema) },
         {
           description:
             'The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. If it is missing (`{}`, or no part `body`), the types are inferred from all rows.',

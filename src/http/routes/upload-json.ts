@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { jsonInput } from '../../loading/inputs/json-input.ts';
 import { Spool } from '../../sources/spool.ts';
-import { TableDefinitionSchema } from '../../tables/definition.ts';
+import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
 import { problemResponses } from '../openapi.ts';
@@ -25,7 +25,7 @@ const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
 
 const Body = Type.Object(
   {
-    table: Type.Optional(TableDefinitionSchema),
+    table: Type.Optional(UploadDefinitionSchema),
     data: Type.Optional(
       Type.Array(Type.Object({}, { additionalProperties: true }), {
         description:

@@ -180,11 +180,16 @@ function readWord(bytes: Buffer, start: number, end: number): number {
 const BEYOND_FLOAT4 = 2 ** 128;
 
 /**
- * Rounds a decimal to float4, given the double next to it. If the double is in the middle of two float4, it does not show which of them
- * is nearer to the decimal. The text is then compared exactly with the middle.
+ * Rounds a decimal to float4, given the double that is nearest to the decimal. It is right for two reasons:
+ *
+ * - Each middle of two neighbouring float4 is a double, because it has at most 25 significant bits. Rounding keeps the order. So a decimal above a middle has a
+ *   double that is not below this middle, and the other way round. Therefore the decimal and its double have the same nearest float4, unless the double
+ *   is a middle.
+ * - If the double is a middle, its text is compared exactly with the middle. The two neighbours are `below` and `above`: `step` is one or two units of
+ *   the last place of the double, which is far less than the distance to a neighbour.
  */
 function roundToFloat4(double: number, bytes: Buffer, start: number, end: number): number {
-  // These are about the next doubles on both sides. They round to different float4 if this double is next to a middle.
+  // They are equal, unless a middle is within `step`.
   const step = Math.abs(double) * 2 ** -52;
   const below = Math.fround(double - step);
   const above = Math.fround(double + step);

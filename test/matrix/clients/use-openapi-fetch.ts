@@ -47,8 +47,12 @@ export async function useEveryOperation(url: string, token: string, workbook: Bl
     body: { table: described.data!.table },
   });
   const loaded = await client.POST('/api/v1/table/{table_name}/upload/json', {
-    params: { ...path('shipments'), query: { if_exists: 'replace' } },
-    body: { data: [{ shipment: '000380', parcels: 2 }] },
+    params: { ...path('shipments'), query: { if_exists: 'replace', extra_columns: 'add' } },
+    // The rows bring the columns.
+    body: {
+      table: { constraints: { primary_key: { columns: ['shipment'] } } },
+      data: [{ shipment: '000380', parcels: 2 }],
+    },
   });
   const inspected = await client.POST('/api/v1/inspect/excel', { body: { file }, bodySerializer });
   const sheet: Definition = inspected.data!.sheet.definition;
