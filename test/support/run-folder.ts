@@ -11,7 +11,7 @@ import process from 'node:process';
 /** A file system in memory on Linux. In a container it is often as small as 64 MB. */
 const memoryFileSystem = '/dev/shm';
 
-/** The tests need at most 1 GiB. The rest is for the processes, and for another test run on the same machine. */
+/** The tests need at most 0.5 GiB. The rest is for the processes, and for another test run on the same machine. */
 const neededBytes = 6 * 2 ** 30;
 
 /** Creates the folder. All users may write to it as to `/tmp`, because another user than root runs PostgreSQL. */
