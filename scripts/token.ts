@@ -7,7 +7,14 @@ import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../src/config.ts';
-import { allScopes, resolveTokenSettings, secretPath, signDevToken } from '../src/dev-token.ts';
+import {
+  allScopes,
+  resolveTokenSettings,
+  secretPath,
+  signDevToken,
+  signingSettings,
+} from '../src/dev-token.ts';
+import { needsGeneratedSecret } from '../src/token-settings.ts';
 
 const usage =
   'Usage: npm run -s token -- [--scope "table:create table:load"] [--schemas "public,sales_*"] [--role NAME] [--ttl 1h]';
@@ -16,8 +23,13 @@ try {
   const options = readOptions(process.argv.slice(2));
   if (existsSync('.env')) process.loadEnvFile('.env');
   const config = readConfig(process.env);
-  const isSecretNew = config.tokens.secret === undefined && !existsSync(secretPath(config));
-  const settings = await resolveTokenSettings(config);
+  const isSecretNew = needsGeneratedSecret(config.tokens) && !existsSync(secretPath(config));
+  const settings = signingSettings(await resolveTokenSettings(config));
+  if (settings === undefined) {
+    throw new Error(
+      'The service verifies tokens with a public key, so this command cannot sign one. Get a token from your identity provider.',
+    );
+  }
   process.stdout.write(`${await signDevToken(settings, options)}\n`);
   if (isSecretNew) {
     process.stderr.write(

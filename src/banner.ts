@@ -2,6 +2,8 @@
 export interface BannerFacts {
   /** The service's URL. */
   url: string;
+  /** Whether the service has the secret with which tokens are signed, so that `npm run token` can make one. */
+  hasSecret: boolean;
   /** undefined: the secrets are not shown, because the text goes to a log or a file. */
   secrets: Secrets | undefined;
 }
@@ -9,22 +11,23 @@ export interface BannerFacts {
 export interface Secrets {
   /** The URL contains the password of the database. */
   databaseUrl: string;
-  token: string;
+  /** undefined: an identity provider issues the tokens. */
+  token: string | undefined;
 }
 
-/** Returns the text for a service with DATABASE_URL. It shows no token, because another service issues tokens; `npm run token` makes one for development. */
-export function bannerText({ url }: Pick<BannerFacts, 'url'>): string {
+/** Returns the text for a service with DATABASE_URL. It shows no token, because another service issues tokens. */
+export function bannerText({ url, hasSecret }: Omit<BannerFacts, 'secrets'>): string {
   return `
 Tablewright is up.
 
   Service        ${url}
   API reference  ${url}/docs
 
-npm run -s token prints an access token, under the same settings.
+${hasSecret ? 'npm run -s token prints an access token, under the same settings.' : providerToken}
 `;
 }
 
-export function embeddedBannerText({ url, secrets }: BannerFacts): string {
+export function embeddedBannerText({ url, hasSecret, secrets }: BannerFacts): string {
   const path = `${url}/api/v1/table`;
   const authorization = '-H "Authorization: Bearer $TOKEN"';
   return `
@@ -32,7 +35,7 @@ Tablewright is up, on an embedded PostgreSQL whose data is kept.
 
   Service        ${url}
   API reference  ${url}/docs
-${secrets ? shown(secrets) : hidden}
+${secrets ? shown(secrets) : hidden(hasSecret)}
 
 Create a table, load JSON rows, load a workbook:
 
@@ -44,17 +47,23 @@ Ctrl-C stops both.
 `;
 }
 
+const providerToken = 'Your identity provider issues the access tokens.';
+
 function shown({ databaseUrl, token }: Secrets): string {
-  return `  Database       psql "${databaseUrl}"
-
-A token for development, valid for a day (npm run -s token prints others):
-
-  TOKEN=${token}`;
+  const tokenText =
+    token === undefined
+      ? providerToken
+      : `A token for development, valid for a day (npm run -s token prints others):\n\n  TOKEN=${token}`;
+  return `  Database       psql "${databaseUrl}"\n\n${tokenText}`;
 }
 
 /** Only a terminal shows the database's password and a token: other output is often kept in a log. */
-const hidden = `
-The password of the database and a token are shown on a terminal, or with npm start -- --show-secrets. A token for
+function hidden(hasSecret: boolean): string {
+  const shownOn = 'shown on a terminal, or with npm start -- --show-secrets.';
+  if (!hasSecret) return `\nThe password of the database is ${shownOn}\n${providerToken}`;
+  return `
+The password of the database and a token are ${shownOn} A token for
 development, valid for an hour, under the same settings:
 
   TOKEN=$(npm run -s token)`;
+}

@@ -62,7 +62,19 @@ test('settings are read, and an empty value counts as absent', () => {
   assert.equal(config.logLevel, 'info');
   assert.equal(config.database.url, 'postgres://u@h/d');
   assert.equal(config.database.statementTimeoutMs, 0);
-  assert.deepEqual(config.tokens, { secret, issuer: undefined, audience: undefined, requireRole: false });
+  assert.deepEqual(config.tokens, {
+    jwksUrl: undefined,
+    publicKey: undefined,
+    secret,
+    algorithms: [],
+    issuer: undefined,
+    audience: undefined,
+    scopeClaim: ['scope', 'scp'],
+    schemasClaim: undefined,
+    roleClaim: 'role',
+    defaultRole: undefined,
+    requireRole: false,
+  });
 });
 
 test('all errors are reported at once, each with its name, its rule and an example', () => {
@@ -93,8 +105,11 @@ test('secrets are not repeated in the message', () => {
   assert(!errors.join().includes('hunter2'));
 });
 
-test('DATABASE_URL needs TOKEN_SECRET', () => {
-  assert.match(errorsOf({ DATABASE_URL: 'postgres://u@h/d' }).join(), /^TOKEN_SECRET is needed/);
+test('DATABASE_URL needs a key for tokens', () => {
+  assert.match(
+    errorsOf({ DATABASE_URL: 'postgres://u@h/d', TOKEN_ISSUER: 'us' }).join(),
+    /^TOKEN_SECRET, TOKEN_PUBLIC_KEY, .* is needed/,
+  );
 });
 
 test('uploads must leave a connection for other requests', () => {

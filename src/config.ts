@@ -6,6 +6,13 @@
 
 import { isIP } from 'node:net';
 import { databaseUrlProblem } from './database-url.ts';
+import {
+  isSafeKeyUrl,
+  minSecretBytes,
+  needsGeneratedSecret,
+  tokenAlgorithms,
+  tokenSettingErrors,
+} from './token-settings.ts';
 
 export type Environment = Record<string, string | undefined>;
 
@@ -49,7 +56,6 @@ const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const DAY_MS = 86_400_000;
 const ANY = Number.MAX_SAFE_INTEGER;
-const minSecretBytes = 32;
 const fitsAlways = () => true;
 
 const hostRule: TextRule = { rule: 'an IP address or a host name', example: '0.0.0.0', fits: isHost };
@@ -89,6 +95,37 @@ const tokenSecretRule: TextRule = {
   fits: (value) => Buffer.byteLength(value) >= minSecretBytes,
   isSecret: true,
 };
+const jwksUrlRule: TextRule = {
+  rule: 'an https URL, or an http URL of this machine, without a user name and a fragment',
+  example: 'https://login.example.com/.well-known/jwks.json',
+  fits: isSafeKeyUrl,
+};
+// The value may be a private key by mistake, so no message shows it.
+const publicKeyRule: TextRule = {
+  rule: 'a public key in PEM or JWK form, or the path of a file that has one',
+  example: '/etc/tablewright/token-key.pem',
+  isSecret: true,
+};
+const algorithmsRule: TextRule = {
+  rule: `some of ${tokenAlgorithms.join(', ')}, separated by spaces`,
+  example: 'RS256 ES256',
+  fits: (value) => value.split(/ +/).every((word) => tokenAlgorithms.includes(word)),
+};
+const claimRule: TextRule = {
+  rule: 'the name of a claim, or a JSON Pointer (RFC 6901)',
+  example: '/resource_access/tablewright/roles',
+  fits: isClaim,
+};
+const claimsRule: TextRule = {
+  rule: 'names of claims, or JSON Pointers (RFC 6901), separated by spaces',
+  example: '/resource_access/tablewright/roles',
+  fits: (value) => value.split(/ +/).every(isClaim),
+};
+const roleRule: TextRule = {
+  rule: 'a name of a role with at most 63 bytes, and not "none"',
+  example: 'reader',
+  fits: (value) => value !== 'none' && Buffer.byteLength(value) <= 63 && !value.includes('\0'),
+};
 const issuerRule: TextRule = { rule: 'the `iss` of the tokens', example: 'https://login.example.com/' };
 const audienceRule: TextRule = { rule: 'the `aud` of the tokens', example: 'tablewright' };
 
@@ -114,11 +151,18 @@ const declared = {
     defaultFunctions: words('DEFAULT_FUNCTIONS', "The functions that a column's default may call in addition to the built-in ones, as name or schema.name, separated by spaces.", functionsRule),
   },
   tokens: {
-    /** undefined: the generated secret in the data folder. Only the embedded PostgreSQL has one. */
-    secret: optional('TOKEN_SECRET', 'The secret with which access tokens are signed (HS256), at least 32 bytes. It is required with DATABASE_URL; otherwise the service generates one.', tokenSecretRule),
-    issuer: optional('TOKEN_ISSUER', 'The issuer that access tokens must have in their claim iss. If not set, every issuer is accepted.', issuerRule),
-    audience: optional('TOKEN_AUDIENCE', 'The audience that access tokens must have in their claim aud. If not set, every audience is accepted.', audienceRule),
-    requireRole: flag('REQUIRE_ROLE', false, 'true: access tokens must name a PostgreSQL role in their claim role. docs/postgresql.md describes how to set up the role that the service connects as.'),
+    jwksUrl: optional('TOKEN_JWKS_URL', 'The URL of the keys of your identity provider (JWK set). The service fetches the keys again by itself, so the provider can change them at any time. TOKEN_ISSUER and TOKEN_AUDIENCE are required with it. docs/tokens.md has examples for several providers.', jwksUrlRule),
+    publicKey: optional('TOKEN_PUBLIC_KEY', 'The public key that verifies access tokens, in PEM or JWK form, or the path of a file that has it.', publicKeyRule),
+    /** undefined: another setting names the key, or else it is the generated secret in the data folder, which only the embedded PostgreSQL has. */
+    secret: optional('TOKEN_SECRET', 'The secret with which access tokens are signed, at least 32 bytes. Set only one of TOKEN_JWKS_URL, TOKEN_PUBLIC_KEY and TOKEN_SECRET. If none is set, and TOKEN_ISSUER is not a URL, the service generates a secret; with DATABASE_URL it does not start.', tokenSecretRule),
+    algorithms: words('TOKEN_ALGORITHMS', 'The algorithms with which access tokens may be signed, separated by spaces. If not set: HS256 for TOKEN_SECRET; for public keys RS256 and PS256 (RSA), ES256, ES384 or ES512 (elliptic curves), EdDSA and Ed25519 (Ed25519).', algorithmsRule),
+    issuer: optional('TOKEN_ISSUER', 'The issuer that access tokens must have in their claim iss. If no other setting names the key, the service finds the keys at this URL by OpenID Connect Discovery. If not set, every issuer is accepted.', issuerRule),
+    audience: optional('TOKEN_AUDIENCE', 'The audience that access tokens must have in their claim aud. It is required if the keys are fetched from an identity provider. If not set, every audience is accepted.', audienceRule),
+    scopeClaim: { ...words('TOKEN_SCOPE_CLAIM', 'The claims with the scopes, separated by spaces. The first one that the token has is read. A value that begins with / is a JSON Pointer, such as /resource_access/tablewright/roles; any other value is the name of a claim.', claimsRule), default: 'scope scp' },
+    schemasClaim: optional('TOKEN_SCHEMAS_CLAIM', 'The claim with the schemas that the token may use: a name or a JSON Pointer. If set, a token without the claim may use no schema. If not set, it is the claim schemas, and a token without it may use all schemas.', claimRule),
+    roleClaim: text('TOKEN_ROLE_CLAIM', 'role', 'The claim with the PostgreSQL role of the token: a name or a JSON Pointer.', claimRule),
+    defaultRole: optional('TOKEN_DEFAULT_ROLE', "The PostgreSQL role of tokens that name none. If not set, their requests run as the service's own role.", roleRule),
+    requireRole: flag('REQUIRE_ROLE', false, 'true: access tokens must name a PostgreSQL role, unless TOKEN_DEFAULT_ROLE is set. docs/postgresql.md describes how to set up the role that the service connects as.'),
   },
   limits: {
     maxBodyBytes: integer('MAX_BODY_BYTES', 10 * GIB, [KIB, ANY], 'bytes', 'The most bytes in the body of an upload, both before and after unpacking.'),
@@ -199,12 +243,14 @@ function readSetting(setting: Setting, environment: Environment, errors: string[
 }
 
 function checkTogether(config: Config, environment: Environment, errors: string[]): void {
-  const { database, limits } = config;
+  const { database, limits, tokens } = config;
   const urlProblem = database.url && databaseUrlProblem(database.url);
   if (urlProblem) errors.push(`DATABASE_URL ${urlProblem}`);
-  if (environment.DATABASE_URL?.trim() && !environment.TOKEN_SECRET?.trim()) {
+  const values = { ...tokens, ...keysIn(environment) };
+  errors.push(...tokenSettingErrors(values));
+  if (environment.DATABASE_URL?.trim() && needsGeneratedSecret(values)) {
     errors.push(
-      `TOKEN_SECRET is needed if DATABASE_URL is set (only the embedded PostgreSQL has a generated one); for example ${declared.tokens.secret.example}`,
+      `TOKEN_SECRET, TOKEN_PUBLIC_KEY, TOKEN_JWKS_URL or the URL of an identity provider in TOKEN_ISSUER is needed if DATABASE_URL is set (only the embedded PostgreSQL has a generated secret); for example TOKEN_SECRET with ${declared.tokens.secret.example}`,
     );
   }
   if (limits.maxRowBytes < limits.maxCellBytes) {
@@ -220,11 +266,14 @@ function checkTogether(config: Config, environment: Environment, errors: string[
   }
 }
 
-/** The settings with which tokens are verified and, in development, signed. */
-export interface TokenSettings {
-  secret: Buffer;
-  issuer: string | undefined;
-  audience: string | undefined;
+/** Returns the settings that name keys as they are in the environment. A key with an error of its own must not seem to be absent. */
+function keysIn(environment: Environment) {
+  const textOf = (name: SettingName) => environment[name]?.trim() || undefined;
+  return {
+    jwksUrl: textOf('TOKEN_JWKS_URL'),
+    publicKey: textOf('TOKEN_PUBLIC_KEY'),
+    secret: textOf('TOKEN_SECRET'),
+  };
 }
 
 function text<const Name extends string>(
@@ -289,6 +338,11 @@ function integer<const Name extends string>(
     fits: (value) => /^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max,
     parse: Number,
   };
+}
+
+/** A value without a slash at its beginning is a name, whatever characters it has, because names of claims are often URLs. */
+function isClaim(value: string): boolean {
+  return !value.startsWith('/') || !/~(?![01])/.test(value);
 }
 
 function areFunctions(value: string): boolean {

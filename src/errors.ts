@@ -42,6 +42,7 @@ export const errorCatalogue = {
   'internal-error': { status: 500, title: 'The service failed' },
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },
   'database-busy': { status: 503, title: 'The table was locked or the statement took too long' },
+  'token-keys-unavailable': { status: 503, title: 'The keys of the identity provider cannot be fetched' },
   'storage-full': { status: 503, title: 'The service has no room left for the upload' },
   'service-busy': { status: 503, title: 'The service has no connection or file left' },
   'shutting-down': { status: 503, title: 'The service is starting or stopping' },

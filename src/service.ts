@@ -4,12 +4,19 @@
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { bannerText, embeddedBannerText } from './banner.ts';
-import type { Config, TokenSettings } from './config.ts';
-import { allScopes, resolveTokenSettings, signDevToken } from './dev-token.ts';
+import type { Config } from './config.ts';
+import {
+  allScopes,
+  resolveTokenSettings,
+  type SigningSettings,
+  signDevToken,
+  signingSettings,
+} from './dev-token.ts';
 import { AppError } from './errors.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
 import { buildServer } from './http/server.ts';
+import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
@@ -39,7 +46,8 @@ export async function startService(config: Config): Promise<Service> {
   const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });
   const stopping = new AbortController();
   let isReady = false;
-  const tokens = await resolveTokenSettings(config);
+  const tokenSettings = await resolveTokenSettings(config);
+  const tokens = await startTokenVerifier(tokenSettings, log);
   const failed = Promise.withResolvers<string>();
   const onExit = (detail: string) => failed.resolve(`the embedded PostgreSQL ended by itself: ${detail}`);
   const lines = createLines(config);
@@ -76,7 +84,9 @@ export async function startService(config: Config): Promise<Service> {
     return {
       url,
       banner: async (showsSecrets) =>
-        embedded ? embeddedBanner(url, showsSecrets ? embedded : undefined, tokens) : bannerText({ url }),
+        embedded
+          ? embeddedBanner(url, showsSecrets ? embedded : undefined, signingSettings(tokenSettings))
+          : bannerText({ url, hasSecret: tokenSettings.source.kind === 'secret' }),
       failed: failed.promise,
       stop: async () => {
         isReady = false;
@@ -132,11 +142,12 @@ async function warnOfRights(pool: Pool, log: Log): Promise<void> {
 async function embeddedBanner(
   url: string,
   shown: EmbeddedPostgres | undefined,
-  tokens: TokenSettings,
+  signing: SigningSettings | undefined,
 ): Promise<string> {
-  if (shown === undefined) return embeddedBannerText({ url, secrets: undefined });
-  const token = await signDevToken(tokens, { scope: allScopes, ttlSeconds: 86_400 });
-  return embeddedBannerText({ url, secrets: { databaseUrl: shown.url, token } });
+  const hasSecret = signing !== undefined;
+  if (shown === undefined) return embeddedBannerText({ url, hasSecret, secrets: undefined });
+  const token = signing && (await signDevToken(signing, { scope: allScopes, ttlSeconds: 86_400 }));
+  return embeddedBannerText({ url, hasSecret, secrets: { databaseUrl: shown.url, token } });
 }
 
 function shuttingDown(): AppError {

@@ -32,6 +32,8 @@ const layerOfRootFile: Record<string, string> = {
   'dev-token': 'service',
   'start-failure': 'service',
   'database-url': 'config',
+  'public-key': 'config',
+  'token-settings': 'config',
   'bytes-in-words': 'errors',
   'pause-for-others': 'errors',
 };

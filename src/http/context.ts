@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
-import type { Config, TokenSettings } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { ServiceSchema } from '../loads/service-schema.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
 import type { Lines } from './lines.ts';
 import type { RequestQuotas } from './request-quotas.ts';
+import type { TokenVerifier } from './tokens/token-verifier.ts';
 
 /** The parts of the running service that the routes use. */
 export interface HttpContext {
@@ -13,7 +14,7 @@ export interface HttpContext {
   databaseCheck: DatabaseCheck;
   /** The service's own schema; undefined: it has none (`SERVICE_SCHEMA`). */
   serviceSchema: ServiceSchema | undefined;
-  tokens: TokenSettings;
+  tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;
   /** The most connections that are served at the same time. */

@@ -28,6 +28,11 @@ export const guides: Guide[] = [
   },
   { name: 'spreadsheets', title: 'Spreadsheets', about: 'sheets, headers, cells and formats' },
   { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
+  {
+    name: 'tokens',
+    title: 'Tokens',
+    about: 'identity providers, claims, and what each operation needs',
+  },
   { name: 'limits', title: 'Limits', about: 'every limit and its default' },
   { name: 'postgresql', title: 'PostgreSQL', about: 'servers, roles, TLS, poolers and timeouts' },
   {

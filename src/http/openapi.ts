@@ -58,7 +58,8 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
             type: 'http',
             scheme: 'bearer',
             bearerFormat: 'JWT',
-            description: 'An access token (RFC 6750). For development: `npm run -s token`.',
+            description:
+              'An access token (RFC 6750): a JWT of your identity provider, or for development the output of `npm run -s token`. [Tokens](/docs/tokens) has the claims, and what each operation needs.',
           },
         },
       },
@@ -354,6 +355,7 @@ export const tokenErrors: ErrorCode[] = [
   'insufficient-scope',
   'not-acceptable',
   'too-many-requests',
+  'token-keys-unavailable',
 ];
 
 /** The error codes of every endpoint of a table. */

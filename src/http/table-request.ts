@@ -7,10 +7,11 @@ import { AppError, wrongParameter } from '../errors.ts';
 import type { TransactionOptions } from '../postgres/transaction.ts';
 import { checkTableName, refuseSystemSchema } from '../tables/identifiers.ts';
 import { factsOf } from './access-log.ts';
-import { authenticate, type Grants, invalidToken, requireSchema, requireScope, type Scope } from './auth.ts';
+import { authenticate, type Grants, requireSchema, requireScope, type Scope } from './auth.ts';
 import { identifyCaller } from './caller.ts';
 import type { HttpContext } from './context.ts';
 import { ClientGone } from './request-body.ts';
+import { invalidToken } from './tokens/invalid-token.ts';
 
 export const TablePath = Type.Object({
   table_name: Type.String({
@@ -44,7 +45,7 @@ export interface AdmittedRequest {
 /**
  * Admits a request: checks that the service is ready, the token and the scope.
  *
- * @throws AppError 401, 403, `too-many-requests`, `shutting-down`
+ * @throws AppError 401, 403, `too-many-requests`, `token-keys-unavailable`, `shutting-down`
  */
 export async function admitRequest(
   request: FastifyRequest,
@@ -60,7 +61,8 @@ export async function admitRequest(
   refuseSecondToken(request.raw.rawHeaders);
   const { config } = context;
   const granted = await authenticate(request.headers.authorization, context.tokens);
-  if (config.tokens.requireRole && granted.role === undefined) throw roleRequired();
+  const { requireRole, roleClaim } = config.tokens;
+  if (requireRole && granted.role === undefined) throw roleRequired(roleClaim);
   const grants = { ...granted, serviceSchema: config.database.serviceSchema };
   const caller = identifyCaller(request, grants);
   await context.quotas.admit(request, reply, caller);
@@ -68,8 +70,8 @@ export async function admitRequest(
   return { grants, caller, signal: abortSignalOf(reply, context.stopping) };
 }
 
-function roleRequired(): AppError {
-  return invalidToken('The access token has no claim "role". This service requires one (REQUIRE_ROLE).');
+function roleRequired(claim: string): AppError {
+  return invalidToken(`The access token has no claim "${claim}". This service requires one (REQUIRE_ROLE).`);
 }
 
 /**

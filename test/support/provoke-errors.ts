@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { ErrorCode } from '../../src/errors.ts';
+import { freePort } from './free-port.ts';
 import { rawRequest } from './raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from './service.ts';
 
@@ -179,6 +180,10 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
       'POST /api/v1/table/orders/upload/json?if_exists=append, while another session had locked the table',
     send: sendToLockedTable,
   },
+  'token-keys-unavailable': {
+    request: 'GET /api/v1/table/orders, while the identity provider could not be reached',
+    send: sendWithoutProvider,
+  },
   // These two requests end the service's database and the service.
   'database-unavailable': {
     request: 'GET /readyz, after the database was dropped',
@@ -265,6 +270,20 @@ async function sendToLockedTable(service: TestService): Promise<TestAnswer> {
   } finally {
     await client.query('ROLLBACK');
     client.release();
+  }
+}
+
+/** Sends a request to another service, whose identity provider is a port on which nothing listens. */
+async function sendWithoutProvider(): Promise<TestAnswer> {
+  const service = await startTestService({
+    TOKEN_SECRET: '',
+    TOKEN_ISSUER: `http://127.0.0.1:${await freePort()}`,
+    TOKEN_AUDIENCE: 'tablewright',
+  });
+  try {
+    return await service.get('/table/orders');
+  } finally {
+    await service.stop();
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * `/healthz`: the process runs (nothing else is checked). `/readyz`: the service can answer requests, because the database answers.
+ * `/healthz`: the process runs (nothing else is checked). `/readyz`: the service can answer requests, because the database answers and tokens can be verified.
  */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
@@ -35,11 +35,11 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
         tags: ['health'],
         summary: 'Ready',
         description:
-          'Answers 200 while the database answers, and within two seconds 503 if it does not, or while the service starts and stops.',
+          'Answers 200 while the database answers. Answers 503 within two seconds if the database does not answer, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.',
         security: [],
         response: {
           200: { description: 'Ready.', content: { 'application/json': { schema: Status } } },
-          ...problemResponses(),
+          ...problemResponses('token-keys-unavailable'),
         },
       },
     },
@@ -49,6 +49,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
           headers: { 'retry-after': '5' },
         });
       }
+      context.tokens.check();
       await context.databaseCheck.run();
       return { status: 'ready' };
     },

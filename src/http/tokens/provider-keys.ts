@@ -1,0 +1,193 @@
+/**
+ * The keys of an identity provider: a JWK set (RFC 7517 section 5), which the service fetches from the provider and keeps.
+ *
+ * `createRemoteJWKSet` of jose is not used: it drops its keys when a fetch fails, has no pause after a failed fetch, and reads an
+ * answer of any size (docs/decisions/0031-keys-of-providers.md).
+ */
+import type { JsonWebKey } from 'node:crypto';
+import {
+  createLocalJWKSet,
+  type FlattenedJWSInput,
+  type JSONWebKeySet,
+  type JWSHeaderParameters,
+  errors as joseErrors,
+} from 'jose';
+import { AppError } from '../../errors.ts';
+import type { Log } from '../../postgres/log.ts';
+import { publicKeyOfJwk } from '../../public-key.ts';
+import { isSafeKeyUrl } from '../../token-settings.ts';
+import { fetchJson } from './fetch-json.ts';
+import type { TokenKeys } from './token-keys.ts';
+
+export interface ProviderSettings {
+  /** undefined: OpenID Connect Discovery at the issuer names it. */
+  jwksUrl: string | undefined;
+  issuer: string | undefined;
+}
+
+/** After this time the next request causes a fetch, and does not wait for it. */
+const freshMs = 300_000;
+/** After this time the next request waits for the fetch, so that a key that the provider removed is not used any more. */
+const staleMs = 600_000;
+/** The shortest time between the beginnings of two fetches. */
+const pauseMs = 30_000;
+/** The longest time for which keys are used while the provider cannot be reached. */
+const maxOutageMs = 86_400_000;
+const maxKeys = 100;
+
+/** The discovery document is of another issuer. Only a person can fix that. */
+export class IssuerMismatch extends Error {}
+
+export class ProviderKeys implements TokenKeys {
+  version = 0;
+  refreshAtMs = 0;
+  readonly #settings: ProviderSettings;
+  readonly #log: Log;
+  /** undefined: the keys were never fetched, or their last fetch is too long ago. */
+  #keySet: ReturnType<typeof createLocalJWKSet> | undefined;
+  /** The current keys as text, to recognize a change. */
+  #text = '';
+  #fetchedAtMs = 0;
+  #attemptedAtMs = 0;
+  /** The error of the last fetch; undefined: it succeeded. */
+  #failure: unknown;
+  #running: Promise<void> | undefined;
+
+  constructor(settings: ProviderSettings, log: Log) {
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  /** Fetches the keys for the first time. If the provider cannot be reached, later requests try again. @throws IssuerMismatch */
+  async start(): Promise<void> {
+    await this.#fetch();
+    if (this.#failure instanceof IssuerMismatch) throw this.#failure;
+  }
+
+  async refresh(nowMs: number): Promise<void> {
+    // Another fetch has just failed, so nobody needs to wait for the next failure.
+    const isOutage = this.#failure !== undefined && nowMs < this.#attemptedAtMs + 2 * pauseMs;
+    const maxAgeMs = isOutage ? maxOutageMs : staleMs;
+    const fetching = this.#fetch();
+    if (nowMs >= this.#fetchedAtMs + maxAgeMs) await fetching;
+  }
+
+  find = async (header: JWSHeaderParameters, token: FlattenedJWSInput) => {
+    try {
+      return await this.#current()(header, token);
+    } catch (error) {
+      if (!(error instanceof joseErrors.JWKSNoMatchingKey)) throw error;
+    }
+    // The provider may have made a new key.
+    if (this.#running !== undefined || Date.now() >= this.#attemptedAtMs + pauseMs) await this.#fetch();
+    try {
+      return await this.#current()(header, token);
+    } catch (error) {
+      if (error instanceof joseErrors.JWKSNoMatchingKey && this.#failure !== undefined)
+        throw this.#unavailable();
+      throw error;
+    }
+  };
+
+  check(): void {
+    if (this.#keySet !== undefined) return;
+    if (Date.now() >= this.refreshAtMs) this.#fetch();
+    throw this.#unavailable();
+  }
+
+  #current(): ReturnType<typeof createLocalJWKSet> {
+    if (this.#keySet === undefined) throw this.#unavailable();
+    return this.#keySet;
+  }
+
+  #unavailable(): AppError {
+    const waitMs = this.#attemptedAtMs + pauseMs - Date.now();
+    return new AppError(
+      'token-keys-unavailable',
+      'The service cannot fetch the keys that verify access tokens from the identity provider. Send the request again later.',
+      { headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) } },
+    );
+  }
+
+  /** Fetches the keys, once for all callers at the same time. It never rejects. */
+  #fetch(): Promise<void> {
+    this.#running ??= this.#fetchOnce().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #fetchOnce(): Promise<void> {
+    this.#attemptedAtMs = Date.now();
+    this.refreshAtMs = this.#attemptedAtMs + pauseMs;
+    try {
+      const url = this.#settings.jwksUrl ?? (await discoverJwksUrl(this.#settings.issuer!));
+      this.#keep(await fetchJson(url));
+      this.#failure = undefined;
+      this.#fetchedAtMs = Date.now();
+      this.refreshAtMs = this.#fetchedAtMs + freshMs;
+    } catch (error) {
+      this.#failure = error;
+      const isTooOld = Date.now() >= this.#fetchedAtMs + maxOutageMs;
+      if (isTooOld && this.#keySet !== undefined) this.#replace(undefined, '');
+      this.#log.warn(
+        { err: error, hasKeys: this.#keySet !== undefined },
+        'The keys of the identity provider cannot be fetched. The service keeps the keys that it has, for at most 24 hours, and tries again',
+      );
+    }
+  }
+
+  #keep(document: unknown): void {
+    const { keys, refused } = usableKeys(document);
+    if (keys.length === 0) throw new Error('the identity provider has no key that the service can use');
+    const text = JSON.stringify(keys.map((key) => JSON.stringify(key)).sort());
+    if (text === this.#text) return;
+    this.#replace(createLocalJWKSet({ keys } as JSONWebKeySet), text);
+    this.#log.info({ keys: keys.map(({ kid }) => kid), refused }, 'The identity provider has new keys');
+  }
+
+  #replace(keySet: ReturnType<typeof createLocalJWKSet> | undefined, text: string): void {
+    this.#keySet = keySet;
+    this.#text = text;
+    this.version += 1;
+  }
+}
+
+/** Reads the discovery document of an issuer (OpenID Connect Discovery 1.0, section 4). */
+async function discoverJwksUrl(issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const document = asObject(await fetchJson(url));
+  if (document.issuer !== issuer) {
+    throw new IssuerMismatch(
+      `TOKEN_ISSUER is ${JSON.stringify(issuer)}, but ${url} is of the issuer ${JSON.stringify(document.issuer)}. Set TOKEN_ISSUER to exactly this text`,
+    );
+  }
+  const { jwks_uri: jwksUrl } = document;
+  if (typeof jwksUrl === 'string' && isSafeKeyUrl(jwksUrl)) return jwksUrl;
+  throw new Error(`${url} has no "jwks_uri" that is an https URL`);
+}
+
+interface UsableKeys {
+  keys: (JsonWebKey & { kid?: unknown })[];
+  /** Why other keys are not used. */
+  refused: string[];
+}
+
+/** Returns the public keys of a JWK set that are strong enough. Other keys are left out (RFC 7517 section 5). */
+function usableKeys(document: unknown): UsableKeys {
+  const { keys: all } = asObject(document);
+  if (!Array.isArray(all)) throw new Error('the answer of the identity provider is not a JWK set (RFC 7517)');
+  if (all.length > maxKeys) throw new Error(`the identity provider has more than ${maxKeys} keys`);
+  const keys: UsableKeys['keys'] = [];
+  const refused: string[] = [];
+  for (const key of all.map(asObject)) {
+    const read = publicKeyOfJwk(key);
+    if ('problem' in read) refused.push(`${key.kid ?? 'a key'} ${read.problem}`);
+    else keys.push(key);
+  }
+  return { keys, refused };
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
