@@ -4,6 +4,7 @@ import { type ClientRequest, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
 import type { ErrorCode } from '../../src/errors.ts';
 import { freePort } from './free-port.ts';
@@ -280,8 +281,13 @@ async function sendWithoutProvider(): Promise<TestAnswer> {
     TOKEN_ISSUER: `http://127.0.0.1:${await freePort()}`,
     TOKEN_AUDIENCE: 'tablewright',
   });
+  const { privateKey } = await generateKeyPair('ES256');
+  const token = await new SignJWT({})
+    .setProtectedHeader({ alg: 'ES256' })
+    .setExpirationTime('1h')
+    .sign(privateKey);
   try {
-    return await service.get('/table/orders');
+    return await service.get('/table/orders', { token });
   } finally {
     await service.stop();
   }
