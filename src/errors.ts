@@ -163,6 +163,9 @@ export class AppError extends Error {
   }
 }
 
+/** The most problems that an answer lists (docs/errors.md). */
+export const maxListedProblems = 100;
+
 const maxShownValue = 100;
 
 /**

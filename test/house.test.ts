@@ -143,6 +143,11 @@ test('messages of limits are written in one file', () => {
   assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
 });
 
+test('statements of savepoints are written in one file', () => {
+  const found = (code: string) => code.match(/\bSAVEPOINT\b/g) ?? [];
+  assert.deepEqual(placesOf(found, 'src/postgres/savepoints.ts'), []);
+});
+
 test('SQL is written only in the folders for it', () => {
   const folders = [
     'src/postgres/',

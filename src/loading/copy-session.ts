@@ -7,6 +7,7 @@
 import type { ClientBase, DatabaseError } from 'pg';
 import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../postgres/search-path.ts';
+import { maxRowsStoredTogether } from '../postgres/server-internals.ts';
 import { isFailureOfExpression } from '../postgres/sqlstate.ts';
 import { copyInto, insertDefaults } from '../tables/load-statements.ts';
 import type { RowOutput } from './encoding-sink.ts';
@@ -18,11 +19,9 @@ const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const trailer = Buffer.from([0xff, 0xff]);
 
 /**
- * The number of rows of a COPY that PostgreSQL collects before it writes them (MAX_BUFFERED_TUPLES of copyfrom.c). It limits
- * their bytes only in the text format. So if rows are long, the COPY is ended before the rows fill PostgreSQL's memory, and
- * another COPY is started.
+ * The most bytes of the rows that PostgreSQL collects before it stores them (`maxRowsStoredTogether`). PostgreSQL limits their bytes only
+ * in the text format. So if rows are long, the COPY is ended before the rows fill PostgreSQL's memory, and another COPY is started.
  */
-const rowsHeldByCopy = 1000;
 const maxHeldBytes = 64 * 1024 * 1024;
 
 export class CopySession implements RowOutput {
@@ -109,8 +108,8 @@ export class CopySession implements RowOutput {
   #noteHeld(rowCount: number, heldBytes: number): void {
     this.#heldRows += rowCount;
     this.#heldBytes += heldBytes;
-    if (this.#heldRows < rowsHeldByCopy) return;
-    this.#heldRows %= rowsHeldByCopy;
+    if (this.#heldRows < maxRowsStoredTogether) return;
+    this.#heldRows %= maxRowsStoredTogether;
     this.#heldBytes = this.#heldRows === 0 ? 0 : heldBytes;
   }
 

@@ -1,6 +1,6 @@
 /** Creates or opens the table of an upload, and compares an existing table with what the request says about it. */
 import type { ClientBase } from 'pg';
-import { AppError, wrongParameter } from '../errors.ts';
+import { AppError, maxListedProblems, wrongParameter } from '../errors.ts';
 import { compareWithExisting } from '../tables/compare-definition.ts';
 import { isTable } from '../tables/describe-table.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
@@ -13,7 +13,6 @@ import type { LoadInput } from './load-input.ts';
 import { addsRows, type LoadContext, type LoadRequest } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
-import { maxListedProblems } from './problems.ts';
 
 export interface TargetOptions {
   context: LoadContext;

@@ -2,7 +2,7 @@
  * Makes the preview of rows for an inspection: the columns that would be inferred from all rows, the first rows as text, and the
  * cells that a load would refuse.
  */
-import type { Problem, Warning } from '../errors.ts';
+import { maxListedProblems, type Problem, type Warning } from '../errors.ts';
 import { FALSE, NULL, TRUE } from '../sources/cell-kind.ts';
 import type { CellSink, LocateCell } from '../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../sources/moment-text.ts';
@@ -10,7 +10,7 @@ import { describeCellProblem } from './cell-problems.ts';
 import { headerOfValues } from './header-of-values.ts';
 import { TypeInference } from './infer-types.ts';
 import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
-import { maxListedProblems, shortenBytes, shortenValue } from './problems.ts';
+import { shortenBytes, shortenValue } from './problems.ts';
 
 /** The number of rows that a preview shows. */
 const shownRows = 20;

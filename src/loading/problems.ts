@@ -1,13 +1,10 @@
 /** Collects the problems of one upload. It counts all problems and keeps the first hundred, so that memory is bounded. */
 
-import { AppError, type Problem, type ProblemGroup } from '../errors.ts';
+import { AppError, maxListedProblems, type Problem, type ProblemGroup } from '../errors.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';
 import type { RowSource } from '../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
-
-/** The most problems that an answer lists (docs/errors.md). */
-export const maxListedProblems = 100;
 
 const maxValueCharacters = 100;
 

@@ -12,7 +12,7 @@ export async function withSavepoint<Result>(
 ): Promise<Result> {
   await setSavepoint(client, name);
   const result = await undoOnError(client, name, work);
-  await client.query(`RELEASE SAVEPOINT ${quoteIdentifier(name)}`);
+  await client.query(release(name));
   return result;
 }
 
@@ -24,7 +24,7 @@ export async function runAndUndo<Result>(
 ): Promise<Result> {
   await setSavepoint(client, name);
   const result = await undoOnError(client, name, work);
-  await undo(client, name);
+  await rollBackAndRelease(client, name);
   return result;
 }
 
@@ -36,8 +36,7 @@ export async function queryWithSavepoint(
   name: string,
   statements: string[],
 ): Promise<QueryResult[]> {
-  const quoted = quoteIdentifier(name);
-  const text = [`SAVEPOINT ${quoted}`, ...statements, `RELEASE SAVEPOINT ${quoted}`].join(';\n');
+  const text = [savepoint(name), ...statements, release(name)].join(';\n');
   const results = await undoOnError(client, name, () => client.query(text));
   // A text with several statements has a list of results.
   return (results as unknown as QueryResult[]).slice(1, -1);
@@ -45,12 +44,22 @@ export async function queryWithSavepoint(
 
 /** Sets a savepoint for work that is undone after other work has succeeded, with `rollBackTo`. */
 export async function setSavepoint(client: ClientBase, name: string): Promise<void> {
-  await client.query(`SAVEPOINT ${quoteIdentifier(name)}`);
+  await client.query(savepoint(name));
+}
+
+/** Returns the statement that sets a savepoint, for a message with other statements. */
+export function savepoint(name: string): string {
+  return `SAVEPOINT ${quoteIdentifier(name)}`;
 }
 
 /** Undoes everything since the savepoint, which stays. */
 export async function rollBackTo(client: ClientBase, name: string): Promise<void> {
   await client.query(`ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}`);
+}
+
+/** Undoes everything since the savepoint, and removes it. */
+export async function rollBackAndRelease(client: ClientBase, name: string): Promise<void> {
+  await client.query(`ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}; ${release(name)}`);
 }
 
 async function undoOnError<Result>(
@@ -62,12 +71,11 @@ async function undoOnError<Result>(
     return await work();
   } catch (error) {
     // The first error says more than that of a broken connection.
-    await undo(client, name).catch(() => {});
+    await rollBackAndRelease(client, name).catch(() => {});
     throw error;
   }
 }
 
-async function undo(client: ClientBase, name: string): Promise<void> {
-  const quoted = quoteIdentifier(name);
-  await client.query(`ROLLBACK TO SAVEPOINT ${quoted}; RELEASE SAVEPOINT ${quoted}`);
+function release(name: string): string {
+  return `RELEASE SAVEPOINT ${quoteIdentifier(name)}`;
 }

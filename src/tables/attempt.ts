@@ -1,5 +1,6 @@
 /** Runs statements that may fail because of what a caller wrote. The transaction can continue after such a failure. */
-import type { ClientBase, DatabaseError, QueryResult } from 'pg';
+import type { ClientBase, DatabaseError } from 'pg';
+import { queryWithSavepoint } from '../postgres/savepoints.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isStatementError } from '../postgres/sqlstate.ts';
 
@@ -12,13 +13,11 @@ type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: 
  * @throws every error that the statement's own values did not cause: lock and statement timeouts, a broken connection, a shutdown
  */
 async function attempt<Row>(client: ClientBase, statement: Statement): Promise<Attempt<Row>> {
-  const parts = ['SAVEPOINT tablewright', statement.text, 'RELEASE SAVEPOINT tablewright'];
   try {
-    const results = (await client.query(parts.join(';\n'))) as unknown as QueryResult[];
-    return { row: results.at(-2)!.rows[0] as Row };
+    const results = await queryWithSavepoint(client, 'tablewright', [statement.text]);
+    return { row: results.at(-1)!.rows[0] as Row };
   } catch (error) {
     if (!isStatementError(error)) throw error;
-    await client.query('ROLLBACK TO SAVEPOINT tablewright; RELEASE SAVEPOINT tablewright');
     return { error };
   }
 }

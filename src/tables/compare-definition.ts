@@ -6,6 +6,7 @@
 import type { ClientBase } from 'pg';
 import type { Problem } from '../errors.ts';
 import { forEachInTurns } from '../pause-for-others.ts';
+import { runAndUndo } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { randomName } from '../postgres/sql.ts';
 import type { ProblemCode } from '../problem-codes.ts';
@@ -85,14 +86,11 @@ async function describeColumns(
   extraFunctions: readonly string[],
 ): Promise<ColumnDescription[]> {
   const temporaryName = randomName('comparison');
-  await client.query('SAVEPOINT "comparison"');
-  try {
+  return runAndUndo(client, 'comparison', async () => {
     await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName).text);
     const facts = await readTable(client, 'pg_temp', temporaryName);
     return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions)).columns;
-  } finally {
-    await client.query('ROLLBACK TO SAVEPOINT "comparison"; RELEASE SAVEPOINT "comparison"');
-  }
+  });
 }
 
 async function compareColumns(

@@ -1,6 +1,7 @@
 /** Creates a table from a definition, or describes how the existing table differs from it. */
 import type { ClientBase, Pool } from 'pg';
 import { AppError, type Warning } from '../errors.ts';
+import { queryWithSavepoint } from '../postgres/savepoints.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import { isNameClash, isStatementError } from '../postgres/sqlstate.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
@@ -194,13 +195,12 @@ async function tryCreate(
 ): Promise<ExistingObject | undefined> {
   const { table } = resolved;
   for (let tries = 1; ; tries++) {
-    const statements = ['SAVEPOINT tablewright', await creation(resolved), 'RELEASE SAVEPOINT tablewright'];
+    const statements = [await creation(resolved)];
     try {
-      await client.query(statements.join(';\n'));
+      await queryWithSavepoint(client, 'tablewright', statements);
       return undefined;
     } catch (error) {
       if (!isStatementError(error)) throw error;
-      await client.query('ROLLBACK TO SAVEPOINT tablewright; RELEASE SAVEPOINT tablewright');
       if (!isNameClash(error)) {
         await checkDefinition(client, resolved);
         throw error;

@@ -2,7 +2,7 @@
  * Collects the problems of a definition. A definition of 1 MiB can have hundreds of thousands of problems, so all of them are counted, and
  * only those that the answer shows are kept.
  */
-import type { Problem } from '../errors.ts';
+import { maxListedProblems, type Problem } from '../errors.ts';
 import { pauseForOthers } from '../pause-for-others.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import { didYouMean } from './identifiers.ts';
@@ -13,7 +13,6 @@ export interface Misspelling {
   among: Iterable<string>;
 }
 
-const maxListed = 100;
 /** The number of listed problems for which a similar name is searched. A search in thousands of names takes milliseconds. */
 const maxSuggestions = 20;
 
@@ -39,7 +38,7 @@ export class DefinitionProblems {
     if (this.#end !== undefined && comparePointers(placeOf(problem), this.#end) >= 0) return false;
     this.#kept.push(problem);
     if (misspelling !== undefined) this.#misspellings.set(problem, misspelling);
-    if (this.#kept.length > 4 * maxListed) this.#keepFirst();
+    if (this.#kept.length > 4 * maxListedProblems) this.#keepFirst();
     return true;
   }
 
@@ -72,9 +71,9 @@ export class DefinitionProblems {
 
   #keepFirst(): void {
     this.#kept.sort((a, b) => comparePointers(placeOf(a), placeOf(b)));
-    if (this.#kept.length < maxListed) return;
-    for (const problem of this.#kept.splice(maxListed)) this.#misspellings.delete(problem);
-    this.#end = placeOf(this.#kept[maxListed - 1]!);
+    if (this.#kept.length < maxListedProblems) return;
+    for (const problem of this.#kept.splice(maxListedProblems)) this.#misspellings.delete(problem);
+    this.#end = placeOf(this.#kept[maxListedProblems - 1]!);
   }
 }
 

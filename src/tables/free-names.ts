@@ -1,7 +1,6 @@
 /** Finds names for the constraints and sequences of a table that no other relation of the schema has. */
 import type { ClientBase } from 'pg';
-import type { Problem } from '../errors.ts';
-import { AppError } from '../errors.ts';
+import { AppError, maxListedProblems, type Problem } from '../errors.ts';
 import type { TakenName } from './catalog.ts';
 import { findRelationNames } from './catalog.ts';
 import type { TableDefinition } from './definition.ts';
@@ -54,14 +53,12 @@ export async function chooseNamesAgain(client: ClientBase, table: NamedTable): P
   const problems = checkGivenNames(table, known);
   if (problems.length > 0) {
     throw new AppError('invalid-definition', problems[0]!.detail, {
-      errors: problems.slice(0, maxListed),
+      errors: problems.slice(0, maxListedProblems),
       errorCount: problems.length,
     });
   }
   return chooseFreeNames(client, table, known);
 }
-
-const maxListed = 100;
 
 /** Returns a problem for each primary key and unique constraint whose name another relation of the schema has. */
 export function checkGivenNames({ definition, isFreed }: NamedTable, known: KnownNames): Problem[] {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, DatabaseError } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import { pipeline } from '../postgres/pipeline.ts';
+import { rollBackAndRelease, rollBackTo, savepoint, setSavepoint } from '../postgres/savepoints.ts';
 import { enterCallersPath, inCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import {
@@ -106,7 +107,7 @@ export async function swapTable(
 ): Promise<Swapped> {
   const lock = new LockTries(client, replacement.table, options);
   for (let tries = 1; ; tries++) {
-    await client.query('SAVEPOINT "swap"');
+    await setSavepoint(client, 'swap');
     try {
       const { statements, swapped } = await planSwap(client, replacement);
       await lock.run(statements);
@@ -117,7 +118,7 @@ export async function swapTable(
         replacement.table.names = await namesAfterClash(client, replacement, error, tries);
       else if (!isChange(error)) throw error;
       else if (tries === maxTries) throw changedMeanwhile(error);
-      else await client.query('ROLLBACK TO SAVEPOINT "swap"');
+      else await rollBackTo(client, 'swap');
     }
   }
 }
@@ -131,7 +132,7 @@ async function namesAfterClash(
   error: unknown,
   tries: number,
 ): Promise<ObjectNames> {
-  await client.query('ROLLBACK TO SAVEPOINT "swap"');
+  await rollBackTo(client, 'swap');
   const names = await table.chooseNamesAgain(client);
   if (tries === maxTries) throw nameConflict(error);
   return names;
@@ -280,7 +281,7 @@ class LockTries {
       options.signal.throwIfAborted();
       try {
         await options.endAtOnce([
-          'SAVEPOINT "lock"',
+          savepoint('lock'),
           `SET LOCAL lock_timeout = ${tryMs}`,
           `LOCK TABLE ${relation} IN ACCESS EXCLUSIVE MODE`,
           ...statements,
@@ -288,7 +289,7 @@ class LockTries {
         return;
       } catch (error) {
         if (conditionOf(error) !== 'lock_not_available') throw error;
-        await client.query('ROLLBACK TO SAVEPOINT "lock"; RELEASE SAVEPOINT "lock"');
+        await rollBackAndRelease(client, 'lock');
         tryMs = await this.nextTryMs(error);
       }
       await sleep(lockPauseMs, undefined, { signal: options.signal });

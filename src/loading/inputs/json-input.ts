@@ -9,10 +9,8 @@ import { pauseForOthers } from '../../pause-for-others.ts';
 import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
 import { isDocumentFault } from '../../sources/json/json-fault.ts';
 import type { JsonLimits } from '../../sources/json/json-limits.ts';
-import { JsonRowScanner } from '../../sources/json/json-row-scanner.ts';
-import { jsonSource } from '../../sources/json/json-source.ts';
+import { jsonSource, scanRows } from '../../sources/json/json-source.ts';
 import { type JsonForm, JsonUploadScanner } from '../../sources/json/json-upload-scanner.ts';
-import { LineCounter } from '../../sources/json/line-counter.ts';
 import { pushSlices, sliceBytes } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
@@ -110,13 +108,9 @@ class JsonInput implements LoadInput {
       this.#waiting.push(value);
       received += value.length;
     }
-    const rows = new JsonRowScanner(this.#limits, new LineCounter(this.#isLines));
-    const write = (chunk: Buffer, start: number, end: number) => {
-      if (!rows.isDone) rows.scan(chunk, start, end, sink);
-    };
+    const head = [first.subarray(this.#firstRow), ...this.#waiting];
     try {
-      await pushSlices({ write }, first, this.#firstRow, sink, signal);
-      for (const chunk of this.#waiting) await pushSlices({ write }, chunk, 0, sink, signal);
+      await scanRows(head, this.#limits, this.#isLines, sink, signal);
     } catch (error) {
       // The pass over all rows meets the same error and knows its place.
       if (error instanceof AppError || isDocumentFault(error)) return undefined;

@@ -2,10 +2,10 @@
  * Names all rows with problems after PostgreSQL refused one, because PostgreSQL reports only the first.
  */
 import type { ClientBase } from 'pg';
-import type { Problem } from '../../errors.ts';
+import { maxListedProblems, type Problem } from '../../errors.ts';
 import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import { maxListedProblems, type Problems } from '../problems.ts';
+import type { Problems } from '../problems.ts';
 import { failingDefault, findFailingDefault } from './failing-default.ts';
 import { findInStaged } from './find-in-staged.ts';
 import { findRefusedRow } from './find-refused-row.ts';

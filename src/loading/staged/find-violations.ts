@@ -3,10 +3,10 @@
  */
 
 import type { ClientBase } from 'pg';
-import type { Problem } from '../../errors.ts';
+import { maxListedProblems, type Problem } from '../../errors.ts';
 import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
-import { maxListedProblems, type Problems } from '../problems.ts';
+import type { Problems } from '../problems.ts';
 import { rowProblem, type Violation } from './row-problem.ts';
 import { columnsRead, type RowRule } from './row-rules.ts';
 import type { CellPlaces } from './staged-load.ts';

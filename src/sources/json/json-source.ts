@@ -1,6 +1,6 @@
 /** Reads the rows of a JSON upload from a spool. */
 
-import type { LocateCell } from '../cell-sink.ts';
+import type { CellSink, LocateCell } from '../cell-sink.ts';
 import type { RowSource } from '../row-source.ts';
 import type { Spool } from '../spool.ts';
 import type { JsonLimits } from './json-limits.ts';
@@ -22,14 +22,7 @@ export function jsonSource(
 ): RowSource {
   return {
     async read(sink, signal) {
-      const rows = new JsonRowScanner(limits, new LineCounter(isLines));
-      const write = (chunk: Buffer, start: number, end: number) => {
-        if (!rows.isDone) rows.scan(chunk, start, end, sink);
-      };
-      for await (const chunk of spool.chunks()) {
-        await pushSlices({ write }, chunk, 0, sink, signal);
-        if (rows.isDone) break;
-      }
+      const rows = await scanRows(spool.chunks(), limits, isLines, sink, signal);
       signal.throwIfAborted();
       if (isLines) rows.endLines(sink);
     },
@@ -37,4 +30,29 @@ export function jsonSource(
     nameMatching: 'exact',
     warnings: [],
   };
+}
+
+/**
+ * Pushes the rows of the chunks into the sink. The chunks may end within a row.
+ *
+ * @param chunks the first one begins with the first row; bytes after the rows are not scanned
+ * @param isLines each line is a row
+ * @returns the scanner, whose last line has not ended yet
+ */
+export async function scanRows(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  limits: JsonLimits,
+  isLines: boolean,
+  sink: CellSink,
+  signal: AbortSignal,
+): Promise<JsonRowScanner> {
+  const rows = new JsonRowScanner(limits, new LineCounter(isLines));
+  const write = (chunk: Buffer, start: number, end: number) => {
+    if (!rows.isDone) rows.scan(chunk, start, end, sink);
+  };
+  for await (const chunk of chunks) {
+    await pushSlices({ write }, chunk, 0, sink, signal);
+    if (rows.isDone) break;
+  }
+  return rows;
 }
