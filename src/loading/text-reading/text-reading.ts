@@ -93,8 +93,13 @@ export class TextReadingSink extends ForwardingSink {
   }
 
   #text(column: number, kind: number, bytes: Buffer, from: number, to: number): void {
-    const start = this.#trim ? trimmedStart(bytes, from, to) : from;
-    const end = this.#trim ? trimmedEnd(bytes, start, to) : to;
+    let start = from;
+    let end = to;
+    if (this.#trim && from < to) {
+      // White space begins with one of these bytes, and ends with one of these. Most texts have neither.
+      if (bytes[from]! <= SPACE || bytes[from]! > LAST_ASCII) start = trimmedStart(bytes, from, to);
+      if (bytes[to - 1]! <= SPACE || bytes[to - 1]! > LAST_ASCII) end = trimmedEnd(bytes, start, to);
+    }
     // In a text file an empty text and no value look the same.
     if ((kind === TEXT && start === end) || this.#isNull(bytes, start, end)) {
       this.inner.cell(column, NULL, bytes, start, start);
@@ -166,8 +171,20 @@ export class TextReadingSink extends ForwardingSink {
   }
 
   #number(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#signs === undefined) {
+      this.inner.cell(column, kind, bytes, start, end);
+      return;
+    }
+    let at = start < end && bytes[start] === MINUS ? start + 1 : start;
+    const firstDigit = at;
+    while (at < end && isDigit(bytes[at]!)) at += 1;
+    if (at === end && at > firstDigit) {
+      // A whole number is written in the same way with all signs.
+      this.inner.cell(column, TEXT, bytes, start, end);
+      return;
+    }
     // A text without a digit is NaN, Infinity, or not a number.
-    if (this.#signs === undefined || !hasDigit(bytes, start, end)) {
+    if (at === firstDigit && !hasDigit(bytes, at, end)) {
       this.inner.cell(column, kind, bytes, start, end);
       return;
     }
@@ -211,7 +228,7 @@ export class TextReadingSink extends ForwardingSink {
     const candidates = this.#nullValues[end - start];
     if (candidates === undefined) return false;
     for (const candidate of candidates) {
-      if (bytes.compare(candidate, 0, candidate.length, start, end) === 0) return true;
+      if (areEqual(candidate, bytes, start)) return true;
     }
     return false;
   }
@@ -236,6 +253,8 @@ export interface ShortYear {
   text: string;
   readAs: string;
 }
+
+const LAST_ASCII = 0x7f;
 
 /** The orders of dates. The index of each is its number in date-form.ts. */
 const orders: readonly DateOrder[] = ['iso', 'dmy', 'mdy', 'ymd'];
@@ -274,6 +293,12 @@ function numberAt(bytes: Buffer, at: number, digits: number): number {
   let value = 0;
   for (let place = at; place < at + digits; place += 1) value = value * 10 + (bytes[place]! - ZERO);
   return value;
+}
+
+/** Returns whether `text` is at `start`. A loop is faster than `Buffer.compare` for short texts. */
+function areEqual(text: Buffer, bytes: Buffer, start: number): boolean {
+  for (let at = 0; at < text.length; at += 1) if (bytes[start + at] !== text[at]) return false;
+  return true;
 }
 
 function hasDigit(bytes: Buffer, start: number, end: number): boolean {
