@@ -5,8 +5,7 @@ import * as library from '@e965/xlsx';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { tableNames } from './support/tables.ts';
-import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
-import { buildWorkbook } from './support/xlsx-builder.ts';
+import { bookOf, type CellSpec, sheetOf } from './support/workbook.ts';
 
 let service: TestService;
 before(async () => {
@@ -31,9 +30,6 @@ const orders: CellSpec[][] = [
   ['A-3', 'Cid', 8.25],
 ];
 const report: CellSpec[][] = [['Sales report'], ['all regions'], [], ...orders, [], ['Amounts in EUR']];
-const sheetsOf = (sheets: Record<string, CellSpec[][]>): Buffer =>
-  buildWorkbook({ sheets: Object.entries(sheets).map(([name, rows]) => ({ name, xml: sheetXml(rows) })) });
-
 test('header_row=auto loads the table below a title without the notes, and says so', async () => {
   const name = nextTable();
   const answer = await upload(sheetOf(report, 'Report'), '?header_row=auto', name);
@@ -103,7 +99,7 @@ test('a total directly below the table is loaded, and a warning names it', async
 });
 
 test('sheet=auto takes the sheet with the largest table', async () => {
-  const file = sheetsOf({
+  const file = bookOf({
     Cover: [['Regional sales 2026'], ['by the sales team']],
     Lists: [
       ['code', 'name'],
@@ -127,7 +123,7 @@ test('sheet=auto takes the sheet with the largest table', async () => {
 });
 
 test('a sheet that is named auto can still be chosen by its name', async () => {
-  const file = sheetsOf({ Orders: orders, Auto: [['x'], [1]] });
+  const file = bookOf({ Orders: orders, Auto: [['x'], [1]] });
   const answer = await upload(file, '?sheet=auto');
   assert.equal(answer.body.load.sheet, 'Auto');
   assert.deepEqual(codesOf(answer), []);
@@ -145,7 +141,7 @@ test('nothing that looks like a table is an error with the remedy', async () => 
     header.body.detail,
     /^Sheet "Sheet1" has no row that looks like a header .* header_row=4, or header=false/,
   );
-  const sheet = await upload(sheetsOf({ A: [[1, 2]], B: [] }), '?sheet=auto');
+  const sheet = await upload(bookOf({ A: [[1, 2]], B: [] }), '?sheet=auto');
   assertProblem(sheet, 422, 'invalid-parameter');
   assert.match(sheet.body.detail, /Send the name of a sheet: "A", "B"\.$/);
   const both = await upload(numbers, '?header_row=auto&header=false');
@@ -173,18 +169,14 @@ test('proposals are taken in text files and in every format of workbooks', async
 });
 
 test('merged titles and headers do not hide the header', async () => {
-  const rows = sheetXml([['Sales report'], ['Order', null, 'Money'], ...orders]);
-  const merges = '<mergeCells count="2"><mergeCell ref="A1:C1"/><mergeCell ref="A2:B2"/></mergeCells>';
-  const xml = `<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>${rows}</sheetData>${merges}</worksheet>`;
-  const file = buildWorkbook({
-    sheets: [{ name: 'Data', xml }],
-  });
+  const rows = [['Sales report'], ['Order', null, 'Money'], ...orders];
+  const file = bookOf({ Data: rows }, {}, ['A1:C1', 'A2:B2']);
   const answer = await upload(file, '?header_row=auto');
   assert.deepEqual([answer.body.load.range, answer.body.load.rows], ['A3:C6', 3]);
 });
 
 test('an inspection proposes a table for the file and for each sheet', async () => {
-  const file = sheetsOf({
+  const file = bookOf({
     Cover: [['Regional sales 2026'], ['by the sales team']],
     Orders: [
       ...report.slice(0, 7),

@@ -1,6 +1,5 @@
 /** Messy layouts: covers, titles, totals, notes, grouped headers, tables side by side, and files without a header. */
-import { type CellSpec, sheetOf, sheetXml } from '../support/workbook.ts';
-import { buildWorkbook } from '../support/xlsx-builder.ts';
+import { bookOf, type CellSpec, sheetOf } from '../support/workbook.ts';
 import { lines, type MessyFile } from './messy-file.ts';
 
 const regions: CellSpec[][] = [
@@ -10,20 +9,13 @@ const regions: CellSpec[][] = [
   ['A-3', 'East', 7],
 ];
 
-/** Returns a workbook of these sheets. `merged` are the merged areas of the first sheet. */
-function book(sheets: Record<string, CellSpec[][]>, merged: string[] = []): Buffer {
-  const merges = merged.map((range) => `<mergeCell ref="${range}"/>`).join('');
-  const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-  return buildWorkbook({
-    sheets: Object.entries(sheets).map(([name, rows], index) => ({
-      name,
-      xml:
-        index > 0 || merged.length === 0
-          ? sheetXml(rows)
-          : `<?xml version="1.0"?><worksheet xmlns="${main}"><sheetData>${sheetXml(rows)}</sheetData><mergeCells>${merges}</mergeCells></worksheet>`,
-    })),
-  });
-}
+const groupedHeaders: CellSpec[][] = [
+  ['Region', '2025', null, '2026', null],
+  [null, 'Q1', 'Q2', 'Q1', 'Q2'],
+  ['North', 1, 2, 3, 4],
+  ['South', 5, 6, 7, 8],
+];
+const groups = ['A1:A2', 'B1:C1', 'D1:E1'];
 
 const inTextFiles: MessyFile[] = [
   {
@@ -122,7 +114,7 @@ const inTextFiles: MessyFile[] = [
 const inWorkbooks: MessyFile[] = [
   {
     name: 'cover-sheet.xlsx',
-    content: book({ Cover: [['Regional sales 2026'], ['Author: Ann']], 'Sales Data': regions }),
+    content: bookOf({ Cover: [['Regional sales 2026'], ['Author: Ann']], 'Sales Data': regions }),
     tries: [
       { columns: 'Regional sales 2026 text', rows: ['Author: Ann'], warnings: ['other-sheets'] },
       {
@@ -140,7 +132,7 @@ const inWorkbooks: MessyFile[] = [
   },
   {
     name: 'empty-first-sheet.xlsx',
-    content: book({ Sheet1: [], Data: regions }),
+    content: bookOf({ Sheet1: [], Data: regions }),
     tries: [
       { error: '422 nothing-to-load', warnings: ['no-rows'] },
       {
@@ -152,7 +144,7 @@ const inWorkbooks: MessyFile[] = [
   },
   {
     name: 'two-data-sheets.xlsx',
-    content: book({ '2025': regions, '2026': regions }),
+    content: bookOf({ '2025': regions, '2026': regions }),
     tries: [
       {
         columns: 'Order text, Region text, Amount numeric',
@@ -168,12 +160,12 @@ const inWorkbooks: MessyFile[] = [
   },
   {
     name: 'no-rows.xlsx',
-    content: book({ Data: [['Order', 'Region']] }),
+    content: bookOf({ Data: [['Order', 'Region']] }),
     tries: [{ error: '422 nothing-to-load', warnings: ['no-rows'] }],
   },
   {
     name: 'nothing.xlsx',
-    content: book({ Data: [] }),
+    content: bookOf({ Data: [] }),
     tries: [{ error: '422 nothing-to-load', warnings: ['no-rows'] }],
   },
   {
@@ -207,7 +199,7 @@ const inWorkbooks: MessyFile[] = [
   },
   {
     name: 'wide-title.xlsx',
-    content: book({ Report: [['Sales report 2026', null, null], ...regions] }, ['A1:C1']),
+    content: bookOf({ Report: [['Sales report 2026', null, null], ...regions] }, {}, ['A1:C1']),
     tries: [
       {
         columns: 'Sales report 2026 text, column_B text, column_C text',
@@ -229,18 +221,7 @@ const inWorkbooks: MessyFile[] = [
   },
   {
     name: 'grouped-headers.xlsx',
-    content: book(
-      {
-        Plan: [
-          ['Region', '2025', null, '2026', null],
-          [null, 'Q1', 'Q2', 'Q1', 'Q2'],
-          ['North', 1, 2, 3, 4],
-          ['South', 5, 6, 7, 8],
-        ],
-      },
-
-      ['A1:A2', 'B1:C1', 'D1:E1'],
-    ),
+    content: bookOf({ Plan: groupedHeaders }, {}, groups),
     tries: [
       {
         columns: 'Region text, 2025 text, column_C text, 2026 text, column_E text',
@@ -251,18 +232,7 @@ const inWorkbooks: MessyFile[] = [
   },
   {
     name: 'grouped-headers-found.xlsx',
-    content: book(
-      {
-        Plan: [
-          ['Region', '2025', null, '2026', null],
-          [null, 'Q1', 'Q2', 'Q1', 'Q2'],
-          ['North', 1, 2, 3, 4],
-          ['South', 5, 6, 7, 8],
-        ],
-      },
-
-      ['A1:A2', 'B1:C1', 'D1:E1'],
-    ),
+    content: bookOf({ Plan: groupedHeaders }, {}, groups),
     tries: [
       {
         query: 'header_row=auto',

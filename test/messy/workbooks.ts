@@ -1,6 +1,6 @@
 /** Messy workbooks: sheets, titles, totals, merged headers, odd cells, and the older formats. */
 import * as library from '@e965/xlsx';
-import { type CellSpec, sheetOf, sheetXml } from '../support/workbook.ts';
+import { bookOf, type CellSpec, sheetOf, sheetXml } from '../support/workbook.ts';
 import { buildWorkbook, type WorkbookSpec } from '../support/xlsx-builder.ts';
 import type { MessyFile } from './messy-file.ts';
 
@@ -20,29 +20,9 @@ const styled = (style: number, value: number): CellSpec => ({
 const formula = (text: string): CellSpec => ({ attributes: '', content: `<f>${text}</f>` });
 const errorCell = (error: string): CellSpec => ({ attributes: 't="e"', content: `<v>${error}</v>` });
 
-/**
- * Returns a workbook of sheets with formats.
- *
- * @param merged the merged areas of the first sheet
- */
-function book(
-  sheets: Record<string, CellSpec[][]>,
-  more: Partial<WorkbookSpec> = {},
-  merged: string[] = [],
-): Buffer {
-  const merges = merged.map((range) => `<mergeCell ref="${range}"/>`).join('');
-  const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-  return buildWorkbook({
-    formats,
-    sheets: Object.entries(sheets).map(([name, rows], index) => ({
-      name,
-      xml:
-        index > 0 || merged.length === 0
-          ? sheetXml(rows)
-          : `<?xml version="1.0"?><worksheet xmlns="${main}"><sheetData>${sheetXml(rows)}</sheetData><mergeCells>${merges}</mergeCells></worksheet>`,
-    })),
-    ...more,
-  });
+/** Returns a workbook of sheets with formats. @param merged the merged areas of the first sheet */
+function book(sheets: Record<string, CellSpec[][]>, more: Partial<WorkbookSpec> = {}, merged: string[] = []) {
+  return bookOf(sheets, { formats, ...more }, merged);
 }
 
 function legacy(bookType: library.BookType): Buffer {

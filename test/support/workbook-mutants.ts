@@ -12,20 +12,20 @@ import type { CellSink } from '../../src/sources/cell-sink.ts';
 import { withSecondReading } from '../../src/sources/row-source.ts';
 import { openSpreadsheet } from '../../src/sources/spreadsheet/open-spreadsheet.ts';
 import type { RandomNumbers } from './random-numbers.ts';
+import { spreadsheetLimits } from './spreadsheet-limits.ts';
 import { buildZip, memoryFile, type WorkbookSpec, workbookParts, type ZipEntry } from './xlsx-builder.ts';
 
 type Parts = [name: string, data: Buffer][];
 
-const limits = {
+const limits = spreadsheetLimits({
   maxUnpackedBytes: 20_000_000,
   maxRatio: 250,
   maxRows: 5000,
   maxColumns: 200,
   maxCellBytes: 20_000,
   maxRowBytes: 80_000,
-  maxSharedStringBytes: 1_000_000,
   maxLegacyFileBytes: 1_000_000,
-};
+});
 
 /** Returns the workbooks that mutants are made of: the example, and some of rarer kinds. */
 export async function readSeeds(): Promise<Parts[]> {

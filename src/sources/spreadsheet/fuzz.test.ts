@@ -8,12 +8,13 @@ import { test } from 'node:test';
 import { randomNumbers } from '../../../test/support/random-numbers.ts';
 import { recordRows } from '../../../test/support/recorded-cells.ts';
 import { sized } from '../../../test/support/sized.ts';
+import { spreadsheetLimits } from '../../../test/support/spreadsheet-limits.ts';
 import { buildWorkbook, buildZip, memoryFile, workbookParts } from '../../../test/support/xlsx-builder.ts';
 import { AppError } from '../../errors.ts';
 import { withSecondReading } from '../row-source.ts';
 import { openSpreadsheet } from './open-spreadsheet.ts';
 
-const limits = {
+const limits = spreadsheetLimits({
   maxUnpackedBytes: 10_000_000,
   maxRatio: 200,
   maxRows: 1000,
@@ -21,8 +22,7 @@ const limits = {
   maxCellBytes: 10_000,
   maxRowBytes: 40_000,
   maxSharedStringBytes: 100_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+});
 
 const spec = {
   formats: [14, 'yyyy-mm-dd hh:mm:ss', '[h]:mm', '00000'],

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import * as library from '@e965/xlsx';
 import fc from 'fast-check';
 import { recordRows } from '../../../test/support/recorded-cells.ts';
+import { spreadsheetLimits } from '../../../test/support/spreadsheet-limits.ts';
 import { buildWorkbook, buildZip, memoryFile, workbookParts } from '../../../test/support/xlsx-builder.ts';
 import { AppError } from '../../errors.ts';
 import { withSecondReading } from '../row-source.ts';
@@ -13,16 +14,7 @@ import { openSpreadsheet } from './open-spreadsheet.ts';
 import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 import { XmlMergesReader } from './xlsx/merges-reader.ts';
 
-const limits = {
-  maxUnpackedBytes: 1_000_000_000,
-  maxRatio: 10_000,
-  maxRows: 1_048_576,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 1_000_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits({ maxUnpackedBytes: 1_000_000_000, maxRatio: 10_000, maxRows: 1_048_576 });
 const never = new AbortController().signal;
 
 interface Pass {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertLinear } from '../../../test/support/growth.ts';
 import { type RecordedRows, recordRows } from '../../../test/support/recorded-cells.ts';
+import { spreadsheetLimits } from '../../../test/support/spreadsheet-limits.ts';
 import {
   buildWorkbook,
   buildZip,
@@ -14,19 +15,9 @@ import { ERROR_CELL, FORMULA_WITHOUT_VALUE } from '../cell-kind.ts';
 import { withSecondReading } from '../row-source.ts';
 import { openSpreadsheet } from './open-spreadsheet.ts';
 import type { SheetSource } from './sheet-source.ts';
-import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 
-const limits: SpreadsheetLimits = {
-  maxUnpackedBytes: 100_000_000,
-  maxRatio: 200,
-  maxRows: 10_000,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 1_000_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits({ maxRatio: 200, maxRows: 10_000 });
 
 type Options = Partial<SpreadsheetOptions>;
 

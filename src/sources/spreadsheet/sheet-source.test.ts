@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RecordedRow, recordRows } from '../../../test/support/recorded-cells.ts';
+import { spreadsheetLimits } from '../../../test/support/spreadsheet-limits.ts';
 import { memoryFile } from '../../../test/support/xlsx-builder.ts';
 import { STRING } from '../cell-kind.ts';
 import { ReadAgain, withSecondReading } from '../row-source.ts';
@@ -14,16 +15,7 @@ import { openInFormat, type SheetSource } from './sheet-source.ts';
 import { windowOfRange } from './sheet-window.ts';
 import type { SheetSummary } from './spreadsheet-options.ts';
 
-const limits = {
-  maxUnpackedBytes: 1000,
-  maxRatio: 10,
-  maxRows: 10,
-  maxColumns: 10,
-  maxCellBytes: 100,
-  maxRowBytes: 1000,
-  maxSharedStringBytes: 100,
-  maxLegacyFileBytes: 100,
-};
+const limits = spreadsheetLimits();
 const never = new AbortController().signal;
 
 const visible = { visibility: 'visible', hasCells: true } as const;

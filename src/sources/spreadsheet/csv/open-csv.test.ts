@@ -4,22 +4,14 @@ import { test } from 'node:test';
 import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
 import { sized } from '../../../../test/support/sized.ts';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError } from '../../../errors.ts';
 import { openSpreadsheet } from '../open-spreadsheet.ts';
 import type { SheetSource } from '../sheet-source.ts';
 import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
 
-const limits = {
-  maxUnpackedBytes: 1_000_000,
-  maxRatio: 200,
-  maxRows: 1000,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 100_000,
-  maxLegacyFileBytes: 100_000,
-};
+const limits = spreadsheetLimits({ maxRows: 1000 });
 
 type Options = Partial<SpreadsheetOptions>;
 

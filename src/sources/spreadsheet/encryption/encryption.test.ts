@@ -13,21 +13,13 @@ import {
 import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { recordRows } from '../../../../test/support/recorded-cells.ts';
 import { sized } from '../../../../test/support/sized.ts';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import { openSpreadsheet } from '../open-spreadsheet.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 
-const limits = {
-  maxUnpackedBytes: 100_000_000,
-  maxRatio: 1000,
-  maxRows: 100_000,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 10_000_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits();
 const never = new AbortController().signal;
 
 async function read(bytes: Buffer, signal = never): Promise<Record<string, string>[]> {

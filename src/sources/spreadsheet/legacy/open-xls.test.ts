@@ -12,6 +12,7 @@ import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
 import { sized } from '../../../../test/support/sized.ts';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import { contentOf, openSpreadsheet } from '../open-spreadsheet.ts';
@@ -22,16 +23,7 @@ import { openXlsWithin } from './open-xls.ts';
 
 library.set_cptable(codepages);
 
-const limits = {
-  maxUnpackedBytes: 100_000_000,
-  maxRatio: 1000,
-  maxRows: 100_000,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 1_000_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits();
 const plainOptions: SpreadsheetOptions = { columnNames: 'exact', cellErrors: 'problem' };
 const never = new AbortController().signal;
 

@@ -8,22 +8,14 @@ import fc from 'fast-check';
 import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
 import { sized } from '../../../../test/support/sized.ts';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import { buildWorkbook, buildZip, memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
 import { openSpreadsheet } from '../open-spreadsheet.ts';
 import type { SheetSource } from '../sheet-source.ts';
 import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
 
-const limits = {
-  maxUnpackedBytes: 100_000_000,
-  maxRatio: 1000,
-  maxRows: 2_000_000,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 1_000_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits({ maxRows: 2_000_000 });
 const never = new AbortController().signal;
 const spreadsheetType = 'application/vnd.oasis.opendocument.spreadsheet';
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n';

@@ -2,21 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { deflateRawSync, gzipSync } from 'node:zlib';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import { buildZip, memoryFile, type ZipEntry } from '../../../../test/support/xlsx-builder.ts';
 import { AppError, type ErrorCode } from '../../../errors.ts';
-import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { openZipContainer } from './zip-container.ts';
 
-const limits: SpreadsheetLimits = {
-  maxUnpackedBytes: 50_000_000,
-  maxRatio: 50,
-  maxRows: 1,
-  maxColumns: 1,
-  maxCellBytes: 1,
-  maxRowBytes: 4,
-  maxSharedStringBytes: 1,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits({ maxUnpackedBytes: 50_000_000, maxRatio: 50 });
 
 async function readAll(zip: Buffer, name: string): Promise<Buffer> {
   const container = await openZipContainer(memoryFile(zip), limits);

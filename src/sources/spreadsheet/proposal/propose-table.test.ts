@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CellSpec, sheetOf, sheetXml } from '../../../../test/support/workbook.ts';
-import { buildWorkbook, memoryFile } from '../../../../test/support/xlsx-builder.ts';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
+import { bookOf, type CellSpec, sheetOf } from '../../../../test/support/workbook.ts';
+import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
 import { openSpreadsheet } from '../open-spreadsheet.ts';
 import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
 import { NUMBER_LIKE } from './cell-class.ts';
 import { proposeTable, type SheetProposal } from './propose-table.ts';
 import { SheetOutline, wholeOutline } from './sheet-outline.ts';
 
-const limits = {
-  maxUnpackedBytes: 100_000_000,
-  maxRatio: 1000,
-  maxRows: 100_000,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 1_000_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits();
 
 async function proposeIn(file: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<SheetProposal> {
   const source = await openSpreadsheet(
@@ -313,9 +305,6 @@ test('a table goes on after more blank rows than are kept', async () => {
 
 test('values beneath merged cells are not in the outline', async () => {
   const rows: CellSpec[][] = [['Report', 'Order', 'Amount', 'Paid'], ...orders];
-  const merges = '<mergeCells count="1"><mergeCell ref="A1:D1"/></mergeCells>';
-  const namespace = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
-  const xml = `<?xml version="1.0"?><worksheet ${namespace}><sheetData>${sheetXml(rows)}</sheetData>${merges}</worksheet>`;
-  const { table } = await proposeIn(buildWorkbook({ sheets: [{ name: 'Data', xml }] }));
+  const { table } = await proposeIn(bookOf({ Data: rows }, {}, ['A1:D1']));
   assert.equal(table?.headerRow, 2);
 });

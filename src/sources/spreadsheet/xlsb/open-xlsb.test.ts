@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { randomNumbers } from '../../../../test/support/random-numbers.ts';
 import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
 import { sized } from '../../../../test/support/sized.ts';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import {
   buildXlsb,
   cell,
@@ -30,16 +31,7 @@ import { withoutStyles } from '../values/styles.ts';
 import { BinarySheetScanner } from './binary-sheet-scanner.ts';
 import { maxDoubleBytes, writeDouble } from './double-text.ts';
 
-const limits = {
-  maxUnpackedBytes: 100_000_000,
-  maxRatio: 1000,
-  maxRows: 100_000,
-  maxColumns: 50,
-  maxCellBytes: 100_000,
-  maxRowBytes: 400_000,
-  maxSharedStringBytes: 1_000_000,
-  maxLegacyFileBytes: 1,
-};
+const limits = spreadsheetLimits({ maxLegacyFileBytes: 1 });
 const plainOptions: SpreadsheetOptions = { columnNames: 'exact', cellErrors: 'problem' };
 const never = new AbortController().signal;
 

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import { AppError } from '../../../errors.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { SharedStringsReader } from './shared-strings-reader.ts';
 
-const limits = {
-  maxUnpackedBytes: 1e9,
-  maxRatio: 100,
-  maxRows: 100,
-  maxColumns: 100,
-  maxCellBytes: 1000,
-  maxRowBytes: 4000,
-  maxSharedStringBytes: 10_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits({ maxCellBytes: 1000, maxSharedStringBytes: 10_000 });
 
 function read(xml: string, chunkSize = xml.length): string[] {
   const reader = new SharedStringsReader('xl/sharedStrings.xml', limits);

@@ -4,22 +4,14 @@ import fc from 'fast-check';
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { assertLinear } from '../../../../test/support/growth.ts';
 import { cellText, faultText, momentText } from '../../../../test/support/recorded-cells.ts';
+import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
 import { AppError } from '../../../errors.ts';
 import { columnLetters } from '../cell-address.ts';
 import { DATE_ONLY, ELAPSED_TIME, PLAIN, TIME_ONLY, ZERO_PADDED } from '../values/number-formats.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
 import { SheetScanner } from './sheet-scanner.ts';
 
-const limits = {
-  maxUnpackedBytes: 1e9,
-  maxRatio: 100,
-  maxRows: 100,
-  maxColumns: 100,
-  maxCellBytes: 2_000_000,
-  maxRowBytes: 8_000_000,
-  maxSharedStringBytes: 10_000,
-  maxLegacyFileBytes: 10_000_000,
-};
+const limits = spreadsheetLimits({ maxCellBytes: 2_000_000, maxRowBytes: 8_000_000 });
 
 const sharedTexts = ['zero', '', 'two & more', 'drei'];
 const strings = new SharedStrings(10_000);
