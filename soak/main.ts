@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- [--seed n] [--operations n] [--faults n] [--clients n] [--report]`: runs the fault loop. It prints its seed.
- * The same seed makes the same choices again, but at other moments. `--report` writes the figures into docs/reliability.md.
+ * `npm run soak -- [--seed n] [--operations n] [--faults n] [--clients n] [--report]`: runs the fault loop and prints its seed. A run with the
+ * same seed chooses the same operations and faults, but they do not happen at the same moments. `--report` writes the figures into docs/reliability.md.
  */
 import { parseArgs } from 'node:util';
 import { figuresText, writeReport } from './report.ts';

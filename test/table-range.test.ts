@@ -124,7 +124,7 @@ test('a range may be written with its sheet, or alone', async () => {
   const unknown = await load(salesBook(), 'table_range=Prices!A1:B2');
   assert.match(
     assertProblem(unknown, 422, 'invalid-parameter').detail,
-    /no table and no name "Prices!A1:B2"|no sheet "Prices"/,
+    /no table or name "Prices!A1:B2"|no sheet "Prices"/,
   );
 });
 
@@ -177,11 +177,11 @@ test('an unknown name is refused with the names that there are', async () => {
   ]);
   assert.match(
     assertProblem(await load(file, 'table_range=Order'), 422, 'invalid-parameter').detail,
-    /no table and no name "Order"\. It has: "Orders" \("Sales Data", B3:C5\), "Cities" \("Lists", A1:B3\)\.$/,
+    /no table or name "Order"\. It has: "Orders" \("Sales Data", B3:C5\), "Cities" \("Lists", A1:B3\)\.$/,
   );
   assert.match(
     assertProblem(await load(salesBook(), 'table_range=Orders'), 422, 'invalid-parameter').detail,
-    /no table and no name "Orders", nor any other\. For a range of cells send `range`\./,
+    /no tables and no names, so "Orders" does not exist\. For a range of cells send `range`\./,
   );
 });
 

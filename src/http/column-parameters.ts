@@ -57,11 +57,12 @@ export function columnChoicesOf(query: Static<typeof columnQuery> & { on_conflic
 function namesIn(parameter: string, text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined;
   const names = splitList(text, ',');
-  if (names.includes('') || new Set(names).size < names.length) {
-    throw wrongParameter(
-      parameter,
-      `${parameter} must name each column once, as in ${parameter}=order_no,line.`,
-    );
+  const example = `Send the names separated by commas, as in ${parameter}=order_no,line.`;
+  if (names.includes('')) throw wrongParameter(parameter, `A name in ${parameter} is empty. ${example}`);
+  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  if (repeated !== undefined) {
+    const detail = `${parameter} must name each column once: it has ${JSON.stringify(repeated)} twice. ${example}`;
+    throw wrongParameter(parameter, detail);
   }
   return names;
 }

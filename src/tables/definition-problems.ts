@@ -89,7 +89,7 @@ export function comparePointers(a: string, b: string): number {
   if (at === length) return a.length - b.length;
   const isInNumber = isDigit(a.charCodeAt(at - 1));
   if (isInNumber || (isDigit(a.charCodeAt(at)) && isDigit(b.charCodeAt(at)))) {
-    // Of two numbers, the one with more digits is larger.
+    // The number with more digits is larger.
     const digits = endOfDigits(a, at) - endOfDigits(b, at);
     if (digits !== 0) return digits;
   }

@@ -22,8 +22,8 @@ export type AddProblem = (
 const maxUnknownMembers = 100;
 
 /**
- * Returns the member with this name. undefined: it is absent or null, and may be. null: it has a problem, which is reported. The
- * members and entries of the returned value are not checked yet.
+ * Returns the member with this name. It returns undefined if the member is optional and is absent or null. It returns null if the member has a problem, which
+ * it reports. The members and entries of the returned value are not checked yet.
  *
  * @param advice the end of the message that a required member is missing, or that an optional member has a wrong type
  */

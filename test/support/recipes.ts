@@ -84,7 +84,7 @@ function tableRows(table: string): string[][] {
 }
 
 /**
- * Says whether an answer is the one that is shown. White space between the parts of a JSON answer does not matter, and `…`
+ * Returns whether the service's answer is the answer that a page shows. White space between the parts of a JSON answer does not matter, and `…`
  * stands for a part that is left out.
  */
 export function isShownAnswer(answer: string, shown: string): boolean {

@@ -3,8 +3,8 @@
  * does not know all that PostgreSQL may refuse (triggers, exclusion constraints, values that PostgreSQL generates). So PostgreSQL
  * judges the rows that are left, when they are moved.
  *
- * Of several rows with the same key, the first one in the order of the file stays. A row without problems goes before a row that has
- * one. So repeated keys are searched for after all other problems.
+ * If several rows have the same key, the first of them in the file is kept. A row with another problem is not kept, even if it is the first one. Therefore
+ * repeated keys are searched for last.
  */
 import type { ClientBase } from 'pg';
 import { queryWithSavepoint, runAndUndo } from '../../postgres/savepoints.ts';

@@ -98,9 +98,9 @@ export interface PassOptions {
 }
 
 /**
- * Moves rows in their order, in blocks of rows of the same shape. A block that PostgreSQL refuses is undone and cut, until the refused
- * row is alone in its block. A refused row is recorded and skipped. The sequence `progress` tells which row of a block was refused. This is not so for errors
- * at the end of a block (references, AFTER triggers): then the block is halved.
+ * Moves rows in their order, in blocks of rows of the same shape. If PostgreSQL refuses a block, the block is undone and divided, until the
+ * refused row is alone in its block. This row is recorded and skipped. The sequence `progress` shows which row of the block was refused, and the block is divided
+ * there. If the error comes at the end of a block (references, AFTER triggers), the sequence does not show the row, and the block is halved.
  */
 export function passOver(load: StagedLoad, options: PassOptions): string {
   const { from, to, maxRefused, maxListed, notOfRows, countsUpdates } = options;

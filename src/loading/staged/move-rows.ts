@@ -60,7 +60,7 @@ export interface MovedRows {
  * Moves all staged rows, one shape after the other. If PostgreSQL then refuses a reference, it moves all rows in one statement,
  * because a row may refer to a row of another shape.
  *
- * @param movesAgain rows of the upload were moved before, and PostgreSQL refused them
+ * @param movesAgain true: the rows were moved before, and PostgreSQL refused them
  * @returns the number of moved rows, or PostgreSQL's refusal; after a refusal the table is unchanged
  */
 export async function moveRows(

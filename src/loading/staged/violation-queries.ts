@@ -79,7 +79,7 @@ export interface SentRows {
   shapesWithout?: (columns: string[]) => number[];
   /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
   conflict?: ConflictRule | undefined;
-  /** The surplus rows are judged, too. They are not known yet. */
+  /** Whether the surplus rows are checked, too. It is true as long as it is not known which rows are surplus. */
   judgesSurplusRows?: boolean;
 }
 

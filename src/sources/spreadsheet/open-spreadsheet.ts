@@ -24,7 +24,7 @@ import { openXlsx } from './xlsx/open-xlsx.ts';
 const formats: readonly OpenFormat[] = [openOds, openXlsx, openXlsb, openXls, openCsv];
 
 /**
- * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass: close it only afterwards.
+ * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass, so the caller must close the file only after the last pass.
  *
  * @param signal cancels the work before the first pass, which takes long for formats that are read as a whole
  * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, an invalid range),
@@ -47,7 +47,7 @@ export async function openSpreadsheet(
   return takeProposals(source, openSheet, options, signal);
 }
 
-/** Returns the content of the file. For an encrypted workbook it is the decrypted package. */
+/** Returns the content of the file. If Excel encrypted the workbook with its default password, the content is the decrypted package. */
 export async function contentOf(
   file: RandomAccessFile,
   limits: SpreadsheetLimits,

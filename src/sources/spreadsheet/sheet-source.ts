@@ -62,7 +62,7 @@ export async function openInFormat(
   return undefined;
 }
 
-/** The sheet that is read; for `table_range` also the window in it. */
+/** The sheet that is read. With `table_range` it also has the window and the warnings about it. */
 type ChosenPart = Pick<TableRange, 'sheet'> & Partial<TableRange>;
 
 async function choosePart(

@@ -57,7 +57,7 @@ function scan(
   return cells;
 }
 
-/** The same rules in the simplest code. */
+/** Reads the text by the rules of `CsvScanner`, in the simplest code. The scanner must give the same cells. */
 function expectedCells(text: string, delimiter = ','): Cells {
   const cells: Cells = [];
   const unquoted = new RegExp(`[^${delimiter}\r\n]*`, 'y');

@@ -243,15 +243,18 @@ function refuseOtherSheet(
 
 async function unknownName(wanted: string, sheets: SheetSummary[], names: WorkbookNames): Promise<AppError> {
   const { listed, count } = await listNamedCells(sheets, names);
-  const none = `The workbook has no table and no name ${quote(wanted)}`;
-  if (count === 0) return refuse(wanted, `${none}, nor any other. For a range of cells send \`range\`.`);
+  if (count === 0) {
+    const detail = `The workbook has no tables and no names, so ${quote(wanted)} does not exist. For a range of cells send \`range\`.`;
+    return refuse(wanted, detail);
+  }
   const shown = listed
     .slice(0, maxNamed)
     .map(({ name, sheet, range }) => `${quote(name)} (${quote(sheet)}, ${range})`)
     .join(', ');
   const more = count > maxNamed ? `, and ${count - maxNamed} more` : '';
   const unread = names.isComplete ? '' : ' The workbook has more names than are read.';
-  return refuse(wanted, `${none}. It has: ${shown}${more}.${unread}`);
+  const detail = `The workbook has no table or name ${quote(wanted)}. It has: ${shown}${more}.${unread}`;
+  return refuse(wanted, detail);
 }
 
 function refuse(wanted: string, detail: string): AppError {

@@ -66,7 +66,7 @@ function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: FoundTable): s
   return `${columnLetters(firstColumn + 1)}${headerRow}:${columnLetters(lastColumn + 1)}${lastRow}`;
 }
 
-/** Where cells with a value are outside of the table. The rows and columns here leave out other tables; the two flags count them. */
+/** The places of cells with a value that are outside of a table. `above`, `below` and `beside` do not have the cells of other tables. The two flags include them. */
 export interface Surroundings {
   above: RowSpan[];
   below: RowSpan[];

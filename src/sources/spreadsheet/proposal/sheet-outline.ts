@@ -22,12 +22,12 @@ export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 200_000,
 /** For the warnings of an upload, which should not take time. */
 export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, isBrief: true };
 
-/** Of the rows after a blank row, the first few are kept: they are notes, or another table. */
+/** The number of rows that are kept after each blank row. They are notes, or another table. */
 const rowsAfterGap = 5;
 /** The most blank rows after which rows are kept. */
 const maxGaps = 200;
 
-/** A header is searched in rows with their values. Those are kept for this many rows, and for the rows after a gap. */
+/** The number of first rows whose values are kept. The values of the rows after a blank row are kept, too. A header is searched in these rows only. */
 const rowsWithValues = 200;
 const maxValues = 100_000;
 
@@ -123,8 +123,8 @@ export class SheetOutline {
   }
 
   /**
-   * Nothing is wanted of the rows that follow without a gap: `resume` tells where they end. Only the first cell of such a row is wanted,
-   * if it may be a total (`noteTotal`).
+   * Returns whether the outline wants no cells of the rows before the next blank row. The caller then calls `resume` after these rows, and `noteTotal` if
+   * one of them is a total.
    */
   get isIdle(): boolean {
     return (
@@ -132,7 +132,7 @@ export class SheetOutline {
     );
   }
 
-  /** @param lastRow the last of the rows with a value that followed without a gap */
+  /** Notes where the rows end that were not wanted. @param lastRow the last row with a value before the blank row */
   resume(lastRow: number): void {
     if (lastRow <= this.#lastRow) return;
     this.#row = lastRow;
@@ -151,7 +151,7 @@ export class SheetOutline {
     return true;
   }
 
-  /** Does the same for a cell that is not a text. */
+  /** Takes the first cell of a row like `firstCell`, if it is not a text. */
   firstOther(column: number): boolean {
     if (column < this.#firstColumn || column > this.#lastColumn) return false;
     this.#filled = 1;

@@ -307,7 +307,7 @@ test('the bytes of repeatedly named shared strings are limited', () => {
   assert.throws(() => scan(sheet(row.repeat(60_000))), fails('limit-exceeded', /row 5\d{4}:.*500,000 bytes/));
 });
 
-/** The same rules with a general parser, slow and simple: the reference for the scanner. */
+/** Reads a sheet with a general XML parser, which is slow and simple. `SheetScanner` must give the same cells. */
 function scanSlowly(xml: string): string[] {
   const lines: string[] = [];
   const parser = new SaxesParser({ xmlns: true });
