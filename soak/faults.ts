@@ -26,12 +26,15 @@ export interface Fault {
   /** Until the repair, operations may be answered with 503, or not at all. */
   failsOthers: boolean;
   needsDisks?: boolean;
+  /** It needs a name whose address can change. */
+  needsWay?: boolean;
   /** Breaks something and repairs it. */
   strike(context: FaultContext): Promise<void>;
 }
 
 const leftoverTimeoutMs = 15_000;
 const fullDiskMs = 10_000;
+const readinessTimeoutMs = 30_000;
 
 const serviceBackends = `SELECT pid FROM pg_stat_activity WHERE application_name = 'tablewright' ORDER BY state = 'idle', random()`;
 
@@ -96,6 +99,48 @@ export const faults = {
       await machinery.restorePostgres();
     },
   },
+  'postgres-hung': {
+    title: 'all processes of PostgreSQL hang for some seconds (SIGSTOP)',
+    failsOthers: true,
+    needsWay: true,
+    strike: async ({ machinery, random }) => {
+      const postmaster = await machinery.postmaster();
+      const stopped = [postmaster];
+      kill(postmaster, 'SIGSTOP');
+      try {
+        for (const pid of childProcesses(postmaster)) {
+          kill(pid, 'SIGSTOP');
+          stopped.push(pid);
+        }
+        // After 15 seconds without an answer to BEGIN the service gives a connection up.
+        await sleep(random.chance(0.3) ? 17_000 : random.integer(500, 4000));
+      } finally {
+        for (const pid of stopped) kill(pid, 'SIGCONT');
+      }
+      await machinery.restorePostgres();
+    },
+  },
+  'postgres-away': {
+    title: 'PostgreSQL is stopped for some seconds',
+    failsOthers: true,
+    needsWay: true,
+    strike: async ({ machinery, random, report }) => {
+      kill(await machinery.postmaster(), 'SIGINT');
+      await readinessBecomes(503, machinery, report);
+      await sleep(random.integer(0, 2000));
+      await machinery.restorePostgres();
+      await readinessBecomes(200, machinery, report);
+    },
+  },
+  'postgres-moved': {
+    title: 'PostgreSQL moves to another address behind its name',
+    failsOthers: true,
+    needsWay: true,
+    strike: async ({ machinery, random, report }) => {
+      await machinery.way!.move(random.chance(0.5) ? 0 : random.integer(500, 3000));
+      await readinessBecomes(200, machinery, report);
+    },
+  },
   'client-vanished': {
     title: 'a client that disconnects in the middle of its body, or directly after it',
     failsOthers: false,
@@ -138,6 +183,24 @@ async function backends(machinery: Machinery): Promise<number[]> {
   const { rows } = await client.query(serviceBackends);
   await client.end();
   return rows.map(({ pid }) => pid);
+}
+
+/** /readyz tells whether the database answers, without a restart of the service. */
+async function readinessBecomes(
+  status: number,
+  { service }: Machinery,
+  report: (violation: string) => void,
+): Promise<void> {
+  const giveUpAt = performance.now() + readinessTimeoutMs;
+  for (;;) {
+    const answer = await service.get('/readyz');
+    if (answer.status === status) return;
+    if (performance.now() > giveUpAt) {
+      report(`/readyz does not become ${status}: ${JSON.stringify(answer.body)}`);
+      return;
+    }
+    await sleep(50);
+  }
 }
 
 /** The processes that a service has started end with it. */

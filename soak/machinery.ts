@@ -9,8 +9,14 @@ import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { type ChildService, startChildService } from '../test/support/child-service.ts';
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
+import { openWay, type Way } from './way.ts';
+
+/** How the service reaches PostgreSQL: directly, or by a name whose address changes, behind which a PgBouncer may be. */
+export type WayKind = 'direct' | 'name' | 'name-and-pooler';
 
 export interface Machinery {
+  /** Undefined: the service reaches PostgreSQL directly. */
+  way: Way | undefined;
   /** Undefined if no file system can be mounted. */
   disks: { spool: SmallDisk; data: SmallDisk } | undefined;
   /** The folder for the temporary files of the service. */
@@ -40,7 +46,7 @@ export const serviceSettings = {
 const postgresTimeoutMs = 60_000;
 const quiet = { info: () => {}, warn: () => {} };
 
-export async function startMachinery(): Promise<Machinery> {
+export async function startMachinery(wayKind: WayKind): Promise<Machinery> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-soak-'));
   await chmod(folder, 0o711);
   const spoolFolder = join(folder, 'spool');
@@ -93,8 +99,12 @@ export async function startMachinery(): Promise<Machinery> {
     }
     if (postgres!.url !== address) throw new Error('PostgreSQL was started again at another address');
   };
+  let way: Way | undefined;
   const startService = () =>
-    startChildService({ serviceUrl: postgres!.url }, { ...serviceSettings, TMPDIR: spoolFolder });
+    startChildService(
+      { serviceUrl: way?.serviceUrl ?? postgres!.url },
+      { ...serviceSettings, ...way?.environment, TMPDIR: spoolFolder },
+    );
 
   const unmount = async () => {
     await spool?.unmount();
@@ -103,7 +113,9 @@ export async function startMachinery(): Promise<Machinery> {
   };
   try {
     await startPostgres();
+    if (wayKind !== 'direct') way = await openWay(postgres!.url, folder, wayKind === 'name-and-pooler');
     const machinery: Machinery = {
+      way,
       disks: spool && data && { spool, data },
       spoolFolder,
       service: await startService(),
@@ -116,12 +128,14 @@ export async function startMachinery(): Promise<Machinery> {
       connect,
       end: async () => {
         await machinery.service.end('SIGKILL');
+        await way?.end();
         await postgres!.stop();
         await unmount();
       },
     };
     return machinery;
   } catch (error) {
+    await way?.end();
     await postgres?.stop();
     await unmount();
     throw error;

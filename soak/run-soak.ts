@@ -3,7 +3,7 @@
  * that was acknowledged must be in the database, no operation may be there in part, and nothing may be left behind.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FaultKind, faults, type Wish } from './faults.ts';
+import { type Fault, type FaultKind, faults, type Wish } from './faults.ts';
 import {
   compareWithLedger,
   type Ledger,
@@ -13,7 +13,7 @@ import {
   sharedTable,
 } from './ledger.ts';
 import { findLeftovers, sessionsTableSql } from './leftovers.ts';
-import { type Machinery, startMachinery } from './machinery.ts';
+import { type Machinery, startMachinery, type WayKind } from './machinery.ts';
 import { makeOperation, type Operation, sharedDefinition } from './operations.ts';
 import { Random } from './random.ts';
 import { type Outcome, type Sending, send } from './send.ts';
@@ -25,6 +25,10 @@ export interface SoakOptions {
   /** The number of faults. If it is large enough, each kind that the machine supports occurs at least once. */
   faults: number;
   clients: number;
+  /** How the service reaches PostgreSQL. Default: directly. */
+  way?: WayKind;
+  /** The kinds of faults. Default: all that the machine and the way support. */
+  kinds?: FaultKind[];
   /** Called with a line of text from time to time. */
   log(line: string): void;
   /** Ends the run early. */
@@ -65,7 +69,7 @@ const recoveryTimeoutMs = 30_000;
 const slowSending = 0.35;
 
 export async function runSoak(options: SoakOptions): Promise<SoakFigures> {
-  const machinery = await startMachinery();
+  const machinery = await startMachinery(options.way ?? 'direct');
   try {
     const run = new Run(machinery, options);
     await run.prepare();
@@ -156,8 +160,9 @@ class Run {
   /** Returns all kinds in turn, in a random order each time. */
   #faultKinds(): FaultKind[] {
     const possible: FaultKind[] = [];
-    for (const kind of Object.keys(faults) as FaultKind[]) {
-      const { needsDisks, title } = faults[kind] as (typeof faults)['spool-full'];
+    for (const kind of this.#options.kinds ?? (Object.keys(faults) as FaultKind[])) {
+      const { needsDisks, needsWay, title }: Fault = faults[kind];
+      if (needsWay && this.#machinery.way === undefined) continue;
       if (needsDisks && this.#machinery.disks === undefined) this.figures.leftOutFaults.push(title);
       else possible.push(kind);
     }
