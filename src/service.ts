@@ -1,6 +1,7 @@
 /**
  * Starts and stops everything: PostgreSQL (unless a URL is given), the pool, the HTTP server.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { bannerText, embeddedBannerText } from './banner.ts';
@@ -25,6 +26,9 @@ import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
+
+/** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
+const poolEndMs = 5_000;
 
 export interface Service {
   url: string;
@@ -95,7 +99,10 @@ export async function startService(config: Config): Promise<Service> {
         await server.requestsEnded();
         await server.close();
         clearTimeout(timer);
-        await Promise.all([pool.end(), databaseCheck.end()]);
+        await Promise.race([
+          Promise.all([pool.end(), databaseCheck.end()]),
+          sleep(poolEndMs, undefined, { ref: false }),
+        ]);
         await embedded?.stop();
       },
     };

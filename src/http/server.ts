@@ -38,6 +38,12 @@ const headersTimeout = 20_000;
 const requestTimeout = 0;
 
 /**
+ * How long a request may take to be answered after the service has stopped it. If the database does not answer, the rollback waits
+ * for it (`postgres/transaction.ts`).
+ */
+const stoppedAnswerMs = 5_000;
+
+/**
  * The headers of every answer. With them a browser does not guess another content type, does not send the URL to other sites,
  * and runs no script in the answer. Pages have their own policy.
  */
@@ -213,7 +219,7 @@ function closeConnectionsOnStop(
     for (const socket of unused) socket.destroy();
   });
   stopping.addEventListener('abort', () => {
-    setTimeout(() => app.server.closeAllConnections(), lingerMs).unref();
+    setTimeout(() => app.server.closeAllConnections(), stoppedAnswerMs + lingerMs).unref();
   });
 }
 

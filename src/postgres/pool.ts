@@ -19,6 +19,11 @@ export interface PoolOptions {
 /** How long to wait for a free connection of the pool, or for a new connection. */
 const connectTimeoutMs = 10_000;
 const idleTimeoutMs = 60_000;
+/**
+ * After this time without a packet the operating system asks whether the other machine is still there. Node.js asks ten times, once
+ * a second, so connections to a machine that has vanished end after 20 seconds. The default of Linux is more than two hours.
+ */
+const keepAliveMs = 10_000;
 /** How long after the server's own time limit a statement may stay without an answer. Then the connection is closed. */
 const answerGraceMs = 10_000;
 /** How long a health check may take. */
@@ -75,6 +80,7 @@ function openPool(url: string, max: number, connectMs: number, answerMs: number,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
   });
   // Only the message is logged, because the error contains the whole client.
   pool.on('error', ({ message }) => log.warn({ reason: message }, 'An idle connection to PostgreSQL broke'));

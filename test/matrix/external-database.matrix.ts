@@ -3,10 +3,79 @@
  * PgBouncer. The service is not restarted.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { kill } from 'node:process';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import type { FaultKind } from '../../soak/faults.ts';
+import { childProcesses } from '../../soak/leftovers.ts';
 import { runSoak } from '../../soak/run-soak.ts';
+import { findBinaries } from '../../src/postgres/embedded/binaries.ts';
+import { startChildService } from '../support/child-service.ts';
 import { findPgBouncer } from '../support/pooler.ts';
+import { assertProblem } from '../support/problem.ts';
+import { startThrowAwayServer } from '../support/throw-away-server.ts';
+import { until } from '../support/until.ts';
+
+const table = { columns: [{ name: 'n', type: 'integer' }] };
+
+test('while the database hangs, requests get 503 in bounded time, /readyz says so, and SIGTERM ends the service', {
+  timeout: 120_000,
+}, async () => {
+  const server = await startThrowAwayServer(await findBinaries());
+  const admin = new pg.Client(server.adminUrl);
+  await admin.connect();
+  const { rows } = await admin.query(
+    `SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid`,
+  );
+  await admin.end();
+  const postmaster: number = rows[0].pid;
+  const service = await startChildService({ serviceUrl: server.url }, { SHUTDOWN_GRACE_MS: '500' });
+  try {
+    assert.equal((await service.post('/table/before', { table })).status, 201);
+    for (const seconds of keepAliveTimers(server.port))
+      assert.ok(seconds <= 10, `it asks after ${seconds} s`);
+    const resume = hang(postmaster);
+    assertProblem(await service.get('/readyz'), 503, 'database-unavailable');
+    assertProblem(await service.post('/table/meanwhile', { table }), 503, 'database-unavailable');
+    resume();
+    await until('the service to be ready again', async () => (await service.get('/readyz')).status === 200);
+    assert.equal((await service.get('/table/before')).status, 200);
+    assertProblem(await service.get('/table/meanwhile'), 404, 'table-not-found');
+
+    const resumeAgain = hang(postmaster);
+    const waiting = service.post('/table/after/upload/json', { data: [{ n: 1 }] });
+    waiting.catch(() => {});
+    await sleep(500);
+    assert.equal(await service.end('SIGTERM'), 0);
+    assertProblem(await waiting, 503, 'shutting-down');
+    resumeAgain();
+  } finally {
+    kill(postmaster, 'SIGCONT');
+    await service.end('SIGKILL');
+    await server.stop();
+  }
+});
+
+/** Returns after how many seconds the operating system asks whether the server of each connection to a port is still there. */
+function keepAliveTimers(port: number): number[] {
+  if (process.platform !== 'linux') return [];
+  // proc(5), tcp: the remote address, and a timer of the kind 2 with its rest in hundredths of a second, all in hexadecimal.
+  const entry = new RegExp(`: \\S+ 0100007F:${port.toString(16).toUpperCase()} 01 \\S+ (\\w+):(\\w+) `, 'g');
+  const timers = [...readFileSync('/proc/net/tcp', 'latin1').matchAll(entry)];
+  assert.ok(timers.length > 0);
+  return timers.map(([, kind, rest]) => (kind === '02' ? Number.parseInt(rest!, 16) / 100 : Infinity));
+}
+
+/** Stops all processes of a server. Returns a function that lets them continue. */
+function hang(postmaster: number): () => void {
+  const pids = [postmaster, ...childProcesses(postmaster)];
+  for (const pid of pids) kill(pid, 'SIGSTOP');
+  return () => {
+    for (const pid of pids) kill(pid, 'SIGCONT');
+  };
+}
 
 const kinds: FaultKind[] = [
   'postgres-away',
