@@ -8,6 +8,7 @@ import { startTokenVerifier, type TokenVerifier } from '../src/http/tokens/token
 import { hangUp, type IdentityProvider, startIdentityProvider } from './support/identity-provider.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 const minuteMs = 60_000;
 
@@ -122,6 +123,23 @@ test('a token of a removed key is refused after ten minutes without any other re
   advance(10 * minuteMs);
   const answer = await service.get('/table/none', { token });
   assert.match(assertProblem(answer, 401, 'invalid-token').detail, /another key/);
+});
+
+test('after a long pause several requests with a removed key wait for one fetch and are refused', async () => {
+  const { verifier, warnings } = await startVerifier();
+  const token = await provider.token({ ttlSeconds: 86_400 });
+  const valid = await verdictOf(verifier, token);
+  provider.answerWith(hangUp);
+  advance(6 * minuteMs);
+  const inOutage = await verdictOf(verifier, token);
+  await until('the failed fetch', () => warnings.length === 1);
+  provider.answerWith(undefined);
+  provider.rotate(0);
+  advance(60 * minuteMs);
+  const before = provider.fetches();
+  const verdicts = await Promise.all([1, 2, 3].map(() => verdictOf(verifier, token)));
+  assert.deepEqual([valid, inOutage, ...verdicts], ['valid', 'valid', ...Array(3).fill('invalid-token')]);
+  assert.equal(provider.fetches(), before + 1);
 });
 
 test('after five minutes a request causes a fetch and does not wait for it', async () => {

@@ -29,7 +29,7 @@ export interface ProviderSettings {
 const freshMs = 300_000;
 /** After this time the next request waits for the fetch, so that a key that the provider removed is not used any more. */
 const staleMs = 600_000;
-/** The shortest time between the beginnings of two fetches. */
+/** The shortest time between a fetch that failed, or that did not have the key of a token, and the next one. */
 const pauseMs = 30_000;
 /** The longest time for which keys are used while the provider cannot be reached. */
 const maxOutageMs = 86_400_000;
@@ -49,6 +49,7 @@ export class ProviderKeys implements TokenKeys {
   #text = '';
   #fetchedAtMs = 0;
   #attemptedAtMs = 0;
+  #failedAtMs = 0;
   /** The error of the last fetch; undefined: it succeeded. */
   #failure: unknown;
   #running: Promise<void> | undefined;
@@ -66,8 +67,9 @@ export class ProviderKeys implements TokenKeys {
 
   async refresh(nowMs: number): Promise<void> {
     // Another fetch has just failed, so nobody needs to wait for the next failure.
-    const isOutage = this.#failure !== undefined && nowMs < this.#attemptedAtMs + 2 * pauseMs;
+    const isOutage = this.#failure !== undefined && nowMs < this.#failedAtMs + 2 * pauseMs;
     const maxAgeMs = isOutage ? maxOutageMs : staleMs;
+    // Until it ends, every request comes here, so all requests wait if one must.
     const fetching = this.#fetch();
     if (nowMs >= this.#fetchedAtMs + maxAgeMs) await fetching;
   }
@@ -119,7 +121,6 @@ export class ProviderKeys implements TokenKeys {
 
   async #fetchOnce(): Promise<void> {
     this.#attemptedAtMs = Date.now();
-    this.refreshAtMs = this.#attemptedAtMs + pauseMs;
     try {
       const url = this.#settings.jwksUrl ?? (await discoverJwksUrl(this.#settings.issuer!));
       this.#keep(await fetchJson(url));
@@ -128,7 +129,9 @@ export class ProviderKeys implements TokenKeys {
       this.refreshAtMs = this.#fetchedAtMs + freshMs;
     } catch (error) {
       this.#failure = error;
-      const isTooOld = Date.now() >= this.#fetchedAtMs + maxOutageMs;
+      this.#failedAtMs = Date.now();
+      this.refreshAtMs = this.#failedAtMs + pauseMs;
+      const isTooOld = this.#failedAtMs >= this.#fetchedAtMs + maxOutageMs;
       if (isTooOld && this.#keySet !== undefined) this.#replace(undefined, '');
       this.#log.warn(
         { err: error, hasKeys: this.#keySet !== undefined },
