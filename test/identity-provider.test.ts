@@ -23,6 +23,7 @@ before(async () => {
     TOKEN_SECRET: '',
     TOKEN_ISSUER: provider.issuer,
     TOKEN_AUDIENCE: 'tablewright',
+    MAX_ANONYMOUS_REQUESTS_PER_MINUTE: '30',
   });
 });
 after(async () => {
@@ -176,6 +177,16 @@ test('in an outage tokens of known keys are valid, and others are answered with 
   provider.answerWith(undefined);
   advance(minuteMs / 2);
   assert.equal(await verdictOf(verifier, newKey), 'valid');
+});
+
+test('in an outage requests with unknown keys are limited by address', async () => {
+  advance(minuteMs);
+  provider.rotate(1);
+  const token = await provider.token();
+  provider.answerWith(hangUp);
+  const statuses = new Set<number>();
+  for (let n = 0; n <= 30; n += 1) statuses.add(await statusFor(token));
+  assert.deepEqual([...statuses], [503, 429]);
 });
 
 test('keys are kept for a day of an outage, and not longer', async () => {

@@ -87,7 +87,10 @@ export async function limitRequests(
       await count(bySubject, request, reply);
     },
     countRefused: async (error, status, request, reply) => {
-      if (counted.has(request) || status >= 500 || isHealthCheck(request)) return error;
+      if (counted.has(request) || isHealthCheck(request)) return error;
+      // Of the errors of the service, only this one says that the token was not verified.
+      const isUnverified = error instanceof AppError && error.code === 'token-keys-unavailable';
+      if (status >= 500 && !isUnverified) return error;
       return countByAddress(request, reply).then(
         () => error,
         (tooMany: unknown) => tooMany,
