@@ -10,10 +10,11 @@
  * The table, the rows and the warnings are always those of two passes, and so are the errors of the data.
  */
 import { AppError } from '../../errors.ts';
+import type { CellSink } from '../../sources/cell-sink.ts';
 import { ReadAgain } from '../../sources/row-source.ts';
 import { Inferring } from '../infer-definition.ts';
 import type { InferenceLimits, TypeInference } from '../infer-types.ts';
-import { wrapInput } from '../inputs/wrap-input.ts';
+import { type InputWrapper, wrapInput } from '../inputs/wrap-input.ts';
 import type { HeadSize, LoadInput } from '../load-input.ts';
 import { TeeSink } from './tee-sink.ts';
 
@@ -85,33 +86,41 @@ class TypesDiffer extends Error {
   }
 }
 
-class OnePass implements TableTypes {
+class OnePass implements TableTypes, InputWrapper {
   /** The first pass over this input also infers types. It throws `TypesDiffer` at its end if they are not those of the head. */
   readonly input: LoadInput;
+  readonly keepsRows = true;
   /** undefined: the pass has not begun. */
   inferring: Inferring | undefined;
+  readonly #original: LoadInput;
   readonly #head: TypeInference;
+  readonly #limits: InferenceLimits;
+  #tee: TeeSink | undefined;
 
   constructor(input: LoadInput, head: TypeInference, limits: InferenceLimits) {
+    this.#original = input;
     this.#head = head;
-    let tee: TeeSink | undefined;
-    this.input = wrapInput(input, {
-      keepsRows: true,
-      through: (encoder) => {
-        if (tee !== undefined) return encoder;
-        this.inferring = new Inferring(limits, input);
-        tee = new TeeSink(this.inferring.inference, encoder, head);
-        return tee;
-      },
-      afterPass: () => {
-        // A definition that comes after the rows decides the types.
-        if (input.definition !== undefined || !tee!.hasAgreed()) throw new TypesDiffer();
-      },
-      warnings: () => [],
-    });
+    this.#limits = limits;
+    this.input = wrapInput(input, this);
   }
 
   get inferred(): TypeInference {
     return this.inferring?.inference ?? this.#head;
+  }
+
+  through(encoder: CellSink): CellSink {
+    if (this.#tee !== undefined) return encoder;
+    this.inferring = new Inferring(this.#limits, this.#original);
+    this.#tee = new TeeSink(this.inferring.inference, encoder, this.#head);
+    return this.#tee;
+  }
+
+  afterPass(): void {
+    // A definition that comes after the rows decides the types.
+    if (this.#original.definition !== undefined || !this.#tee!.hasAgreed()) throw new TypesDiffer();
+  }
+
+  warnings(): [] {
+    return [];
   }
 }
