@@ -31,7 +31,15 @@ import {
   WHOLE,
 } from './seen.ts';
 import { classifyString } from './string-class.ts';
-import { SHAPE_FACTS, SHAPES, type ShapeHint, shapeHint, shapesOf, shapesWithClass } from './text-shapes.ts';
+import {
+  SHAPE_FACTS,
+  SHAPES,
+  type ShapeHint,
+  shapeHint,
+  shapesOf,
+  shapesOfGrouped,
+  shapesWithClass,
+} from './text-shapes.ts';
 
 interface DateForm {
   bit: number;
@@ -74,6 +82,8 @@ const PLAIN_NUMBER = 1 << 10;
 /** Every value is a date in ISO 8601, at most with white space around it. */
 const PLAIN_DATE = 1 << 11;
 const PLAIN_FORMS = PLAIN_NUMBER | PLAIN_DATE;
+/** What a parameter reads. */
+const NOTATIONS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS;
 /** The column has a value with white space around it. */
 const HAS_SPACE = 1 << 14;
 /** The column has a value that PostgreSQL cannot read without one of these forms. */
@@ -184,6 +194,11 @@ export class TextForms {
     start: number,
     end: number,
   ): number {
+    // In a column that can only have shapes, most values need no other check.
+    if ((forms & NOTATIONS) === 0 && (forms & IS_NEEDED) !== 0) {
+      const shape = shapesAmong(forms, bytes, start, end);
+      if (shape !== 0) return (forms & FACTS) | shape;
+    }
     const from = trimmedStart(bytes, start, end);
     const to = trimmedEnd(bytes, from, end);
     if (end - start <= maxNullWordBytes && from < to && !isDigit(bytes[from]!)) {
@@ -202,7 +217,11 @@ export class TextForms {
         this.withPoint(forms & (NUMBER_FORMS | PLAIN_NUMBER), bytes, from, to) |
         shapesWithClass(forms, WHOLE);
     else if (plain === PLAIN_DATE) left |= forms & (DATE_FORMS | PLAIN_DATE);
-    else left |= this.#notationsOf(forms, bytes, from, to) | shapesAmong(forms, bytes, from, to);
+    else {
+      const notations = this.#notationsOf(forms, bytes, from, to);
+      if ((notations & NUMBER_FORMS) !== 0) left |= notations | shapesOfGrouped(forms);
+      else left |= notations !== 0 ? notations : shapesAmong(forms, bytes, from, to);
+    }
     if ((left & ~FACTS) === 0) return 0;
     // A JSON string or a text cell of a workbook that PostgreSQL can read as a number does not show which signs are used.
     const isTyped = (kind === TEXT ? textKind(bytes, start, end) : textKind(bytes, from, to)) !== STRING;

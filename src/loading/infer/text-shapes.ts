@@ -60,6 +60,11 @@ export const SHAPE_FACTS =
 
 const NUMBER_SHAPES = AMOUNT | PERCENT | EXPONENT;
 
+/** Returns the shapes that are still possible after a number in another notation, such as `1.234,50`. */
+export function shapesOfGrouped(forms: number): number {
+  return (forms & (AMOUNT | PERCENT)) | HAS_BARE_NUMBER;
+}
+
 /** Returns the shapes that are still possible after a value of the class `found` (seen.ts), which is not `OTHER`. */
 export function shapesWithClass(forms: number, found: number): number {
   switch (found) {
@@ -119,7 +124,11 @@ export function shapeHint(forms: number): ShapeHint | undefined {
 export function shapesOf(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   if (length === 0 || length > maxShapeBytes) return 0;
-  return wordShape(bytes, start, end) || timeShape(bytes, start, end) || numberShape(bytes, start, end);
+  if (bytes[start]! >= 0x41 && length <= maxWordBytes) {
+    const word = wordShape(bytes, start, end);
+    if (word !== 0) return word;
+  }
+  return timeShape(bytes, start, end) || numberShape(bytes, start, end);
 }
 
 /** A longer text is no amount that people write. */
@@ -144,7 +153,6 @@ const maxWordBytes = 5;
 const LOWER = 0x20;
 
 function wordShape(bytes: Buffer, start: number, end: number): number {
-  if (end - start > maxWordBytes) return 0;
   for (const word of wordBytes) if (isWord(bytes, start, end, word.bytes)) return word.shape;
   return 0;
 }
@@ -198,48 +206,48 @@ function numberShape(bytes: Buffer, start: number, end: number): number {
   let currencies = 0;
   let percents = 0;
   let facts = 0;
-  for (;;) {
-    if (from >= to) break;
+  while (from < to) {
     const byte = bytes[from]!;
-    const space = spaceAt(bytes, from, to);
-    const sign = minusAt(bytes, from, to);
-    const currency = currencyAt(bytes, from, to);
-    if (space > 0) from += space;
-    else if (sign > 0) {
-      minus++;
-      from += sign;
-    } else if (byte === PLUS) {
-      plus++;
-      from++;
-    } else if (byte === OPENING) {
-      opening++;
-      from++;
-    } else if (currency > 0) {
-      currencies++;
-      from += currency;
-    } else break;
+    if (isDigit(byte)) break;
+    let length = 1;
+    if (byte === PLUS) plus++;
+    else if (byte === OPENING) opening++;
+    else {
+      length = spaceAt(bytes, from, to);
+      if (length === 0) {
+        length = minusAt(bytes, from, to);
+        if (length > 0) minus++;
+      }
+      if (length === 0) {
+        length = currencyAt(bytes, from, to);
+        if (length > 0) currencies++;
+      }
+      if (length === 0) break;
+    }
+    from += length;
   }
-  for (;;) {
-    if (from >= to) break;
+  while (from < to) {
     const byte = bytes[to - 1]!;
-    const space = spaceBefore(bytes, from, to);
-    const sign = minusBefore(bytes, from, to);
-    const currency = currencyBefore(bytes, from, to);
-    if (space > 0) to -= space;
-    else if (sign > 0) {
-      minus++;
-      facts |= HAS_MINUS_BEHIND;
-      to -= sign;
-    } else if (byte === PERCENT_SIGN) {
-      percents++;
-      to--;
-    } else if (byte === CLOSING) {
-      closing++;
-      to--;
-    } else if (currency > 0) {
-      currencies++;
-      to -= currency;
-    } else break;
+    if (isDigit(byte)) break;
+    let length = 1;
+    if (byte === PERCENT_SIGN) percents++;
+    else if (byte === CLOSING) closing++;
+    else {
+      length = spaceBefore(bytes, from, to);
+      if (length === 0) {
+        length = minusBefore(bytes, from, to);
+        if (length > 0) {
+          minus++;
+          facts |= HAS_MINUS_BEHIND;
+        }
+      }
+      if (length === 0) {
+        length = currencyBefore(bytes, from, to);
+        if (length > 0) currencies++;
+      }
+      if (length === 0) break;
+    }
+    to -= length;
   }
   if (opening !== closing || minus + plus + opening > 1 || currencies + percents > 1) return 0;
   if (opening > 0) facts |= HAS_PARENTHESES;
@@ -288,6 +296,14 @@ const groupedSigns: NumberSigns[] = [
 function isNumber(bytes: Buffer, start: number, end: number): boolean {
   if (!isDigit(bytes[start]!) && bytes[start] !== POINT && bytes[start] !== COMMA) return false;
   if (hasExponent(bytes, start, end)) return false;
+  let at = start;
+  while (at < end && isDigit(bytes[at]!)) at++;
+  if (at < end && at > start && (bytes[at] === POINT || bytes[at] === COMMA)) {
+    at++;
+    while (at < end && isDigit(bytes[at]!)) at++;
+  }
+  // Most numbers have digits with one sign between them at most.
+  if (at === end && isDigit(bytes[end - 1]!)) return true;
   for (const signs of groupedSigns) if (readNumber(bytes, start, end, signs, scratch) > 0) return true;
   return false;
 }
@@ -345,7 +361,7 @@ function currencyAt(bytes: Buffer, at: number, end: number): number {
     if (at + currencyCodeBytes <= end && currencyCodes.has(bytes.readUIntBE(at, currencyCodeBytes))) return 3;
   }
   for (const word of currencyWords) {
-    if (at + word.length <= end && word.compare(bytes, at, at + word.length) === 0) return word.length;
+    if (isAt(word, bytes, at, end)) return word.length;
   }
   return 0;
 }
@@ -359,6 +375,15 @@ function currencyBefore(bytes: Buffer, start: number, end: number): number {
     if (currencyAt(bytes, end - length, end) === length) return length;
   }
   return 0;
+}
+
+/** A loop is faster than `Buffer.compare` for short words. */
+function isAt(word: Buffer, bytes: Buffer, at: number, end: number): boolean {
+  if (end - at < word.length) return false;
+  for (let place = 0; place < word.length; place++) {
+    if (bytes[at + place] !== word[place]) return false;
+  }
+  return true;
 }
 
 function isCapital(byte: number): boolean {
