@@ -150,6 +150,9 @@ const declared = {
     serviceSchema: text('SERVICE_SCHEMA', 'tablewright_service', 'The schema in which the service keeps its own tables: loads, idempotency keys. The service creates it, and no access token may use it. none: the service keeps nothing, and the endpoints that need the schema answer 501.', serviceSchemaRule),
     defaultFunctions: words('DEFAULT_FUNCTIONS', "The functions that a column's default may call in addition to the built-in ones, as name or schema.name, separated by spaces.", functionsRule),
   },
+  loads: {
+    historyDays: integer('LOAD_HISTORY_DAYS', 30, [1, 3650], 'days', 'How many days the service keeps the record of a load that has ended.'),
+  },
   tokens: {
     jwksUrl: optional('TOKEN_JWKS_URL', 'The URL of the keys of your identity provider (JWK set). The service fetches the keys again by itself, so the provider can change them at any time. TOKEN_ISSUER and TOKEN_AUDIENCE are required with it. docs/tokens.md has examples for several providers.', jwksUrlRule),
     publicKey: optional('TOKEN_PUBLIC_KEY', 'The public key that verifies access tokens, in PEM or JWK form, or the path of a file that has it.', publicKeyRule),

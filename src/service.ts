@@ -14,10 +14,12 @@ import {
   signingSettings,
 } from './dev-token.ts';
 import { AppError } from './errors.ts';
+import { abandonedAnswer } from './http/as-load.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
 import { buildServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
+import { Loads } from './loads/loads.ts';
 import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
@@ -63,16 +65,20 @@ export async function startService(config: Config): Promise<Service> {
       : undefined;
   const databaseUrl = embedded?.url ?? database.url!;
   const pool = createPool({ ...database, url: databaseUrl }, log);
+  const recordPool = createPool({ url: databaseUrl, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);
   const databaseCheck = createDatabaseCheck(databaseUrl, log);
   try {
     await checkServerVersion(pool);
     const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
+    const loads = serviceSchema && openLoads(serviceSchema, pool, recordPool, config, log);
+    await loads?.start();
     const server = await buildServer(
       {
         config,
         pool,
         databaseCheck,
         serviceSchema,
+        loads,
         tokens,
         lines,
         readerSlots,
@@ -100,14 +106,18 @@ export async function startService(config: Config): Promise<Service> {
         await server.close();
         clearTimeout(timer);
         await Promise.race([
-          Promise.all([pool.end(), databaseCheck.end()]),
+          Promise.all([
+            loads?.stop().then(() => recordPool.end()) ?? recordPool.end(),
+            pool.end(),
+            databaseCheck.end(),
+          ]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
         await embedded?.stop();
       },
     };
   } catch (error) {
-    await Promise.all([pool.end(), databaseCheck.end()]);
+    await Promise.all([pool.end(), recordPool.end(), databaseCheck.end()]);
     await embedded?.stop();
     throw error;
   }
@@ -123,6 +133,20 @@ function chooseMaxConnections(config: Config, log: Log): number {
     );
   }
   return fitting;
+}
+
+/** The longest time for a statement that records loads. */
+const recordTimeoutMs = 10_000;
+
+function openLoads(schema: ServiceSchema, pool: Pool, recordPool: Pool, { loads }: Config, log: Log): Loads {
+  return new Loads({
+    schema,
+    pool,
+    recordPool,
+    log,
+    historyDays: loads.historyDays,
+    abandonedAnswer: abandonedAnswer(),
+  });
 }
 
 /** Returns the service's own schema; undefined: there is none, and the log says why. */

@@ -72,6 +72,9 @@ test('the document has a title, a description and a version', () => {
 
 test('the operations of the contract are there', () => {
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'get /api/v1/loads',
+    'get /api/v1/loads/{id}',
+    'get /api/v1/loads/{id}/events',
     'get /api/v1/table/{table_name}',
     'get /api/v1/table/{table_name}/rows',
     'get /api/v1/tables',
@@ -79,6 +82,7 @@ test('the operations of the contract are there', () => {
     'get /readyz',
     'post /api/v1/inspect/excel',
     'post /api/v1/inspect/json',
+    'post /api/v1/loads/{id}/cancel',
     'post /api/v1/table/{table_name}',
     'post /api/v1/table/{table_name}/upload/excel',
     'post /api/v1/table/{table_name}/upload/json',
@@ -101,7 +105,8 @@ test('each operation has its own id, a description, a tag, its security and its 
       const { description } = response;
       const { content = {} } = followed(response);
       assert(description, `${operationId} ${status}`);
-      const type = status.startsWith('2') ? 'application/json' : 'application/problem+json';
+      const ofSuccess = path.endsWith('/events') ? 'text/event-stream' : 'application/json';
+      const type = status.startsWith('2') ? ofSuccess : 'application/problem+json';
       assert.deepEqual(Object.keys(content), [type], `${operationId} ${status}`);
     }
   }

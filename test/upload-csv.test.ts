@@ -52,7 +52,7 @@ suite('without a definition', () => {
       exponent: 'text',
       blank: 'text',
     });
-    const { duration_ms: _, ...load } = answer.body.load;
+    const { duration_ms: _, id: __, ...load } = answer.body.load;
     const exponent = {
       code: 'other-notation',
       column: 'exponent',

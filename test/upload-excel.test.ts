@@ -106,7 +106,7 @@ suite('a workbook without a definition', () => {
       'note text',
       'mixed text',
     ]);
-    const { duration_ms: durationMs, ...load } = answer.body.load;
+    const { duration_ms: durationMs, id: _, ...load } = answer.body.load;
     assert.ok(Number.isInteger(durationMs));
     const mixed = {
       code: 'mixed-column',

@@ -58,6 +58,7 @@ function acceptanceOf(
 
 const isJson = (type: string, subtype: string): boolean =>
   type === 'application' && /^([\w.-]+\+)?json$/.test(subtype);
+const isEvents = (type: string, subtype: string): boolean => type === 'text' && subtype === 'event-stream';
 const isCsv = (type: string, subtype: string): boolean => type === 'text' && subtype === 'csv';
 
 /** Returns whether the client takes JSON. Without the header it takes everything. */
@@ -69,6 +70,11 @@ export function acceptsJson(accept: string | undefined): boolean {
 /** Returns whether an answer can be CSV. The range of all media types also means CSV, but JSON is sent then: see `prefersCsv`. */
 export function acceptsCsv(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept ?? ''), isCsv, 'text').weight > 0;
+}
+
+/** Returns whether the client takes server-sent events. */
+export function acceptsEvents(accept: string | undefined): boolean {
+  return acceptanceOf(rangesOf(accept ?? ''), isEvents, 'text').weight > 0;
 }
 
 /**

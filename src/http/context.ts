@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
+import type { Loads } from '../loads/loads.ts';
 import type { ServiceSchema } from '../loads/service-schema.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
@@ -14,6 +15,8 @@ export interface HttpContext {
   databaseCheck: DatabaseCheck;
   /** The service's own schema; undefined: it has none (`SERVICE_SCHEMA`). */
   serviceSchema: ServiceSchema | undefined;
+  /** The loads; undefined: the service has no schema of its own. */
+  loads: Loads | undefined;
   tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;

@@ -26,6 +26,7 @@ export const guides: Guide[] = [
     title: 'Loading rows',
     about: 'how rows become a table, and every parameter of an upload',
   },
+  { name: 'loads', title: 'Loads', about: 'states, progress, answers and cancelling of uploads' },
   { name: 'spreadsheets', title: 'Spreadsheets', about: 'sheets, headers, cells and formats' },
   { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
   {

@@ -50,6 +50,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       servers: [{ url: '/', description: 'This service' }],
       tags: [
         { name: 'tables', description: 'Create tables, load rows into them, describe them.' },
+        { name: 'loads', description: 'Uploads as things: their states, their progress and their answers.' },
         { name: 'health', description: 'For load balancers and process managers.' },
       ],
       components: {
@@ -176,6 +177,7 @@ const responseNames: Record<string, string> = {
   429: 'TooManyRequests',
   431: 'RequestHeaderFieldsTooLarge',
   500: 'InternalServerError',
+  501: 'NotImplemented',
   503: 'ServiceUnavailable',
 };
 

@@ -8,16 +8,20 @@ import type { HttpContext } from './context.ts';
 import { jsonMediaTypes } from './json-body.ts';
 import { registerOpenApi } from './openapi.ts';
 import { unsupportedMediaType } from './problem-json.ts';
+import { cancelLoadRoute } from './routes/cancel-load.ts';
 import { createTableRoute } from './routes/create-table.ts';
+import { describeLoadRoute } from './routes/describe-load.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
 import { guideRoutes } from './routes/guides.ts';
 import { healthRoutes } from './routes/health.ts';
 import { inspectExcelRoute } from './routes/inspect-excel.ts';
 import { inspectJsonRoute } from './routes/inspect-json.ts';
+import { listLoadsRoute } from './routes/list-loads.ts';
 import { listTablesRoute } from './routes/list-tables.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
 import { uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJsonRoute } from './routes/upload-json.ts';
+import { watchLoadRoute } from './routes/watch-load.ts';
 
 export async function registerRoutes(app: FastifyInstance, context: HttpContext): Promise<void> {
   // The routes check queries and bodies themselves, with the schemas that the document shows, so that one answer has every
@@ -36,6 +40,10 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     listTablesRoute(api, context);
     readRowsRoute(api, context);
   });
+  listLoadsRoute(app, context);
+  describeLoadRoute(app, context);
+  watchLoadRoute(app, context);
+  cancelLoadRoute(app, context);
   await app.register(async (api) => {
     acceptBodies(api, jsonMediaTypes);
     uploadJsonRoute(api, context);

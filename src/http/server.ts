@@ -18,7 +18,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { AppError } from '../errors.ts';
-import { acceptsCsv, acceptsJson } from './accept.ts';
+import { acceptsCsv, acceptsEvents, acceptsJson } from './accept.ts';
 import { factsOf, logAnswered, logDisconnected, writeAccessLog } from './access-log.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
@@ -259,6 +259,7 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
 /** Refuses a client that accepts no JSON. Uploads may also answer CSV. */
 function refuseOtherThanJson(accept: string | undefined, url: string): void {
   if (!url.startsWith('/api/') || acceptsJson(accept)) return;
+  if (eventsPath.test(url) && acceptsEvents(accept)) return;
   const isUpload = uploadPath.test(url);
   if (isUpload && acceptsCsv(accept)) return;
   const csv = isUpload ? ', and the problems of an upload as text/csv' : '';
@@ -268,6 +269,7 @@ function refuseOtherThanJson(accept: string | undefined, url: string): void {
   );
 }
 
+const eventsPath = /\/events(?:\?|$)/;
 const uploadPath = /^[^?]*\/upload\/(?:json|excel)(?:\?|$)/;
 
 /**

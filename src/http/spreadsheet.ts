@@ -159,7 +159,7 @@ async function receiveSpreadsheet<Result>(
     const chunks = readBody(
       request,
       { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
-      context.stopping,
+      signal,
     );
     const { body } = await readSpreadsheetUpload(
       request.headers,

@@ -45,13 +45,14 @@ export interface AdmittedRequest {
 /**
  * Admits a request: checks that the service is ready, the token and the scope.
  *
+ * @param scope undefined: no scope is needed
  * @throws AppError 401, 403, `too-many-requests`, `token-keys-unavailable`, `shutting-down`
  */
 export async function admitRequest(
   request: FastifyRequest,
   reply: FastifyReply,
   context: HttpContext,
-  scope: Scope,
+  scope: Scope | undefined,
 ): Promise<AdmittedRequest> {
   if (!context.isReady()) {
     throw new AppError('shutting-down', 'The service is starting or stopping.', {
@@ -66,7 +67,7 @@ export async function admitRequest(
   const grants = { ...granted, serviceSchema: config.database.serviceSchema };
   const caller = identifyCaller(request, grants);
   await context.quotas.admit(request, reply, caller);
-  requireScope(grants, scope);
+  if (scope !== undefined) requireScope(grants, scope);
   return { grants, caller, signal: abortSignalOf(reply, context.stopping) };
 }
 

@@ -10,6 +10,8 @@ import { loadTable } from '../loading/load-table.ts';
 import { renameColumns } from '../loading/rename-columns.ts';
 import { readText } from '../loading/text-reading/read-text.ts';
 import type { TextReading } from '../loading/text-reading/text-reading.ts';
+import type { KeptAnswer } from '../loads/load-record.ts';
+import type { LoadRun } from '../loads/load-run.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { prefersCsv } from './accept.ts';
 import { factsOf } from './access-log.ts';
@@ -57,6 +59,13 @@ const Loaded = Type.Object(
   {
     table: TableDescriptionSchema,
     load: Type.Object({
+      id: Type.Optional(
+        Type.String({
+          format: 'uuid',
+          description:
+            'The id of the load, for `GET /api/v1/loads/{id}`. It is also in the header `Load-Id`. Absent if the service records no loads.',
+        }),
+      ),
       rows: Type.Integer({ description: 'Rows loaded.' }),
       skipped: Type.Integer({
         description: 'Rows left out because their key already exists (`on_conflict=skip`).',
@@ -118,14 +127,22 @@ const Loaded = Type.Object(
 export const csvInWords =
   'With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.';
 
+const loadIdHeaders = {
+  'Load-Id': { type: 'string', description: 'The id of the load, also in answers to refused uploads.' },
+};
+
 export const uploadResponses = {
   200: {
     description: 'The rows were added to an existing table. With `dry_run`: nothing was changed.',
+    headers: loadIdHeaders,
     content: { 'application/json': { schema: Loaded } },
   },
   201: {
     description: 'The table was created or replaced.',
-    headers: { Location: { type: 'string', description: 'The URL that describes the table.' } },
+    headers: {
+      Location: { type: 'string', description: 'The URL that describes the table.' },
+      ...loadIdHeaders,
+    },
     content: { 'application/json': { schema: Loaded } },
   },
 };
@@ -139,6 +156,7 @@ export const uploadErrors: ErrorCode[] = [
   'table-exists',
   'dependent-objects',
   'write-conflict',
+  'load-cancelled',
   'limit-exceeded',
   'unsupported-media-type',
   'invalid-definition',
@@ -212,6 +230,8 @@ function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
   };
 }
 
+const jsonContentType = 'application/json; charset=utf-8';
+
 /** Loads the input, always closes it, and answers. */
 export async function answerUpload(
   context: HttpContext,
@@ -219,6 +239,7 @@ export async function answerUpload(
   query: UploadQuery,
   unread: LoadInput,
   reply: FastifyReply,
+  run: LoadRun | undefined,
 ): Promise<FastifyReply> {
   const { schema, name, grants, signal, transaction, columns, textReading, maxFaultyRows } = upload;
   const { pool, config } = context;
@@ -226,9 +247,40 @@ export async function answerUpload(
   const { primaryKey, conflictKey, rename } = columns;
   const input = readText(renameColumns(unread, rename), textReading);
   const collector = prefersCsv(reply.request.headers.accept) ? new ProblemTable() : undefined;
+  const toAnswer = (loaded: LoadResult): KeptAnswer => {
+    const load = {
+      ...(run && { id: run.id }),
+      rows: loaded.rows,
+      skipped: loaded.skipped,
+      updated: loaded.updated,
+      ...leftOutOf(loaded),
+      ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
+      ...readingOf(input),
+      warnings: loaded.warnings,
+      duration_ms: Math.round(performance.now() - startedAt),
+      ...(query.dry_run && { dry_run: true }),
+    };
+    const isCreated = loaded.isNew && !query.dry_run;
+    const location = isCreated ? { location: tableLocation(upload) } : {};
+    // A load that left out nothing has no problems for a file.
+    const csv = collector && collector.count > 0 ? collector.toBuffer() : undefined;
+    return {
+      status: isCreated ? 201 : 200,
+      headers: { ...location, 'content-type': csv ? csvContentType : jsonContentType },
+      body: csv ?? Buffer.from(JSON.stringify({ table: loaded.table, load })),
+    };
+  };
+  if (run) run.toAnswer = toAnswer;
+  run?.start();
   try {
     const loaded = await loadTable(
-      { pool, transaction, extraFunctions: config.database.defaultFunctions, limits: config.limits },
+      {
+        pool,
+        transaction,
+        extraFunctions: config.database.defaultFunctions,
+        limits: config.limits,
+        observer: run,
+      },
       {
         schema,
         name,
@@ -246,24 +298,9 @@ export async function answerUpload(
       },
       input,
     );
-    const load = {
-      rows: loaded.rows,
-      skipped: loaded.skipped,
-      updated: loaded.updated,
-      ...leftOutOf(loaded),
-      ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
-      ...readingOf(input),
-      warnings: loaded.warnings,
-      duration_ms: Math.round(performance.now() - startedAt),
-      ...(query.dry_run && { dry_run: true }),
-    };
     factsOf(reply.request).rows = loaded.rows;
-    const isCreated = loaded.isNew && !query.dry_run;
-    if (isCreated) reply.header('location', tableLocation(upload));
-    reply.code(isCreated ? 201 : 200);
-    // A load that left out nothing has no problems for a file.
-    if (collector && collector.count > 0) return reply.type(csvContentType).send(collector.toBuffer());
-    return reply.send({ table: loaded.table, load });
+    const { status, headers, body } = run?.answer ?? toAnswer(loaded);
+    return reply.code(status).headers(headers).send(body);
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;

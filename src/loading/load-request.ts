@@ -37,6 +37,16 @@ export interface LoadRequest {
   admitSchema: (schema: string) => void;
 }
 
+/** Learns how a load is getting on. The load does not know who wants to know it. */
+export interface LoadObserver {
+  /** Returns the number of rows read so far. The load sets it, so that it need not report each row. */
+  rows: () => number;
+  /** Returns the number of problems found so far. The load sets it. */
+  problems: () => number;
+  /** Called with the result before the transaction ends. It may be called again with another result. */
+  committing(result: LoadResult): void;
+}
+
 export interface LoadContext {
   pool: Pool;
   transaction: TransactionOptions;
@@ -45,6 +55,7 @@ export interface LoadContext {
   limits: { maxColumns: number; maxRows: number; maxRowBytes: number } & WrittenLimits;
   /** How many of the first rows say the types with which a load in one pass begins. Default: `usualHead`. */
   headSize?: HeadSize;
+  observer?: LoadObserver | undefined;
 }
 
 export interface LoadResult {

@@ -21,6 +21,7 @@ import {
   neededRights,
 } from './load-request.ts';
 import { loadRows } from './load-rows.ts';
+import type { EndedLoad } from './load-target.ts';
 import { loadWarnings } from './load-warnings.ts';
 import { receivedRows } from './loaded-rows.ts';
 import { nothingToLoad } from './nothing-to-load.ts';
@@ -87,6 +88,8 @@ async function loadWithin(
   const { schema, name, extraColumns, admitSchema, collector } = request;
   collector?.clear();
   const problems = new Problems(collector);
+  const { observer } = context;
+  if (observer) observer.problems = () => problems.count;
   const target = await openTarget(client, upload, types.inferred);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, extraColumns);
   const loaded = await loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
@@ -98,12 +101,9 @@ async function loadWithin(
   if (received > 0) matcher.refuseExtraColumns();
 
   const ofName = target.isBare ? await warnOfDottedName(client, schema, name, admitSchema) : [];
-  const ended = await target.end(client, edges.endAtOnce);
-  const table = ended?.table ?? (await describeTable(client, schema, name, context.extraFunctions));
   const { inserted: rows, skipped, updated, conflictKey, leftOut } = loaded;
   const { inferred } = types;
-  const ofEnd = ended?.warnings ?? [];
-  return {
+  const resultOf = ({ table, warnings: ofEnd }: EndedLoad): LoadResult => ({
     isNew: target.isBare,
     table,
     rows,
@@ -112,7 +112,16 @@ async function loadWithin(
     ...(conflictKey && { conflictKey }),
     ...(leftOut !== undefined && { leftOut: leftOutRows(leftOut, problems) }),
     warnings: loadWarnings({ request, input, inferred, target, matcher, loaded, ofName, ofEnd }),
+  });
+  const committing = (ended: EndedLoad): LoadResult => {
+    const result = resultOf(ended);
+    observer?.committing(result);
+    return result;
   };
+  const ended = await target.end(client, edges.endAtOnce, committing);
+  if (ended !== undefined) return resultOf(ended);
+  const table = await describeTable(client, schema, name, context.extraFunctions);
+  return committing({ table, warnings: [] });
 }
 
 function leftOutRows(rows: number, problems: Problems): LeftOut {

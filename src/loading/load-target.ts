@@ -54,7 +54,12 @@ export interface LoadTarget {
    *
    * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`
    */
-  end(client: ClientBase, endAtOnce: TransactionEdges['endAtOnce']): Promise<EndedLoad | undefined>;
+  end(
+    client: ClientBase,
+    endAtOnce: TransactionEdges['endAtOnce'],
+    /** Called before the transaction ends. It may be called again with another result. */
+    onPlanned: (ended: EndedLoad) => void,
+  ): Promise<EndedLoad | undefined>;
 }
 
 export interface EndedLoad {

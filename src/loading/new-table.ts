@@ -22,7 +22,7 @@ import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { namesAside } from '../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../tables/prepared-table.ts';
-import { refuseDependents, swapTable } from '../tables/replace-table.ts';
+import { refuseDependents, type Swapped, swapTable } from '../tables/replace-table.ts';
 import type { EndedLoad, LoadTarget } from './load-target.ts';
 import type { LoadedRows } from './loaded-rows.ts';
 import type { Problems } from './problems.ts';
@@ -129,15 +129,23 @@ class NewTable implements LoadTarget {
     await continueAllNumbering(client, this.relation, this.#table, rows);
   }
 
-  async end(client: ClientBase, endAtOnce: TransactionEdges['endAtOnce']): Promise<EndedLoad | undefined> {
+  async end(
+    client: ClientBase,
+    endAtOnce: TransactionEdges['endAtOnce'],
+    onPlanned: (ended: EndedLoad) => void,
+  ): Promise<EndedLoad | undefined> {
     if (!this.replaces) return undefined;
     const replacement = {
       table: this.#table,
       aside: this.#naming,
       extraFunctions: this.#options.extraFunctions,
     };
-    const { description, lost } = await swapTable(client, replacement, { ...this.#options, endAtOnce });
-    return { table: description, warnings: lostObjects(lost) };
+    const options = {
+      ...this.#options,
+      endAtOnce,
+      onPlanned: (swapped: Swapped) => onPlanned(endedBy(swapped)),
+    };
+    return endedBy(await swapTable(client, replacement, options));
   }
 }
 
@@ -204,6 +212,10 @@ async function refuseTakenTableName(
   const { rows } = await client.query<ExistingObject>(findRelation(schema, name));
   if (rows[0] !== undefined && existing === undefined)
     throw tableExists(schema, name, rows[0], uploadRemedies);
+}
+
+function endedBy({ description, lost }: Swapped): EndedLoad {
+  return { table: description, warnings: lostObjects(lost) };
 }
 
 const maxLostObjects = 100;

@@ -2,6 +2,7 @@
 import type { ColumnMatcher } from './column-matching.ts';
 import { conflictOption } from './conflict-option.ts';
 import { FaultyRows } from './left-out/faulty-rows.ts';
+import type { LoadObserver } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { TargetOptions } from './open-target.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
@@ -20,6 +21,7 @@ export interface RowOptions {
   /** The count of the rows with problems, which may be left out; undefined: they may not. */
   faulty: FaultyRows | undefined;
   signal: AbortSignal;
+  observer: LoadObserver | undefined;
 }
 
 /** @throws AppError `invalid-parameter` if the table has no key for `on_conflict` */
@@ -39,5 +41,6 @@ export function rowOptions(
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,
+    observer: context.observer,
   };
 }

@@ -25,7 +25,7 @@ export interface TransactionOptions extends TransactionSettings {
    * service connects as, also if the transaction has another role. They have no values, and they must contain only ASCII characters
    * (`asciiLiteral`) and qualified names, because a function of a table may have changed the settings of the transaction.
    *
-   * It is called for each attempt to commit, and not for a dry run.
+   * It is called for each attempt to commit. It is not called for a dry run and in a read-only transaction.
    */
   beforeCommit?: (() => string[]) | undefined;
 }
@@ -137,8 +137,8 @@ interface Ending {
  * Returns one text with the statements of `beforeCommit`. The role of the transaction is set again after them, because deferred triggers
  * run at the COMMIT and must not have the rights of the service.
  */
-function ownStatements({ rollback, role, beforeCommit }: TransactionOptions): string | undefined {
-  const statements = rollback ? [] : (beforeCommit?.() ?? []);
+function ownStatements({ rollback, readOnly, role, beforeCommit }: TransactionOptions): string | undefined {
+  const statements = rollback || readOnly ? [] : (beforeCommit?.() ?? []);
   if (statements.length === 0) return undefined;
   return role === undefined ? statements.join(';\n') : underOwnRole(role, statements);
 }

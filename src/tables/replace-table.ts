@@ -83,6 +83,8 @@ export interface SwapOptions {
   signal: AbortSignal;
   /** Runs statements and ends the transaction, in one message (`TransactionEdges`). */
   endAtOnce: (statements: string[]) => Promise<void>;
+  /** Called with the plan before an attempt to swap. */
+  onPlanned: (swapped: Swapped) => void;
 }
 
 export interface Swapped {
@@ -110,6 +112,7 @@ export async function swapTable(
     await setSavepoint(client, 'swap');
     try {
       const { statements, swapped } = await planSwap(client, replacement);
+      options.onPlanned(swapped);
       await lock.run(statements);
       return swapped;
     } catch (error) {

@@ -167,6 +167,32 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     request: 'GET /api/v1/table/orders, for the second time within a minute, with MAX_REQUESTS_PER_MINUTE=1',
     send: sendTwice,
   },
+  'load-not-found': {
+    request: 'GET /api/v1/loads/0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d',
+    send: (service) => service.get('/api/v1/loads/0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d'),
+  },
+  'load-ended': {
+    request: 'POST /api/v1/loads/{id}/cancel, of a load that is committed',
+    send: async (service) => {
+      const { headers } = await service.post('/table/ended/upload/json', { data: [{ a: 1 }] });
+      return service.request('POST', `/api/v1/loads/${headers.get('load-id')}/cancel`);
+    },
+  },
+  'load-cancelled': {
+    request: 'POST /api/v1/table/new/upload/json, cancelled while its body was sent',
+    send: sendAndCancel,
+  },
+  'not-enabled': {
+    request: 'GET /api/v1/loads, of a service with SERVICE_SCHEMA=none',
+    send: async () => {
+      const other = await startTestService({ SERVICE_SCHEMA: 'none' });
+      try {
+        return await other.get('/api/v1/loads');
+      } finally {
+        await other.stop();
+      }
+    },
+  },
   'headers-too-large': {
     request: 'GET /api/v1/table/orders, with 20 KiB of headers',
     send: (service) => service.get('/table/orders', { headers: { 'x-long': 'x'.repeat(20_480) } }),
@@ -253,6 +279,18 @@ async function sendTwice(): Promise<TestAnswer> {
   } finally {
     await service.stop();
   }
+}
+
+async function sendAndCancel(service: TestService) {
+  const upload = await beginUpload(service);
+  const answered = answerOf(upload);
+  const running = 'SELECT id FROM tablewright_service.loads WHERE ended_at IS NULL';
+  let rows: Record<string, unknown>[] = [];
+  while (rows.length === 0) rows = await service.rows(running);
+  await service.request('POST', `/api/v1/loads/${rows[0]!.id}/cancel`);
+  const answer = await answered;
+  upload.destroy();
+  return answer;
 }
 
 async function answerOf(request: ClientRequest) {

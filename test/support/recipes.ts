@@ -106,6 +106,7 @@ export function comparable(text: string): string {
   const body = lines.join('\n').replaceAll('\r\n', '\n').trimEnd();
   const compact = /^[[{]/.test(body) ? withoutSpace(body) : body;
   return `${status!.slice(0, 3)} ${compact}`
+    .replace(/"load":\{"id":"[\da-f-]{36}",/, '"load":{')
     .replace(/"duration_ms":\d+/, '"duration_ms":0')
     .replace(/urn:uuid:[\da-f-]{36}/, 'urn:uuid:');
 }

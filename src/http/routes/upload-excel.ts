@@ -9,6 +9,7 @@ import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import type { LoadInput } from '../../loading/load-input.ts';
 import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { asLoad } from '../as-load.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 import { choice, queryParser } from '../query.ts';
@@ -76,17 +77,21 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const upload = await admitUpload(request, reply, context, query);
-      return withSpreadsheet(request, context, query, upload, {}, ({ source, spool, definition }) =>
-        answerUpload(
-          context,
-          upload,
-          query,
-          emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
-          reply,
-        ).catch((error: unknown) => {
-          throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
-        }),
+      const admitted = await admitUpload(request, reply, context, query);
+      const kind = { operation: 'upload-excel', dryRun: query.dry_run } as const;
+      return asLoad(request, reply, context, admitted, kind, (upload, run) =>
+        withSpreadsheet(request, context, query, upload, {}, ({ source, spool, definition }) =>
+          answerUpload(
+            context,
+            upload,
+            query,
+            emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
+            reply,
+            run,
+          ).catch((error: unknown) => {
+            throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
+          }),
+        ),
       );
     },
   );

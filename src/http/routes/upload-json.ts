@@ -6,6 +6,7 @@ import Type from 'typebox';
 import { jsonInput } from '../../loading/inputs/json-input.ts';
 import { Spool } from '../../sources/spool.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { asLoad } from '../as-load.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
 import { problemResponses } from '../openapi.ts';
@@ -64,18 +65,21 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const upload = await admitUpload(request, reply, context, query);
+      const admitted = await admitUpload(request, reply, context, query);
       const form = jsonFormOf(request, query.rows_at);
-      return context.lines.uploads.use(upload.caller, upload.signal, () => {
-        const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-        const chunks = readBody(
-          request,
-          { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
-          context.stopping,
-        );
-        const input = jsonInput(chunks, spool, jsonLimitsOf(limits), form);
-        return answerUpload(context, upload, query, input, reply);
-      });
+      const kind = { operation: 'upload-json', dryRun: query.dry_run } as const;
+      return asLoad(request, reply, context, admitted, kind, (upload, run) =>
+        context.lines.uploads.use(upload.caller, upload.signal, () => {
+          const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+          const chunks = readBody(
+            request,
+            { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
+            upload.signal,
+          );
+          const input = jsonInput(chunks, spool, jsonLimitsOf(limits), form);
+          return answerUpload(context, upload, query, input, reply, run);
+        }),
+      );
     },
   );
 }

@@ -1,4 +1,5 @@
 /** Reads what a verified token allows. The settings say in which claims it is. */
+import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { isArrayIndex, parsePointer } from '../../sources/json/json-pointer.ts';
 import { identifierProblem } from '../../tables/identifiers.ts';
@@ -9,6 +10,8 @@ import { invalidToken } from './invalid-token.ts';
 export interface TokenGrants {
   /** The claim `sub` of the token for the log, shortened; undefined: there is none. */
   subject: string | undefined;
+  /** Identifies the caller: the token's issuer and subject. A token without a subject is a caller of its own. */
+  owner: Buffer;
   scopes: ReadonlySet<string>;
   /** Patterns of schema names with `*`; undefined: every schema. */
   schemas: string[] | undefined;
@@ -26,10 +29,17 @@ export function grantsOf(payload: JWTPayload, settings: ClaimSettings): TokenGra
   const isUnlimited = schemas === undefined && !settings.schemasRequired;
   return {
     subject: typeof sub === 'string' ? sub.slice(0, maxShownSubject) : undefined,
+    owner: ownerOf(payload),
     scopes: new Set(scopeClaim === undefined ? [] : wordsOf(claimAt(payload, scopeClaim), scopeClaim)),
     schemas: isUnlimited ? undefined : wordsOf(schemas, settings.schemas),
     role: roleOf(claimAt(payload, settings.role), settings.role) ?? settings.defaultRole,
   };
+}
+
+function ownerOf(payload: JWTPayload): Buffer {
+  const { iss, sub } = payload;
+  const identity = typeof sub === 'string' && sub !== '' ? { iss, sub } : payload;
+  return createHash('sha256').update(JSON.stringify(identity)).digest();
 }
 
 /**

@@ -1,0 +1,38 @@
+/** `POST /api/v1/loads/{id}/cancel`: cancels a load. */
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../../errors.ts';
+import type { HttpContext } from '../context.ts';
+import { admitLoadRequest, Load, LoadPath, loadIdOf, loadNotFound, shownLoad } from '../load-answers.ts';
+import { problemResponses, tokenErrors } from '../openapi.ts';
+
+export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): void {
+  app.post(
+    '/api/v1/loads/:id/cancel',
+    {
+      schema: {
+        operationId: 'cancelLoad',
+        tags: ['loads'],
+        summary: 'Cancel Load',
+        description:
+          'Cancels a load. After this answer the load will not be committed; it ends within about a second. The token must see the load.',
+        security: [{ bearer: [] }],
+        params: LoadPath,
+        response: {
+          202: { description: 'The load ends soon.', content: { 'application/json': { schema: Load } } },
+          ...problemResponses(...tokenErrors, 'load-not-found', 'load-ended', 'database-busy', 'not-enabled'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { loads, visible, signal } = await admitLoadRequest(request, reply, context);
+      const id = loadIdOf(request);
+      return context.lines.describes.use('loads', signal, async () => {
+        const outcome = await loads.cancel(id, visible);
+        if (outcome === 'unknown') throw loadNotFound();
+        const found = (await loads.read(id, visible))!;
+        if (outcome === 'accepted') return reply.code(202).send(shownLoad(found));
+        throw new AppError('load-ended', `The load has ended: it is ${found.state}.`);
+      });
+    },
+  );
+}

@@ -1,0 +1,33 @@
+/** `GET /api/v1/loads/{id}`: describes a load, with its answer after it has ended. */
+import type { FastifyInstance } from 'fastify';
+import type { HttpContext } from '../context.ts';
+import { admitLoadRequest, Load, LoadPath, loadIdOf, loadNotFound, shownLoad } from '../load-answers.ts';
+import { problemResponses, tokenErrors } from '../openapi.ts';
+
+export function describeLoadRoute(app: FastifyInstance, context: HttpContext): void {
+  app.get(
+    '/api/v1/loads/:id',
+    {
+      schema: {
+        operationId: 'describeLoad',
+        tags: ['loads'],
+        summary: 'Describe Load',
+        description:
+          'Describes a load: its state, its progress, and after its end the answer of the upload. A token sees its own loads, and with the scope `load:read-all` the loads of all tokens.',
+        security: [{ bearer: [] }],
+        params: LoadPath,
+        response: {
+          200: { description: 'The load.', content: { 'application/json': { schema: Load } } },
+          ...problemResponses(...tokenErrors, 'load-not-found', 'database-busy', 'not-enabled'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { loads, visible, signal } = await admitLoadRequest(request, reply, context);
+      const id = loadIdOf(request);
+      const found = await context.lines.describes.use('loads', signal, () => loads.read(id, visible));
+      if (found === undefined) throw loadNotFound();
+      return shownLoad(found);
+    },
+  );
+}

@@ -1,0 +1,67 @@
+/** `GET /api/v1/loads`: lists loads, the newest first. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import type { LoadState } from '../../loads/load-state.ts';
+import { loadStates } from '../../loads/load-state.ts';
+import type { HttpContext } from '../context.ts';
+import { admitLoadRequest, ListedLoad, shownLoad, uuidParameter } from '../load-answers.ts';
+import { problemResponses, tokenErrors } from '../openapi.ts';
+import { choice, queryParser } from '../query.ts';
+
+const Query = Type.Object({
+  state: Type.Optional(choice(loadStates, { description: 'Only loads in this state.' })),
+  schema: Type.Optional(Type.String({ description: 'Only loads into tables of this schema.' })),
+  table: Type.Optional(Type.String({ description: 'Only loads into tables of this name.' })),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 50,
+    description: 'The most loads of the answer.',
+  }),
+  after: Type.Optional(Type.String({ description: 'The value of `next` of the page before.' })),
+});
+
+const Loads = Type.Object(
+  {
+    loads: Type.Array(ListedLoad),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send it as `after` to get the next page. null: this is the last page.',
+    }),
+  },
+  { title: 'LoadList' },
+);
+
+export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.get(
+    '/api/v1/loads',
+    {
+      schema: {
+        operationId: 'listLoads',
+        tags: ['loads'],
+        summary: 'List Loads',
+        description:
+          'Lists the loads of the token, the newest first. With the scope `load:read-all` it lists the loads of all tokens. The claim `schemas` of the token limits both.',
+        security: [{ bearer: [] }],
+        querystring: Query,
+        response: {
+          200: { description: 'The loads.', content: { 'application/json': { schema: Loads } } },
+          ...problemResponses(...tokenErrors, 'invalid-parameter', 'database-busy', 'not-enabled'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { state, schema, table, limit, after } = parseQuery(request.query);
+      const { loads, visible, signal } = await admitLoadRequest(request, reply, context);
+      const filter = {
+        state: state as LoadState | undefined,
+        schema,
+        table,
+        after: uuidParameter('after', after),
+        limit,
+      };
+      const found = await context.lines.describes.use('loads', signal, () => loads.list(filter, visible));
+      return { loads: found.map(shownLoad), next: found.length < limit ? null : found.at(-1)!.id };
+    },
+  );
+}

@@ -1,0 +1,50 @@
+/** What the service keeps of a load, as its row in the table of loads has it. */
+import type { LoadState } from './load-state.ts';
+
+/** What is known of a load when it begins. */
+export interface LoadFacts {
+  operation: 'upload-json' | 'upload-excel';
+  schema: string;
+  table: string;
+  dryRun: boolean;
+  /** Identifies the caller. A token sees the loads of its own caller only. */
+  owner: Buffer;
+  /** The subject of the token, for people. */
+  subject: string | undefined;
+  /** The PostgreSQL role; undefined: the service's own. */
+  role: string | undefined;
+  /** The length of the body; undefined: it is not known. */
+  bytesExpected: number | undefined;
+}
+
+/** The answer to a request, which is kept. */
+export interface KeptAnswer {
+  status: number;
+  /** The headers that describe the body or belong to the operation. */
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** A load as a caller sees it. */
+export interface LoadView {
+  id: string;
+  state: LoadState;
+  operation: LoadFacts['operation'];
+  schema: string;
+  table: string;
+  dryRun: boolean;
+  subject: string | null;
+  bytesExpected: number | null;
+  bytesReceived: number;
+  rowsRead: number;
+  problemsFound: number;
+  cancelRequested: boolean;
+  createdAt: Date;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  /** undefined: it was not asked for. null: there is none. */
+  answer?: KeptAnswer | null;
+}
+
+/** Longer bodies of answers are not kept. */
+export const maxKeptAnswerBytes = 1024 * 1024;

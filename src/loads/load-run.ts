@@ -1,0 +1,105 @@
+/** One load that runs in this process. */
+import type { LoadObserver, LoadResult } from '../loading/load-request.ts';
+import type { KeptAnswer, LoadFacts } from './load-record.ts';
+import { canReach, hasEnded, type LoadState } from './load-state.ts';
+import { commitLoad, type LoadSnapshot } from './load-statements.ts';
+import type { ServiceSchema } from './service-schema.ts';
+
+export interface RunOptions {
+  id: string;
+  schema: ServiceSchema;
+  process: string;
+  facts: LoadFacts;
+  /** Returns the bytes of the body that have arrived. */
+  bytesReceived: () => number;
+  /** Returns whether the whole body has arrived. */
+  isReceived: () => boolean;
+}
+
+export class LoadRun implements LoadObserver {
+  readonly id: string;
+  readonly facts: LoadFacts;
+  readonly createdAt = new Date();
+  rows = (): number => 0;
+  problems = (): number => 0;
+  /** Makes the answer of the result. The caller sets it before the load begins. */
+  toAnswer: (result: LoadResult) => KeptAnswer = () => {
+    throw new Error('the load has no answer');
+  };
+  /** The row of the load exists. */
+  isRecorded = false;
+  /** The transaction is being committed. Its row is locked, so nothing else may write it. */
+  isCommitting = false;
+  answer: KeptAnswer | undefined;
+  readonly #options: RunOptions;
+  readonly #cancelling = new AbortController();
+  #startedAt: Date | undefined;
+  #endedAt: Date | undefined;
+  #end: LoadState | undefined;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.id = options.id;
+    this.facts = options.facts;
+  }
+
+  get state(): LoadState {
+    return this.#end ?? (this.#options.isReceived() ? 'running' : 'receiving');
+  }
+
+  get hasEnded(): boolean {
+    return hasEnded(this.state);
+  }
+
+  /** Aborted when the load is cancelled. The reason is the error for its caller. */
+  get cancelled(): AbortSignal {
+    return this.#cancelling.signal;
+  }
+
+  cancel(reason: Error): void {
+    this.#cancelling.abort(reason);
+  }
+
+  /** Call this when the work on the rows begins. */
+  start(): void {
+    this.#startedAt ??= new Date();
+  }
+
+  committing(result: LoadResult): void {
+    this.answer = this.toAnswer(result);
+  }
+
+  /** Returns the statements that record the load as committed in the transaction that writes its rows. */
+  commitStatements(): string[] {
+    this.isCommitting = true;
+    return [
+      commitLoad(this.#options.schema, { ...this.snapshot(), state: 'committed', endedAt: new Date() }),
+    ];
+  }
+
+  /** Ends the load. A committed load has been recorded by its transaction. */
+  end(state: LoadState, answer: KeptAnswer | undefined): void {
+    if (!canReach(this.state, state)) throw new Error(`A load that is ${this.state} cannot become ${state}`);
+    this.isCommitting = false;
+    this.#end = state;
+    this.#endedAt = new Date();
+    this.answer = answer;
+  }
+
+  snapshot(): LoadSnapshot {
+    const { process, facts, bytesReceived } = this.#options;
+    return {
+      id: this.id,
+      state: this.state,
+      facts,
+      process,
+      bytesReceived: bytesReceived(),
+      rowsRead: this.rows(),
+      problemsFound: this.problems(),
+      createdAt: this.createdAt,
+      startedAt: this.#startedAt,
+      endedAt: this.#endedAt,
+      answer: this.answer,
+    };
+  }
+}

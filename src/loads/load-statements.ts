@@ -1,0 +1,283 @@
+/** The statements for the table of loads. */
+import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
+import { type KeptAnswer, type LoadFacts, maxKeptAnswerBytes } from './load-record.ts';
+import type { LoadState } from './load-state.ts';
+import type { ServiceSchema } from './service-schema.ts';
+
+/** The values of a row that the process of a load knows. */
+export interface LoadSnapshot {
+  id: string;
+  state: LoadState;
+  facts: LoadFacts;
+  process: string;
+  bytesReceived: number;
+  rowsRead: number;
+  problemsFound: number;
+  createdAt: Date;
+  startedAt: Date | undefined;
+  endedAt: Date | undefined;
+  answer: KeptAnswer | undefined;
+}
+
+/** The columns that are set when the row is inserted, with their types. */
+const columns = {
+  id: 'uuid',
+  state: 'text',
+  operation: 'text',
+  table_schema: 'text',
+  table_name: 'text',
+  dry_run: 'bool',
+  owner: 'bytea',
+  subject: 'text',
+  role: 'text',
+  process: 'uuid',
+  bytes_expected: 'int8',
+  bytes_received: 'int8',
+  rows_read: 'int8',
+  problems_found: 'int8',
+  created_at: 'timestamptz',
+  started_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  answer_status: 'int4',
+  answer_headers: 'jsonb',
+  answer_body: 'bytea',
+};
+
+/** The columns that a later statement changes. */
+const changing = [
+  'state',
+  'process',
+  'bytes_expected',
+  'bytes_received',
+  'rows_read',
+  'problems_found',
+  'started_at',
+  'ended_at',
+  'answer_status',
+  'answer_headers',
+  'answer_body',
+];
+
+const names = Object.keys(columns).join(', ');
+const typed = Object.entries(columns)
+  .map(([name, type]) => `${name} pg_catalog.${type}`)
+  .join(', ');
+const changes = changing.map((name) => `${name} = excluded.${name}`).join(', ');
+
+/** Returns the row as an object for `jsonb_to_recordset`. */
+function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
+  const { facts, answer } = snapshot;
+  const body = answer && answer.body.length <= maxKeptAnswerBytes ? answer.body : undefined;
+  return {
+    id: snapshot.id,
+    state: snapshot.state,
+    operation: facts.operation,
+    table_schema: facts.schema,
+    table_name: facts.table,
+    dry_run: facts.dryRun,
+    owner: asBytea(facts.owner),
+    // PostgreSQL stores neither NUL nor half of a surrogate pair.
+    subject: facts.subject?.replaceAll('\0', '').toWellFormed(),
+    role: facts.role,
+    process: snapshot.process,
+    bytes_expected: facts.bytesExpected,
+    bytes_received: snapshot.bytesReceived,
+    rows_read: snapshot.rowsRead,
+    problems_found: snapshot.problemsFound,
+    created_at: snapshot.createdAt,
+    started_at: snapshot.startedAt,
+    ended_at: snapshot.endedAt,
+    answer_status: answer?.status,
+    answer_headers: answer?.headers,
+    answer_body: body && asBytea(body),
+  };
+}
+
+function asBytea(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
+}
+
+export interface WrittenLoad {
+  id: string;
+  cancelRequested: boolean;
+  /** Somebody watches the load, perhaps at another replica. */
+  isWatched: boolean;
+}
+
+/** Writes the rows of loads of this process. It returns a `WrittenLoad` for each of them that had not ended in the table. */
+export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[]): Statement {
+  return {
+    text: `INSERT INTO ${quoted}.loads AS known (${names})
+      SELECT ${names} FROM pg_catalog.jsonb_to_recordset($1) AS given (${typed})
+      ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL
+      RETURNING id, cancel_requested AS "cancelRequested",
+        coalesce(watched_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp(), false) AS "isWatched"`,
+    values: [JSON.stringify(snapshots.map(rowOf))],
+  };
+}
+
+/** Reads what others want of loads of this process. It returns a `WrittenLoad` for each of them that has not ended. */
+export function readWishes({ quoted }: ServiceSchema, ids: string[]): Statement {
+  return {
+    text: `SELECT id, cancel_requested AS "cancelRequested",
+        coalesce(watched_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp(), false) AS "isWatched"
+      FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.uuid[]) AND ended_at IS NULL`,
+    values: [ids],
+  };
+}
+
+/** The text that PostgreSQL's error contains if `commitLoad` refuses the load. */
+export const loadHasEnded = 'tablewright: the load has ended or is cancelled';
+
+/**
+ * Returns the statement that records a load as committed, for the transaction that writes its rows. It has no values and only ASCII
+ * characters. It fails, and so the transaction, if the load has ended already or is to be cancelled.
+ */
+export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): string {
+  const { answer_body: _, ...row } = rowOf(snapshot);
+  const body = snapshot.answer?.body;
+  const kept = body && body.length <= maxKeptAnswerBytes ? bytesLiteral(body) : 'NULL';
+  const others = names.replace(', answer_body', '');
+  return `WITH written AS (
+    INSERT INTO ${quoted}.loads AS known (${others}, answer_body)
+    SELECT ${others}, ${kept} FROM pg_catalog.jsonb_to_record(${asciiLiteral(JSON.stringify(row))}::pg_catalog.jsonb)
+      AS given (${typed.replace(', answer_body pg_catalog.bytea', '')})
+    ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL AND NOT known.cancel_requested
+    RETURNING id)
+  SELECT CAST(CASE WHEN EXISTS (SELECT FROM written) THEN '0' ELSE '${loadHasEnded}' END AS pg_catalog.int4)`;
+}
+
+/** Asks a load to end. It returns the row of the load if it has not ended. */
+export function requestCancel({ quoted }: ServiceSchema, id: string): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET cancel_requested = true
+      WHERE id OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL RETURNING id`,
+    values: [id],
+  };
+}
+
+const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject,
+  bytes_expected::pg_catalog.float8 AS "bytesExpected", bytes_received::pg_catalog.float8 AS "bytesReceived",
+  rows_read::pg_catalog.float8 AS "rowsRead", problems_found::pg_catalog.float8 AS "problemsFound",
+  cancel_requested AS "cancelRequested", created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`;
+
+/** The loads that a caller may see. */
+export interface Visible {
+  /** undefined: the loads of all callers. */
+  owner: Buffer | undefined;
+  /** Patterns of LIKE for the schemas of the tables; undefined: all schemas. */
+  schemas: string[] | undefined;
+  /** Returns whether the caller may see loads into tables of a schema, by the same patterns. */
+  maySee: (schema: string) => boolean;
+}
+
+const isVisible = (first: number) =>
+  `($${first}::pg_catalog.bytea IS NULL OR owner OPERATOR(pg_catalog.=) $${first}::pg_catalog.bytea)
+    AND ($${first + 1}::pg_catalog.text[] IS NULL OR table_schema OPERATOR(pg_catalog.~~) ANY ($${first + 1}::pg_catalog.text[]))`;
+
+/** Reads one load with its answer. */
+export function readLoad({ quoted }: ServiceSchema, id: string, { owner, schemas }: Visible): Statement {
+  return {
+    text: `SELECT ${viewColumns}, answer_status, answer_headers, answer_body FROM ${quoted}.loads
+      WHERE id OPERATOR(pg_catalog.=) $1 AND ${isVisible(2)}`,
+    values: [id, owner ?? null, schemas ?? null],
+  };
+}
+
+export interface LoadFilter {
+  state: LoadState | undefined;
+  schema: string | undefined;
+  table: string | undefined;
+  /** The id of the last load of the page before. */
+  after: string | undefined;
+  limit: number;
+}
+
+/** Reads a page of loads without their answers, the newest first. */
+export function listLoads(
+  { quoted }: ServiceSchema,
+  filter: LoadFilter,
+  { owner, schemas }: Visible,
+): Statement {
+  const { state = null, schema = null, table = null, after = null, limit } = filter;
+  return {
+    text: `SELECT ${viewColumns} FROM ${quoted}.loads
+      WHERE ${isVisible(1)}
+        AND ($3::pg_catalog.text IS NULL OR state OPERATOR(pg_catalog.=) $3)
+        AND ($4::pg_catalog.text IS NULL OR table_schema OPERATOR(pg_catalog.=) $4)
+        AND ($5::pg_catalog.text IS NULL OR table_name OPERATOR(pg_catalog.=) $5)
+        AND ($6::pg_catalog.uuid IS NULL OR id OPERATOR(pg_catalog.<) $6)
+      ORDER BY id DESC LIMIT $7`,
+    values: [owner ?? null, schemas ?? null, state, schema, table, after, limit],
+  };
+}
+
+/**
+ * Says that somebody watches a load, so that its process writes its progress more often. It skips a row that is locked, because that load is
+ * about to end.
+ */
+export function watchLoad({ quoted }: ServiceSchema, id: string): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET watched_until = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => 6)
+      WHERE id OPERATOR(pg_catalog.=) (SELECT id FROM ${quoted}.loads
+        WHERE id OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL
+          AND (watched_until OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => 3))) IS NOT TRUE
+        FOR UPDATE SKIP LOCKED)`,
+    values: [id],
+  };
+}
+
+/** Renews the lease of a process. */
+export function renewLease({ quoted }: ServiceSchema, process: string): Statement {
+  return {
+    text: `INSERT INTO ${quoted}.processes AS known (id) VALUES ($1)
+      ON CONFLICT (id) DO UPDATE SET seen_at = pg_catalog.clock_timestamp()`,
+    values: [process],
+  };
+}
+
+/**
+ * Ends the loads of processes whose lease has expired: their transactions cannot be committed any more. Rows that another session has
+ * locked are left for the next time, because a load that is being committed is alive.
+ */
+export function failAbandonedLoads(
+  { quoted }: ServiceSchema,
+  own: string,
+  leaseSeconds: number,
+  answer: KeptAnswer,
+): Statement {
+  return {
+    text: `WITH dead AS (
+        SELECT l.id FROM ${quoted}.loads l LEFT JOIN ${quoted}.processes p ON p.id OPERATOR(pg_catalog.=) l.process
+        WHERE l.ended_at IS NULL AND l.spool IS NULL AND l.process OPERATOR(pg_catalog.<>) $1
+          AND coalesce(p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $2)), true)
+        ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED)
+      UPDATE ${quoted}.loads l SET state = 'failed', ended_at = pg_catalog.clock_timestamp(),
+        answer_status = $3, answer_headers = $4, answer_body = $5
+      FROM dead WHERE l.id OPERATOR(pg_catalog.=) dead.id`,
+    values: [own, leaseSeconds, answer.status, JSON.stringify(answer.headers), answer.body],
+  };
+}
+
+/** Removes what is older than the service keeps it: loads, and processes without loads. */
+export function removeHistory(
+  { quoted }: ServiceSchema,
+  historyDays: number,
+  leaseSeconds: number,
+): Statement[] {
+  return [
+    {
+      text: `DELETE FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
+        SELECT id FROM ${quoted}.loads
+        WHERE ended_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => $1))
+        LIMIT 10000))`,
+      values: [historyDays],
+    },
+    {
+      text: `DELETE FROM ${quoted}.processes p
+        WHERE p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $1))
+          AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process OPERATOR(pg_catalog.=) p.id AND l.ended_at IS NULL)`,
+      values: [leaseSeconds * 10],
+    },
+  ];
+}

@@ -1,0 +1,346 @@
+/**
+ * The loads of this process, and their records in the database.
+ *
+ * A load is recorded in the transaction that writes its rows. Before that it is recorded only if it lasts long, so that short loads
+ * cost nothing more. If a load fails, its end is recorded before it is answered.
+ *
+ * A process that has recorded loads renews a lease. If a process ends without a word, its lease expires, and another process records
+ * its loads as failed.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { AppError } from '../errors.ts';
+import type { Log } from '../postgres/log.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import type { KeptAnswer, LoadFacts, LoadView } from './load-record.ts';
+import { LoadRun, type RunOptions } from './load-run.ts';
+import type { LoadState } from './load-state.ts';
+import {
+  failAbandonedLoads,
+  type LoadFilter,
+  listLoads,
+  loadHasEnded,
+  readLoad,
+  readWishes,
+  removeHistory,
+  renewLease,
+  requestCancel,
+  type Visible,
+  type WrittenLoad,
+  watchLoad,
+  writeLoads,
+} from './load-statements.ts';
+import type { ServiceSchema } from './service-schema.ts';
+import { uuidV7 } from './uuid-v7.ts';
+
+export interface LoadsOptions {
+  schema: ServiceSchema;
+  /** For requests of callers. */
+  pool: Pool;
+  /** For the records of running loads, so that no request makes them wait. The caller ends it. */
+  recordPool: Pool;
+  log: Log;
+  historyDays: number;
+  /** The answer that a load has whose process ended. */
+  abandonedAnswer: KeptAnswer;
+  leaseMs?: number;
+}
+
+/** How often the process looks after its running loads. */
+const tickMs = 250;
+/** A load that has lasted this long is recorded. */
+const recordAfterMs = 200;
+/** How often the progress of a load is written that somebody watches, and of another one. */
+const watchedMs = 500;
+const unwatchedMs = 5000;
+const sweepMs = 60_000;
+const historyMs = 3_600_000;
+/** How long the answer of a load waits for the record of its end. */
+const recordWaitMs = 2000;
+
+interface Running {
+  run: LoadRun;
+  startedAtMs: number;
+  writtenAtMs: number;
+  isWatched: boolean;
+}
+
+export class Loads {
+  readonly schema: ServiceSchema;
+  /** Identifies this process. */
+  readonly process = randomUUID();
+  readonly #options: LoadsOptions;
+  readonly #leaseMs: number;
+  readonly #running = new Map<string, Running>();
+  #leaseRenewedAtMs = Number.NEGATIVE_INFINITY;
+  #ticking: NodeJS.Timeout | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #sweptHistoryAtMs = Number.NEGATIVE_INFINITY;
+  #isStopped = false;
+
+  constructor(options: LoadsOptions) {
+    this.#options = options;
+    this.schema = options.schema;
+    this.#leaseMs = options.leaseMs ?? 15_000;
+  }
+
+  /** Records the abandoned loads of other processes as failed, now and from time to time. */
+  async start(): Promise<void> {
+    await this.sweep();
+    this.#sweeping = setInterval(
+      () => this.sweep().catch((error) => this.#warn(error)),
+      Math.min(sweepMs, this.#leaseMs),
+    );
+    this.#sweeping.unref();
+  }
+
+  /** Writes what is left to write. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#sweeping);
+    clearTimeout(this.#ticking);
+    await this.#writing?.catch(() => {});
+    await this.#writeDue(true).catch((error) => this.#warn(error));
+  }
+
+  /** Begins a load. The caller must call `end` when it ends. */
+  begin(facts: LoadFacts, body: Pick<RunOptions, 'bytesReceived' | 'isReceived'>): LoadRun {
+    const run = new LoadRun({ id: uuidV7(), schema: this.schema, process: this.process, facts, ...body });
+    const now = performance.now();
+    this.#running.set(run.id, {
+      run,
+      startedAtMs: now,
+      writtenAtMs: Number.NEGATIVE_INFINITY,
+      isWatched: false,
+    });
+    this.#tickLater();
+    return run;
+  }
+
+  /** Ends a load. Its end is recorded when this resolves, or soon after if the database does not answer. */
+  async end(run: LoadRun, state: LoadState, answer: KeptAnswer | undefined): Promise<void> {
+    run.end(state, answer);
+    if (state === 'committed') {
+      this.#running.delete(run.id);
+      return;
+    }
+    const written = this.#write([run]).catch((error) => this.#warn(error));
+    await Promise.race([written, sleep(recordWaitMs, undefined, { ref: false })]);
+  }
+
+  /** Reads a load with its answer. @returns undefined if there is no such load, or the caller may not see it */
+  async read(id: string, visible: Visible): Promise<LoadView | undefined> {
+    const { rows } = await this.#ask(this.#options.pool, readLoad(this.schema, id, visible));
+    const row = rows[0];
+    if (row === undefined) return this.#viewOfRunning(id, visible);
+    const { answer_status: status, answer_headers: headers, answer_body: body, ...view } = row;
+    const answer = status === null ? null : { status, headers, body: body ?? Buffer.alloc(0) };
+    return { ...this.#withProgress(view as unknown as LoadView), answer: answer as KeptAnswer | null };
+  }
+
+  /** Reads a page of loads without their answers, the newest first. */
+  async list(filter: LoadFilter, visible: Visible): Promise<LoadView[]> {
+    const { rows } = await this.#ask(this.#options.pool, listLoads(this.schema, filter, visible));
+    return rows.map((row) => this.#withProgress(row as unknown as LoadView));
+  }
+
+  /**
+   * Cancels a load of this process or of another one. When this resolves with `accepted`, the load will not be committed.
+   */
+  async cancel(id: string, visible: Visible): Promise<'accepted' | 'ended' | 'unknown'> {
+    const run = this.#running.get(id)?.run;
+    const isOwn = run !== undefined && (visible.owner === undefined || visible.owner.equals(run.facts.owner));
+    if (isOwn && !run.isRecorded && !run.hasEnded) await this.#write([run]);
+    if ((await this.read(id, visible)) === undefined) return 'unknown';
+    const { rows } = await this.#ask(this.#options.recordPool, requestCancel(this.schema, id));
+    if (rows.length === 0) return 'ended';
+    run?.cancel(loadCancelled());
+    return 'accepted';
+  }
+
+  /** Takes a load out of the registry that did not begin. It is not recorded. */
+  forget(run: LoadRun): void {
+    this.#running.delete(run.id);
+  }
+
+  /** Records the abandoned loads of other processes as failed, and removes old records. */
+  async sweep(): Promise<void> {
+    const { abandonedAnswer, historyDays, recordPool } = this.#options;
+    const leaseSeconds = this.#leaseMs / 1000;
+    await this.#ask(recordPool, failAbandonedLoads(this.schema, this.process, leaseSeconds, abandonedAnswer));
+    if (performance.now() - this.#sweptHistoryAtMs < historyMs) return;
+    this.#sweptHistoryAtMs = performance.now();
+    for (const statement of removeHistory(this.schema, historyDays, leaseSeconds))
+      await this.#ask(recordPool, statement);
+  }
+
+  /**
+   * Yields a load at most four times a second if this process runs it, and at most twice a second otherwise, until it has ended. The last
+   * one has the answer. It yields nothing if there is no such load, or the caller may not see it.
+   *
+   * @throws the reason of the signal
+   */
+  async *watch(id: string, visible: Visible, signal: AbortSignal): AsyncGenerator<LoadView, void, undefined> {
+    for (;;) {
+      let view = this.#viewOfRunning(id, visible);
+      const isOwn = view !== undefined;
+      if (view === undefined) {
+        view = await this.read(id, visible);
+        if (view?.endedAt === null) await this.#ask(this.#options.pool, watchLoad(this.schema, id));
+      }
+      if (view === undefined) return;
+      yield view;
+      if (view.endedAt !== null) return;
+      await waitFor(isOwn ? tickMs : watchedMs, signal);
+    }
+  }
+
+  #viewOfRunning(id: string, { owner, maySee }: Visible): LoadView | undefined {
+    const run = this.#running.get(id)?.run;
+    // The end of a load is read from its record, which another process may have written.
+    if (run === undefined || run.hasEnded) return undefined;
+    const isOwner = owner === undefined || owner.equals(run.facts.owner);
+    if (!isOwner || !maySee(run.facts.schema)) return undefined;
+    return viewOf(run);
+  }
+
+  /** The numbers of a load of this process are newer than those in its record. */
+  #withProgress(view: LoadView): LoadView {
+    const run = this.#running.get(view.id)?.run;
+    if (run === undefined || view.endedAt !== null) return view;
+    const { bytesReceived, rowsRead, problemsFound } = run.snapshot();
+    return { ...view, bytesReceived, rowsRead, problemsFound };
+  }
+
+  async #ask(pool: Pool, statement: Statement): Promise<{ rows: Record<string, unknown>[] }> {
+    return inTransaction(pool, {}, async (_, { begun }) => begun!, statement);
+  }
+
+  #tickLater(): void {
+    if (this.#ticking !== undefined || this.#isStopped || this.#running.size === 0) return;
+    this.#ticking = setTimeout(() => this.#tick(), tickMs);
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.#writeDue(false);
+    } catch (error) {
+      this.#warn(error);
+    }
+    this.#ticking = undefined;
+    this.#tickLater();
+  }
+
+  /** Writes the loads whose time has come, and learns which loads of this process others have cancelled. */
+  async #writeDue(isLast: boolean): Promise<void> {
+    const now = performance.now();
+    const due: LoadRun[] = [];
+    const others: LoadRun[] = [];
+    for (const { run, startedAtMs, writtenAtMs, isWatched } of this.#running.values()) {
+      const pauseMs = isWatched ? watchedMs : unwatchedMs;
+      const isDue = run.hasEnded || (now - startedAtMs >= recordAfterMs && now - writtenAtMs >= pauseMs);
+      if (isDue && !run.isCommitting) due.push(run);
+      else if (run.isRecorded) others.push(run);
+    }
+    if (due.length > 0) await this.#write(due);
+    if (others.length === 0 || isLast) return;
+    const ids = others.map(({ id }) => id);
+    const { rows } = await this.#ask(this.#options.recordPool, readWishes(this.schema, ids));
+    this.#note(others, rows as unknown as WrittenLoad[]);
+  }
+
+  /** Writes the rows of loads, after the lease of this process. */
+  async #write(runs: LoadRun[]): Promise<void> {
+    const { recordPool } = this.#options;
+    const now = performance.now();
+    const mustRenew = now - this.#leaseRenewedAtMs > this.#leaseMs / 3 && runs.some((run) => !run.hasEnded);
+    const lease = mustRenew ? [renewLease(this.schema, this.process)] : [];
+    const statements = [
+      ...lease,
+      writeLoads(
+        this.schema,
+        runs.map((run) => run.snapshot()),
+      ),
+    ];
+    const results = await inTransaction(recordPool, {}, (_, { endWith }) => endWith(statements));
+    if (mustRenew) this.#leaseRenewedAtMs = now;
+    for (const run of runs) {
+      run.isRecorded = true;
+      const running = this.#running.get(run.id);
+      if (running) running.writtenAtMs = now;
+    }
+    this.#note(runs, results.at(-1)!.rows as WrittenLoad[]);
+  }
+
+  /** Takes the wishes of others for loads of this process. A load without a row that has not ended was ended by another process. */
+  #note(runs: LoadRun[], found: WrittenLoad[]): void {
+    const byId = new Map(found.map((one) => [one.id, one]));
+    for (const run of runs) {
+      const running = this.#running.get(run.id);
+      const one = byId.get(run.id);
+      if (running === undefined) continue;
+      if (run.hasEnded) this.#running.delete(run.id);
+      // The transaction that is being committed has perhaps ended it.
+      else if (one === undefined && !run.isCommitting) run.cancel(leaseLost());
+      else if (one === undefined) continue;
+      else if (one.cancelRequested) run.cancel(loadCancelled());
+      if (one) running.isWatched = one.isWatched;
+    }
+  }
+
+  #warn(error: unknown): void {
+    this.#options.log.warn(
+      { err: error },
+      'The records of loads could not be written; the service tries again',
+    );
+  }
+}
+
+async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => signal.throwIfAborted());
+}
+
+/** Returns whether a transaction was refused because its load has ended or is to be cancelled. */
+export function isRefusedCommit(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(loadHasEnded);
+}
+
+/** The error of a load that its caller has cancelled. */
+export function loadCancelled(): AppError {
+  return new AppError('load-cancelled', 'The load was cancelled; nothing was changed.');
+}
+
+/** The error of a load that another process has recorded as failed, because this process did not renew its lease in time. */
+function leaseLost(): AppError {
+  return new AppError(
+    'database-unavailable',
+    'The service could not reach its records for too long, so the load was ended; nothing was changed. Send the request again.',
+    { headers: { 'retry-after': '5' } },
+  );
+}
+
+function viewOf(run: LoadRun): LoadView {
+  const { state, facts, bytesReceived, rowsRead, problemsFound, createdAt, startedAt, endedAt, answer } =
+    run.snapshot();
+  return {
+    id: run.id,
+    state,
+    operation: facts.operation,
+    schema: facts.schema,
+    table: facts.table,
+    dryRun: facts.dryRun,
+    subject: facts.subject ?? null,
+    bytesExpected: facts.bytesExpected ?? null,
+    bytesReceived,
+    rowsRead,
+    problemsFound,
+    cancelRequested: run.cancelled.aborted,
+    createdAt,
+    startedAt: startedAt ?? null,
+    endedAt: endedAt ?? null,
+    answer: answer ?? null,
+  };
+}

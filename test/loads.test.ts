@@ -1,0 +1,326 @@
+/** Loads as things: their ids, states and answers, who sees them, and that `committed` is true exactly if the rows are there. */
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
+import { startChildService } from './support/child-service.ts';
+import { assertProblem } from './support/problem.ts';
+import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
+import { sheetOf } from './support/workbook.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+
+after(() => service.stop());
+
+const schema = 'tablewright_service';
+const uuidV7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+const load = (id: string, options = {}) => service.get(`/api/v1/loads/${id}`, options);
+
+/** Returns the load that an answer names. */
+async function loadOf({ headers }: TestAnswer) {
+  const id = headers.get('load-id');
+  assert.match(id ?? '', uuidV7);
+  const { status, body } = await load(id!);
+  assert.equal(status, 200);
+  return body;
+}
+
+/** Starts an upload that sends one row and then nothing. */
+async function startUpload(path: string, at = service, token?: string) {
+  const request = httpRequest(new URL(`/api/v1/table/${path}`, at.url), {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token ?? (await service.token())}`,
+      'content-type': 'application/json',
+    },
+  });
+  request.on('error', () => {});
+  const answer = new Promise<{ status: number; id: string; body: string }>((resolve, reject) => {
+    request.once('error', reject);
+    request.once('response', async (response) =>
+      resolve({
+        status: response.statusCode!,
+        id: String(response.headers['load-id']),
+        body: await text(response).catch(() => ''),
+      }),
+    );
+  });
+  answer.catch(() => {});
+  request.write('{"table":{"columns":[{"name":"a","type":"bigint"}]},"data":[{"a":1}');
+  return { request, answer };
+}
+
+/** Waits until the only load of a table that has not ended is recorded. */
+async function runningLoad(table: string): Promise<string> {
+  let id: string | undefined;
+  await until('the record of the load', async () => {
+    const rows = await service.rows(
+      `SELECT id FROM ${schema}.loads WHERE table_name = $1 AND ended_at IS NULL`,
+      [table],
+    );
+    id = rows[0]?.id as string | undefined;
+    return id !== undefined;
+  });
+  return id!;
+}
+
+suite('an upload', () => {
+  test('that is committed has a record with its answer', async () => {
+    const answer = await service.post('/table/orders/upload/json', { data: [{ a: 1 }, { a: 2 }] });
+    assert.equal(answer.status, 201);
+    assert.equal(answer.body.load.id, answer.headers.get('load-id'));
+    const found = await loadOf(answer);
+    assert.equal(found.state, 'committed');
+    assert.deepEqual(found.table, { schema: 'public', name: 'orders' });
+    assert.equal(found.operation, 'upload-json');
+    assert.equal(found.subject, 'development');
+    assert.equal(found.rows_read, 2);
+    assert.equal(found.bytes_received, found.bytes_expected);
+    assert.equal(found.answer.status, 201);
+    assert.equal(found.answer.headers.location, answer.headers.get('location'));
+    assert.deepEqual(found.answer.body, answer.body);
+    assert(found.created_at <= found.started_at && found.started_at <= found.ended_at);
+  });
+
+  for (const ifExists of ['append', 'truncate', 'replace']) {
+    test(`with if_exists=${ifExists} has a record`, async () => {
+      await service.post(`/table/${ifExists}d/upload/json`, { data: [{ a: 1 }] });
+      const answer = await service.post(`/table/${ifExists}d/upload/json?if_exists=${ifExists}`, {
+        data: [{ a: 2 }],
+      });
+      const found = await loadOf(answer);
+      assert.deepEqual(
+        [found.state, found.answer.status, found.answer.body],
+        ['committed', answer.status, answer.body],
+      );
+    });
+  }
+
+  test('of a workbook has a record', async () => {
+    const answer = await service.upload('/table/sheet/upload/excel', sheetOf([['a'], [1]]));
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const found = await loadOf(answer);
+    assert.deepEqual([found.state, found.operation, found.rows_read], ['committed', 'upload-excel', 1]);
+  });
+
+  test('that is a dry run is checked', async () => {
+    const answer = await service.post('/table/dry/upload/json?dry_run=true', { data: [{ a: 1 }] });
+    const found = await loadOf(answer);
+    assert.deepEqual([found.state, found.dry_run, found.answer.body], ['checked', true, answer.body]);
+    assert.equal((await service.get('/table/dry')).status, 404);
+  });
+
+  test('with problems is refused, and its record has the answer', async () => {
+    const table = { columns: [{ name: 'a', type: 'integer' }] };
+    const answer = await service.post('/table/refused/upload/json', {
+      table,
+      data: [{ a: 'x' }, { a: 'y' }],
+    });
+    assertProblem(answer, 422, 'invalid-data');
+    const found = await loadOf(answer);
+    assert.deepEqual([found.state, found.problems_found, found.rows_read], ['refused', 2, 2]);
+    assert.deepEqual([found.answer.status, found.answer.body], [422, answer.body]);
+  });
+
+  test('that is refused before its body is read has a record', async () => {
+    const answer = await service.post('/table/orders/upload/json', { data: [{ a: 1 }] });
+    assertProblem(answer, 409, 'table-exists');
+    assert.equal((await loadOf(answer)).state, 'refused');
+  });
+
+  test('that fails is failed', async () => {
+    await service.rows(`CREATE TABLE public.failing (a text);
+      CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000'; END $$;
+      CREATE TRIGGER t BEFORE INSERT ON public.failing FOR EACH ROW EXECUTE FUNCTION public.fail()`);
+    const answer = await service.post('/table/failing/upload/json?if_exists=append', { data: [{ a: 1 }] });
+    assertProblem(answer, 500, 'internal-error');
+    assert.equal((await loadOf(answer)).state, 'failed');
+  });
+
+  test('whose client goes away is cancelled', async () => {
+    const { request } = await startUpload('gone/upload/json');
+    const id = await runningLoad('gone');
+    assert.equal((await load(id)).body.state, 'receiving');
+    request.destroy();
+    await until('the end of the load', async () => (await load(id)).body.state === 'cancelled');
+    assert.equal((await load(id)).body.answer, null);
+  });
+
+  test('on a service without a schema of its own has no id, and the endpoints for loads answer 501', async () => {
+    const other = await startTestService({ SERVICE_SCHEMA: 'none' });
+    try {
+      const answer = await other.post('/table/t/upload/json', { data: [{ a: 1 }] });
+      assert.deepEqual(
+        [answer.status, answer.headers.get('load-id'), answer.body.load.id],
+        [201, null, undefined],
+      );
+      for (const path of ['', `/${randomUUID()}`])
+        assertProblem(await other.get(`/api/v1/loads${path}`), 501, 'not-enabled');
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+suite('the record', () => {
+  test('is not committed if the transaction fails at its end', async () => {
+    await service.rows(`CREATE TABLE public.parent (a bigint PRIMARY KEY); CREATE TABLE public.child (a bigint);
+      CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        SET CONSTRAINTS ALL DEFERRED; INSERT INTO public.late VALUES (NEW.a); RETURN NEW; END $$;
+      CREATE TABLE public.late (a bigint REFERENCES public.parent DEFERRABLE INITIALLY DEFERRED);
+      CREATE CONSTRAINT TRIGGER t AFTER INSERT ON public.child DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION public.refuse()`);
+    const answer = await service.post('/table/child/upload/json?if_exists=append', { data: [{ a: 5 }] });
+    assert.equal(answer.status, 422);
+    assert.equal((await loadOf(answer)).state, 'refused');
+    assert.deepEqual(await service.rows('SELECT FROM public.child'), []);
+  });
+
+  test('cannot be read or written by a trigger under the role of a token', async () => {
+    const admin = new pg.Client(service.database.adminUrl ?? service.database.url);
+    await admin.connect();
+    const role = `writer_${randomBytes(4).toString('hex')}`;
+    try {
+      const [{ own }] = (await service.rows('SELECT current_user AS own')) as [{ own: string }];
+      await admin.query(`CREATE ROLE ${role}; GRANT ${role} TO "${own}"; CREATE SCHEMA hostile AUTHORIZATION ${role};
+        SET ROLE ${role}; CREATE TABLE hostile.t (a bigint); CREATE TABLE hostile.seen (what text);
+        CREATE FUNCTION hostile.spy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          SET CONSTRAINTS ALL DEFERRED;
+          INSERT INTO hostile.seen VALUES (current_setting('role'));
+          BEGIN
+            INSERT INTO hostile.seen SELECT id::text FROM ${schema}.loads;
+          EXCEPTION WHEN insufficient_privilege THEN INSERT INTO hostile.seen VALUES ('denied'); END;
+          IF TG_TABLE_NAME = 't' THEN INSERT INTO hostile.again VALUES (1); END IF;
+          RETURN NEW; END $$;
+        CREATE TABLE hostile.again (a bigint);
+        CREATE CONSTRAINT TRIGGER spy AFTER INSERT ON hostile.t DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW EXECUTE FUNCTION hostile.spy();
+        CREATE CONSTRAINT TRIGGER spy AFTER INSERT ON hostile.again DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW EXECUTE FUNCTION hostile.spy();
+        RESET ROLE`);
+      const token = await service.token({ role });
+      const answer = await service.post(
+        '/table/t/upload/json?schema=hostile&if_exists=append',
+        { data: [{ a: 1 }] },
+        { token },
+      );
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal((await loadOf(answer)).state, 'committed');
+      const { rows } = await admin.query('SELECT what FROM hostile.seen');
+      assert.deepEqual(
+        rows.map(({ what }) => what),
+        [role, 'denied', role, 'denied'],
+      );
+    } finally {
+      await admin.query(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
+      await admin.end();
+    }
+  });
+
+  test('of a load whose process was killed becomes failed when its lease has expired', async () => {
+    const child = await startChildService(service.database);
+    const { answer } = await startUpload('killed/upload/json', { ...service, url: child.url });
+    const id = await runningLoad('killed');
+    await child.end('SIGKILL');
+    await answer.catch(() => {});
+    assert.equal((await load(id)).body.state, 'receiving');
+    await service.rows(
+      `UPDATE ${schema}.processes SET seen_at = now() - interval '1 minute'
+      WHERE id = (SELECT process FROM ${schema}.loads WHERE id = $1)`,
+      [id],
+    );
+    const next = await startTestService({ DATABASE_URL: service.database.serviceUrl });
+    try {
+      const { body } = await load(id);
+      assert.deepEqual([body.state, body.answer.status], ['failed', 503]);
+    } finally {
+      await next.stop();
+    }
+  });
+
+  test('is removed after LOAD_HISTORY_DAYS', async () => {
+    const answer = await service.post('/table/old/upload/json', { data: [{ a: 1 }] });
+    const id = answer.headers.get('load-id')!;
+    await service.rows(`UPDATE ${schema}.loads SET ended_at = now() - interval '8 days' WHERE id = $1`, [id]);
+    const next = await startTestService({
+      DATABASE_URL: service.database.serviceUrl,
+      LOAD_HISTORY_DAYS: '7',
+    });
+    try {
+      assertProblem(await load(id), 404, 'load-not-found');
+    } finally {
+      await next.stop();
+    }
+  });
+});
+
+suite('a token', () => {
+  test('sees its own loads, and with load:read-all those of all tokens in its schemas', async () => {
+    const scope = 'table:create table:load';
+    const own = await service.token({ subject: 'ann', scope });
+    const other = await service.token({ subject: 'bob', scope });
+    const reader = await service.token({ subject: 'carl', scope: 'load:read-all' });
+    const elsewhere = await service.token({ subject: 'carl', scope: 'load:read-all', schemas: ['sales_*'] });
+    const answer = await service.post('/table/anns/upload/json', { data: [{ a: 1 }] }, { token: own });
+    const id = answer.headers.get('load-id')!;
+    const listed = async (token: string) =>
+      (await service.get('/api/v1/loads?table=anns', { token })).body.loads.map(
+        (one: { id: string }) => one.id,
+      );
+    for (const [token, isSeen] of [
+      [own, true],
+      [other, false],
+      [reader, true],
+      [elsewhere, false],
+    ] as const) {
+      assert.equal((await load(id, { token })).status, isSeen ? 200 : 404);
+      assert.deepEqual(await listed(token), isSeen ? [id] : []);
+    }
+  });
+
+  test('without a subject sees no loads of another such token', async () => {
+    const sign = (ttlSeconds: number) => service.token({ subject: '', scope: 'table:create', ttlSeconds });
+    const tokens = [await sign(500), await sign(600)];
+    const answer = await service.post(
+      '/table/nobodys/upload/json',
+      { data: [{ a: 1 }] },
+      { token: tokens[0]! },
+    );
+    assertProblem(await load(answer.headers.get('load-id')!, { token: tokens[1]! }), 404, 'load-not-found');
+  });
+});
+
+suite('the list of loads', () => {
+  test('has the newest first, by pages and filters', async () => {
+    const token = await service.token({ subject: 'lister', scope: 'table:create' });
+    const ids: string[] = [];
+    for (const name of ['l1', 'l2', 'l3', 'l1']) {
+      const answer = await service.post(`/table/${name}/upload/json`, { data: [{ a: 1 }] }, { token });
+      ids.unshift(answer.headers.get('load-id')!);
+    }
+    const list = async (query: string) => (await service.get(`/api/v1/loads?${query}`, { token })).body;
+    const idsOf = ({ loads }: { loads: { id: string }[] }) => loads.map(({ id }) => id);
+    const first = await list('limit=3');
+    assert.deepEqual(idsOf(first), ids.slice(0, 3));
+    const second = await list(`limit=3&after=${first.next}`);
+    assert.deepEqual([idsOf(second), second.next], [ids.slice(3), null]);
+    assert.deepEqual(idsOf(await list('state=refused')), [ids[0]]);
+    assert.deepEqual(idsOf(await list('table=l1')), [ids[0], ids[3]]);
+    assert.deepEqual(idsOf(await list('schema=other')), []);
+    assert(first.loads.every((one: object) => !('answer' in one)));
+  });
+
+  test('refuses an id that is none', async () => {
+    assertProblem(await service.get('/api/v1/loads?after=x'), 422, 'invalid-parameter');
+    assertProblem(await load('x'), 404, 'load-not-found');
+    assertProblem(await load(randomUUID()), 404, 'load-not-found');
+  });
+});
