@@ -37,6 +37,11 @@ export const guides: Guide[] = [
   { name: 'limits', title: 'Limits', about: 'every limit and its default' },
   { name: 'postgresql', title: 'PostgreSQL', about: 'servers, roles, TLS, poolers and timeouts' },
   {
+    name: 'operations',
+    title: 'Operations',
+    about: 'deploy, upgrade, back up, scale, and what to do on alerts',
+  },
+  {
     name: 'reliability',
     title: 'Reliability',
     about: 'what is promised about loss, atomicity and cleaning up, and the test of each promise',
