@@ -240,6 +240,16 @@ const wrongAnswers: [
   ['has 101 keys', () => ({ body: JSON.stringify({ keys: Array(101).fill({}) }) }), /more than 100 keys/],
 ];
 
+test('keys at an address without TLS are not fetched', async () => {
+  const jwksUrl = 'http://keys.example.com/jwks';
+  provider.answerWith((_, response) => {
+    response.end(JSON.stringify({ issuer: provider.issuer, jwks_uri: jwksUrl }));
+  });
+  const { verifier, warnings } = await startVerifier({ TOKEN_JWKS_URL: '' });
+  assert.throws(() => verifier.check(), { code: 'token-keys-unavailable' });
+  assert.match(warnings.join(), /no "jwks_uri" that is an https URL/);
+});
+
 test('a wrong answer of the provider is not used, and the log has the reason', async () => {
   const set = await (await fetch(provider.jwksUrl)).text();
   for (const [title, answer, reason] of wrongAnswers) {

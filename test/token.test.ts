@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +73,14 @@ test('a token has the requested claims, and those of the settings', async () => 
   assert.deepEqual(payload.schemas, ['public', 'sales_*']);
   assert.equal(payload.role, 'analyst');
   assert.equal(payload.exp! - payload.iat!, 7 * 86_400);
+});
+
+test('without a secret there is no token, but the reason and exit code 2', async () => {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
+  const failure = await failureOf(run([], { TOKEN_PUBLIC_KEY: pem }));
+  assert.deepEqual([failure.code, failure.stdout], [2, '']);
+  assert.match(failure.stderr, /cannot sign one\. Get a token from your identity provider\./);
 });
 
 test('an unknown option gives no token, the reason and exit code 2', async () => {
