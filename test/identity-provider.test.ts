@@ -240,6 +240,17 @@ const wrongAnswers: [
   ['has 101 keys', () => ({ body: JSON.stringify({ keys: Array(101).fill({}) }) }), /more than 100 keys/],
 ];
 
+test('a provider that answers without any key is not an outage', async () => {
+  const { verifier } = await startVerifier();
+  const token = await provider.token({ ttlSeconds: 3600 });
+  await verifier.verify(token);
+  provider.answerWith((_, response) => {
+    response.end('{"keys": []}');
+  });
+  advance(10 * minuteMs);
+  assert.equal(await verdictOf(verifier, token), 'token-keys-unavailable');
+});
+
 test('keys at an address without TLS are not fetched', async () => {
   const jwksUrl = 'http://keys.example.com/jwks';
   provider.answerWith((_, response) => {

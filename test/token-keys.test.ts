@@ -194,7 +194,8 @@ suite('a service does not start with', () => {
       const errors = errorsOf(environment);
       assert.equal(errors.length, 1, errors.join('\n'));
       assert.match(errors[0]!, error);
-      for (const value of [environment.TOKEN_SECRET, environment.TOKEN_PUBLIC_KEY]) {
+      const { TOKEN_SECRET, TOKEN_PUBLIC_KEY, TOKEN_JWKS_URL } = environment;
+      for (const value of [TOKEN_SECRET, TOKEN_PUBLIC_KEY, TOKEN_JWKS_URL]) {
         if (value !== undefined) assert(!errors[0]!.includes(value));
       }
     });

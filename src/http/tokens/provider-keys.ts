@@ -134,15 +134,25 @@ export class ProviderKeys implements TokenKeys {
       const isTooOld = this.#failedAtMs >= this.#fetchedAtMs + maxOutageMs;
       if (isTooOld && this.#keySet !== undefined) this.#replace(undefined, '');
       this.#log.warn(
-        { err: error, hasKeys: this.#keySet !== undefined },
+        { err: error, provider: this.#address(), hasKeys: this.#keySet !== undefined },
         'The keys of the identity provider cannot be fetched. The service keeps the keys that it has, for at most 24 hours, and tries again',
       );
     }
   }
 
+  /** Returns the address of the provider for the log, without a query, which may have a secret. */
+  #address(): string {
+    const { origin, pathname } = new URL(this.#settings.jwksUrl ?? this.#settings.issuer!);
+    return origin + pathname;
+  }
+
   #keep(document: unknown): void {
     const { keys, refused } = usableKeys(document);
-    if (keys.length === 0) throw new Error('the identity provider has no key that the service can use');
+    if (keys.length === 0) {
+      // The provider did answer: it has removed the keys.
+      if (this.#keySet !== undefined) this.#replace(undefined, '');
+      throw new Error('the identity provider has no key that the service can use');
+    }
     const text = JSON.stringify(keys.map((key) => JSON.stringify(key)).sort());
     if (text === this.#text) return;
     this.#replace(createLocalJWKSet({ keys } as JSONWebKeySet), text);
