@@ -74,6 +74,11 @@ const databaseUrlRule: TextRule = {
   example: 'postgresql://user:password@localhost:5432/database',
   isSecret: true,
 };
+const portRule: TextRule = {
+  rule: 'a whole number from 0 to 65535',
+  example: '9464',
+  fits: (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535,
+};
 const proxiesRule: TextRule = {
   rule: 'a number of proxies from 1 to 10, or IP addresses and networks (CIDR) separated by spaces',
   example: '10.0.0.0/8 fd00::/8',
@@ -140,6 +145,11 @@ const declared = {
     corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. If not set, no page of another origin may.', originsRule),
     trustProxy: optional('TRUST_PROXY', 'The proxies in front of the service whose headers X-Forwarded-For or Forwarded name the address of the client: how many they are, or their IP addresses and networks (CIDR) separated by spaces. If not set, no header counts, and the address is the one that the connection comes from.', proxiesRule),
     shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
+  },
+  metrics: {
+    /** undefined: no metrics. */
+    port: { ...optional('METRICS_PORT', 'The port on which Prometheus gets the metrics of the service at /metrics, without a token; 0 for any free port. If not set, there are no metrics.', portRule), parse: (value: string | undefined) => (value === undefined ? undefined : Number(value)) },
+    host: text('METRICS_HOST', '127.0.0.1', 'The address on which the metrics are served; 0.0.0.0 for all addresses of the machine. It must not be reachable from outside, because everybody who reaches it can read the metrics.', hostRule),
   },
   logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'The least severe messages that are logged: fatal, error, warn, info, debug or trace; silent for no log.'),
   dataDir: text('DATA_DIR', '.tablewright', 'The folder for the embedded PostgreSQL and the generated secrets.', pathRule),

@@ -17,10 +17,13 @@ import { AppError } from './errors.ts';
 import { abandonedAnswer } from './http/as-load.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
+import { noMeasures } from './http/measures.ts';
 import { buildServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import { Loads } from './loads/loads.ts';
 import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
+import type { Watched } from './metrics/metrics.ts';
+import { type MetricsServer, startMetricsServer } from './metrics/metrics-server.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
 import { loggedError } from './postgres/logged-error.ts';
@@ -38,6 +41,8 @@ export interface Service {
   banner(showsSecrets: boolean): Promise<string>;
   /** Resolves with the reason when the embedded PostgreSQL ends by itself. After that no request can succeed. */
   failed: Promise<string>;
+  /** The address of the metrics; undefined: there are none. */
+  metricsUrl: string | undefined;
   /** Waits at most SHUTDOWN_GRACE_MS for running requests, rolls the other requests back, and releases everything. */
   stop(): Promise<void>;
 }
@@ -67,11 +72,14 @@ export async function startService(config: Config): Promise<Service> {
   const pool = createPool({ ...database, url: databaseUrl }, log);
   const recordPool = createPool({ url: databaseUrl, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);
   const databaseCheck = createDatabaseCheck(databaseUrl, log);
+  let metricsServer: MetricsServer | undefined;
   try {
     await checkServerVersion(pool);
     const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
     const loads = serviceSchema && openLoads(serviceSchema, pool, recordPool, config, log);
     await loads?.start();
+    const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log);
+    metricsServer = metrics?.server;
     const server = await buildServer(
       {
         config,
@@ -81,6 +89,7 @@ export async function startService(config: Config): Promise<Service> {
         loads,
         tokens,
         lines,
+        measures: metrics?.measures ?? noMeasures,
         readerSlots,
         maxConnections,
         isReady: () => isReady,
@@ -98,6 +107,7 @@ export async function startService(config: Config): Promise<Service> {
           ? embeddedBanner(url, showsSecrets ? embedded : undefined, signingSettings(tokenSettings))
           : bannerText({ url, hasSecret: tokenSettings.source.kind === 'secret' }),
       failed: failed.promise,
+      metricsUrl: metricsServer?.url,
       stop: async () => {
         isReady = false;
         const timer = setTimeout(() => stopping.abort(shuttingDown()), http.shutdownGraceMs);
@@ -110,6 +120,7 @@ export async function startService(config: Config): Promise<Service> {
             loads?.stop().then(() => recordPool.end()) ?? recordPool.end(),
             pool.end(),
             databaseCheck.end(),
+            metricsServer?.close(),
           ]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
@@ -117,10 +128,20 @@ export async function startService(config: Config): Promise<Service> {
       },
     };
   } catch (error) {
-    await Promise.all([pool.end(), recordPool.end(), databaseCheck.end()]);
+    await Promise.all([pool.end(), recordPool.end(), databaseCheck.end(), metricsServer?.close()]);
     await embedded?.stop();
     throw error;
   }
+}
+
+/** Loads the library for metrics only if they are wanted. */
+async function openMetrics({ metrics: { host, port } }: Config, watched: Watched, log: Log) {
+  if (port === undefined) return undefined;
+  const { createMetrics } = await import('./metrics/metrics.ts');
+  const metrics = createMetrics(watched);
+  const server = await startMetricsServer(metrics.registry, { host, port }, log);
+  log.info({ url: server.url }, 'metrics');
+  return { measures: metrics.measures, server };
 }
 
 function chooseMaxConnections(config: Config, log: Log): number {

@@ -44,7 +44,8 @@ function remedyOf(error: Error): string | undefined {
 }
 
 const listenRemedies: Record<string, string> = {
-  EADDRINUSE: 'Another program listens there. Set PORT to another port, or to 0 for any free port.',
+  EADDRINUSE:
+    'Another program listens there. Set PORT (or METRICS_PORT) to another port, or to 0 for any free port.',
   EACCES: 'This user may not listen on that port. Set PORT to 1024 or higher.',
   EADDRNOTAVAIL:
     'This machine has no such address. Set HOST to an address of this machine; 127.0.0.1 and 0.0.0.0 always work.',

@@ -116,7 +116,7 @@ test('a client that disconnects in the middle of its body is logged without a st
     'application/json',
   );
   socket.destroy();
-  const [line] = await linesOf((line) => line.table === 'left');
+  const [line] = await linesOf((line) => line.table === 'left' && 'status' in line);
   assert.equal(line!.msg, 'client disconnected');
   assert.equal(line!.status, null);
 });

@@ -12,7 +12,8 @@ const root = join(import.meta.dirname, '..');
 /** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
   main: ['service'],
-  service: ['http'],
+  service: ['metrics'],
+  metrics: ['http'],
   http: ['loads'],
   loads: ['loading'],
   loading: ['tables', 'sources'],

@@ -10,6 +10,8 @@ export interface RequestFacts {
   subject?: string;
   /** For a token without `sub`: the beginning of a hash of the token. */
   tokenDigest?: string;
+  /** The PostgreSQL role of the token. */
+  role?: string;
   /** The address of a client that has sent too many requests without a valid token. */
   address?: string;
   schema?: string;

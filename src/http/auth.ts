@@ -32,7 +32,8 @@ export async function authenticate(header: string | undefined, tokens: TokenVeri
     });
   }
   const match = authorizationForm.exec(header);
-  if (!match) throw invalidToken('The Authorization header does not have the form "Bearer <token>".');
+  if (!match)
+    throw invalidToken('The Authorization header does not have the form "Bearer <token>".', 'malformed');
   return tokens.verify(match[1]!);
 }
 

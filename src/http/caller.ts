@@ -9,9 +9,10 @@ import { factsOf } from './access-log.ts';
  */
 export function identifyCaller(
   request: FastifyRequest,
-  { subject }: { subject: string | undefined },
+  { subject, role }: { subject: string | undefined; role: string | undefined },
 ): string {
   const facts = factsOf(request);
+  if (role !== undefined) facts.role = role;
   if (subject !== undefined) {
     facts.subject = subject;
     return `subject ${subject}`;

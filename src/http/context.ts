@@ -5,6 +5,7 @@ import type { ServiceSchema } from '../loads/service-schema.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
 import type { Lines } from './lines.ts';
+import type { Measures } from './measures.ts';
 import type { RequestQuotas } from './request-quotas.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
 
@@ -20,6 +21,7 @@ export interface HttpContext {
   tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;
+  measures: Measures;
   /** The most connections that are served at the same time. */
   maxConnections: number;
   /** The places for processes that read .xls files. */

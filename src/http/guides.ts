@@ -36,6 +36,7 @@ export const guides: Guide[] = [
   },
   { name: 'limits', title: 'Limits', about: 'every limit and its default' },
   { name: 'postgresql', title: 'PostgreSQL', about: 'servers, roles, TLS, poolers and timeouts' },
+  { name: 'monitoring', title: 'Monitoring', about: 'metrics, alerts, logs, the audit log and traces' },
   {
     name: 'operations',
     title: 'Operations',

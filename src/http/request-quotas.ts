@@ -21,13 +21,12 @@ export interface RequestQuotas {
    * @throws AppError `too-many-requests`
    */
   admit(request: FastifyRequest, reply: FastifyReply, caller: string): Promise<void>;
-  /** Counts a request that was refused before its token was verified. Returns the error to answer. */
-  countRefused(
-    error: unknown,
-    status: number,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<unknown>;
+  /**
+   * Counts a request with this error if it was refused before its token was verified.
+   *
+   * @returns `too-many-requests`, which is answered instead of the error; undefined: the address has requests left
+   */
+  countRefused(error: AppError, request: FastifyRequest, reply: FastifyReply): Promise<AppError | undefined>;
 }
 
 const windowMs = 60_000;
@@ -68,33 +67,29 @@ export async function limitRequests(
     limiter: limiterOf(app, limits.maxAnonymousRequestsPerMinute, addressOf),
   };
   const counted = new WeakSet<FastifyRequest>();
-  const countByAddress = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const countByAddress = async (request: FastifyRequest, reply: FastifyReply) => {
     counted.add(request);
-    await count(byAddress, request, reply).catch((error: unknown) => {
-      factsOf(request).address = addressOf(request);
-      throw error;
-    });
+    const tooMany = await count(byAddress, request, reply);
+    if (tooMany !== undefined) factsOf(request).address = addressOf(request);
+    return tooMany;
   };
   app.addHook('onRequest', async (request, reply) => {
-    if (request.headers.authorization === undefined && !isHealthCheck(request)) {
-      await countByAddress(request, reply);
-    }
+    if (request.headers.authorization !== undefined || isHealthCheck(request)) return;
+    const tooMany = await countByAddress(request, reply);
+    if (tooMany !== undefined) throw tooMany;
   });
   return {
     admit: async (request, reply, caller) => {
       counted.add(request);
       callers.set(request, caller);
-      await count(bySubject, request, reply);
+      const tooMany = await count(bySubject, request, reply);
+      if (tooMany !== undefined) throw tooMany;
     },
-    countRefused: async (error, status, request, reply) => {
-      if (counted.has(request) || isHealthCheck(request)) return error;
+    countRefused: async ({ status, code }, request, reply) => {
+      if (counted.has(request) || isHealthCheck(request)) return undefined;
       // Of the errors of the service, only this one says that the token was not verified.
-      const isUnverified = error instanceof AppError && error.code === 'token-keys-unavailable';
-      if (status >= 500 && !isUnverified) return error;
-      return countByAddress(request, reply).then(
-        () => error,
-        (tooMany: unknown) => tooMany,
-      );
+      if (status >= 500 && code !== 'token-keys-unavailable') return undefined;
+      return countByAddress(request, reply);
     },
   };
 }
@@ -111,21 +106,21 @@ function limiterOf(
 /**
  * Counts a request, and sets the header fields of draft-ietf-httpapi-ratelimit-headers.
  *
- * @throws AppError `too-many-requests`
+ * @returns the error if the quota is used up
  */
 async function count(
   { name, setting, max, what, limiter }: Quota,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<void> {
-  if (max === 0) return;
+): Promise<AppError | undefined> {
+  if (max === 0) return undefined;
   const counted = await limiter(request);
-  if (counted.isAllowed) return;
+  if (counted.isAllowed) return undefined;
   const seconds = Math.max(1, counted.ttlInSeconds);
   reply.header('ratelimit-policy', `"${name}";q=${max};w=${windowMs / 1000}`);
   reply.header('ratelimit', `"${name}";r=${counted.remaining};t=${seconds}`);
-  if (!counted.isExceeded) return;
-  throw new AppError(
+  if (!counted.isExceeded) return undefined;
+  return new AppError(
     'too-many-requests',
     `${what}: the limit is ${limitInWords(max, { setting })} in a minute. Try again after the seconds in Retry-After.`,
     { headers: { 'retry-after': String(seconds) } },

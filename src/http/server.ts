@@ -24,11 +24,13 @@ import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
+import { measureDisconnected, measureError, measureRequests } from './measure-requests.ts';
 import { closeAfterAnswers, inTurn, lingerBytes, lingerMs, runningResponse } from './pipelined-requests.ts';
 import { asAppError, prepareProblem, problemDocument, problemHeaders, sendProblem } from './problem-json.ts';
 import { registerRoutes } from './register-routes.ts';
 import { ClientGone, continueWhenRead } from './request-body.ts';
-import { limitRequests, type RequestQuotas } from './request-quotas.ts';
+import { limitRequests } from './request-quotas.ts';
+import { traceFields } from './trace-context.ts';
 
 const headersTimeout = 20_000;
 /**
@@ -80,7 +82,7 @@ export async function buildServer(
   addHooks(app, service);
   const context = { ...service, quotas: await limitRequests(app, service.config) };
   addChecks(app);
-  handleErrors(app, context.quotas);
+  handleErrors(app, context);
   await registerRoutes(app, context);
   refuseOtherMethods(app, new Map(methodsByPath));
   return {
@@ -94,6 +96,8 @@ function makeApp(running: RunningRequests, log: FastifyBaseLogger): FastifyInsta
   return Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger, bindings, options, request) =>
+      logger.child({ ...bindings, ...traceFields(request.headers.traceparent) }, options),
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     routerOptions: { maxParamLength: 1024 },
@@ -130,6 +134,7 @@ function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
 /** The order of the hooks is the order in which they run. */
 function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): void {
   writeAccessLog(app);
+  measureRequests(app, context.measures);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...securityHeaders });
     // Answers of the API contain data, so they must not be kept in a cache.
@@ -150,18 +155,24 @@ function addChecks(app: FastifyInstance): void {
   });
 }
 
-function handleErrors(app: FastifyInstance, quotas: RequestQuotas): void {
+function handleErrors(
+  app: FastifyInstance,
+  { quotas, measures }: Pick<HttpContext, 'quotas' | 'measures'>,
+): void {
   app.setErrorHandler(async (thrown, request, reply) => {
     const refusal = refusalOf(request.raw);
     if (thrown instanceof ClientGone || refusal !== undefined) {
       if (refusal !== undefined) factsOf(request).code = refusal.code;
       logDisconnected(request, reply);
+      measureDisconnected(measures, request, reply);
       reply.hijack();
       request.raw.destroy();
       return;
     }
-    const { status } = asAppError(thrown);
-    const error = await quotas.countRefused(thrown, status, request, reply);
+    const known = asAppError(thrown);
+    const tooMany = await quotas.countRefused(known, request, reply);
+    measureError(measures, tooMany ?? known);
+    const error = tooMany ?? thrown;
     if (request.raw.complete) return sendProblem(error, request, reply);
     return sendProblemOverUnreadBody(error, request, reply);
   });

@@ -72,7 +72,8 @@ export async function admitRequest(
 }
 
 function roleRequired(claim: string): AppError {
-  return invalidToken(`The access token has no claim "${claim}". This service requires one (REQUIRE_ROLE).`);
+  const detail = `The access token has no claim "${claim}". This service requires one (REQUIRE_ROLE).`;
+  return invalidToken(detail, 'claim');
 }
 
 /**

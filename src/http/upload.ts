@@ -15,6 +15,7 @@ import type { LoadRun } from '../loads/load-run.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { prefersCsv } from './accept.ts';
 import { factsOf } from './access-log.ts';
+import { noteChange } from './audit.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
@@ -232,6 +233,29 @@ function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
 
 const jsonContentType = 'application/json; charset=utf-8';
 
+/** Notes the rows for the logs and the metrics. */
+function noteLoaded(
+  { measures }: HttpContext,
+  request: FastifyRequest,
+  query: UploadQuery,
+  { isNew, hasReplaced, rows, updated, skipped, leftOut }: LoadResult,
+  { reading = { format: 'json' } }: LoadInput,
+): void {
+  const facts = factsOf(request);
+  facts.rows = rows;
+  const changeOfExisting = query.if_exists === 'truncate' ? 'emptied' : 'loaded';
+  const changeOfNew = hasReplaced ? 'replaced' : 'created';
+  noteChange(request, {
+    outcome: query.dry_run ? 'checked' : 'committed',
+    change: isNew ? changeOfNew : changeOfExisting,
+    rows,
+    ...(updated > 0 && { updated }),
+    ...(skipped > 0 && { skipped }),
+    ...(leftOut !== undefined && { leftOut: leftOut.rows }),
+  });
+  if (!query.dry_run) measures.loaded(reading.format, rows + updated, facts.bytes ?? 0);
+}
+
 /** Loads the input, always closes it, and answers. */
 export async function answerUpload(
   context: HttpContext,
@@ -280,6 +304,7 @@ export async function answerUpload(
         extraFunctions: config.database.defaultFunctions,
         limits: config.limits,
         observer: run,
+        onPhase: context.measures.phase,
       },
       {
         schema,
@@ -298,7 +323,7 @@ export async function answerUpload(
       },
       input,
     );
-    factsOf(reply.request).rows = loaded.rows;
+    noteLoaded(context, reply.request, query, loaded, input);
     const { status, headers, body } = run?.answer ?? toAnswer(loaded);
     return reply.code(status).headers(headers).send(body);
   } catch (error) {

@@ -47,6 +47,9 @@ export interface LoadObserver {
   committing(result: LoadResult): void;
 }
 
+/** `inference`: rows are read only to infer their types. `copy`: rows are written, and perhaps their types are inferred meanwhile. */
+export type LoadPhase = 'inference' | 'copy';
+
 export interface LoadContext {
   pool: Pool;
   transaction: TransactionOptions;
@@ -56,11 +59,15 @@ export interface LoadContext {
   /** How many of the first rows say the types with which a load in one pass begins. Default: `usualHead`. */
   headSize?: HeadSize;
   observer?: LoadObserver | undefined;
+  /** Called with the duration of each phase of the load, also of one that failed. */
+  onPhase?: (phase: LoadPhase, seconds: number) => void;
 }
 
 export interface LoadResult {
   /** The table was created or replaced. Otherwise rows were added to an existing table. */
   isNew: boolean;
+  /** The new table has replaced an existing one. */
+  hasReplaced: boolean;
   table: TableDescription;
   /** The number of rows added. */
   rows: number;

@@ -16,6 +16,7 @@ import {
   addsRows,
   type LeftOut,
   type LoadContext,
+  type LoadPhase,
   type LoadRequest,
   type LoadResult,
   neededRights,
@@ -56,7 +57,8 @@ export async function loadTable(
     ? await loadInOnePass(input, { headSize, limits, signal }, load)
     : { inferred: undefined };
   if ('result' in outcome) return outcome.result;
-  const inferred = outcome.inferred ?? (await inferWhereNeeded(context, request, input, mayBeNew));
+  const infer = () => inferWhereNeeded(context, request, input, mayBeNew);
+  const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
   // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
   if (ifExists === 'truncate' && !inferred) await input.keep(signal);
   return withSecondReading(() => load(input, { inferred }));
@@ -92,7 +94,8 @@ async function loadWithin(
   if (observer) observer.problems = () => problems.count;
   const target = await openTarget(client, upload, types.inferred);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, extraColumns);
-  const loaded = await loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
+  const copy = () => loadRows(client, input, target, rowOptions(upload, target, matcher), problems);
+  const loaded = await timed(context, 'copy', copy);
   await target.finish(client, loaded, problems);
   if (loaded.leftOut === undefined) problems.throwIfAny();
   if (!target.isBare) await refuseDisagreement(client, upload);
@@ -105,6 +108,7 @@ async function loadWithin(
   const { inferred } = types;
   const resultOf = ({ table, warnings: ofEnd }: EndedLoad): LoadResult => ({
     isNew: target.isBare,
+    hasReplaced: false,
     table,
     rows,
     skipped,
@@ -119,9 +123,26 @@ async function loadWithin(
     return result;
   };
   const ended = await target.end(client, edges.endAtOnce, committing);
-  if (ended !== undefined) return resultOf(ended);
+  if (ended !== undefined) return { ...resultOf(ended), hasReplaced: true };
   const table = await describeTable(client, schema, name, context.extraFunctions);
   return committing({ table, warnings: [] });
+}
+
+/** Does the work of a phase and reports its duration. Nothing is reported if there was nothing to do. */
+async function timed<Result>(
+  { onPhase }: LoadContext,
+  phase: LoadPhase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const since = performance.now();
+  let isDone = true;
+  try {
+    const result = await work();
+    isDone = result !== undefined;
+    return result;
+  } finally {
+    if (isDone) onPhase?.(phase, (performance.now() - since) / 1000);
+  }
 }
 
 function leftOutRows(rows: number, problems: Problems): LeftOut {

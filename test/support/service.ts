@@ -32,6 +32,8 @@ export interface ServiceClient {
 
 export interface TestService extends ServiceClient {
   database: TestDatabase;
+  /** The address of the metrics; undefined: there are none. */
+  metricsUrl: string | undefined;
   /** The rows of a query in the service's database, as objects. */
   rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
@@ -72,6 +74,7 @@ export async function startTestService(
   return {
     ...(await serviceClient(service.url, config.tokens)),
     database,
+    metricsUrl: service.metricsUrl,
     rows: async (sql, values) => (await database.pool.query(sql, values)).rows,
     stop: async () => {
       await service.stop();

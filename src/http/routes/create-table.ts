@@ -1,10 +1,11 @@
 /**
  * `POST /api/v1/table/{table_name}`: Create Table.
  */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { createTable } from '../../tables/create-table.ts';
 import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
+import { auditing, noteChange } from '../audit.ts';
 import { requireSchema } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
 import { readDefinitionText, requireDefinition } from '../definition-body.ts';
@@ -107,7 +108,7 @@ const documentation = {
 
 export function createTableRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
-  app.post('/api/v1/table/:table_name', { schema: documentation }, async (request, reply) => {
+  const create = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = parseQuery(request.query);
     const { schema, name, grants, signal, transaction } = await admitTableRequest(
       request,
@@ -130,9 +131,11 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       createTable(context.pool, transaction, { ...options, table: await requireDefinition(text, limits) }),
     );
     if (differences) return { table, differences };
+    noteChange(request, { outcome: 'committed', change: 'created' });
     return reply
       .code(201)
       .header('location', tableLocation({ schema, name }))
       .send({ table, ...(warnings.length > 0 && { warnings }) });
-  });
+  };
+  app.post('/api/v1/table/:table_name', { schema: documentation }, auditing('create-table', create));
 }

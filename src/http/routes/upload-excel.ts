@@ -10,6 +10,7 @@ import type { LoadInput } from '../../loading/load-input.ts';
 import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { asLoad } from '../as-load.ts';
+import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 import { choice, queryParser } from '../query.ts';
@@ -75,7 +76,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         response: { ...uploadResponses, ...problemResponses(...uploadErrors, ...spreadsheetErrors) },
       },
     },
-    async (request, reply) => {
+    auditing('upload-excel', async (request, reply) => {
       const query = parseQuery(request.query);
       const admitted = await admitUpload(request, reply, context, query);
       const kind = { operation: 'upload-excel', dryRun: query.dry_run } as const;
@@ -93,7 +94,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
           }),
         ),
       );
-    },
+    }),
   );
 }
 

@@ -7,6 +7,7 @@ import { jsonInput } from '../../loading/inputs/json-input.ts';
 import { Spool } from '../../sources/spool.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { asLoad } from '../as-load.ts';
+import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
 import { problemResponses } from '../openapi.ts';
@@ -63,7 +64,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         response: { ...uploadResponses, ...problemResponses(...uploadErrors) },
       },
     },
-    async (request, reply) => {
+    auditing('upload-json', async (request, reply) => {
       const query = parseQuery(request.query);
       const admitted = await admitUpload(request, reply, context, query);
       const form = jsonFormOf(request, query.rows_at);
@@ -80,6 +81,6 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
           return answerUpload(context, upload, query, input, reply, run);
         }),
       );
-    },
+    }),
   );
 }

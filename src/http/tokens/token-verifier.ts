@@ -57,7 +57,7 @@ export class TokenVerifier {
     if (known === undefined || known.keysVersion !== this.#keys.version) known = await this.#admit(token);
     if (nowMs / 1000 < known.expiresAt + clockSkewSeconds) return known.grants;
     this.#known.delete(token);
-    throw invalidToken(expired);
+    throw invalidToken(expired, 'expired');
   }
 
   async #admit(token: string): Promise<KnownToken> {
@@ -82,7 +82,7 @@ const latestTime = 253_402_300_799;
 
 function expiryOf({ exp }: JWTPayload): number {
   if (exp !== undefined && exp <= latestTime) return exp;
-  throw invalidToken('The access token\'s claim "exp" is not a time before the year 10000.');
+  throw invalidToken('The access token\'s claim "exp" is not a time before the year 10000.', 'claim');
 }
 
 async function verifyToken(
@@ -105,7 +105,7 @@ async function verifyToken(
     });
     return payload;
   } catch (error) {
-    throw error instanceof AppError ? error : invalidToken(reasonOf(error));
+    throw error instanceof AppError ? error : refusalOf(error);
   }
 }
 
@@ -125,23 +125,30 @@ async function verifyWithEach(
   throw new joseErrors.JWSSignatureVerificationFailed();
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof joseErrors.JWTExpired) return expired;
+function refusalOf(error: unknown): AppError {
+  if (error instanceof joseErrors.JWTExpired) return invalidToken(expired, 'expired');
   if (error instanceof joseErrors.JWTClaimValidationFailed) {
     const { claim, payload } = error;
-    if (error.reason === 'invalid') return `The access token's claim "${claim}" is not a number.`;
-    if (claim === 'nbf' && payload.nbf! <= latestTime) {
-      return `The access token is not valid before ${new Date(payload.nbf! * 1000).toISOString()}.`;
+    if (error.reason === 'invalid') {
+      return invalidToken(`The access token's claim "${claim}" is not a number.`, 'claim');
     }
-    return `The access token's claim "${error.claim}" is missing or does not have the expected value.`;
+    if (claim === 'nbf' && payload.nbf! <= latestTime) {
+      const since = new Date(payload.nbf! * 1000).toISOString();
+      return invalidToken(`The access token is not valid before ${since}.`, 'not-yet-valid');
+    }
+    return invalidToken(
+      `The access token's claim "${error.claim}" is missing or does not have the expected value.`,
+      'claim',
+    );
   }
   if (
     error instanceof joseErrors.JWSSignatureVerificationFailed ||
     error instanceof joseErrors.JWKSNoMatchingKey
   ) {
-    return 'The access token is signed with another key.';
+    return invalidToken('The access token is signed with another key.', 'signature');
   }
-  if (error instanceof joseErrors.JOSEAlgNotAllowed)
-    return 'The access token is signed with another algorithm.';
-  return 'The access token is malformed.';
+  if (error instanceof joseErrors.JOSEAlgNotAllowed) {
+    return invalidToken('The access token is signed with another algorithm.', 'algorithm');
+  }
+  return invalidToken('The access token is malformed.', 'malformed');
 }

@@ -1,0 +1,77 @@
+/**
+ * The audit log: one line for each request that changes tables, or that was refused or failed although its token is valid. It says
+ * who changed what, and how that ended. It never contains the value of a cell, a token, or the text of an error, because that may
+ * quote the request.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { factsOf } from './access-log.ts';
+import { loadIdHeader } from './as-load.ts';
+import { asAppError } from './problem-json.ts';
+import { ClientGone } from './request-body.ts';
+
+/** What happened to the table. `loaded`: rows were added to the existing table. */
+export type TableChange = 'created' | 'replaced' | 'emptied' | 'loaded';
+
+/** A change that is committed, or that was checked and rolled back. */
+export interface AuditedChange {
+  outcome: 'committed' | 'checked';
+  change: TableChange;
+  rows?: number;
+  updated?: number;
+  skipped?: number;
+  leftOut?: number;
+}
+
+export type Operation = 'create-table' | 'upload-json' | 'upload-excel';
+
+const changes = new WeakMap<FastifyRequest, AuditedChange>();
+
+/** Notes the change that a request has made. It is in the audit log even if the request fails after that. */
+export function noteChange(request: FastifyRequest, change: AuditedChange): void {
+  changes.set(request, change);
+}
+
+type Handler<Result> = (request: FastifyRequest, reply: FastifyReply) => Promise<Result>;
+
+/** Returns a handler that does the same and then writes the line, also if the client has disconnected meanwhile. */
+export function auditing<Result>(operation: Operation, handle: Handler<Result>): Handler<Result> {
+  return async (request, reply) => {
+    let end: object | undefined;
+    try {
+      return await handle(request, reply);
+    } catch (error) {
+      end = endOf(error);
+      throw error;
+    } finally {
+      end = changes.get(request) ?? end;
+      const { subject, tokenDigest } = factsOf(request);
+      // Without a valid token nobody is known. The access log has the request.
+      if (end !== undefined && (subject ?? tokenDigest) !== undefined)
+        writeLine(request, reply, operation, end);
+    }
+  };
+}
+
+function endOf(error: unknown): { outcome: string; code?: string } {
+  if (error instanceof ClientGone) return { outcome: 'cancelled' };
+  const { status, code } = asAppError(error);
+  if (code === 'load-cancelled') return { outcome: 'cancelled', code };
+  return { outcome: status >= 500 ? 'failed' : 'refused', code };
+}
+
+function writeLine(request: FastifyRequest, reply: FastifyReply, operation: Operation, ending: object): void {
+  const { subject, tokenDigest, role, schema, table } = factsOf(request);
+  const load = reply.getHeader(loadIdHeader);
+  request.log.info(
+    {
+      audit: operation,
+      ...(subject === undefined ? { tokenDigest } : { subject }),
+      ...(role !== undefined && { role }),
+      schema,
+      table,
+      ...(load !== undefined && { load }),
+      ...ending,
+    },
+    'audit',
+  );
+}

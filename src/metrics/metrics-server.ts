@@ -1,0 +1,50 @@
+/** Serves `GET /metrics` on a port of its own, so that the public port never shows metrics. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Log } from '../postgres/log.ts';
+
+export interface MetricsServer {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** A scraper needs one connection. More than some are a mistake or an attack. */
+const maxConnections = 50;
+
+/** Starts the server. @throws the error of the system if it cannot listen */
+export async function startMetricsServer(
+  registry: Registry,
+  { host, port }: { host: string; port: number },
+  log: Log,
+): Promise<MetricsServer> {
+  const server = createServer(async ({ method, url }, response) => {
+    const isFound = url === '/metrics';
+    if (!isFound || (method !== 'GET' && method !== 'HEAD')) {
+      response.writeHead(isFound ? 405 : 404, isFound ? { allow: 'GET, HEAD' } : {}).end();
+      return;
+    }
+    try {
+      const text = await registry.metrics();
+      response
+        .writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' })
+        .end(text);
+    } catch (error) {
+      log.warn({ err: error }, 'The metrics could not be collected');
+      response.writeHead(500).end();
+    }
+  });
+  server.maxConnections = maxConnections;
+  server.listen({ host, port });
+  await once(server, 'listening');
+  const { address, port: listening, family } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${listening}/metrics`,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Keeps the metrics of one service for Prometheus. Only this folder uses prom-client.
+ *
+ * Each label has few values: patterns of routes, statuses, codes of the catalogues, formats. No value comes from a request.
+ */
+import type { Pool } from 'pg';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { errorCatalogue } from '../errors.ts';
+import type { Lines } from '../http/lines.ts';
+import type { Measures } from '../http/measures.ts';
+import { tokenRefusals } from '../http/tokens/invalid-token.ts';
+
+export interface Metrics {
+  registry: Registry;
+  measures: Measures;
+}
+
+/** The parts of the service whose state is read when the metrics are asked for. */
+export interface Watched {
+  pool: Pool;
+  /** The most connections of the pool. */
+  poolSize: number;
+  lines: Lines;
+}
+
+/** Seconds. Descriptions take milliseconds, uploads up to hours. */
+const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
+const phaseBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800];
+
+export function createMetrics(watched: Watched): Metrics {
+  const registry = new Registry();
+  // Memory, processor time, garbage collection, and the delay of the event loop (nodejs_eventloop_lag_…).
+  collectDefaultMetrics({ register: registry });
+  watchDatabase(registry, watched);
+  watchLines(registry, watched.lines);
+  return { registry, measures: createMeasures(registry) };
+}
+
+function createMeasures(registry: Registry): Measures {
+  const registers = [registry];
+  const requests = new Histogram({
+    name: 'tablewright_http_request_duration_seconds',
+    help: 'Duration of requests in seconds. The status "disconnected" means that the client left before the answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: requestBuckets,
+    registers,
+  });
+  const refused = new Counter({
+    name: 'tablewright_errors_total',
+    help: 'Error answers by the code of docs/errors.md.',
+    labelNames: ['code'],
+    registers,
+  });
+  // A series must exist before its first error, because the rate of a series that appears with 1 is zero.
+  for (const code of Object.keys(errorCatalogue)) refused.inc({ code }, 0);
+  const problems = new Counter({
+    name: 'tablewright_problems_total',
+    help: 'Problems in the rows, definitions and parameters of refused requests, by their code.',
+    labelNames: ['code'],
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'tablewright_tokens_refused_total',
+    help: 'Refused access tokens by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of ['missing', ...tokenRefusals]) tokens.inc({ reason }, 0);
+  const rows = new Counter({
+    name: 'tablewright_rows_loaded_total',
+    help: 'Rows of committed uploads: added and updated ones.',
+    labelNames: ['format'],
+    registers,
+  });
+  const bytes = new Counter({
+    name: 'tablewright_bytes_loaded_total',
+    help: 'Received bytes of the bodies of committed uploads.',
+    labelNames: ['format'],
+    registers,
+  });
+  const phases = {
+    inference: new Histogram({
+      name: 'tablewright_inference_duration_seconds',
+      help: 'Seconds in which an upload reads rows to infer their types before it loads them.',
+      buckets: phaseBuckets,
+      registers,
+    }),
+    copy: new Histogram({
+      name: 'tablewright_copy_duration_seconds',
+      help: 'Seconds in which an upload copies its rows into PostgreSQL. Rows that arrive meanwhile are waited for.',
+      buckets: phaseBuckets,
+      registers,
+    }),
+  };
+  return {
+    answered: ({ method, route = 'none', status = 'disconnected', seconds }) =>
+      requests.observe({ method, route, status }, seconds),
+    refused: (code) => refused.inc({ code }),
+    problems: (code, count) => problems.inc({ code }, count),
+    tokenRefused: (reason) => tokens.inc({ reason }),
+    loaded: (format, rowCount, byteCount) => {
+      rows.inc({ format }, rowCount);
+      bytes.inc({ format }, byteCount);
+    },
+    phase: (phase, seconds) => phases[phase].observe(seconds),
+  };
+}
+
+function watchDatabase(registry: Registry, { pool, poolSize }: Watched): void {
+  const registers = [registry];
+  const connections = new Gauge({
+    name: 'tablewright_database_connections',
+    help: 'Connections to PostgreSQL by state: in_use or idle.',
+    labelNames: ['state'],
+    registers,
+    collect: () => {
+      connections.set({ state: 'in_use' }, pool.totalCount - pool.idleCount);
+      connections.set({ state: 'idle' }, pool.idleCount);
+    },
+  });
+  new Gauge({
+    name: 'tablewright_database_connections_max',
+    help: 'The most connections to PostgreSQL (DATABASE_POOL_SIZE).',
+    registers,
+  }).set(poolSize);
+  const waiting: Gauge = new Gauge({
+    name: 'tablewright_database_waiting',
+    help: 'Requests that wait for a connection to PostgreSQL.',
+    registers,
+    collect: () => {
+      waiting.set(pool.waitingCount);
+    },
+  });
+}
+
+function watchLines(registry: Registry, lines: Lines): void {
+  const registers = [registry];
+  const running = new Gauge({
+    name: 'tablewright_requests_running',
+    help: 'Requests that have a place in a waiting line: uploads (with inspections), creates, large creates, describes.',
+    labelNames: ['line'],
+    registers,
+    collect: () => {
+      for (const [line, { runningCount }] of Object.entries(lines)) running.set({ line }, runningCount);
+    },
+  });
+  const waiting = new Gauge({
+    name: 'tablewright_requests_waiting',
+    help: 'Requests that wait for a place: uploads (with inspections), creates, large creates, describes.',
+    labelNames: ['line'],
+    registers,
+    collect: () => {
+      for (const [line, { waitingCount }] of Object.entries(lines)) waiting.set({ line }, waitingCount);
+    },
+  });
+}
