@@ -1,6 +1,6 @@
 /**
  * `DATABASE_URL=postgresql://… npm run image`: lays out the files of the container image in a temporary folder, starts the service
- * there as an ordinary user, uses it and prints figures. It creates two tables, whose names begin with `image_`.
+ * there as an ordinary user, uses it and prints figures. It creates three tables, whose names begin with `image_`.
  */
 import process from 'node:process';
 import { inImage } from './image/in-image.ts';

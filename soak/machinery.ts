@@ -12,7 +12,13 @@ import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
 import { openWay, type Way } from './way.ts';
 
 /** How the service reaches PostgreSQL: directly, or by a name whose address changes, behind which a PgBouncer may be. */
-export type WayKind = 'direct' | 'name' | 'name-and-pooler';
+export type WayKind = (typeof wayKinds)[number];
+
+export const wayKinds = ['direct', 'name', 'name-and-pooler'] as const;
+
+export function isWayKind(text: string): text is WayKind {
+  return (wayKinds as readonly string[]).includes(text);
+}
 
 export interface Machinery {
   /** Undefined: the service reaches PostgreSQL directly. */

@@ -3,6 +3,7 @@
  * same seed chooses the same operations and faults, but they do not happen at the same moments. `--report` writes the figures into docs/reliability.md.
  */
 import { parseArgs } from 'node:util';
+import { isWayKind, wayKinds } from './machinery.ts';
 import { figuresText, writeReport } from './report.ts';
 import { runSoak } from './run-soak.ts';
 
@@ -12,9 +13,12 @@ const { values } = parseArgs({
     operations: { type: 'string', default: '3000' },
     faults: { type: 'string', default: '150' },
     clients: { type: 'string', default: '6' },
+    way: { type: 'string', default: 'direct' },
     report: { type: 'boolean', default: false },
   },
 });
+
+if (!isWayKind(values.way)) throw new Error(`--way must be one of ${wayKinds.join(', ')}`);
 
 const stopping = new AbortController();
 process.once('SIGINT', () => stopping.abort());
@@ -29,6 +33,7 @@ const figures = await runSoak({
   operations: Number(values.operations),
   faults: Number(values.faults),
   clients: Number(values.clients),
+  way: values.way,
   log: print,
   signal: stopping.signal,
 });

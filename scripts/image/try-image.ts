@@ -29,7 +29,9 @@ interface Running {
 const run = promisify(execFile);
 const startTimeoutMs = 60_000;
 const starts = 3;
-const workbook = join(import.meta.dirname, '..', '..', 'examples', 'orders.xlsx');
+const project = join(import.meta.dirname, '..', '..');
+/** A separate process reads the second workbook. */
+const workbooks = ['examples/orders.xlsx', 'test/fixtures/kinds.xls'];
 
 /**
  * Starts the image several times with a tree that nobody can write to. The first start also creates a table and loads a workbook.
@@ -112,7 +114,7 @@ function processorMsOf({ pid }: ChildProcess): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Creates a table, loads a workbook, which needs a temporary file, and reads a guide. */
+/** Creates a table, loads workbooks, which need temporary files, and reads a guide. */
 async function use(url: string, token: string): Promise<void> {
   const authorization = `Bearer ${token}`;
   const table = { columns: [{ name: 'n', type: 'integer' }] };
@@ -131,9 +133,11 @@ async function use(url: string, token: string): Promise<void> {
     if (answer.status !== status) throw new Error(`${path} was answered with ${answer.status}: ${text}`);
   };
   await send(`/api/v1/table/${name}`, 201, JSON.stringify({ table }));
-  const form = new FormData();
-  form.append('file', new Blob([new Uint8Array(await readFile(workbook))]), 'orders.xlsx');
-  await send(`/api/v1/table/${name}_orders/upload/excel`, 201, form);
+  for (const [index, path] of workbooks.entries()) {
+    const form = new FormData();
+    form.append('file', new Blob([new Uint8Array(await readFile(join(project, path)))]), 'workbook');
+    await send(`/api/v1/table/${name}_${index}/upload/excel?cell_errors=null`, 201, form);
+  }
   await send('/docs/loading', 200);
 }
 

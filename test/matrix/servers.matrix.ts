@@ -45,6 +45,7 @@ const independent = [
   'many-problems',
   'named-tests',
   'openapi',
+  'packaging',
   'pipelined-requests',
   'poolers',
   'readme',
