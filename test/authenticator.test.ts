@@ -89,6 +89,31 @@ test('a token without a role is refused', async () => {
   assert.match(assertProblem(answer, 401, 'invalid-token').detail, /"role".*REQUIRE_ROLE/);
 });
 
+test('a token without a role runs under TOKEN_DEFAULT_ROLE', async () => {
+  const { url } = service.database;
+  const other = await startTestService({
+    REQUIRE_ROLE: 'true',
+    TOKEN_DEFAULT_ROLE: writer,
+    DATABASE_URL: Object.assign(new URL(url), { username: authenticator, password: 'secret' }).href,
+  });
+  try {
+    const table = { columns: [{ name: 'a', type: 'integer' }] };
+    assert.equal((await other.post('/table/by_default', { table })).status, 201);
+    const elsewhere = await other.token({ role: authenticator });
+    assertProblem(
+      await other.post('/table/elsewhere', { table }, { token: elsewhere }),
+      403,
+      'permission-denied',
+    );
+  } finally {
+    await other.stop();
+  }
+  const { rows: owner } = await admin.query(
+    `SELECT tableowner FROM pg_tables WHERE tablename = 'by_default'`,
+  );
+  assert.deepEqual(owner, [{ tableowner: writer }]);
+});
+
 test('a warning names the rights that the role should not have', async () => {
   const { database } = service;
   const own = Object.assign(new URL(database.url), { username: authenticator, password: 'secret' }).href;

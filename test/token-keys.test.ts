@@ -1,10 +1,12 @@
 /** Tests the settings that name keys for tokens, and a service with a public key. */
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { parseEnv } from 'node:util';
 import { ConfigError, readConfig } from '../src/config.ts';
 import { allScopes, resolveTokenSettings, signDevToken, signingSettings } from '../src/dev-token.ts';
 import { startTokenVerifier } from '../src/http/tokens/token-verifier.ts';
@@ -312,6 +314,15 @@ suite('a service with a public key refuses a token', () => {
   });
 });
 
+test('the settings for identity providers in docs/tokens.md and README.md are valid', () => {
+  const root = join(import.meta.dirname, '..');
+  const pages = ['docs/tokens.md', 'README.md'].map((file) => readFileSync(join(root, file), 'utf8'));
+  const blocks = pages.join('\n').matchAll(/```sh\n((?:TOKEN_\w+=.*\n)+)```/g);
+  const examples = [...blocks].map(([, text]) => parseEnv(text!) as Record<string, string>);
+  assert.equal(examples.length, 4);
+  for (const example of examples) assert.deepEqual(errorsOf(example), [], JSON.stringify(example));
+});
+
 test('a token for development has the algorithm and the claims of the settings', async () => {
   const config = readConfig({
     ...ownDatabase,
@@ -329,8 +340,9 @@ test('a token for development has the algorithm and the claims of the settings',
     ttlSeconds: 60,
   });
   const grants = await (await startTokenVerifier(settings, log)).verify(token);
+  const { subject, schemas, role } = grants;
   assert.deepEqual(
-    { ...grants, scopes: [...grants.scopes] },
+    { subject, schemas, role, scopes: [...grants.scopes] },
     {
       subject: 'development',
       scopes: ['table:read'],

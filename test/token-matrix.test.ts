@@ -25,6 +25,11 @@ const rows = rowsUnder(
 }));
 type Row = (typeof rows)[number];
 
+const loadRows = rowsUnder(
+  page,
+  '| operation | load of the same subject | load of another subject | load in a schema that the token may not use |',
+).map(([operation, own, others, elsewhere]) => ({ operation: operation!, own, others, elsewhere }));
+
 const columns = [
   { name: 'a', type: 'integer' },
   { name: 'b', type: 'text' },
@@ -73,7 +78,7 @@ test('the table has every operation that needs a token', async () => {
   const operations = Object.values<Record<string, { summary: string; security: unknown[] }>>(body.paths)
     .flatMap((methods) => Object.values(methods))
     .filter(({ security }) => security.length > 0);
-  const listed = new Set(rows.map(({ operation }) => operation));
+  const listed = new Set([...rows, ...loadRows].map(({ operation }) => operation));
   assert.deepEqual([...listed].sort(), operations.map(({ summary }) => summary).sort());
 });
 
@@ -98,6 +103,50 @@ for (const row of rows) {
         `without ${missing}: ${answer.status} ${JSON.stringify(answer.body)}`,
       );
     }
+  });
+}
+
+/** Returns whether each operation shows a load, by its summary in the OpenAPI document. */
+const sights: Record<string, (id: string, token: string) => Promise<boolean>> = {
+  'Describe Load': async (id, token) => isVisible(await service.get(`/api/v1/loads/${id}`, { token })),
+  'Watch Load': async (id, token) => isVisible(await service.get(`/api/v1/loads/${id}/events`, { token })),
+  'List Loads': async (id, token) => {
+    const { body } = await service.get('/api/v1/loads', { token });
+    return body.loads.some((load: { id: string }) => load.id === id);
+  },
+  'Cancel Load': async (id, token) =>
+    isVisible(await service.request('POST', `/api/v1/loads/${id}/cancel`, { token })),
+};
+
+/** The load has ended, so it cannot be cancelled. */
+function isVisible({ status, body }: TestAnswer): boolean {
+  if (status < 300 || body.code === 'load-ended') return true;
+  assert.equal(body.code, 'load-not-found');
+  return false;
+}
+
+for (const { operation, ...row } of loadRows) {
+  test(`${operation} shows exactly the loads that docs/tokens.md says`, async () => {
+    const starter = { scope: 'table:create', subject: 'starter' };
+    await admin.query('DROP TABLE IF EXISTS matrix.t');
+    const started = await service.post(
+      `${path}/upload/json?schema=matrix`,
+      { data: [{ a: 1 }] },
+      { token: await service.token(starter) },
+    );
+    assert.equal(started.status, 201, JSON.stringify(started.body));
+    const sees = async (claims: Parameters<TestService['token']>[0]) =>
+      sights[operation]!(started.body.load.id, await service.token({ subject: 'other', ...claims }));
+    assert.deepEqual(row, { own: 'visible', others: '`load:read-all`', elsewhere: 'not visible' });
+    assert.deepEqual(
+      {
+        own: await sees({ subject: 'starter', scope: '' }),
+        others: await sees({ scope: allScopes.replace('load:read-all', '') }),
+        othersWithScope: await sees({ scope: 'load:read-all' }),
+        elsewhere: await sees({ subject: 'starter', scope: 'load:read-all', schemas: ['other'] }),
+      },
+      { own: true, others: false, othersWithScope: true, elsewhere: false },
+    );
   });
 }
 
