@@ -17,7 +17,7 @@ USER node
 RUN TOKEN_SECRET=$(node -p 'crypto.randomUUID()') DATABASE_URL=postgresql://nobody@127.0.0.1:1/none node src/main.ts 2>&1 | grep ECONNREFUSED
 
 FROM node:24-slim
-ENV NODE_ENV=production NODE_COMPILE_CACHE=node_modules/.cache/compiled HOST=0.0.0.0
+ENV NODE_ENV=production NODE_COMPILE_CACHE=node_modules/.cache/compiled HOST=0.0.0.0 METRICS_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /app ./
 RUN chmod 755 node_modules/.cache
