@@ -22,6 +22,8 @@ import { trialBeforeCreation } from './try-columns.ts';
 export interface CreateOptions extends PrepareOptions {
   /** An existing table remains unchanged, and its differences from the definition are reported. */
   ifNotExists: boolean;
+  /** Called with the result before the transaction ends. With it, a creation takes two round trips more. */
+  onResult?: ((result: CreateResult) => void) | undefined;
 }
 
 export interface CreateResult {
@@ -44,7 +46,7 @@ export async function createTable(
   transaction: TransactionOptions,
   options: CreateOptions,
 ): Promise<CreateResult> {
-  const { schema, name, extraFunctions = [] } = options;
+  const { schema, name, extraFunctions = [], onResult } = options;
   const draft = await draftDefinition(options);
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
     const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
@@ -58,13 +60,19 @@ export async function createTable(
     return { table: description, differences: undefined, warnings };
   };
   try {
-    return await inTransaction(pool, transaction, create, await lookUpDefinition(draft.request));
+    if (onResult === undefined)
+      return await inTransaction(pool, transaction, create, await lookUpDefinition(draft.request));
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
+  const createWithin = async (client: ClientBase): Promise<CreateResult> => {
+    const result = await createTableWithin(client, options);
+    onResult?.(result);
+    return result;
+  };
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(pool, transaction, (client) => createTableWithin(client, options));
+      return await inTransaction(pool, transaction, createWithin);
     } catch (error) {
       if (!isDroppedMeanwhile(error)) throw error;
       if (tries === maxTries) throw changedMeanwhile(schema, name, error);
