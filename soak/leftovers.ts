@@ -12,8 +12,8 @@ import { serviceSettings } from './machinery.ts';
 /** How long things that are closed after an answer may take to close on a busy machine. */
 const settleTimeoutMs = 20_000;
 
-/** The service has a separate connection for health checks. */
-const mostConnections = Number(serviceSettings.DATABASE_POOL_SIZE) + 1;
+/** The service has separate connections: one for health checks and two for the records of loads. */
+const mostConnections = Number(serviceSettings.DATABASE_POOL_SIZE) + 3;
 /** The service prepares a few kinds of statements by name. The number must not grow with the operations. */
 const mostPreparedStatements = 40;
 
