@@ -21,7 +21,7 @@ export interface DevTokenOptions {
   ttlSeconds: number;
 }
 
-export const allScopes = 'table:create table:load table:replace table:read load:read-all';
+export const allScopes = 'table:create table:load table:replace table:read load:read-all event:read';
 
 /** The settings with which tokens are signed. */
 export interface SigningSettings {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { bannerText, embeddedBannerText } from './banner.ts';
-import type { Config, Environment } from './config.ts';
+import type { Config } from './config.ts';
 import {
   allScopes,
   resolveTokenSettings,
@@ -14,13 +14,13 @@ import {
   signingSettings,
 } from './dev-token.ts';
 import { AppError } from './errors.ts';
+import { EventFeed } from './events/event-feed.ts';
 import { abandonedAnswer } from './http/as-load.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
 import { noMeasures } from './http/measures.ts';
 import { buildServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
-import type { Tracing } from './http/trace-requests.ts';
 import { Loads } from './loads/loads.ts';
 import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
 import type { Watched } from './metrics/metrics.ts';
@@ -32,7 +32,6 @@ import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
-import { startTracing } from './tracing/tracing.ts';
 
 /** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
 const poolEndMs = 5_000;
@@ -52,10 +51,9 @@ export interface Service {
 /**
  * Starts the service: PostgreSQL if it is embedded, the connections and the HTTP server.
  *
- * @param environment the standard variables of OpenTelemetry; default: no traces are sent
  * @throws Error with a message for the person who starts the service
  */
-export async function startService(config: Config, environment: Environment = {}): Promise<Service> {
+export async function startService(config: Config): Promise<Service> {
   const { database, http } = config;
   const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });
   const stopping = new AbortController();
@@ -76,7 +74,6 @@ export async function startService(config: Config, environment: Environment = {}
   const recordPool = createPool({ url: databaseUrl, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);
   const databaseCheck = createDatabaseCheck(databaseUrl, log);
   let metricsServer: MetricsServer | undefined;
-  let tracing: Tracing | undefined;
   try {
     await checkServerVersion(pool);
     const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
@@ -84,7 +81,8 @@ export async function startService(config: Config, environment: Environment = {}
     await loads?.start();
     const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log);
     metricsServer = metrics?.server;
-    tracing = await startTracing(environment, log);
+    const events = serviceSchema && new EventFeed(serviceSchema, recordPool, log);
+    events?.start();
     const server = await buildServer(
       {
         config,
@@ -92,10 +90,10 @@ export async function startService(config: Config, environment: Environment = {}
         databaseCheck,
         serviceSchema,
         loads,
+        events,
         tokens,
         lines,
         measures: metrics?.measures ?? noMeasures,
-        tracing,
         readerSlots,
         maxConnections,
         isReady: () => isReady,
@@ -121,13 +119,13 @@ export async function startService(config: Config, environment: Environment = {}
         await server.requestsEnded();
         await server.close();
         clearTimeout(timer);
+        events?.stop();
         await Promise.race([
           Promise.all([
             loads?.stop().then(() => recordPool.end()) ?? recordPool.end(),
             pool.end(),
             databaseCheck.end(),
             metricsServer?.close(),
-            tracing?.stop(),
           ]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
@@ -135,13 +133,7 @@ export async function startService(config: Config, environment: Environment = {}
       },
     };
   } catch (error) {
-    await Promise.all([
-      pool.end(),
-      recordPool.end(),
-      databaseCheck.end(),
-      metricsServer?.close(),
-      tracing?.stop(),
-    ]);
+    await Promise.all([pool.end(), recordPool.end(), databaseCheck.end(), metricsServer?.close()]);
     await embedded?.stop();
     throw error;
   }

@@ -23,11 +23,7 @@ suite('eight uploads at once', () => {
 
   before(async () => {
     database = await createTestDatabase();
-    // The limits of requests are on by default. The metrics must not delay requests either.
-    service = await startChildService(database, {
-      MAX_UPLOADS_PER_SUBJECT: String(uploads),
-      METRICS_PORT: '0',
-    });
+    service = await startChildService(database, { MAX_UPLOADS_PER_SUBJECT: String(uploads) });
   });
   after(async () => {
     await service?.end('SIGKILL');

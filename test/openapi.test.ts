@@ -72,6 +72,7 @@ test('the document has a title, a description and a version', () => {
 
 test('the operations of the contract are there', () => {
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'get /api/v1/events',
     'get /api/v1/loads',
     'get /api/v1/loads/{id}',
     'get /api/v1/loads/{id}/events',

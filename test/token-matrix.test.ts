@@ -47,6 +47,7 @@ const requests: Record<string, (row: Row, token: string) => Promise<TestAnswer>>
     const cells = { a: 1, ...extra(row) };
     return sendForm(`${path}/upload/excel?${query(row)}`, [Object.keys(cells), Object.values(cells)], token);
   },
+  'Read Events': (_, token) => beginStream('/api/v1/events', token),
   'Inspect Json': (_, token) => service.post('/api/v1/inspect/json', { data: [{ a: 1 }] }, { token }),
   'Inspect Excel': (_, token) => sendForm('/api/v1/inspect/excel', [['a'], [1]], token),
 };
@@ -186,4 +187,14 @@ function sendForm(to: string, cells: unknown[][], token: string): Promise<TestAn
   const form = new FormData();
   form.append('file', new Blob([new Uint8Array(sheetOf(cells as Parameters<typeof sheetOf>[0]))]), 'a.xlsx');
   return service.request('POST', to, { token, body: form });
+}
+
+/** Returns the answer without waiting for the end of a stream. */
+async function beginStream(path: string, token: string): Promise<TestAnswer> {
+  const { status, headers, body } = await fetch(`${service.url}${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (status !== 200) return { status, headers, body: await new Response(body).json() };
+  await body!.cancel();
+  return { status, headers, body: undefined };
 }

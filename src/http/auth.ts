@@ -12,7 +12,13 @@ export interface Grants extends TokenGrants {
   serviceSchema: string;
 }
 
-export type Scope = 'table:create' | 'table:load' | 'table:replace' | 'table:read' | 'load:read-all';
+export type Scope =
+  | 'table:create'
+  | 'table:load'
+  | 'table:replace'
+  | 'table:read'
+  | 'load:read-all'
+  | 'event:read';
 
 /**
  * The form of the header (RFC 6750 section 2.1). A second "Bearer" is accepted, because users who paste a whole header into a

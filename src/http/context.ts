@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
+import type { EventFeed } from '../events/event-feed.ts';
 import type { Loads } from '../loads/loads.ts';
 import type { ServiceSchema } from '../loads/service-schema.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
@@ -8,7 +9,6 @@ import type { Lines } from './lines.ts';
 import type { Measures } from './measures.ts';
 import type { RequestQuotas } from './request-quotas.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
-import type { Tracing } from './trace-requests.ts';
 
 /** The parts of the running service that the routes use. */
 export interface HttpContext {
@@ -19,12 +19,12 @@ export interface HttpContext {
   serviceSchema: ServiceSchema | undefined;
   /** The loads; undefined: the service has no schema of its own. */
   loads: Loads | undefined;
+  /** The events; undefined: the service has no schema of its own. */
+  events: EventFeed | undefined;
   tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;
   measures: Measures;
-  /** undefined: no traces are sent. */
-  tracing: Tracing | undefined;
   /** The most connections that are served at the same time. */
   maxConnections: number;
   /** The places for processes that read .xls files. */

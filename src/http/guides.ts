@@ -27,6 +27,7 @@ export const guides: Guide[] = [
     about: 'how rows become a table, and every parameter of an upload',
   },
   { name: 'loads', title: 'Loads', about: 'states, progress, answers and cancelling of uploads' },
+  { name: 'events', title: 'Events', about: 'what happened to tables, as a feed for other programs' },
   { name: 'spreadsheets', title: 'Spreadsheets', about: 'sheets, headers, cells and formats' },
   { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
   {

@@ -17,6 +17,8 @@ export interface Lines {
   largeCreates: WaitingLine;
   /** The key is the table. */
   describes: WaitingLine;
+  /** Streams of events. The key is the caller. */
+  streams: WaitingLine;
 }
 
 /** The service cannot know when a running request ends, so this is a fixed time for a retry. */
@@ -35,6 +37,10 @@ const largeWaitMs = 60_000;
  * requests for other tables.
  */
 const placesPerTable = 2;
+
+/** The most streams of events at the same time. */
+const maxStreams = 200;
+const maxStreamsPerCaller = 20;
 
 /** Larger definitions are read one after the other. */
 export const largeDefinitionBytes = 64 * 1024;
@@ -61,6 +67,13 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
     creates: shortLine(Math.floor(left / 2) - 1),
     largeCreates: shortLine(1, largeWaitMs),
     describes: shortLine(Math.ceil(left / 2)),
+    streams: new WaitingLine({
+      places: maxStreams,
+      placesPerKey: maxStreamsPerCaller,
+      maxWaiting: 0,
+      waitMs: 0,
+      refusal: tooManyStreams,
+    }),
   };
 }
 
@@ -95,6 +108,13 @@ function rateLimit(
     'ratelimit-policy': `${quota('uploads', maxUploads)}, ${quota('uploads-per-subject', maxUploadsPerSubject)}`,
     ratelimit: `"${usedUp}";r=0;t=${headers['retry-after']}`,
   };
+}
+
+function tooManyStreams({ hasPlaces }: { hasPlaces: boolean }): AppError {
+  const limit = hasPlaces
+    ? `The caller has ${maxStreamsPerCaller} streams of events open, which is the limit`
+    : `${maxStreams} streams of events are open, which is the limit`;
+  return new AppError('service-busy', `${limit}. Close one, or try again later.`, { headers });
 }
 
 function databaseBusy(): AppError {

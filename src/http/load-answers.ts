@@ -94,15 +94,19 @@ export async function admitLoadRequest(
   context: HttpContext,
 ): Promise<AdmittedLoadRequest> {
   const { grants, signal } = await admitRequest(request, reply, context, undefined);
-  return { loads: requireLoads(context), visible: visibleTo(grants), signal };
+  return { loads: requireRecords(context.loads), visible: visibleTo(grants), signal };
 }
 
-/** @throws AppError `not-enabled` */
-export function requireLoads({ loads }: HttpContext): Loads {
-  if (loads !== undefined) return loads;
+/**
+ * Returns what only a service with a schema of its own has.
+ *
+ * @throws AppError `not-enabled`
+ */
+export function requireRecords<Part>(part: Part | undefined): Part {
+  if (part !== undefined) return part;
   throw new AppError(
     'not-enabled',
-    'This service keeps no records of loads, because it has no schema of its own in the database (SERVICE_SCHEMA).',
+    'This service keeps no records of loads and events, because it has no schema of its own in the database (SERVICE_SCHEMA).',
   );
 }
 

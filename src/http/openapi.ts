@@ -51,6 +51,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       tags: [
         { name: 'tables', description: 'Create tables, load rows into them, describe them.' },
         { name: 'loads', description: 'Uploads as things: their states, their progress and their answers.' },
+        { name: 'events', description: 'What happened to tables.' },
         { name: 'health', description: 'For load balancers and process managers.' },
       ],
       components: {
@@ -170,6 +171,7 @@ const responseNames: Record<string, string> = {
   406: 'NotAcceptable',
   408: 'RequestTimeout',
   409: 'Conflict',
+  410: 'Gone',
   413: 'ContentTooLarge',
   415: 'UnsupportedMediaType',
   417: 'ExpectationFailed',
@@ -290,18 +292,6 @@ const ProblemDocument = Type.Object(
   },
   { title: 'ProblemDocument', description: 'An error (RFC 9457).' },
 );
-
-/** The header of the operations that may be repeated. */
-export const idempotencyHeader = Type.Object({
-  'Idempotency-Key': Type.Optional(
-    Type.String({
-      maxLength: 255,
-      description:
-        'A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.',
-      examples: ['3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e'],
-    }),
-  ),
-});
 
 /** Returns the error answers of an endpoint for its `response` schema: one entry for each status, with its codes. */
 export function problemResponses(...codes: ErrorCode[]): Record<number, object> {

@@ -12,6 +12,7 @@ import { cancelLoadRoute } from './routes/cancel-load.ts';
 import { createTableRoute } from './routes/create-table.ts';
 import { describeLoadRoute } from './routes/describe-load.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
+import { eventFeedRoute } from './routes/event-feed.ts';
 import { guideRoutes } from './routes/guides.ts';
 import { healthRoutes } from './routes/health.ts';
 import { inspectExcelRoute } from './routes/inspect-excel.ts';
@@ -39,6 +40,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     describeTableRoute(api, context);
     listTablesRoute(api, context);
     readRowsRoute(api, context);
+    eventFeedRoute(api, context);
   });
   listLoadsRoute(app, context);
   describeLoadRoute(app, context);

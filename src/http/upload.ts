@@ -20,7 +20,6 @@ import { requireSchema, requireScope, type Scope } from './auth.ts';
 import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
 import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from './openapi.ts';
-import { jsonContentType } from './problem-json.ts';
 import { csvContentType, ProblemTable } from './problem-table.ts';
 import { choice } from './query.ts';
 import { maxFaultyRowsOf, rowParameters } from './row-parameters.ts';
@@ -159,9 +158,6 @@ export const uploadErrors: ErrorCode[] = [
   'dependent-objects',
   'write-conflict',
   'load-cancelled',
-  'idempotency-key-in-use',
-  'idempotency-key-reused',
-  'not-enabled',
   'limit-exceeded',
   'unsupported-media-type',
   'invalid-definition',
@@ -235,37 +231,21 @@ function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
   };
 }
 
-/** What an upload needs to know of its request. */
-export interface UploadOrigin {
-  /** The header `Accept`. */
-  accept: string | undefined;
-  /** Called when the rows are committed or, in a dry run, checked. */
-  onLoaded: (result: LoadResult, input: LoadInput) => void;
-}
-
-/** Returns what an upload needs to know of a request that runs. */
-export function originOf(request: FastifyRequest, context: HttpContext, query: UploadQuery): UploadOrigin {
-  return {
-    accept: request.headers.accept,
-    onLoaded: (result, input) => noteLoaded(context, request, query, result, input),
-  };
-}
+const jsonContentType = 'application/json; charset=utf-8';
 
 /** Notes the rows for the logs and the metrics. */
 function noteLoaded(
   { measures }: HttpContext,
   request: FastifyRequest,
   query: UploadQuery,
-  { isNew, hasReplaced, rows, updated, skipped, leftOut }: LoadResult,
+  { tableChange, rows, updated, skipped, leftOut }: LoadResult,
   { reading = { format: 'json' } }: LoadInput,
 ): void {
   const facts = factsOf(request);
   facts.rows = rows;
-  const changeOfExisting = query.if_exists === 'truncate' ? 'emptied' : 'loaded';
-  const changeOfNew = hasReplaced ? 'replaced' : 'created';
   noteChange(request, {
     outcome: query.dry_run ? 'checked' : 'committed',
-    change: isNew ? changeOfNew : changeOfExisting,
+    change: tableChange ?? 'loaded',
     rows,
     ...(updated > 0 && { updated }),
     ...(skipped > 0 && { skipped }),
@@ -274,21 +254,21 @@ function noteLoaded(
   if (!query.dry_run) measures.loaded(reading.format, rows + updated, facts.bytes ?? 0);
 }
 
-/** Loads the input, always closes it, and returns the answer. */
+/** Loads the input, always closes it, and answers. */
 export async function answerUpload(
   context: HttpContext,
   upload: AdmittedUpload,
   query: UploadQuery,
   unread: LoadInput,
-  { accept, onLoaded }: UploadOrigin,
+  reply: FastifyReply,
   run: LoadRun | undefined,
-): Promise<KeptAnswer> {
+): Promise<FastifyReply> {
   const { schema, name, grants, signal, transaction, columns, textReading, maxFaultyRows } = upload;
   const { pool, config } = context;
   const startedAt = performance.now();
   const { primaryKey, conflictKey, rename } = columns;
   const input = readText(renameColumns(unread, rename), textReading);
-  const collector = prefersCsv(accept) ? new ProblemTable() : undefined;
+  const collector = prefersCsv(reply.request.headers.accept) ? new ProblemTable() : undefined;
   const toAnswer = (loaded: LoadResult): KeptAnswer => {
     const load = {
       ...(run && { id: run.id }),
@@ -341,8 +321,9 @@ export async function answerUpload(
       },
       input,
     );
-    onLoaded(loaded, input);
-    return run?.answer ?? toAnswer(loaded);
+    noteLoaded(context, reply.request, query, loaded, input);
+    const { status, headers, body } = run?.answer ?? toAnswer(loaded);
+    return reply.code(status).headers(headers).send(body);
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;

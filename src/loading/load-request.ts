@@ -66,8 +66,8 @@ export interface LoadContext {
 export interface LoadResult {
   /** The table was created or replaced. Otherwise rows were added to an existing table. */
   isNew: boolean;
-  /** The new table has replaced an existing one. */
-  hasReplaced: boolean;
+  /** What happened to the table besides new rows. */
+  tableChange: 'created' | 'replaced' | 'emptied' | undefined;
   table: TableDescription;
   /** The number of rows added. */
   rows: number;

@@ -22,7 +22,7 @@ import {
   neededRights,
 } from './load-request.ts';
 import { loadRows } from './load-rows.ts';
-import type { EndedLoad } from './load-target.ts';
+import type { EndedLoad, LoadTarget } from './load-target.ts';
 import { loadWarnings } from './load-warnings.ts';
 import { receivedRows } from './loaded-rows.ts';
 import { nothingToLoad } from './nothing-to-load.ts';
@@ -108,7 +108,7 @@ async function loadWithin(
   const { inferred } = types;
   const resultOf = ({ table, warnings: ofEnd }: EndedLoad): LoadResult => ({
     isNew: target.isBare,
-    hasReplaced: false,
+    tableChange: tableChangeOf(request, target),
     table,
     rows,
     skipped,
@@ -123,7 +123,7 @@ async function loadWithin(
     return result;
   };
   const ended = await target.end(client, edges.endAtOnce, committing);
-  if (ended !== undefined) return { ...resultOf(ended), hasReplaced: true };
+  if (ended !== undefined) return resultOf(ended);
   const table = await describeTable(client, schema, name, context.extraFunctions);
   return committing({ table, warnings: [] });
 }
@@ -143,6 +143,12 @@ async function timed<Result>(
   } finally {
     if (isDone) onPhase?.(phase, (performance.now() - since) / 1000);
   }
+}
+
+function tableChangeOf({ ifExists }: LoadRequest, target: LoadTarget): LoadResult['tableChange'] {
+  if (target.replaces) return 'replaced';
+  if (target.isBare) return 'created';
+  return ifExists === 'truncate' ? 'emptied' : undefined;
 }
 
 function leftOutRows(rows: number, problems: Problems): LeftOut {

@@ -23,6 +23,23 @@ export interface KeptAnswer {
   /** The headers that describe the body or belong to the operation. */
   headers: Record<string, string>;
   body: Buffer;
+  /** The error code, which is not kept apart from the body; undefined: there was no error. */
+  code?: string;
+}
+
+/** The values of a row that the process of a load knows. */
+export interface LoadSnapshot {
+  id: string;
+  state: LoadState;
+  facts: LoadFacts;
+  process: string;
+  bytesReceived: number;
+  rowsRead: number;
+  problemsFound: number;
+  createdAt: Date;
+  startedAt: Date | undefined;
+  endedAt: Date | undefined;
+  answer: KeptAnswer | undefined;
 }
 
 /** A load as a caller sees it. */

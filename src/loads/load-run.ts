@@ -1,8 +1,11 @@
 /** One load that runs in this process. */
+import type { EventFacts } from '../events/event.ts';
+import { insertEvents } from '../events/outbox.ts';
 import type { LoadObserver, LoadResult } from '../loading/load-request.ts';
-import type { KeptAnswer, LoadFacts } from './load-record.ts';
+import { eventsOfCommit } from './load-events.ts';
+import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
-import { commitLoad, type LoadSnapshot } from './load-statements.ts';
+import { commitLoad } from './load-statements.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
 export interface RunOptions {
@@ -36,6 +39,7 @@ export class LoadRun implements LoadObserver {
   #startedAt: Date | undefined;
   #endedAt: Date | undefined;
   #end: LoadState | undefined;
+  #events: EventFacts[] = [];
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -67,13 +71,15 @@ export class LoadRun implements LoadObserver {
 
   committing(result: LoadResult): void {
     this.answer = this.toAnswer(result);
+    this.#events = eventsOfCommit(this.id, this.facts, result);
   }
 
-  /** Returns the statements that record the load as committed in the transaction that writes its rows. */
+  /** Returns the statements that record the load as committed in the transaction that writes its rows, with its events. */
   commitStatements(): string[] {
     this.isCommitting = true;
     return [
       commitLoad(this.#options.schema, { ...this.snapshot(), state: 'committed', endedAt: new Date() }),
+      ...insertEvents(this.#options.schema, this.#events),
     ];
   }
 

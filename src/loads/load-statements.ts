@@ -1,23 +1,10 @@
 /** The statements for the table of loads. */
+import { storeEvents } from '../events/outbox.ts';
 import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
-import { type KeptAnswer, type LoadFacts, maxKeptAnswerBytes } from './load-record.ts';
+import { eventOfEnd } from './load-events.ts';
+import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
 import type { ServiceSchema } from './service-schema.ts';
-
-/** The values of a row that the process of a load knows. */
-export interface LoadSnapshot {
-  id: string;
-  state: LoadState;
-  facts: LoadFacts;
-  process: string;
-  bytesReceived: number;
-  rowsRead: number;
-  problemsFound: number;
-  createdAt: Date;
-  startedAt: Date | undefined;
-  endedAt: Date | undefined;
-  answer: KeptAnswer | undefined;
-}
 
 /** The columns that are set when the row is inserted, with their types. */
 const columns = {
@@ -68,7 +55,10 @@ const changes = changing.map((name) => `${name} = excluded.${name}`).join(', ');
 function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
   const { facts, answer } = snapshot;
   const body = answer && answer.body.length <= maxKeptAnswerBytes ? answer.body : undefined;
+  const ended = eventOfEnd(snapshot);
   return {
+    event_id: ended?.id,
+    event: ended?.event,
     id: snapshot.id,
     state: snapshot.state,
     operation: facts.operation,
@@ -104,14 +94,23 @@ export interface WrittenLoad {
   isWatched: boolean;
 }
 
-/** Writes the rows of loads of this process. It returns a `WrittenLoad` for each of them that had not ended in the table. */
+/**
+ * Writes the rows of loads of this process, with the events of those that end. It returns a `WrittenLoad` for each of them that had not
+ * ended in the table.
+ */
 export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[]): Statement {
   return {
-    text: `INSERT INTO ${quoted}.loads AS known (${names})
-      SELECT ${names} FROM pg_catalog.jsonb_to_recordset($1) AS given (${typed})
-      ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL
-      RETURNING id, cancel_requested AS "cancelRequested",
-        coalesce(watched_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp(), false) AS "isWatched"`,
+    text: `WITH given AS (
+        SELECT * FROM pg_catalog.jsonb_to_recordset($1)
+        AS given (${typed}, event_id pg_catalog.uuid, event pg_catalog.jsonb)),
+      written AS (
+        INSERT INTO ${quoted}.loads AS known (${names}) SELECT ${names} FROM given
+        ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL
+        RETURNING id, cancel_requested, watched_until),
+      ${storeEvents({ quoted }, 'SELECT g.event_id, g.table_schema, g.event FROM given g JOIN written w ON w.id OPERATOR(pg_catalog.=) g.id WHERE g.event_id IS NOT NULL')}
+      SELECT id, cancel_requested AS "cancelRequested",
+        coalesce(watched_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp(), false) AS "isWatched"
+      FROM written, announced`,
     values: [JSON.stringify(snapshots.map(rowOf))],
   };
 }
@@ -227,6 +226,13 @@ export function watchLoad({ quoted }: ServiceSchema, id: string): Statement {
   };
 }
 
+export interface AbandonedLoad {
+  id: string;
+  schema: string;
+  table: string;
+  dryRun: boolean;
+}
+
 /** Renews the lease of a process. */
 export function renewLease({ quoted }: ServiceSchema, process: string): Statement {
   return {
@@ -238,7 +244,7 @@ export function renewLease({ quoted }: ServiceSchema, process: string): Statemen
 
 /**
  * Ends the loads of processes whose lease has expired: their transactions cannot be committed any more. Rows that another session has
- * locked are left for the next time, because a load that is being committed is alive.
+ * locked are left for the next time, because a load that is being committed is alive. It returns an `AbandonedLoad` for each.
  */
 export function failAbandonedLoads(
   { quoted }: ServiceSchema,
@@ -254,7 +260,8 @@ export function failAbandonedLoads(
         ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED)
       UPDATE ${quoted}.loads l SET state = 'failed', ended_at = pg_catalog.clock_timestamp(),
         answer_status = $3, answer_headers = $4, answer_body = $5
-      FROM dead WHERE l.id OPERATOR(pg_catalog.=) dead.id`,
+      FROM dead WHERE l.id OPERATOR(pg_catalog.=) dead.id
+      RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.dry_run AS "dryRun"`,
     values: [own, leaseSeconds, answer.status, JSON.stringify(answer.headers), answer.body],
   };
 }

@@ -11,15 +11,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { AppError } from '../errors.ts';
+import { insertEvents } from '../events/outbox.ts';
 import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
-import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
-import { removeOldKeys } from './idempotency-statements.ts';
 import type { KeptAnswer, LoadFacts, LoadView } from './load-record.ts';
 import { LoadRun, type RunOptions } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 import {
+  type AbandonedLoad,
   failAbandonedLoads,
   type LoadFilter,
   listLoads,
@@ -76,8 +76,6 @@ export class Loads {
   readonly #options: LoadsOptions;
   readonly #leaseMs: number;
   readonly #running = new Map<string, Running>();
-  /** The number of requests that need the lease. */
-  #leaseHolders = 0;
   #leaseRenewedAtMs = Number.NEGATIVE_INFINITY;
   #ticking: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
@@ -108,32 +106,6 @@ export class Loads {
     clearTimeout(this.#ticking);
     await this.#writing?.catch(() => {});
     await this.#writeDue(true).catch((error) => this.#warn(error));
-  }
-
-  /**
-   * Claims an idempotency key for a request of this process.
-   *
-   * @param claim the id of the load or, without one, a new id
-   */
-  async claimKey(owner: Buffer, key: string, claim = uuidV7()): Promise<KeyClaim> {
-    const row = { owner, key, process: this.process, claim };
-    return claimIdempotencyKey(this.#options.recordPool, this.schema, row, this.#leaseMs / 1000);
-  }
-
-  /** Runs the work while the lease of this process is renewed. */
-  async withLease<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#leaseHolders++;
-    this.#tickLater();
-    try {
-      return await work();
-    } finally {
-      this.#leaseHolders--;
-    }
-  }
-
-  /** Records a load at once, although it has not lasted long. */
-  async record(run: LoadRun): Promise<void> {
-    await this.#write([run]);
   }
 
   /** Begins a load. The caller must call `end` when it ends. */
@@ -200,10 +172,27 @@ export class Loads {
   async sweep(): Promise<void> {
     const { abandonedAnswer, historyDays, recordPool } = this.#options;
     const leaseSeconds = this.#leaseMs / 1000;
-    await this.#ask(recordPool, failAbandonedLoads(this.schema, this.process, leaseSeconds, abandonedAnswer));
+    const failing = failAbandonedLoads(this.schema, this.process, leaseSeconds, abandonedAnswer);
+    const { status, code } = abandonedAnswer;
+    const refusal = { status, code };
+    await inTransaction(
+      recordPool,
+      {},
+      async (_, { begun, endWith }) => {
+        const failed = (begun!.rows as AbandonedLoad[]).filter(({ dryRun }) => !dryRun);
+        const events = failed.map(({ id, schema, table }) => ({
+          type: 'load.failed' as const,
+          schema,
+          table,
+          load: id,
+          refusal,
+        }));
+        await endWith(insertEvents(this.schema, events));
+      },
+      failing,
+    );
     if (performance.now() - this.#sweptHistoryAtMs < historyMs) return;
     this.#sweptHistoryAtMs = performance.now();
-    await this.#ask(recordPool, removeOldKeys(this.schema));
     for (const statement of removeHistory(this.schema, historyDays, leaseSeconds))
       await this.#ask(recordPool, statement);
   }
@@ -251,8 +240,7 @@ export class Loads {
   }
 
   #tickLater(): void {
-    if (this.#ticking !== undefined || this.#isStopped) return;
-    if (this.#running.size === 0 && this.#leaseHolders === 0) return;
+    if (this.#ticking !== undefined || this.#isStopped || this.#running.size === 0) return;
     this.#ticking = setTimeout(() => this.#tick(), tickMs);
   }
 
@@ -278,10 +266,6 @@ export class Loads {
       else if (run.isRecorded) others.push(run);
     }
     if (due.length > 0) await this.#write(due);
-    if (this.#leaseHolders > 0 && this.#mustRenew()) {
-      await this.#ask(this.#options.recordPool, renewLease(this.schema, this.process));
-      this.#leaseRenewedAtMs = now;
-    }
     if (others.length === 0 || isLast) return;
     const ids = others.map(({ id }) => id);
     const { rows } = await this.#ask(this.#options.recordPool, readWishes(this.schema, ids));
@@ -292,7 +276,7 @@ export class Loads {
   async #write(runs: LoadRun[]): Promise<void> {
     const { recordPool } = this.#options;
     const now = performance.now();
-    const mustRenew = this.#mustRenew() && runs.some((run) => !run.hasEnded);
+    const mustRenew = now - this.#leaseRenewedAtMs > this.#leaseMs / 3 && runs.some((run) => !run.hasEnded);
     const lease = mustRenew ? [renewLease(this.schema, this.process)] : [];
     const statements = [
       ...lease,
@@ -309,10 +293,6 @@ export class Loads {
       if (running) running.writtenAtMs = now;
     }
     this.#note(runs, results.at(-1)!.rows as WrittenLoad[]);
-  }
-
-  #mustRenew(): boolean {
-    return performance.now() - this.#leaseRenewedAtMs > this.#leaseMs / 3;
   }
 
   /** Takes the wishes of others for loads of this process. A load without a row that has not ended was ended by another process. */

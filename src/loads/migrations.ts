@@ -74,4 +74,25 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX idempotency_keys_age ON ${schema}.idempotency_keys (created_at)`,
     ],
   },
+  {
+    version: 2,
+    name: 'events',
+    statements: (schema) => [
+      // `position` is the place in the order in which events are read. It is null until the event has got one.
+      `CREATE TABLE ${schema}.events (
+        id pg_catalog.uuid PRIMARY KEY,
+        position pg_catalog.int8 UNIQUE,
+        table_schema pg_catalog.text NOT NULL,
+        event pg_catalog.jsonb NOT NULL,
+        created_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())`,
+      `CREATE INDEX events_new ON ${schema}.events (created_at, id) WHERE position IS NULL`,
+      `CREATE INDEX events_age ON ${schema}.events (created_at)`,
+      `CREATE SEQUENCE ${schema}.event_positions`,
+      // One row. All events up to this position may have been removed.
+      `CREATE TABLE ${schema}.event_state (
+        id pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (id),
+        removed_to pg_catalog.int8 NOT NULL DEFAULT 0)`,
+      `INSERT INTO ${schema}.event_state DEFAULT VALUES`,
+    ],
+  },
 ];

@@ -22,8 +22,8 @@ import { trialBeforeCreation } from './try-columns.ts';
 export interface CreateOptions extends PrepareOptions {
   /** An existing table remains unchanged, and its differences from the definition are reported. */
   ifNotExists: boolean;
-  /** Called with the result before the transaction ends. With it, a creation takes two round trips more. */
-  onResult?: ((result: CreateResult) => void) | undefined;
+  /** As in `TransactionOptions`. It is called only if the table is created. */
+  beforeCommit?: (() => string[]) | undefined;
 }
 
 export interface CreateResult {
@@ -46,33 +46,38 @@ export async function createTable(
   transaction: TransactionOptions,
   options: CreateOptions,
 ): Promise<CreateResult> {
-  const { schema, name, extraFunctions = [], onResult } = options;
+  const { schema, name, extraFunctions = [] } = options;
   const draft = await draftDefinition(options);
+  let isCreated = false;
+  const beforeCommit = () => (isCreated ? (options.beforeCommit?.() ?? []) : []);
+  const within = { ...transaction, beforeCommit };
+  const note = async (creating: Promise<CreateResult>) => {
+    isCreated = false;
+    const result = await creating;
+    isCreated = result.differences === undefined;
+    return result;
+  };
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
     const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
     const { table, problems, admitSequences } = resolved;
-    if (table.existing !== undefined || problems.count > 0) return createWithCare(client, resolved, options);
+    if (table.existing !== undefined || problems.count > 0)
+      return note(createWithCare(client, resolved, options));
     admitSequences();
     const warnings = await warningsOf(client, table, options);
+    isCreated = true;
     const results = await endWith([await creation(resolved), describeRelation(schema, name)]);
     const facts: TableFacts = results.at(-1)!.rows[0].found;
     const description = await toDescription(schema, name, facts, extraFunctions);
     return { table: description, differences: undefined, warnings };
   };
   try {
-    if (onResult === undefined)
-      return await inTransaction(pool, transaction, create, await lookUpDefinition(draft.request));
+    return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
-  const createWithin = async (client: ClientBase): Promise<CreateResult> => {
-    const result = await createTableWithin(client, options);
-    onResult?.(result);
-    return result;
-  };
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(pool, transaction, createWithin);
+      return await inTransaction(pool, within, (client) => note(createTableWithin(client, options)));
     } catch (error) {
       if (!isDroppedMeanwhile(error)) throw error;
       if (tries === maxTries) throw changedMeanwhile(schema, name, error);

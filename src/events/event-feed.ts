@@ -1,0 +1,128 @@
+/**
+ * Reads the events in their order, for any number of readers in this process. While somebody waits, the feed asks the database for new
+ * events once in a while; this also works over a pooler and for events of other replicas, where LISTEN does not.
+ */
+import type { Pool } from 'pg';
+import type { Log } from '../postgres/log.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import {
+  numberEvents,
+  type OutboxSchema,
+  readEvents,
+  readState,
+  removeEvents,
+  type StoredEvent,
+} from './outbox.ts';
+
+/** How long events are kept. */
+export const keptDays = 7;
+const removalMs = 3_600_000;
+/** How often the database is asked while somebody waits. */
+const pollMs = 500;
+/** The longest wait of a reader, after which it can look whether it should stop. */
+const maxWaitMs = 1000;
+const pageSize = 100;
+
+interface OutboxState {
+  isNew: boolean;
+  last: number;
+  removedTo: number;
+}
+
+export class EventFeed {
+  readonly #schema: OutboxSchema;
+  readonly #pool: Pool;
+  readonly #log: Log;
+  #waiting = new Set<() => void>();
+  #polling: NodeJS.Timeout | undefined;
+  #removing: NodeJS.Timeout | undefined;
+  #last = 0;
+
+  /** @param pool connections that no request uses. The caller ends it */
+  constructor(schema: OutboxSchema, pool: Pool, log: Log) {
+    this.#schema = schema;
+    this.#pool = pool;
+    this.#log = log;
+  }
+
+  /** Removes old events from time to time. */
+  start(): void {
+    const remove = () => this.removeOld().catch((error: unknown) => this.#warn(error));
+    this.#removing = setInterval(remove, removalMs);
+    this.#removing.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#removing);
+    clearTimeout(this.#polling);
+    this.#wake();
+  }
+
+  /** Returns the position after which all events are still kept, and that of the last event. */
+  async range(): Promise<{ removedTo: number; last: number }> {
+    return this.#refresh();
+  }
+
+  /** Returns the next events after a position. */
+  async read(after: number): Promise<StoredEvent[]> {
+    return this.#ask<StoredEvent>(readEvents(this.#schema, after, pageSize));
+  }
+
+  /** Resolves when there are events after the position, and at the latest after a second. */
+  async wait(after: number): Promise<void> {
+    if (this.#last > after) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, maxWaitMs);
+    this.#waiting.add(resolve);
+    this.#poll();
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+  }
+
+  /** Removes the events that are too old. */
+  async removeOld(days = keptDays): Promise<void> {
+    // An event without a position was never read. It gets one, so that its removal is remembered.
+    await this.#refresh();
+    await this.#ask(removeEvents(this.#schema, days));
+  }
+
+  #poll(): void {
+    if (this.#polling !== undefined) return;
+    this.#polling = setTimeout(async () => {
+      try {
+        const before = this.#last;
+        const { last } = await this.#refresh();
+        if (last > before) this.#wake();
+      } catch (error) {
+        this.#warn(error);
+      }
+      this.#polling = undefined;
+      if (this.#waiting.size > 0) this.#poll();
+    }, pollMs);
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  /** Gives all new events their positions. */
+  async #refresh(): Promise<OutboxState> {
+    let [state] = await this.#ask<OutboxState>(readState(this.#schema));
+    while (state!.isNew) {
+      await inTransaction(this.#pool, {}, (_, { endWith }) => endWith(numberEvents(this.#schema)));
+      [state] = await this.#ask<OutboxState>(readState(this.#schema));
+    }
+    this.#last = Math.max(this.#last, state!.last);
+    return state!;
+  }
+
+  async #ask<Row>(statement: Statement): Promise<Row[]> {
+    return inTransaction(this.#pool, {}, async (_, { begun }) => begun!.rows as Row[], statement);
+  }
+
+  #warn(error: unknown): void {
+    this.#log.warn({ err: error }, 'The events could not be read; the service tries again');
+  }
+}

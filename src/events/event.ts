@@ -1,0 +1,47 @@
+/** The events that the service reports, as CloudEvents 1.0. */
+
+export const eventTypes = [
+  'table.created',
+  'table.replaced',
+  'table.emptied',
+  'rows.loaded',
+  'load.refused',
+  'load.failed',
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** What happened. It has no value of a cell. */
+export interface EventFacts {
+  type: EventType;
+  schema: string;
+  table: string;
+  /** The id of the load; undefined: a creation without rows. */
+  load?: string | undefined;
+  /** The numbers of a load that was committed. */
+  rows?: { rows: number; updated: number; skipped: number; rows_left_out: number };
+  /** Why a load has ended without an effect: the status and the error code of its answer. */
+  refusal?: { status: number; code: string | undefined };
+}
+
+/** The version of the specification (CloudEvents 1.0.2, section "specversion"). */
+const specversion = '1.0';
+
+/**
+ * Returns the event in the JSON format of CloudEvents 1.0.
+ *
+ * @param id a UUID: the same event never has another one
+ */
+export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<string, unknown> {
+  const { type, schema, table, load, rows, refusal } = facts;
+  return {
+    specversion,
+    id,
+    // A reference to the thing that happened to: the URL of the table, relative to the service (CloudEvents, "source").
+    source: `/api/v1/table/${encodeURIComponent(table)}?schema=${encodeURIComponent(schema)}`,
+    type,
+    time: time.toISOString(),
+    datacontenttype: 'application/json',
+    data: { schema, table, ...(load !== undefined && { load }), ...rows, ...refusal },
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * The table of events in the service's own schema. An event is inserted in the transaction that it reports, so it exists exactly if the
+ * change was committed.
+ *
+ * Events get their positions later, one transaction after the other. The order of a sequence would not be enough: a transaction that
+ * took a lower number may be committed after one with a higher number, and a reader that has seen the higher one would miss it.
+ */
+import { randomUUID } from 'node:crypto';
+import { asciiLiteral, type Statement } from '../postgres/sql.ts';
+import { type EventFacts, toCloudEvent } from './event.ts';
+
+/** The schema with the tables of the service; `quoted` is its name for SQL. */
+export interface OutboxSchema {
+  quoted: string;
+}
+
+/** The channel on which PostgreSQL tells its clients the id of each event (NOTIFY). */
+const channel = 'tablewright';
+
+/**
+ * Returns the statements that insert events. They contain only ASCII characters and qualified names (`beforeCommit` of
+ * `inTransaction`).
+ */
+export function insertEvents({ quoted }: OutboxSchema, facts: EventFacts[]): string[] {
+  const ids = facts.map(() => randomUUID());
+  const time = new Date();
+  const rows = facts.map((one, index) => {
+    const id = ids[index]!;
+    const event = JSON.stringify(toCloudEvent(one, id, time));
+    return `('${id}'::pg_catalog.uuid, ${asciiLiteral(one.schema)}, ${asciiLiteral(event)}::pg_catalog.jsonb)`;
+  });
+  if (rows.length === 0) return [];
+  const notices = ids.map((id) => `pg_catalog.pg_notify('${channel}', '${id}')`);
+  return [
+    `INSERT INTO ${quoted}.events (id, table_schema, event) VALUES ${rows.join(', ')}`,
+    `SELECT ${notices.join(', ')}`,
+  ];
+}
+
+/**
+ * Returns parts of a WITH clause that store events. The last one, `announced`, must be read, because PostgreSQL does not compute what
+ * nobody reads.
+ *
+ * @param query a query of ids, schemas of tables and events
+ */
+export function storeEvents({ quoted }: OutboxSchema, query: string): string {
+  return `stored AS (
+        INSERT INTO ${quoted}.events (id, table_schema, event) ${query} RETURNING id),
+      announced AS MATERIALIZED (
+        SELECT pg_catalog.count(pg_catalog.pg_notify('${channel}', id::pg_catalog.text)) FROM stored)`;
+}
+
+export interface StoredEvent {
+  position: number;
+  schema: string;
+  type: string;
+  /** The event as JSON, in one line. */
+  json: string;
+}
+
+/** Returns one row: whether there are events without a position, and the last position. */
+export function readState({ quoted }: OutboxSchema): Statement {
+  return {
+    text: `SELECT EXISTS (SELECT FROM ${quoted}.events WHERE position IS NULL) AS "isNew",
+      coalesce((SELECT max(position) FROM ${quoted}.events), s.removed_to)::float8 AS last,
+      s.removed_to::float8 AS "removedTo" FROM ${quoted}.event_state s`,
+    values: [],
+  };
+}
+
+/** How many events get a position in one transaction. */
+const maxNumbered = 10_000;
+
+/**
+ * Gives positions to events that have none, in the order of their times. Two processes must not do it at the same time, so the row of the
+ * state is locked until the end of the transaction.
+ */
+export function numberEvents({ quoted }: OutboxSchema): string[] {
+  return [
+    `SELECT FROM ${quoted}.event_state FOR UPDATE`,
+    `UPDATE ${quoted}.events e SET position = n.position
+     FROM (SELECT id, nextval('${quoted}.event_positions') AS position
+       FROM (SELECT id FROM ${quoted}.events WHERE position IS NULL ORDER BY created_at, id LIMIT ${maxNumbered}) o) n
+     WHERE e.id = n.id`,
+  ];
+}
+
+/** Reads the events after a position, in their order. */
+export function readEvents({ quoted }: OutboxSchema, after: number, limit: number): Statement {
+  return {
+    text: `SELECT position::float8 AS position, table_schema AS schema, event->>'type' AS type, event::text AS json
+      FROM ${quoted}.events WHERE position > $1 ORDER BY position LIMIT $2`,
+    values: [after, limit],
+  };
+}
+
+/** Removes the events that are older than this, and remembers how far. All events must have positions. */
+export function removeEvents({ quoted }: OutboxSchema, days: number): Statement {
+  return {
+    text: `WITH removed AS (
+        DELETE FROM ${quoted}.events
+        WHERE position IS NOT NULL AND created_at < clock_timestamp() - make_interval(days => $1) RETURNING position)
+      UPDATE ${quoted}.event_state SET removed_to = (SELECT max(position) FROM removed)
+      WHERE EXISTS (SELECT FROM removed)`,
+    values: [days],
+  };
+}

@@ -1,0 +1,29 @@
+/** The events that a load causes. Dry runs cause none. */
+import { randomUUID } from 'node:crypto';
+import { type EventFacts, toCloudEvent } from '../events/event.ts';
+import type { LoadResult } from '../loading/load-request.ts';
+import type { LoadFacts, LoadSnapshot } from './load-record.ts';
+
+/** Returns the events of a load that is being committed. */
+export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result: LoadResult): EventFacts[] {
+  const { tableChange, rows, updated, skipped, leftOut } = result;
+  const about = { schema, table, load: id };
+  const numbers = { rows, updated, skipped, rows_left_out: leftOut?.rows ?? 0 };
+  return [
+    ...(tableChange === undefined ? [] : [{ ...about, type: `table.${tableChange}` as const }]),
+    ...(rows + updated === 0 ? [] : [{ ...about, type: 'rows.loaded' as const, rows: numbers }]),
+  ];
+}
+
+/** Returns the event of a load that has ended without an effect, with its id; undefined: there is none. */
+export function eventOfEnd(
+  snapshot: LoadSnapshot,
+): { id: string; event: Record<string, unknown> } | undefined {
+  const { id: load, state, facts, answer, endedAt } = snapshot;
+  if (facts.dryRun || (state !== 'refused' && state !== 'failed')) return undefined;
+  const { schema, table } = facts;
+  const refusal = answer && { status: answer.status, code: answer.code };
+  const id = randomUUID();
+  const event = { type: `load.${state}` as const, schema, table, load, ...(refusal && { refusal }) };
+  return { id, event: toCloudEvent(event, id, endedAt ?? new Date()) };
+}
