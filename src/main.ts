@@ -38,7 +38,7 @@ async function start(): Promise<void> {
     if (existsSync('.env')) process.loadEnvFile('.env');
     const config = readConfig(process.env);
     const { startService } = await import('./service.ts');
-    service = await startService(config);
+    service = await startService(config, process.env);
   } catch (error) {
     fail(error);
     return;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { bannerText, embeddedBannerText } from './banner.ts';
-import type { Config } from './config.ts';
+import type { Config, Environment } from './config.ts';
 import {
   allScopes,
   resolveTokenSettings,
@@ -21,6 +21,7 @@ import { createLines } from './http/lines.ts';
 import { noMeasures } from './http/measures.ts';
 import { buildServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
+import type { Tracing } from './http/trace-requests.ts';
 import { Loads } from './loads/loads.ts';
 import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
 import type { Watched } from './metrics/metrics.ts';
@@ -32,6 +33,7 @@ import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
+import { startTracing } from './tracing/tracing.ts';
 
 /** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
 const poolEndMs = 5_000;
@@ -51,9 +53,10 @@ export interface Service {
 /**
  * Starts the service: PostgreSQL if it is embedded, the connections and the HTTP server.
  *
+ * @param environment the standard variables of OpenTelemetry; default: no traces are sent
  * @throws Error with a message for the person who starts the service
  */
-export async function startService(config: Config): Promise<Service> {
+export async function startService(config: Config, environment: Environment = {}): Promise<Service> {
   const { database, http } = config;
   const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });
   const stopping = new AbortController();
@@ -74,6 +77,7 @@ export async function startService(config: Config): Promise<Service> {
   const recordPool = createPool({ url: databaseUrl, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);
   const databaseCheck = createDatabaseCheck(databaseUrl, log);
   let metricsServer: MetricsServer | undefined;
+  let tracing: Tracing | undefined;
   try {
     await checkServerVersion(pool);
     const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
@@ -81,6 +85,7 @@ export async function startService(config: Config): Promise<Service> {
     await loads?.start();
     const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log);
     metricsServer = metrics?.server;
+    tracing = await startTracing(environment, log);
     const events = serviceSchema && new EventFeed(serviceSchema, recordPool, log);
     events?.start();
     const server = await buildServer(
@@ -94,6 +99,7 @@ export async function startService(config: Config): Promise<Service> {
         tokens,
         lines,
         measures: metrics?.measures ?? noMeasures,
+        tracing,
         readerSlots,
         maxConnections,
         isReady: () => isReady,
@@ -126,6 +132,7 @@ export async function startService(config: Config): Promise<Service> {
             pool.end(),
             databaseCheck.end(),
             metricsServer?.close(),
+            tracing?.stop(),
           ]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
@@ -133,7 +140,13 @@ export async function startService(config: Config): Promise<Service> {
       },
     };
   } catch (error) {
-    await Promise.all([pool.end(), recordPool.end(), databaseCheck.end(), metricsServer?.close()]);
+    await Promise.all([
+      pool.end(),
+      recordPool.end(),
+      databaseCheck.end(),
+      metricsServer?.close(),
+      tracing?.stop(),
+    ]);
     await embedded?.stop();
     throw error;
   }

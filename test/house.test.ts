@@ -12,8 +12,9 @@ const root = join(import.meta.dirname, '..');
 /** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
   main: ['service'],
-  service: ['metrics'],
+  service: ['metrics', 'tracing'],
   metrics: ['http'],
+  tracing: ['http'],
   http: ['loads'],
   loads: ['loading', 'events'],
   events: ['postgres'],
@@ -77,8 +78,10 @@ test('a sheet format imports from no other format, and only open-spreadsheet.ts 
 });
 
 test('imports name existing files of this project, or packages in package.json', () => {
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const packages = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
+  const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
+  const packages = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }));
   const files = new Set(sourceFiles());
   for (const file of files) {
     for (const imported of importsOf(file)) assert(files.has(imported), `${file} imports ${imported}`);

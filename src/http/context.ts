@@ -9,6 +9,7 @@ import type { Lines } from './lines.ts';
 import type { Measures } from './measures.ts';
 import type { RequestQuotas } from './request-quotas.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
+import type { Tracing } from './trace-requests.ts';
 
 /** The parts of the running service that the routes use. */
 export interface HttpContext {
@@ -25,6 +26,8 @@ export interface HttpContext {
   lines: Lines;
   quotas: RequestQuotas;
   measures: Measures;
+  /** undefined: no traces are sent. */
+  tracing: Tracing | undefined;
   /** The most connections that are served at the same time. */
   maxConnections: number;
   /** The places for processes that read .xls files. */

@@ -10,6 +10,7 @@ import { AppError, wrongParameter } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import type { Spool } from '../sources/spool.ts';
+import type { BodyDigest } from './body-digest.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;
 
@@ -31,6 +32,7 @@ export async function readSpreadsheetUpload(
   file: Spool,
   maxBodyPartBytes: number,
   parameters: readonly string[],
+  digest?: BodyDigest,
 ): Promise<SpreadsheetUpload> {
   const parts = new Map<string, Promise<Buffer | undefined>>();
   const busboy = openBusboy(headers, maxBodyPartBytes);
@@ -56,7 +58,7 @@ export async function readSpreadsheetUpload(
   busboy.on('file', (name: string, stream: BusboyFileStream) => {
     orDestroy(busboy, () =>
       receive(name, () =>
-        name === 'file' ? spoolPart(stream, file) : collectPart(stream, maxBodyPartBytes),
+        name === 'file' ? spoolPart(stream, file, digest) : collectPart(stream, maxBodyPartBytes),
       ),
     );
   });
@@ -81,6 +83,8 @@ export async function readSpreadsheetUpload(
   if (!parts.has('file'))
     throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
   const body = await parts.get('body');
+  if (body) digest?.addToPart('body', body);
+  digest?.endOfParts();
   return { body: body === undefined || body.length === 0 ? undefined : body };
 }
 
@@ -103,8 +107,11 @@ function orDestroy(busboy: BusboyInstance, act: () => void): void {
   }
 }
 
-async function spoolPart(stream: BusboyFileStream, file: Spool): Promise<undefined> {
-  for await (const chunk of stream as AsyncIterable<Buffer>) await file.write(chunk);
+async function spoolPart(stream: BusboyFileStream, file: Spool, digest?: BodyDigest): Promise<undefined> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    digest?.addToPart('file', chunk);
+    await file.write(chunk);
+  }
 }
 
 async function collectPart(stream: BusboyFileStream, maxBytes: number): Promise<Buffer> {

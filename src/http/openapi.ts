@@ -293,6 +293,18 @@ const ProblemDocument = Type.Object(
   { title: 'ProblemDocument', description: 'An error (RFC 9457).' },
 );
 
+/** The header of the operations that may be repeated. */
+export const idempotencyHeader = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description:
+        'A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.',
+      examples: ['3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e'],
+    }),
+  ),
+});
+
 /** Returns the error answers of an endpoint for its `response` schema: one entry for each status, with its codes. */
 export function problemResponses(...codes: ErrorCode[]): Record<number, object> {
   const everywhere: ErrorCode[] = ['internal-error', 'database-unavailable', 'service-busy', 'shutting-down'];

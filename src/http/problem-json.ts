@@ -6,6 +6,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorCatalogue, type Problem, type ProblemGroup, type Warning } from '../errors.ts';
+import type { KeptAnswer } from '../loads/load-record.ts';
 import { toAppError } from '../postgres/sqlstate.ts';
 import { factsOf } from './access-log.ts';
 
@@ -23,6 +24,7 @@ export interface ProblemDocument {
 }
 
 export const problemContentType = 'application/problem+json';
+export const jsonContentType = 'application/json; charset=utf-8';
 
 /** An answer may contain values of the request, so it must not be kept in a cache. */
 export const problemHeaders = { 'content-type': problemContentType, 'cache-control': 'no-store' };
@@ -65,6 +67,17 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
     return error.body.bytes;
   }
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
+}
+
+/** Returns the answer to a failed request as it is kept. */
+export function keptProblem(error: AppError, requestId: string): KeptAnswer {
+  const { status, headers, body, code } = error;
+  return {
+    status,
+    code,
+    headers: { ...headers, 'content-type': body?.contentType ?? problemContentType },
+    body: body?.bytes ?? Buffer.from(JSON.stringify(problemDocument(error, requestId))),
+  };
 }
 
 /** Changes any thrown value into an error of the catalogue. */

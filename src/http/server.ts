@@ -31,6 +31,7 @@ import { registerRoutes } from './register-routes.ts';
 import { ClientGone, continueWhenRead } from './request-body.ts';
 import { limitRequests } from './request-quotas.ts';
 import { traceFields } from './trace-context.ts';
+import { traceRequests } from './trace-requests.ts';
 
 const headersTimeout = 20_000;
 /**
@@ -135,6 +136,7 @@ function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
 function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): void {
   writeAccessLog(app);
   measureRequests(app, context.measures);
+  if (context.tracing) traceRequests(app, context.tracing);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...securityHeaders });
     // Answers of the API contain data, so they must not be kept in a cache.

@@ -11,7 +11,7 @@ import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../sources/spreadsheet/spreadsheet-options.ts';
 import type { HttpContext } from './context.ts';
 import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
-import { readSpreadsheetUpload } from './multipart.ts';
+import { readSpreadsheetUpload, type SpreadsheetUpload } from './multipart.ts';
 import { choice } from './query.ts';
 import { readBody } from './request-body.ts';
 import type { AdmittedRequest } from './table-request.ts';
@@ -129,13 +129,40 @@ export function withSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,
-  { caller, signal }: AdmittedRequest,
+  admitted: AdmittedRequest,
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  return context.lines.uploads.use(caller, signal, () =>
-    receiveSpreadsheet(request, context, query, signal, reading, use),
+  return context.lines.uploads.use(admitted.caller, admitted.signal, () =>
+    receiveSpreadsheet(request, context, query, admitted, reading, use),
   );
+}
+
+/** Reads the parts of a repeated request for its digest only. */
+export async function readSpreadsheetParts(
+  request: FastifyRequest,
+  context: HttpContext,
+  admitted: AdmittedRequest,
+): Promise<void> {
+  const spool = new Spool({ maxBytes: context.config.limits.maxBodyBytes });
+  try {
+    await receiveParts(request, context, admitted, spool);
+  } finally {
+    await spool.close();
+  }
+}
+
+function receiveParts(
+  request: FastifyRequest,
+  context: HttpContext,
+  { signal, digest }: AdmittedRequest,
+  file: Spool,
+): Promise<SpreadsheetUpload> {
+  const { limits } = context.config;
+  const othersWait = () => context.lines.uploads.isFull;
+  const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES', othersWait }, signal);
+  const parameters = queryParametersOf(request);
+  return readSpreadsheetUpload(request.headers, chunks, file, limits.maxDefinitionBytes, parameters, digest);
 }
 
 function queryParametersOf({ routeOptions }: FastifyRequest): string[] {
@@ -147,7 +174,7 @@ async function receiveSpreadsheet<Result>(
   request: FastifyRequest,
   context: HttpContext,
   query: SpreadsheetQuery,
-  signal: AbortSignal,
+  admitted: AdmittedRequest,
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
@@ -156,25 +183,14 @@ async function receiveSpreadsheet<Result>(
   const options = { ...optionsOf(query), ...reading };
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    const chunks = readBody(
-      request,
-      { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
-      signal,
-    );
-    const { body } = await readSpreadsheetUpload(
-      request.headers,
-      chunks,
-      spool,
-      limits.maxDefinitionBytes,
-      queryParametersOf(request),
-    );
+    const { body } = await receiveParts(request, context, admitted, spool);
     const definition = body && (await definitionOf(body, limits));
     const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(
         spool,
         wanted,
         { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots: context.readerSlots },
-        signal,
+        admitted.signal,
       );
     const source = await open(options);
     // `table_range` and a proposed header are of one sheet only.

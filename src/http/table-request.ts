@@ -8,6 +8,7 @@ import type { TransactionOptions } from '../postgres/transaction.ts';
 import { checkTableName, refuseSystemSchema } from '../tables/identifiers.ts';
 import { factsOf } from './access-log.ts';
 import { authenticate, type Grants, requireSchema, requireScope, type Scope } from './auth.ts';
+import type { BodyDigest } from './body-digest.ts';
 import { identifyCaller } from './caller.ts';
 import type { HttpContext } from './context.ts';
 import { ClientGone } from './request-body.ts';
@@ -40,6 +41,8 @@ export interface AdmittedRequest {
   caller: string;
   /** Aborted when the client disconnects or the service stops. Running transactions are then rolled back. */
   signal: AbortSignal;
+  /** Computes the digest of the body, if the request has an idempotency key. */
+  digest?: BodyDigest;
 }
 
 /**

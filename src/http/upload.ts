@@ -20,6 +20,7 @@ import { requireSchema, requireScope, type Scope } from './auth.ts';
 import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
 import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from './openapi.ts';
+import { jsonContentType } from './problem-json.ts';
 import { csvContentType, ProblemTable } from './problem-table.ts';
 import { choice } from './query.ts';
 import { maxFaultyRowsOf, rowParameters } from './row-parameters.ts';
@@ -158,6 +159,9 @@ export const uploadErrors: ErrorCode[] = [
   'dependent-objects',
   'write-conflict',
   'load-cancelled',
+  'idempotency-key-in-use',
+  'idempotency-key-reused',
+  'not-enabled',
   'limit-exceeded',
   'unsupported-media-type',
   'invalid-definition',
@@ -231,7 +235,21 @@ function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
   };
 }
 
-const jsonContentType = 'application/json; charset=utf-8';
+/** What an upload needs to know of its request. */
+export interface UploadOrigin {
+  /** The header `Accept`. */
+  accept: string | undefined;
+  /** Called when the rows are committed or, in a dry run, checked. */
+  onLoaded: (result: LoadResult, input: LoadInput) => void;
+}
+
+/** Returns what an upload needs to know of a request that runs. */
+export function originOf(request: FastifyRequest, context: HttpContext, query: UploadQuery): UploadOrigin {
+  return {
+    accept: request.headers.accept,
+    onLoaded: (result, input) => noteLoaded(context, request, query, result, input),
+  };
+}
 
 /** Notes the rows for the logs and the metrics. */
 function noteLoaded(
@@ -254,21 +272,21 @@ function noteLoaded(
   if (!query.dry_run) measures.loaded(reading.format, rows + updated, facts.bytes ?? 0);
 }
 
-/** Loads the input, always closes it, and answers. */
+/** Loads the input, always closes it, and returns the answer. */
 export async function answerUpload(
   context: HttpContext,
   upload: AdmittedUpload,
   query: UploadQuery,
   unread: LoadInput,
-  reply: FastifyReply,
+  { accept, onLoaded }: UploadOrigin,
   run: LoadRun | undefined,
-): Promise<FastifyReply> {
+): Promise<KeptAnswer> {
   const { schema, name, grants, signal, transaction, columns, textReading, maxFaultyRows } = upload;
   const { pool, config } = context;
   const startedAt = performance.now();
   const { primaryKey, conflictKey, rename } = columns;
   const input = readText(renameColumns(unread, rename), textReading);
-  const collector = prefersCsv(reply.request.headers.accept) ? new ProblemTable() : undefined;
+  const collector = prefersCsv(accept) ? new ProblemTable() : undefined;
   const toAnswer = (loaded: LoadResult): KeptAnswer => {
     const load = {
       ...(run && { id: run.id }),
@@ -321,9 +339,8 @@ export async function answerUpload(
       },
       input,
     );
-    noteLoaded(context, reply.request, query, loaded, input);
-    const { status, headers, body } = run?.answer ?? toAnswer(loaded);
-    return reply.code(status).headers(headers).send(body);
+    onLoaded(loaded, input);
+    return run?.answer ?? toAnswer(loaded);
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;

@@ -15,6 +15,8 @@ import { insertEvents } from '../events/outbox.ts';
 import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
+import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
+import { removeOldKeys } from './idempotency-statements.ts';
 import type { KeptAnswer, LoadFacts, LoadView } from './load-record.ts';
 import { LoadRun, type RunOptions } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
@@ -76,6 +78,8 @@ export class Loads {
   readonly #options: LoadsOptions;
   readonly #leaseMs: number;
   readonly #running = new Map<string, Running>();
+  /** The number of requests that need the lease. */
+  #leaseHolders = 0;
   #leaseRenewedAtMs = Number.NEGATIVE_INFINITY;
   #ticking: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
@@ -106,6 +110,32 @@ export class Loads {
     clearTimeout(this.#ticking);
     await this.#writing?.catch(() => {});
     await this.#writeDue(true).catch((error) => this.#warn(error));
+  }
+
+  /**
+   * Claims an idempotency key for a request of this process.
+   *
+   * @param claim the id of the load or, without one, a new id
+   */
+  async claimKey(owner: Buffer, key: string, claim = uuidV7()): Promise<KeyClaim> {
+    const row = { owner, key, process: this.process, claim };
+    return claimIdempotencyKey(this.#options.recordPool, this.schema, row, this.#leaseMs / 1000);
+  }
+
+  /** Runs the work while the lease of this process is renewed. */
+  async withLease<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#leaseHolders++;
+    this.#tickLater();
+    try {
+      return await work();
+    } finally {
+      this.#leaseHolders--;
+    }
+  }
+
+  /** Records a load at once, although it has not lasted long. */
+  async record(run: LoadRun): Promise<void> {
+    await this.#write([run]);
   }
 
   /** Begins a load. The caller must call `end` when it ends. */
@@ -193,6 +223,7 @@ export class Loads {
     );
     if (performance.now() - this.#sweptHistoryAtMs < historyMs) return;
     this.#sweptHistoryAtMs = performance.now();
+    await this.#ask(recordPool, removeOldKeys(this.schema));
     for (const statement of removeHistory(this.schema, historyDays, leaseSeconds))
       await this.#ask(recordPool, statement);
   }
@@ -240,7 +271,8 @@ export class Loads {
   }
 
   #tickLater(): void {
-    if (this.#ticking !== undefined || this.#isStopped || this.#running.size === 0) return;
+    if (this.#ticking !== undefined || this.#isStopped) return;
+    if (this.#running.size === 0 && this.#leaseHolders === 0) return;
     this.#ticking = setTimeout(() => this.#tick(), tickMs);
   }
 
@@ -266,6 +298,10 @@ export class Loads {
       else if (run.isRecorded) others.push(run);
     }
     if (due.length > 0) await this.#write(due);
+    if (this.#leaseHolders > 0 && this.#mustRenew()) {
+      await this.#ask(this.#options.recordPool, renewLease(this.schema, this.process));
+      this.#leaseRenewedAtMs = now;
+    }
     if (others.length === 0 || isLast) return;
     const ids = others.map(({ id }) => id);
     const { rows } = await this.#ask(this.#options.recordPool, readWishes(this.schema, ids));
@@ -276,7 +312,7 @@ export class Loads {
   async #write(runs: LoadRun[]): Promise<void> {
     const { recordPool } = this.#options;
     const now = performance.now();
-    const mustRenew = now - this.#leaseRenewedAtMs > this.#leaseMs / 3 && runs.some((run) => !run.hasEnded);
+    const mustRenew = this.#mustRenew() && runs.some((run) => !run.hasEnded);
     const lease = mustRenew ? [renewLease(this.schema, this.process)] : [];
     const statements = [
       ...lease,
@@ -293,6 +329,10 @@ export class Loads {
       if (running) running.writtenAtMs = now;
     }
     this.#note(runs, results.at(-1)!.rows as WrittenLoad[]);
+  }
+
+  #mustRenew(): boolean {
+    return performance.now() - this.#leaseRenewedAtMs > this.#leaseMs / 3;
   }
 
   /** Takes the wishes of others for loads of this process. A load without a row that has not ended was ended by another process. */

@@ -22,7 +22,9 @@ import { trialBeforeCreation } from './try-columns.ts';
 export interface CreateOptions extends PrepareOptions {
   /** An existing table remains unchanged, and its differences from the definition are reported. */
   ifNotExists: boolean;
-  /** As in `TransactionOptions`. It is called only if the table is created. */
+  /** Called with the result before the transaction ends. With it, a creation takes two round trips more. */
+  onResult?: ((result: CreateResult) => void) | undefined;
+  /** Returns further statements like those of `TransactionOptions`, if the table is created. */
   beforeCommit?: (() => string[]) | undefined;
 }
 
@@ -46,10 +48,13 @@ export async function createTable(
   transaction: TransactionOptions,
   options: CreateOptions,
 ): Promise<CreateResult> {
-  const { schema, name, extraFunctions = [] } = options;
+  const { schema, name, extraFunctions = [], onResult } = options;
   const draft = await draftDefinition(options);
   let isCreated = false;
-  const beforeCommit = () => (isCreated ? (options.beforeCommit?.() ?? []) : []);
+  const beforeCommit = () => [
+    ...(transaction.beforeCommit?.() ?? []),
+    ...(isCreated ? (options.beforeCommit?.() ?? []) : []),
+  ];
   const within = { ...transaction, beforeCommit };
   const note = async (creating: Promise<CreateResult>) => {
     isCreated = false;
@@ -71,13 +76,19 @@ export async function createTable(
     return { table: description, differences: undefined, warnings };
   };
   try {
-    return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
+    if (onResult === undefined)
+      return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
+  const createWithin = async (client: ClientBase): Promise<CreateResult> => {
+    const result = await note(createTableWithin(client, options));
+    onResult?.(result);
+    return result;
+  };
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(pool, within, (client) => note(createTableWithin(client, options)));
+      return await inTransaction(pool, within, createWithin);
     } catch (error) {
       if (!isDroppedMeanwhile(error)) throw error;
       if (tries === maxTries) throw changedMeanwhile(schema, name, error);

@@ -182,6 +182,18 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     request: 'POST /api/v1/table/new/upload/json, cancelled while its body was sent',
     send: sendAndCancel,
   },
+  'idempotency-key-in-use': {
+    request: 'POST /api/v1/table/new, while another request with the same Idempotency-Key was running',
+    send: sendWithKeyInUse,
+  },
+  'idempotency-key-reused': {
+    request: 'POST /api/v1/table/keyed, with the Idempotency-Key of another request',
+    send: async (service) => {
+      const headers = { 'idempotency-key': 'a-key' };
+      await service.post('/table/keyed', definition, { headers });
+      return service.post('/table/keyed?if_not_exists=true', definition, { headers });
+    },
+  },
   'events-removed': {
     request: 'GET /api/v1/events, with the Last-Event-ID of an event that was removed',
     send: async (service) => {
@@ -290,6 +302,24 @@ async function sendTwice(): Promise<TestAnswer> {
     return await service.get('/table/orders');
   } finally {
     await service.stop();
+  }
+}
+
+async function sendWithKeyInUse(service: TestService) {
+  const headers = { 'idempotency-key': 'slow' };
+  const path = '/table/orders/upload/json?if_exists=append';
+  const client = await service.database.pool.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE orders');
+    const first = service.post(path, { data: [] }, { headers });
+    const claimed = "SELECT FROM tablewright_service.idempotency_keys WHERE key = 'slow'";
+    while ((await service.rows(claimed)).length === 0) await sleep(5);
+    const answer = await service.post('/table/new', definition, { headers });
+    await client.query('ROLLBACK');
+    await first;
+    return answer;
+  } finally {
+    client.release();
   }
 }
 

@@ -4,14 +4,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { insertEvents } from '../../events/outbox.ts';
-import { createTable } from '../../tables/create-table.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
+import type { TransactionOptions } from '../../postgres/transaction.ts';
+import { type CreateResult, createTable } from '../../tables/create-table.ts';
 import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
 import { auditing, noteChange } from '../audit.ts';
 import { requireSchema } from '../auth.ts';
+import { BodyDigest } from '../body-digest.ts';
 import type { HttpContext } from '../context.ts';
 import { readDefinitionText, requireDefinition } from '../definition-body.ts';
+import { answerOnce, idempotencyKeyOf, sendKept } from '../idempotency.ts';
 import { largeDefinitionBytes, tableKey } from '../lines.ts';
-import { problemResponses, tableErrors, Warnings } from '../openapi.ts';
+import { idempotencyHeader, problemResponses, tableErrors, Warnings } from '../openapi.ts';
+import { jsonContentType } from '../problem-json.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../table-request.ts';
 
@@ -79,6 +84,7 @@ const documentation = {
   description: descriptionWithExample,
   security: [{ bearer: [] }],
   params: TablePath,
+  headers: idempotencyHeader,
   querystring: Query,
   body: { content: { 'application/json': { schema: Body } } },
   response: {
@@ -100,6 +106,9 @@ const documentation = {
       'request-timeout',
       'table-exists',
       'write-conflict',
+      'idempotency-key-in-use',
+      'idempotency-key-reused',
+      'not-enabled',
       'limit-exceeded',
       'unsupported-media-type',
       'invalid-definition',
@@ -109,7 +118,7 @@ const documentation = {
 
 export function createTableRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
-  const create = async (request: FastifyRequest, reply: FastifyReply) => {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = parseQuery(request.query);
     const { schema, name, grants, signal, transaction } = await admitTableRequest(
       request,
@@ -118,6 +127,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       query.schema,
       'table:create',
     );
+    const key = idempotencyKeyOf(request, context);
     const { limits } = context.config;
     const text = await readDefinitionText(request, limits, context.stopping);
     const options = {
@@ -129,17 +139,42 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       beforeCommit: () => eventsOfCreation(context, schema, name),
     };
     const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
-    const { table, differences, warnings } = await line.use(tableKey({ schema, name }), signal, async () =>
-      createTable(context.pool, transaction, { ...options, table: await requireDefinition(text, limits) }),
-    );
-    if (differences) return { table, differences };
-    noteChange(request, { outcome: 'committed', change: 'created' });
-    return reply
-      .code(201)
-      .header('location', tableLocation({ schema, name }))
-      .send({ table, ...(warnings.length > 0 && { warnings }) });
+    const create = (within: TransactionOptions, onResult?: (result: CreateResult) => void) =>
+      line.use(tableKey({ schema, name }), signal, async () =>
+        createTable(context.pool, within, {
+          ...options,
+          onResult,
+          table: await requireDefinition(text, limits),
+        }),
+      );
+    const toAnswer = (result: CreateResult) => answerOf(result, tableLocation({ schema, name }));
+    const done = (result: CreateResult): KeptAnswer => {
+      if (!result.differences) noteChange(request, { outcome: 'committed', change: 'created' });
+      return toAnswer(result);
+    };
+    if (key === undefined) return sendKept(reply, done(await create(transaction)));
+    const digest = new BodyDigest();
+    digest.addWhole(text);
+    return answerOnce(request, reply, context, { owner: grants.owner, key, digest }, async (claimed) => {
+      let answer: KeptAnswer | undefined;
+      const beforeCommit = () => [claimed.commitStatement(answer!)];
+      return done(
+        await create({ ...transaction, beforeCommit }, (result) => {
+          answer = toAnswer(result);
+        }),
+      );
+    });
   };
-  app.post('/api/v1/table/:table_name', { schema: documentation }, auditing('create-table', create));
+  app.post('/api/v1/table/:table_name', { schema: documentation }, auditing('create-table', handle));
+}
+
+function answerOf({ table, differences, warnings }: CreateResult, location: string): KeptAnswer {
+  const body = differences ? { table, differences } : { table, ...(warnings.length > 0 && { warnings }) };
+  return {
+    status: differences ? 200 : 201,
+    headers: { ...(!differences && { location }), 'content-type': jsonContentType },
+    body: Buffer.from(JSON.stringify(body)),
+  };
 }
 
 function eventsOfCreation({ serviceSchema }: HttpContext, schema: string, table: string): string[] {

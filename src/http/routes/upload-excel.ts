@@ -12,11 +12,12 @@ import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { asLoad } from '../as-load.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
-import { problemResponses } from '../openapi.ts';
+import { idempotencyHeader, problemResponses } from '../openapi.ts';
 import { choice, queryParser } from '../query.ts';
 import {
   filePart,
   isSheetChosen,
+  readSpreadsheetParts,
   spreadsheetErrors,
   spreadsheetParameters,
   withSpreadsheet,
@@ -26,6 +27,7 @@ import {
   admitUpload,
   answerUpload,
   csvInWords,
+  originOf,
   uploadErrors,
   uploadParameters,
   uploadResponses,
@@ -71,6 +73,7 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         description: `Loads the rows of one sheet into a table, all or nothing. Without a definition in \`body\`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
+        headers: idempotencyHeader,
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: { ...uploadResponses, ...problemResponses(...uploadErrors, ...spreadsheetErrors) },
@@ -79,21 +82,24 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
     auditing('upload-excel', async (request, reply) => {
       const query = parseQuery(request.query);
       const admitted = await admitUpload(request, reply, context, query);
-      const kind = { operation: 'upload-excel', dryRun: query.dry_run } as const;
-      return asLoad(request, reply, context, admitted, kind, (upload, run) =>
-        withSpreadsheet(request, context, query, upload, {}, ({ source, spool, definition }) =>
-          answerUpload(
-            context,
-            upload,
-            query,
-            emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
-            reply,
-            run,
-          ).catch((error: unknown) => {
-            throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
-          }),
-        ),
-      );
+      return asLoad(request, reply, context, admitted, {
+        operation: 'upload-excel',
+        dryRun: query.dry_run,
+        work: (upload, run) =>
+          withSpreadsheet(request, context, query, upload, {}, ({ source, spool, definition }) =>
+            answerUpload(
+              context,
+              upload,
+              query,
+              emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
+              originOf(request, context, query),
+              run,
+            ).catch((error: unknown) => {
+              throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
+            }),
+          ),
+        readBody: (upload) => readSpreadsheetParts(request, context, upload),
+      });
     }),
   );
 }

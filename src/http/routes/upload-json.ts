@@ -10,14 +10,16 @@ import { asLoad } from '../as-load.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
-import { problemResponses } from '../openapi.ts';
+import { idempotencyHeader, problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { readBody } from '../request-body.ts';
 import { TablePath } from '../table-request.ts';
 import {
+  type AdmittedUpload,
   admitUpload,
   answerUpload,
   csvInWords,
+  originOf,
   uploadErrors,
   uploadParameters,
   uploadResponses,
@@ -54,6 +56,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
+        headers: idempotencyHeader,
         querystring: Query,
         body: {
           content: {
@@ -68,19 +71,24 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
       const query = parseQuery(request.query);
       const admitted = await admitUpload(request, reply, context, query);
       const form = jsonFormOf(request, query.rows_at);
-      const kind = { operation: 'upload-json', dryRun: query.dry_run } as const;
-      return asLoad(request, reply, context, admitted, kind, (upload, run) =>
-        context.lines.uploads.use(upload.caller, upload.signal, () => {
-          const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-          const chunks = readBody(
-            request,
-            { ...limits, setting: 'MAX_BODY_BYTES', othersWait: () => context.lines.uploads.isFull },
-            upload.signal,
-          );
-          const input = jsonInput(chunks, spool, jsonLimitsOf(limits), form);
-          return answerUpload(context, upload, query, input, reply, run);
-        }),
-      );
+      const bodyOf = ({ signal, digest }: AdmittedUpload): AsyncGenerator<Buffer> => {
+        const othersWait = () => context.lines.uploads.isFull;
+        const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES', othersWait }, signal);
+        return digest?.through(chunks) ?? chunks;
+      };
+      return asLoad(request, reply, context, admitted, {
+        operation: 'upload-json',
+        dryRun: query.dry_run,
+        work: (upload, run) =>
+          context.lines.uploads.use(upload.caller, upload.signal, () => {
+            const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+            const input = jsonInput(bodyOf(upload), spool, jsonLimitsOf(limits), form);
+            return answerUpload(context, upload, query, input, originOf(request, context, query), run);
+          }),
+        readBody: async (upload) => {
+          for await (const _ of bodyOf(upload));
+        },
+      });
     }),
   );
 }

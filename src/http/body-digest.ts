@@ -1,0 +1,47 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+
+/**
+ * Computes the digest of a body while it is read. Of a form it is the digest of the parts, because clients choose another boundary for each
+ * request.
+ */
+export class BodyDigest {
+  readonly #whole = createHash('sha256');
+  readonly #parts = new Map<string, Hash>();
+  #isComplete = false;
+
+  /** Passes the chunks of a body on. */
+  async *through(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      this.#whole.update(chunk);
+      yield chunk;
+    }
+    this.#isComplete = true;
+  }
+
+  /** Adds a whole body. */
+  addWhole(body: Buffer): void {
+    this.#whole.update(body);
+    this.#isComplete = true;
+  }
+
+  /** Adds bytes of a part of a form. */
+  addToPart(name: string, bytes: Buffer): void {
+    const part = this.#parts.get(name) ?? createHash('sha256');
+    this.#parts.set(name, part.update(bytes));
+  }
+
+  /** Call this when all parts of a form have been read. */
+  endOfParts(): void {
+    for (const name of [...this.#parts.keys()].sort()) {
+      this.#whole.update(`${name}\0`).update(this.#parts.get(name)!.digest());
+    }
+    this.#isComplete = true;
+  }
+
+  /** Returns the digest of the request; undefined: the body has not been read to its end. */
+  fingerprint({ method, url }: FastifyRequest): Buffer | undefined {
+    if (!this.#isComplete) return undefined;
+    return this.#whole.copy().update(`\0${method} ${url}`).digest();
+  }
+}

@@ -1,0 +1,126 @@
+/** The header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): reads it, and answers repeated requests. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, wrongParameter } from '../errors.ts';
+import type { ClaimedKey, KeyClaim } from '../loads/idempotency-key.ts';
+import { isLostKey } from '../loads/idempotency-key.ts';
+import type { KeptAnswer } from '../loads/load-record.ts';
+import type { BodyDigest } from './body-digest.ts';
+import type { HttpContext } from './context.ts';
+import { requireRecords } from './load-answers.ts';
+import { asAppError, keptProblem } from './problem-json.ts';
+import { ClientGone } from './request-body.ts';
+
+const replayedHeader = 'idempotency-replayed';
+const maxKeyLength = 255;
+
+/**
+ * Returns the key of the request; undefined: it has none.
+ *
+ * @throws AppError `invalid-parameter`; `not-enabled` if the service cannot keep keys
+ */
+export function idempotencyKeyOf({ headers }: FastifyRequest, context: HttpContext): string | undefined {
+  const header = headers['idempotency-key'];
+  if (header === undefined) return undefined;
+  requireRecords(context);
+  // The draft wants a string in quotes (RFC 9651 section 3.3.3). Most clients send the key without quotes.
+  const key = String(header).replace(/^"(.*)"$/, '$1');
+  if (/^[\x21-\x7e]+$/.test(key) && key.length <= maxKeyLength) return key;
+  const detail = `The header Idempotency-Key must be 1 to ${maxKeyLength} visible ASCII characters, such as a UUID.`;
+  throw wrongParameter('Idempotency-Key', detail, { value: key });
+}
+
+/**
+ * Answers a request whose key another request has.
+ *
+ * @param readBody reads the whole body into the digest
+ * @throws AppError `idempotency-key-in-use`, `idempotency-key-reused`
+ */
+export async function answerRepeated(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { answered }: KeyClaim,
+  digest: BodyDigest,
+  readBody: () => Promise<void>,
+): Promise<FastifyReply> {
+  if (answered === undefined) throw keyInUse();
+  await readBody();
+  if (digest.fingerprint(request)?.equals(answered.fingerprint) !== true) {
+    throw new AppError(
+      'idempotency-key-reused',
+      'Another request was answered under this Idempotency-Key. Send a new key for a new request.',
+    );
+  }
+  return sendKept(reply.header(replayedHeader, 'true'), answered.answer);
+}
+
+function keyInUse(): AppError {
+  return new AppError(
+    'idempotency-key-in-use',
+    'A request with this Idempotency-Key is still running. Send the request again later to get its answer.',
+    { headers: { 'retry-after': '1' } },
+  );
+}
+
+/** Refusals that depend on the request alone, or that the caller must decide about. The same request is answered the same again. */
+const keptCodes = new Set(['table-exists', 'dependent-objects']);
+const keptStatuses = new Set([400, 413, 422]);
+
+/**
+ * Keeps the answer to a failed request, or makes its key free. A request whose body was not read to its end is not kept. If the database does
+ * not answer, the key stays with this process until its lease expires.
+ *
+ * @param headers more headers of the answer
+ */
+export async function endKey(
+  key: ClaimedKey,
+  error: unknown,
+  requestId: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  const known = error instanceof ClientGone ? undefined : asAppError(error);
+  const isKept = known && (keptStatuses.has(known.status) || keptCodes.has(known.code));
+  if (!isKept || key.fingerprint === undefined) {
+    await key.release().catch(() => {});
+    return;
+  }
+  const answer = keptProblem(known, requestId);
+  await key.keep({ ...answer, headers: { ...answer.headers, ...headers } }).catch(() => {});
+}
+
+/**
+ * Does the work of a request with a key once, and answers.
+ *
+ * @param work gets the key, whose `commitStatement` its transaction must run
+ */
+export async function answerOnce(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  { owner, key, digest }: { owner: Buffer; key: string; digest: BodyDigest },
+  work: (key: ClaimedKey) => Promise<KeptAnswer>,
+): Promise<FastifyReply> {
+  const loads = requireRecords(context.loads);
+  return loads.withLease(async () => {
+    const claim = await loads.claimKey(owner, key);
+    const { claimed } = claim;
+    if (claimed === undefined) return answerRepeated(request, reply, claim, digest, async () => {});
+    claimed.fingerprint = digest.fingerprint(request);
+    try {
+      return sendKept(reply, await work(claimed));
+    } catch (thrown) {
+      const error = asKeyError(thrown);
+      await endKey(claimed, error, request.id);
+      throw error;
+    }
+  });
+}
+
+/** Sends an answer that is kept. */
+export function sendKept(reply: FastifyReply, { status, headers, body }: KeptAnswer): FastifyReply {
+  return reply.code(status).headers(headers).send(body);
+}
+
+/** Returns the error for the caller if the request lost its key, and every other error unchanged. */
+export function asKeyError(error: unknown): unknown {
+  return isLostKey(error) ? keyInUse() : error;
+}

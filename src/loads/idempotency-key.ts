@@ -1,0 +1,100 @@
+/** A request with an idempotency key does its work once, however often it is sent. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import {
+  answerKey,
+  type ClaimedKeyRow,
+  claimKey,
+  keyIsLost,
+  readKey,
+  releaseKey,
+} from './idempotency-statements.ts';
+import type { KeptAnswer } from './load-record.ts';
+import { renewLease } from './load-statements.ts';
+import type { ServiceSchema } from './service-schema.ts';
+
+/** What was found when a request asked for its key. */
+export type KeyClaim =
+  | { claimed: ClaimedKey; answered?: undefined }
+  /** Another request with the key still runs. */
+  | { claimed?: undefined; answered?: undefined }
+  /** Another request with the key was answered. */
+  | { claimed?: undefined; answered: { fingerprint: Buffer; answer: KeptAnswer } };
+
+/** The pauses before the attempts to make a key free, if the database does not answer. */
+const releasePausesMs = [0, 1000, 5000, 30_000];
+
+/**
+ * Claims a key for a request, and renews the lease of its process.
+ *
+ * @throws PostgreSQL's errors
+ */
+export async function claimIdempotencyKey(
+  pool: Pool,
+  schema: ServiceSchema,
+  row: ClaimedKeyRow,
+  leaseSeconds: number,
+): Promise<KeyClaim> {
+  const statements = [
+    renewLease(schema, row.process),
+    claimKey(schema, row, leaseSeconds),
+    readKey(schema, row.owner, row.key),
+  ];
+  const [, claimed, found] = await inTransaction(pool, {}, (_, { endWith }) => endWith(statements));
+  if (claimed!.rows.length > 0) return { claimed: new ClaimedKey(pool, schema, row) };
+  const [known] = found!.rows;
+  // The other request was answered with an error that is not kept, at this moment. The caller may try again at once.
+  if (known === undefined || known.status === null) return {};
+  const { fingerprint, status, headers, body } = known;
+  return { answered: { fingerprint, answer: { status, headers, body } } };
+}
+
+/** Returns whether a transaction was refused because its request does not have the key any more. */
+export function isLostKey(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(keyIsLost);
+}
+
+/** The key of a request that runs. */
+export class ClaimedKey {
+  /** The digest of the request, as soon as its body has arrived. */
+  fingerprint: Buffer | undefined;
+  readonly #pool: Pool;
+  readonly #schema: ServiceSchema;
+  readonly #row: ClaimedKeyRow;
+
+  constructor(pool: Pool, schema: ServiceSchema, row: ClaimedKeyRow) {
+    this.#pool = pool;
+    this.#schema = schema;
+    this.#row = row;
+  }
+
+  /** Returns the statement that keeps the answer, for the transaction that does the work. */
+  commitStatement(answer: KeptAnswer): string {
+    if (this.fingerprint === undefined) throw new Error('the body has not arrived');
+    return answerKey(this.#schema, this.#row, this.fingerprint, answer);
+  }
+
+  /** Keeps the answer of a request that has changed nothing. */
+  async keep(answer: KeptAnswer): Promise<void> {
+    const statement = this.commitStatement(answer);
+    await inTransaction(this.#pool, {}, (_, { endWith }) => endWith([statement]));
+  }
+
+  /** Makes the key free, so that the request can be sent again. It has no effect on a key with an answer. */
+  async release(): Promise<void> {
+    let failure: unknown;
+    for (const pauseMs of releasePausesMs) {
+      await sleep(pauseMs, undefined, { ref: false });
+      try {
+        const statement = releaseKey(this.#schema, this.#row);
+        await inTransaction(this.#pool, {}, (_, { endWith }) => endWith([statement]));
+        return;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+}

@@ -1,0 +1,89 @@
+/** The statements for the table of idempotency keys. */
+import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
+import type { KeptAnswer } from './load-record.ts';
+import type { ServiceSchema } from './service-schema.ts';
+
+/** How long a key is kept. */
+export const keyHours = 24;
+
+/** One claim of a key by a request. */
+export interface ClaimedKeyRow {
+  owner: Buffer;
+  key: string;
+  /** The process in which the request runs. */
+  process: string;
+  /** Identifies the claim. It is the id of the load, if the request has one. */
+  claim: string;
+}
+
+const isOld = `known.created_at OPERATOR(pg_catalog.<)
+  (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(hours => ${keyHours}))`;
+
+/**
+ * Claims a key. It returns a row unless another request has the key: one that was answered within the last 24 hours, or one that runs in a
+ * process whose lease has not expired.
+ */
+export function claimKey(
+  { quoted }: ServiceSchema,
+  { owner, key, process, claim }: ClaimedKeyRow,
+  leaseSeconds: number,
+): Statement {
+  return {
+    text: `INSERT INTO ${quoted}.idempotency_keys AS known (owner, key, process, load) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (owner, key) DO UPDATE SET process = excluded.process, load = excluded.load, fingerprint = NULL,
+        created_at = pg_catalog.clock_timestamp(), answer_status = NULL, answer_headers = NULL, answer_body = NULL
+      WHERE CASE WHEN known.answer_status IS NOT NULL THEN ${isOld}
+        ELSE NOT EXISTS (SELECT FROM ${quoted}.processes p WHERE p.id OPERATOR(pg_catalog.=) known.process
+          AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $5))) END
+      RETURNING key`,
+    values: [owner, key, process, claim, leaseSeconds],
+  };
+}
+
+/** Reads the answer of a key. */
+export function readKey({ quoted }: ServiceSchema, owner: Buffer, key: string): Statement {
+  return {
+    text: `SELECT fingerprint, answer_status AS status, answer_headers AS headers, answer_body AS body
+      FROM ${quoted}.idempotency_keys WHERE owner OPERATOR(pg_catalog.=) $1 AND key OPERATOR(pg_catalog.=) $2`,
+    values: [owner, key],
+  };
+}
+
+/** The text that PostgreSQL's error contains if `answerKey` refuses the transaction. */
+export const keyIsLost = 'tablewright: another request has the idempotency key';
+
+/**
+ * Returns the statement that keeps the answer of a key. It has no values and only ASCII characters. It fails, and so its transaction, if
+ * the request does not have the key any more.
+ */
+export function answerKey(
+  { quoted }: ServiceSchema,
+  { owner, key, claim }: ClaimedKeyRow,
+  fingerprint: Buffer,
+  { status, headers, body }: KeptAnswer,
+): string {
+  return `WITH written AS (
+    UPDATE ${quoted}.idempotency_keys SET fingerprint = ${bytesLiteral(fingerprint)}, answer_status = ${Math.trunc(status)},
+      answer_headers = ${asciiLiteral(JSON.stringify(headers))}::pg_catalog.jsonb, answer_body = ${bytesLiteral(body)}
+    WHERE owner OPERATOR(pg_catalog.=) ${bytesLiteral(owner)} AND key OPERATOR(pg_catalog.=) ${asciiLiteral(key)}
+      AND load OPERATOR(pg_catalog.=) '${claim}'::pg_catalog.uuid AND answer_status IS NULL
+    RETURNING key)
+  SELECT CAST(CASE WHEN EXISTS (SELECT FROM written) THEN '0' ELSE '${keyIsLost}' END AS pg_catalog.int4)`;
+}
+
+/** Makes a key free that has no answer. */
+export function releaseKey({ quoted }: ServiceSchema, { owner, key, claim }: ClaimedKeyRow): Statement {
+  return {
+    text: `DELETE FROM ${quoted}.idempotency_keys WHERE owner OPERATOR(pg_catalog.=) $1 AND key OPERATOR(pg_catalog.=) $2
+      AND load OPERATOR(pg_catalog.=) $3 AND answer_status IS NULL`,
+    values: [owner, key, claim],
+  };
+}
+
+/** Removes the keys that are older than they are kept. */
+export function removeOldKeys({ quoted }: ServiceSchema): Statement {
+  return {
+    text: `DELETE FROM ${quoted}.idempotency_keys known WHERE answer_status IS NOT NULL AND ${isOld}`,
+    values: [],
+  };
+}
