@@ -74,6 +74,8 @@ test('requests are counted by route and status, and no path or parameter of a re
   assert.equal(await growth(() => service.get('/table/label-2'), name, missing), 1);
   const nowhere = { method: 'GET', route: 'none', status: '404' };
   assert.equal(await growth(() => service.get('/label-3?label-4'), name, nowhere), 1);
+  const undecodable = { method: 'GET', route: 'none', status: '400' };
+  assert.equal(await growth(() => service.get('/label-5%zz'), name, undecodable), 1);
   assert.doesNotMatch(await readMetrics(), /label-/);
 });
 

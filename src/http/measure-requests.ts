@@ -6,7 +6,11 @@ import { InvalidToken } from './tokens/invalid-token.ts';
 
 /** Adds the hook that measures answered requests. */
 export function measureRequests(app: FastifyInstance, measures: Measures): void {
-  app.addHook('onResponse', async (request, reply) => measure(measures, request, reply, reply.statusCode));
+  app.addHook('onResponse', async (request, reply) => measureAnswered(measures, request, reply));
+}
+
+export function measureAnswered(measures: Measures, request: FastifyRequest, reply: FastifyReply): void {
+  measure(measures, request, reply, reply.statusCode);
 }
 
 /** Measures a request whose client disconnected before the answer. */

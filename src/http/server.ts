@@ -24,7 +24,8 @@ import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
-import { measureDisconnected, measureError, measureRequests } from './measure-requests.ts';
+import { measureAnswered, measureDisconnected, measureError, measureRequests } from './measure-requests.ts';
+import type { Measures } from './measures.ts';
 import { closeAfterAnswers, inTurn, lingerBytes, lingerMs, runningResponse } from './pipelined-requests.ts';
 import { asAppError, prepareProblem, problemDocument, problemHeaders, sendProblem } from './problem-json.ts';
 import { registerRoutes } from './register-routes.ts';
@@ -74,7 +75,7 @@ export async function buildServer(
   log: FastifyBaseLogger,
 ): Promise<TableServer> {
   const running = new RunningRequests();
-  const app = makeApp(running, log);
+  const app = makeApp(running, log, service.measures);
   continueWhenRead(app.server);
   // Node's own answer is not `application/problem+json`, so `refuseUnknownExpectation` answers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -93,7 +94,7 @@ export async function buildServer(
   };
 }
 
-function makeApp(running: RunningRequests, log: FastifyBaseLogger): FastifyInstance {
+function makeApp(running: RunningRequests, log: FastifyBaseLogger, measures: Measures): FastifyInstance {
   return Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -105,7 +106,11 @@ function makeApp(running: RunningRequests, log: FastifyBaseLogger): FastifyInsta
     requestTimeout,
     frameworkErrors: (error, request, reply) => {
       // Fastify's hooks do not run for a request that it cannot route.
-      reply.raw.once('finish', () => logAnswered(request, reply));
+      reply.raw.once('finish', () => {
+        logAnswered(request, reply);
+        measureAnswered(measures, request, reply);
+      });
+      measureError(measures, asAppError(error));
       reply.headers({ 'x-request-id': request.id, ...securityHeaders });
       if (hasUnreadBody(request.raw)) reply.header('connection', 'close');
       sendProblem(error, request, reply);
