@@ -21,7 +21,7 @@ const maxKeyLength = 255;
 export function idempotencyKeyOf({ headers }: FastifyRequest, context: HttpContext): string | undefined {
   const header = headers['idempotency-key'];
   if (header === undefined) return undefined;
-  requireRecords(context);
+  requireRecords(context.loads);
   // The draft wants a string in quotes (RFC 9651 section 3.3.3). Most clients send the key without quotes.
   const key = String(header).replace(/^"(.*)"$/, '$1');
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= maxKeyLength) return key;
