@@ -8,7 +8,12 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as library from '@e965/xlsx';
 import type { ErrorCode } from '../src/errors.ts';
-import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import {
+  type RequestOptions,
+  startTestService,
+  type TestAnswer,
+  type TestService,
+} from './support/service.ts';
 import { buildWorkbook } from './support/xlsx-builder.ts';
 
 /** Sends a request that is over the limit to a service with these settings, and returns the answer. */
@@ -76,6 +81,12 @@ async function sendBeside(service: TestService, send: () => Promise<TestAnswer>)
 
 const oneMore = (service: TestService) =>
   sendBeside(service, () => service.post('/table/t/upload/json', { data: [{ a: 1 }] }));
+
+/** Returns the answer to the second of two requests. */
+async function twice(service: TestService, options?: RequestOptions): Promise<TestAnswer> {
+  await service.get('/table/t', options);
+  return service.get('/table/t', options);
+}
 
 /** Returns the answer to an upload that sends so many bytes every 100 ms and never ends. */
 async function trickle(service: TestService, bytes: number): Promise<Pick<TestAnswer, 'status' | 'body'>> {
@@ -157,6 +168,11 @@ const provocations: Record<string, Provocation> = {
   },
   MAX_LEGACY_FILE_BYTES: { settings: { MAX_LEGACY_FILE_BYTES: '1024' }, send: upload(oldWorkbook()) },
   MAX_UPLOADS: { settings: { MAX_UPLOADS: '1', UPLOAD_WAIT_MS: '0' }, send: oneMore },
+  MAX_REQUESTS_PER_MINUTE: { settings: { MAX_REQUESTS_PER_MINUTE: '1' }, send: twice },
+  MAX_ANONYMOUS_REQUESTS_PER_MINUTE: {
+    settings: { MAX_ANONYMOUS_REQUESTS_PER_MINUTE: '1' },
+    send: (service) => twice(service, { token: null }),
+  },
   MAX_UPLOADS_PER_SUBJECT: { settings: { MAX_UPLOADS_PER_SUBJECT: '1', UPLOAD_WAIT_MS: '0' }, send: oneMore },
   MAX_WAITING_UPLOADS: { settings: { MAX_UPLOADS: '1', MAX_WAITING_UPLOADS: '0' }, send: oneMore },
   UPLOAD_WAIT_MS: { settings: { MAX_UPLOADS: '1', UPLOAD_WAIT_MS: '100' }, send: oneMore },
