@@ -20,6 +20,8 @@ export interface CopyOptions {
   /** The name of the relation, quoted. */
   relation: string;
   columns: LoadColumn[];
+  /** See `CopySessionOptions`. */
+  isNew: boolean;
   matcher: ColumnMatcher;
   /** The input keeps its rows, so that they can be read again. */
   keepRows: boolean;
@@ -73,7 +75,12 @@ export async function copyRows(
   const { columns, numbers, maxRows, maxRowBytes, writtenLimits, signal } = options;
   const targets = await targetColumns(client, columns, input.nameMatching === 'loose', options.mayFill);
   const names = columns.map((column) => column.name);
-  const session = new CopySession(client, options.relation, names, numbers?.columns);
+  const session = new CopySession(client, {
+    relation: options.relation,
+    columnNames: names,
+    leadingColumns: numbers?.columns,
+    isNew: options.isNew,
+  });
   const sink = new EncodingSink({
     targets,
     matcher: options.matcher,

@@ -9,7 +9,7 @@ import { type CopyWriter, copyFrom } from '../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../postgres/search-path.ts';
 import { maxRowsStoredTogether } from '../postgres/server-internals.ts';
 import { isFailureOfExpression } from '../postgres/sqlstate.ts';
-import { copyInto, insertDefaults } from '../tables/load-statements.ts';
+import { copyFrozenInto, copyInto, insertDefaults, truncate } from '../tables/load-statements.ts';
 import type { RowOutput } from './encoding-sink.ts';
 
 /**
@@ -23,6 +23,22 @@ const trailer = Buffer.from([0xff, 0xff]);
  * in the text format. So if rows are long, the COPY is ended before the rows fill PostgreSQL's memory, and another COPY is started.
  */
 const maxHeldBytes = 64 * 1024 * 1024;
+
+/**
+ * The fewest bytes of the first rows for which they are copied frozen. With fewer rows this costs more than it saves: the table must be
+ * truncated first.
+ */
+const minFrozenBytes = 32 * 1024;
+
+export interface CopySessionOptions {
+  /** The name of the table, quoted. */
+  relation: string;
+  columnNames: string[];
+  /** The columns of the first fields of each row. */
+  leadingColumns?: readonly string[] | undefined;
+  /** This transaction has created the table, and it has no rows. */
+  isNew: boolean;
+}
 
 export class CopySession implements RowOutput {
   /** The error with which PostgreSQL refused a row or evaluated a default. The transaction has failed then. */
@@ -38,6 +54,8 @@ export class CopySession implements RowOutput {
   readonly #relation: string;
   readonly #columnNames: string[];
   readonly #leadingColumns: readonly string[];
+  /** The rows can be copied frozen. After the first rows: they are. */
+  #mayFreeze: boolean;
   #writer: CopyWriter | undefined;
   #columns: readonly number[] = [];
   #firstList: readonly number[] | undefined;
@@ -46,20 +64,12 @@ export class CopySession implements RowOutput {
   #heldRows = 0;
   #heldBytes = 0;
 
-  /**
-   * @param relation the quoted name of the table
-   * @param leadingColumns the columns of the first fields of each row
-   */
-  constructor(
-    client: ClientBase,
-    relation: string,
-    columnNames: string[],
-    leadingColumns: readonly string[] = [],
-  ) {
+  constructor(client: ClientBase, options: CopySessionOptions) {
     this.#client = client;
-    this.#relation = relation;
-    this.#columnNames = columnNames;
-    this.#leadingColumns = leadingColumns;
+    this.#relation = options.relation;
+    this.#columnNames = options.columnNames;
+    this.#leadingColumns = options.leadingColumns ?? [];
+    this.#mayFreeze = options.isNew;
   }
 
   /** Returns the columns of the refused COPY, as indexes. */
@@ -73,14 +83,16 @@ export class CopySession implements RowOutput {
    * @throws the connection's error; PostgreSQL's error if it is not about the rows
    */
   async write(columns: readonly number[], rows: Buffer, rowCount: number, heldBytes: number): Promise<void> {
+    const isFirst = this.#firstList === undefined;
     this.#firstList ??= columns;
     if (columns !== this.#firstList) this.hasSeveralLists = true;
     if (this.refusal) return;
+    if (isFirst) this.#mayFreeze &&= rows.length >= minFrozenBytes;
     try {
       if (columns.length === 0 && this.#leadingColumns.length === 0)
         return await this.#insertDefaults(columns, rowCount);
       if (this.#heldBytes > maxHeldBytes) await this.#endForMemory();
-      if (!this.#writer || columns !== this.#columns) await this.#begin(columns);
+      if (!this.#writer || columns !== this.#columns) await this.#begin(columns, isFirst);
       this.#noteHeld(rowCount, heldBytes);
       this.#rowsOfWriter += rowCount;
       await this.#writer!.write(rows);
@@ -119,13 +131,15 @@ export class CopySession implements RowOutput {
     await this.#end();
   }
 
-  async #begin(columns: readonly number[]): Promise<void> {
+  async #begin(columns: readonly number[], isFirst: boolean): Promise<void> {
     await this.#end();
     this.#columns = columns;
     this.#heldRows = 0;
     this.#heldBytes = 0;
     const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
-    this.#writer = copyFrom(this.#client, inCallersPath(copyInto(this.#relation, names)));
+    const copy = this.#mayFreeze ? copyFrozenInto(this.#relation, names) : copyInto(this.#relation, names);
+    const before = this.#mayFreeze && isFirst ? [truncate(this.#relation)] : [];
+    this.#writer = copyFrom(this.#client, inCallersPath(...before, copy));
     await this.#writer.write(header);
   }
 

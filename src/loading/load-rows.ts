@@ -85,6 +85,7 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
     ...refusedRowsLimit(load),
     relation,
     columns,
+    isNew: target.isBare,
     mayFill: () => true,
     mayUpdate: false,
   };

@@ -46,7 +46,23 @@ function typeForSql(type: string): string {
 }
 
 export function copyInto(relation: string, columns: string[]): string {
-  return `COPY ${relation} (${columns.map(quoteIdentifier).join(', ')}) FROM STDIN (FORMAT binary)`;
+  return copyWith(relation, columns, 'FORMAT binary');
+}
+
+/**
+ * Copies rows as if VACUUM had frozen them already, so that neither the first reader nor VACUUM must write their pages again. PostgreSQL
+ * accepts this only if the current subtransaction has created or truncated the table.
+ */
+export function copyFrozenInto(relation: string, columns: string[]): string {
+  return copyWith(relation, columns, 'FORMAT binary, FREEZE');
+}
+
+function copyWith(relation: string, columns: string[], options: string): string {
+  return `COPY ${relation} (${columns.map(quoteIdentifier).join(', ')}) FROM STDIN (${options})`;
+}
+
+export function truncate(relation: string): string {
+  return `TRUNCATE ${relation}`;
 }
 
 /** Inserts rows that have only defaults. COPY has no form without columns. */
