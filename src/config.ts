@@ -163,6 +163,8 @@ const declared = {
     defaultFunctions: words('DEFAULT_FUNCTIONS', "The functions that a column's default may call in addition to the built-in ones, as name or schema.name, separated by spaces.", functionsRule),
   },
   loads: {
+    /** undefined: a folder below the data folder. */
+    spoolDir: optional('SPOOL_DIR', 'The folder in which the bodies of asynchronous uploads are stored until they are loaded. It must survive the end of the process. If not set, it is spool in DATA_DIR.', pathRule),
     historyDays: integer('LOAD_HISTORY_DAYS', 30, [1, 3650], 'days', 'How many days the service keeps the record of a load that has ended.'),
   },
   tokens: {

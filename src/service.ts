@@ -1,6 +1,8 @@
 /**
  * Starts and stops everything: PostgreSQL (unless a URL is given), the pool, the HTTP server.
  */
+
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
@@ -15,14 +17,15 @@ import {
 } from './dev-token.ts';
 import { AppError } from './errors.ts';
 import { EventFeed } from './events/event-feed.ts';
-import { abandonedAnswer } from './http/as-load.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
+import { abandonedAnswer } from './http/load-end.ts';
 import { noMeasures } from './http/measures.ts';
 import { buildServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import type { Tracing } from './http/trace-requests.ts';
 import { Loads } from './loads/loads.ts';
+import { QueuedLoads } from './loads/queued-loads.ts';
 import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
 import type { Watched } from './metrics/metrics.ts';
 import { type MetricsServer, startMetricsServer } from './metrics/metrics-server.ts';
@@ -83,6 +86,7 @@ export async function startService(config: Config, environment: Environment = {}
     const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
     const loads = serviceSchema && openLoads(serviceSchema, pool, recordPool, config, log);
     await loads?.start();
+    const queuedLoads = loads && openQueuedLoads(loads, recordPool, config, log);
     const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log);
     metricsServer = metrics?.server;
     tracing = await startTracing(environment, log);
@@ -96,6 +100,7 @@ export async function startService(config: Config, environment: Environment = {}
         serviceSchema,
         loads,
         events,
+        queuedLoads,
         tokens,
         lines,
         measures: metrics?.measures ?? noMeasures,
@@ -110,6 +115,7 @@ export async function startService(config: Config, environment: Environment = {}
     if (config.tokens.requireRole) await warnOfRights(pool, log);
     const url = await server.listen({ host: http.host, port: http.port });
     isReady = true;
+    await server.takeQueuedLoads();
     return {
       url,
       banner: async (showsSecrets) =>
@@ -126,14 +132,15 @@ export async function startService(config: Config, environment: Environment = {}
         await server.close();
         clearTimeout(timer);
         events?.stop();
+        // Asynchronous loads wait for the next start.
+        stopping.abort(shuttingDown());
+        const stopLoads = async (): Promise<void> => {
+          await queuedLoads?.stop();
+          await loads?.stop();
+          await Promise.all([recordPool.end(), pool.end()]);
+        };
         await Promise.race([
-          Promise.all([
-            loads?.stop().then(() => recordPool.end()) ?? recordPool.end(),
-            pool.end(),
-            databaseCheck.end(),
-            metricsServer?.close(),
-            tracing?.stop(),
-          ]),
+          Promise.all([stopLoads(), databaseCheck.end(), metricsServer?.close(), tracing?.stop()]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
         await embedded?.stop();
@@ -185,6 +192,19 @@ function openLoads(schema: ServiceSchema, pool: Pool, recordPool: Pool, { loads 
     log,
     historyDays: loads.historyDays,
     abandonedAnswer: abandonedAnswer(),
+  });
+}
+
+function openQueuedLoads(loads: Loads, recordPool: Pool, config: Config, log: Log): QueuedLoads {
+  return new QueuedLoads({
+    loads,
+    recordPool,
+    folder: config.loads.spoolDir ?? join(config.dataDir, 'spool'),
+    // The other places are for requests that wait for their answer.
+    places: Math.ceil(config.limits.maxUploads / 2),
+    lostAnswer: abandonedAnswer(),
+    leaseMs: loads.leaseMs,
+    log,
   });
 }
 

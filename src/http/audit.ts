@@ -3,9 +3,9 @@
  * who changed what, and how that ended. It never contains the value of a cell, a token, or the text of an error, because that may
  * quote the request.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { factsOf } from './access-log.ts';
-import { loadIdHeader } from './as-load.ts';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import { factsOf, type RequestFacts } from './access-log.ts';
+import { loadIdHeader } from './load-end.ts';
 import { asAppError } from './problem-json.ts';
 import { ClientGone } from './request-body.ts';
 
@@ -40,7 +40,7 @@ export function auditing<Result>(operation: Operation, handle: Handler<Result>):
     try {
       return await handle(request, reply);
     } catch (error) {
-      end = endOf(error);
+      end = auditedEnd(error);
       throw error;
     } finally {
       end = changes.get(request) ?? end;
@@ -52,7 +52,7 @@ export function auditing<Result>(operation: Operation, handle: Handler<Result>):
   };
 }
 
-function endOf(error: unknown): { outcome: string; code?: string } {
+export function auditedEnd(error: unknown): { outcome: string; code?: string } {
   if (error instanceof ClientGone) return { outcome: 'cancelled' };
   const { status, code } = asAppError(error);
   if (code === 'load-cancelled') return { outcome: 'cancelled', code };
@@ -60,9 +60,19 @@ function endOf(error: unknown): { outcome: string; code?: string } {
 }
 
 function writeLine(request: FastifyRequest, reply: FastifyReply, operation: Operation, ending: object): void {
-  const { subject, tokenDigest, role, schema, table } = factsOf(request);
   const load = reply.getHeader(loadIdHeader);
-  request.log.info(
+  writeAudit(request.log, operation, { ...factsOf(request), ...(load !== undefined && { load }) }, ending);
+}
+
+/** Writes the line of a request, or of a load that was accepted earlier. */
+export function writeAudit(
+  log: FastifyBaseLogger,
+  operation: Operation,
+  facts: RequestFacts & { load?: unknown },
+  ending: object,
+): void {
+  const { subject, tokenDigest, role, schema, table, load } = facts;
+  log.info(
     {
       audit: operation,
       ...(subject === undefined ? { tokenDigest } : { subject }),

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import type { EventFeed } from '../events/event-feed.ts';
 import type { Loads } from '../loads/loads.ts';
+import type { QueuedLoads } from '../loads/queued-loads.ts';
 import type { ServiceSchema } from '../loads/service-schema.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { ReaderSlots } from '../sources/spreadsheet/reader-slots.ts';
@@ -22,6 +23,8 @@ export interface HttpContext {
   loads: Loads | undefined;
   /** The events; undefined: the service has no schema of its own. */
   events: EventFeed | undefined;
+  /** The asynchronous loads; undefined: as `loads`. */
+  queuedLoads: QueuedLoads | undefined;
   tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;

@@ -35,7 +35,7 @@ export const linesSchema = Type.String({
  * @throws AppError `invalid-parameter` if `rows_at` is no JSON Pointer, or if the body cannot have one
  */
 export function jsonFormOf(
-  { headers }: FastifyRequest,
+  { headers }: Pick<FastifyRequest, 'headers'>,
   rowsAt: string | undefined,
 ): Exclude<JsonForm, 'definition'> {
   const mediaType = (headers['content-type'] ?? '').split(';', 1).join().trim().toLowerCase();

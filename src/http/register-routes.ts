@@ -20,9 +20,13 @@ import { inspectJsonRoute } from './routes/inspect-json.ts';
 import { listLoadsRoute } from './routes/list-loads.ts';
 import { listTablesRoute } from './routes/list-tables.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
-import { uploadExcelRoute } from './routes/upload-excel.ts';
-import { uploadJsonRoute } from './routes/upload-json.ts';
+import { uploadExcel, uploadExcelRoute } from './routes/upload-excel.ts';
+import { uploadJson, uploadJsonRoute } from './routes/upload-json.ts';
 import { watchLoadRoute } from './routes/watch-load.ts';
+import type { UploadOperation } from './upload-operation.ts';
+
+/** The uploads, which may run later than their requests. */
+export const uploadOperations = [uploadJson, uploadExcel] as unknown as UploadOperation[];
 
 export async function registerRoutes(app: FastifyInstance, context: HttpContext): Promise<void> {
   // The routes check queries and bodies themselves, with the schemas that the document shows, so that one answer has every

@@ -28,9 +28,10 @@ import { measureAnswered, measureDisconnected, measureError, measureRequests } f
 import type { Measures } from './measures.ts';
 import { closeAfterAnswers, inTurn, lingerBytes, lingerMs, runningResponse } from './pipelined-requests.ts';
 import { asAppError, prepareProblem, problemDocument, problemHeaders, sendProblem } from './problem-json.ts';
-import { registerRoutes } from './register-routes.ts';
+import { registerRoutes, uploadOperations } from './register-routes.ts';
 import { ClientGone, continueWhenRead } from './request-body.ts';
 import { limitRequests } from './request-quotas.ts';
+import { storedUploadRunner } from './stored-uploads.ts';
 import { traceFields } from './trace-context.ts';
 import { traceRequests } from './trace-requests.ts';
 
@@ -66,6 +67,8 @@ export interface TableServer {
   listen(place: { host: string; port: number }): Promise<string>;
   /** Resolves when no request is running, or when `stopping` is aborted. */
   requestsEnded(): Promise<void>;
+  /** Runs the asynchronous loads that wait, from now on. */
+  takeQueuedLoads(): Promise<void>;
   /** Accepts no more connections, and resolves when the running requests have ended. */
   close(): Promise<void>;
 }
@@ -91,6 +94,10 @@ export async function buildServer(
     listen: (place) => app.listen(place),
     requestsEnded: () => running.ended(context.stopping),
     close: () => app.close(),
+    takeQueuedLoads: async () => {
+      const { loads, queuedLoads } = context;
+      if (loads) await queuedLoads?.start(storedUploadRunner(context, loads, uploadOperations, log));
+    },
   };
 }
 

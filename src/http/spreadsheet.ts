@@ -1,8 +1,7 @@
 /**
  * The parameters and parts that all endpoints for spreadsheets share, and the function that opens the file.
  */
-import type { FastifyRequest } from 'fastify';
-import Type, { type Static, type TObject } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode, wrongParameter } from '../errors.ts';
 import { namedEncodings } from '../sources/bytes/text-encoding.ts';
 import { Spool } from '../sources/spool.ts';
@@ -13,8 +12,8 @@ import type { HttpContext } from './context.ts';
 import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
 import { readSpreadsheetUpload, type SpreadsheetUpload } from './multipart.ts';
 import { choice } from './query.ts';
-import { readBody } from './request-body.ts';
 import type { AdmittedRequest } from './table-request.ts';
+import type { UploadBody } from './upload-operation.ts';
 
 export const spreadsheetParameters = {
   sheet: Type.Optional(
@@ -126,7 +125,7 @@ export interface OpenedSpreadsheet {
  * @param reading the part of the file that will be read
  */
 export function withSpreadsheet<Result>(
-  request: FastifyRequest,
+  received: UploadBody,
   context: HttpContext,
   query: SpreadsheetQuery,
   admitted: AdmittedRequest,
@@ -134,44 +133,49 @@ export function withSpreadsheet<Result>(
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
   return context.lines.uploads.use(admitted.caller, admitted.signal, () =>
-    receiveSpreadsheet(request, context, query, admitted, reading, use),
+    receiveSpreadsheet(received, context, query, admitted, reading, use),
   );
 }
 
 /** Reads the parts of a repeated request for its digest only. */
 export async function readSpreadsheetParts(
-  request: FastifyRequest,
+  received: UploadBody,
   context: HttpContext,
   admitted: AdmittedRequest,
 ): Promise<void> {
   const spool = new Spool({ maxBytes: context.config.limits.maxBodyBytes });
   try {
-    await receiveParts(request, context, admitted, spool);
+    await receiveParts(received, context, admitted, spool);
   } finally {
     await spool.close();
   }
 }
 
 function receiveParts(
-  request: FastifyRequest,
+  received: UploadBody,
   context: HttpContext,
   { signal, digest }: AdmittedRequest,
   file: Spool,
 ): Promise<SpreadsheetUpload> {
-  const { limits } = context.config;
-  const othersWait = () => context.lines.uploads.isFull;
-  const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES', othersWait }, signal);
-  const parameters = queryParametersOf(request);
-  return readSpreadsheetUpload(request.headers, chunks, file, limits.maxDefinitionBytes, parameters, digest);
+  const { maxDefinitionBytes } = context.config.limits;
+  const { headers, parameters } = received;
+  return readSpreadsheetUpload(
+    headers,
+    received.chunks(signal),
+    file,
+    maxDefinitionBytes,
+    parameters,
+    digest,
+  );
 }
 
-function queryParametersOf({ routeOptions }: FastifyRequest): string[] {
-  const query = routeOptions.schema?.querystring as TObject | undefined;
-  return Object.keys(query?.properties ?? {});
+/** @throws AppError `invalid-parameter` */
+export function checkSpreadsheetQuery(query: SpreadsheetQuery): void {
+  optionsOf(query);
 }
 
 async function receiveSpreadsheet<Result>(
-  request: FastifyRequest,
+  received: UploadBody,
   context: HttpContext,
   query: SpreadsheetQuery,
   admitted: AdmittedRequest,
@@ -183,7 +187,7 @@ async function receiveSpreadsheet<Result>(
   const options = { ...optionsOf(query), ...reading };
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    const { body } = await receiveParts(request, context, admitted, spool);
+    const { body } = await receiveParts(received, context, admitted, spool);
     const definition = body && (await definitionOf(body, limits));
     const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(

@@ -15,10 +15,11 @@ import type { LoadRun } from '../loads/load-run.ts';
 import { TableDescriptionSchema } from '../tables/definition.ts';
 import { prefersCsv } from './accept.ts';
 import { factsOf } from './access-log.ts';
-import { noteChange } from './audit.ts';
+import { type AuditedChange, noteChange } from './audit.ts';
 import { requireSchema, requireScope, type Scope } from './auth.ts';
 import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
 import type { HttpContext } from './context.ts';
+import { Load } from './load-answers.ts';
 import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from './openapi.ts';
 import { jsonContentType } from './problem-json.ts';
 import { csvContentType, ProblemTable } from './problem-table.ts';
@@ -133,6 +134,17 @@ const loadIdHeaders = {
   'Load-Id': { type: 'string', description: 'The id of the load, also in answers to refused uploads.' },
 };
 
+/** The header with which a client asks for an answer before the rows are loaded. */
+export const preferHeader = Type.Object({
+  Prefer: Type.Optional(
+    Type.String({
+      description:
+        '`respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.',
+      examples: ['respond-async'],
+    }),
+  ),
+});
+
 export const uploadResponses = {
   200: {
     description: 'The rows were added to an existing table. With `dry_run`: nothing was changed.',
@@ -146,6 +158,15 @@ export const uploadResponses = {
       ...loadIdHeaders,
     },
     content: { 'application/json': { schema: Loaded } },
+  },
+  202: {
+    description: 'With `Prefer: respond-async`: the body is stored, and the rows will be loaded.',
+    headers: {
+      Location: { type: 'string', description: 'The URL that describes the load.' },
+      'Preference-Applied': { type: 'string', description: '`respond-async`.' },
+      ...loadIdHeaders,
+    },
+    content: { 'application/json': { schema: Load } },
   },
 };
 
@@ -187,14 +208,23 @@ export async function admitUpload(
   context: HttpContext,
   query: UploadQuery,
 ): Promise<AdmittedUpload> {
-  const textReading = textReadingOf(query);
-  const columns = columnChoicesOf(query);
-  const maxFaultyRows = maxFaultyRowsOf(query);
+  const choices = uploadChoices(query);
   const scope = uploadScope(query.if_exists);
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
   // `add` may change the definition of the table, so it needs the scope before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
-  return { ...table, columns, textReading, maxFaultyRows };
+  return { ...table, ...choices };
+}
+
+/** Returns what the parameters say about columns and texts. @throws AppError `invalid-parameter` */
+export function uploadChoices(
+  query: UploadQuery,
+): Pick<AdmittedUpload, 'columns' | 'textReading' | 'maxFaultyRows'> {
+  return {
+    columns: columnChoicesOf(query),
+    textReading: textReadingOf(query),
+    maxFaultyRows: maxFaultyRowsOf(query),
+  };
 }
 
 /** Returns the scope that every such upload needs. */
@@ -256,20 +286,28 @@ function noteLoaded(
   { measures }: HttpContext,
   request: FastifyRequest,
   query: UploadQuery,
-  { tableChange, rows, updated, skipped, leftOut }: LoadResult,
+  result: LoadResult,
   { reading = { format: 'json' } }: LoadInput,
 ): void {
   const facts = factsOf(request);
-  facts.rows = rows;
-  noteChange(request, {
+  facts.rows = result.rows;
+  noteChange(request, changeOf(query, result));
+  if (!query.dry_run) measures.loaded(reading.format, result.rows + result.updated, facts.bytes ?? 0);
+}
+
+/** Returns the change that an upload has made, for the audit log. */
+export function changeOf(
+  query: UploadQuery,
+  { tableChange, rows, updated, skipped, leftOut }: LoadResult,
+): AuditedChange {
+  return {
     outcome: query.dry_run ? 'checked' : 'committed',
     change: tableChange ?? 'loaded',
     rows,
     ...(updated > 0 && { updated }),
     ...(skipped > 0 && { skipped }),
     ...(leftOut !== undefined && { leftOut: leftOut.rows }),
-  });
-  if (!query.dry_run) measures.loaded(reading.format, rows + updated, facts.bytes ?? 0);
+  };
 }
 
 /** Loads the input, always closes it, and returns the answer. */

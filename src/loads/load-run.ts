@@ -13,16 +13,26 @@ export interface RunOptions {
   schema: ServiceSchema;
   process: string;
   facts: LoadFacts;
+  /** Default: now. */
+  createdAt?: Date;
   /** Returns the bytes of the body that have arrived. */
   bytesReceived: () => number;
   /** Returns whether the whole body has arrived. */
   isReceived: () => boolean;
 }
 
+/** What is known of a load that another process, or an earlier request of this one, has begun. */
+export interface TakenRun {
+  id: string;
+  facts: LoadFacts;
+  bytesReceived: number;
+  createdAt: Date;
+}
+
 export class LoadRun implements LoadObserver {
   readonly id: string;
   readonly facts: LoadFacts;
-  readonly createdAt = new Date();
+  readonly createdAt: Date;
   rows = (): number => 0;
   problems = (): number => 0;
   /** Makes the answer of the result. The caller sets it before the load begins. */
@@ -45,6 +55,7 @@ export class LoadRun implements LoadObserver {
     this.#options = options;
     this.id = options.id;
     this.facts = options.facts;
+    this.createdAt = options.createdAt ?? new Date();
   }
 
   get state(): LoadState {

@@ -106,6 +106,7 @@ export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[])
       written AS (
         INSERT INTO ${quoted}.loads AS known (${names}) SELECT ${names} FROM given
         ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL
+          AND known.process OPERATOR(pg_catalog.=) excluded.process
         RETURNING id, cancel_requested, watched_until),
       ${storeEvents({ quoted }, 'SELECT g.event_id, g.table_schema, g.event FROM given g JOIN written w ON w.id OPERATOR(pg_catalog.=) g.id WHERE g.event_id IS NOT NULL')}
       SELECT id, cancel_requested AS "cancelRequested",
@@ -142,14 +143,17 @@ export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): s
     SELECT ${others}, ${kept} FROM pg_catalog.jsonb_to_record(${asciiLiteral(JSON.stringify(row))}::pg_catalog.jsonb)
       AS given (${typed.replace(', answer_body pg_catalog.bytea', '')})
     ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL AND NOT known.cancel_requested
+      AND known.process OPERATOR(pg_catalog.=) excluded.process
     RETURNING id)
   SELECT CAST(CASE WHEN EXISTS (SELECT FROM written) THEN '0' ELSE '${loadHasEnded}' END AS pg_catalog.int4)`;
 }
 
-/** Asks a load to end. It returns the row of the load if it has not ended. */
+/** Asks a load to end. A load that waits ends at once. It returns the row of the load if it had not ended. */
 export function requestCancel({ quoted }: ServiceSchema, id: string): Statement {
   return {
-    text: `UPDATE ${quoted}.loads SET cancel_requested = true
+    text: `UPDATE ${quoted}.loads SET cancel_requested = true,
+        state = CASE WHEN state OPERATOR(pg_catalog.=) 'queued' THEN 'cancelled' ELSE state END,
+        ended_at = CASE WHEN state OPERATOR(pg_catalog.=) 'queued' THEN pg_catalog.clock_timestamp() END
       WHERE id OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL RETURNING id`,
     values: [id],
   };
@@ -283,8 +287,109 @@ export function removeHistory(
     {
       text: `DELETE FROM ${quoted}.processes p
         WHERE p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $1))
-          AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process OPERATOR(pg_catalog.=) p.id AND l.ended_at IS NULL)`,
+          AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process OPERATOR(pg_catalog.=) p.id AND l.ended_at IS NULL)
+          AND (p.spool IS NULL OR p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 2)))`,
       values: [leaseSeconds * 10],
     },
   ];
+}
+
+/** What is kept of the request of an asynchronous load, to run it later. It has no token. */
+export interface StoredRequest {
+  /** The parameters of the query. */
+  query: Record<string, unknown>;
+  /** The headers that describe the body and the answer. */
+  headers: Record<string, string>;
+  scopes: string[];
+  schemas: string[] | undefined;
+  /** The key under which the uploads of the caller are counted. */
+  caller: string;
+  requestId: string;
+}
+
+/**
+ * Returns the statement that records a load as stored and waiting. It has no values. It fails if the load has ended or is to be
+ * cancelled.
+ */
+export function queueLoad(
+  schema: ServiceSchema,
+  snapshot: LoadSnapshot,
+  spool: string,
+  request: StoredRequest,
+): string[] {
+  return [
+    commitLoad(schema, { ...snapshot, state: 'queued' }),
+    `UPDATE ${schema.quoted}.loads SET spool = '${spool}'::pg_catalog.uuid,
+      request = ${asciiLiteral(JSON.stringify(request))}::pg_catalog.jsonb
+    WHERE id OPERATOR(pg_catalog.=) '${snapshot.id}'::pg_catalog.uuid`,
+  ];
+}
+
+/** Takes the oldest load that waits in a folder, for this process. It returns its row. */
+export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process: string): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET state = 'running', process = $2, started_at = pg_catalog.clock_timestamp()
+      WHERE id OPERATOR(pg_catalog.=) (SELECT id FROM ${quoted}.loads
+        WHERE spool OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) 'queued'
+        ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role,
+        bytes_expected::pg_catalog.float8 AS "bytesExpected", bytes_received::pg_catalog.float8 AS "bytesReceived",
+        created_at AS "createdAt", request`,
+    values: [spool, process],
+  };
+}
+
+/** Lets a load of this process wait again. */
+export function queueAgain({ quoted }: ServiceSchema, id: string, process: string): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET state = 'queued'
+      WHERE id OPERATOR(pg_catalog.=) $1 AND process OPERATOR(pg_catalog.=) $2 AND ended_at IS NULL
+        AND NOT cancel_requested`,
+    values: [id, process],
+  };
+}
+
+/** Lets loads wait again whose process has lost its lease. */
+export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leaseSeconds: number): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+        ended_at = CASE WHEN cancel_requested THEN pg_catalog.clock_timestamp() END
+      WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
+        SELECT l.id FROM ${quoted}.loads l LEFT JOIN ${quoted}.processes p ON p.id OPERATOR(pg_catalog.=) l.process
+        WHERE l.ended_at IS NULL AND l.spool IS NOT NULL AND l.state OPERATOR(pg_catalog.=) 'running'
+          AND l.process OPERATOR(pg_catalog.<>) $1
+          AND coalesce(p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $2)), true)
+        ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED))`,
+    values: [own, leaseSeconds],
+  };
+}
+
+/** Says that a process serves a folder. */
+export function serveSpool({ quoted }: ServiceSchema, process: string, spool: string): Statement {
+  return {
+    text: `INSERT INTO ${quoted}.processes AS known (id, spool) VALUES ($1, $2)
+      ON CONFLICT (id) DO UPDATE SET spool = excluded.spool, seen_at = pg_catalog.clock_timestamp()`,
+    values: [process, spool],
+  };
+}
+
+/** Ends the loads in folders that no process has served for a day. */
+export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads l SET state = 'failed', ended_at = pg_catalog.clock_timestamp(),
+        answer_status = $1, answer_headers = $2, answer_body = $3
+      WHERE l.spool IS NOT NULL AND l.state OPERATOR(pg_catalog.=) 'queued'
+        AND l.created_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 1))
+        AND NOT EXISTS (SELECT FROM ${quoted}.processes p WHERE p.spool OPERATOR(pg_catalog.=) l.spool
+          AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 1)))`,
+    values: [answer.status, JSON.stringify(answer.headers), answer.body],
+  };
+}
+
+/** Reads which of these loads have not ended. */
+export function readUnended({ quoted }: ServiceSchema, ids: string[]): Statement {
+  return {
+    text: `SELECT id FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.uuid[]) AND ended_at IS NULL`,
+    values: [ids],
+  };
 }

@@ -18,7 +18,7 @@ import { inTransaction } from '../postgres/transaction.ts';
 import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
 import { removeOldKeys } from './idempotency-statements.ts';
 import type { KeptAnswer, LoadFacts, LoadView } from './load-record.ts';
-import { LoadRun, type RunOptions } from './load-run.ts';
+import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 import {
   type AbandonedLoad,
@@ -76,7 +76,8 @@ export class Loads {
   /** Identifies this process. */
   readonly process = randomUUID();
   readonly #options: LoadsOptions;
-  readonly #leaseMs: number;
+  /** How long the process is taken for alive after it has renewed its lease. */
+  readonly leaseMs: number;
   readonly #running = new Map<string, Running>();
   /** The number of requests that need the lease. */
   #leaseHolders = 0;
@@ -90,7 +91,7 @@ export class Loads {
   constructor(options: LoadsOptions) {
     this.#options = options;
     this.schema = options.schema;
-    this.#leaseMs = options.leaseMs ?? 15_000;
+    this.leaseMs = options.leaseMs ?? 15_000;
   }
 
   /** Records the abandoned loads of other processes as failed, now and from time to time. */
@@ -98,7 +99,7 @@ export class Loads {
     await this.sweep();
     this.#sweeping = setInterval(
       () => this.sweep().catch((error) => this.#warn(error)),
-      Math.min(sweepMs, this.#leaseMs),
+      Math.min(sweepMs, this.leaseMs),
     );
     this.#sweeping.unref();
   }
@@ -119,7 +120,7 @@ export class Loads {
    */
   async claimKey(owner: Buffer, key: string, claim = uuidV7()): Promise<KeyClaim> {
     const row = { owner, key, process: this.process, claim };
-    return claimIdempotencyKey(this.#options.recordPool, this.schema, row, this.#leaseMs / 1000);
+    return claimIdempotencyKey(this.#options.recordPool, this.schema, row, this.leaseMs / 1000);
   }
 
   /** Runs the work while the lease of this process is renewed. */
@@ -193,6 +194,18 @@ export class Loads {
     return 'accepted';
   }
 
+  /** Continues a load of the queue in this process. The caller must call `end` or `forget` when it ends. */
+  adopt({ id, facts, bytesReceived, createdAt }: TakenRun): LoadRun {
+    const body = { bytesReceived: () => bytesReceived, isReceived: () => true };
+    const run = new LoadRun({ id, schema: this.schema, process: this.process, facts, createdAt, ...body });
+    run.isRecorded = true;
+    run.start();
+    const now = performance.now();
+    this.#running.set(id, { run, startedAtMs: now, writtenAtMs: now, isWatched: false });
+    this.#tickLater();
+    return run;
+  }
+
   /** Takes a load out of the registry that did not begin. It is not recorded. */
   forget(run: LoadRun): void {
     this.#running.delete(run.id);
@@ -201,7 +214,7 @@ export class Loads {
   /** Records the abandoned loads of other processes as failed, and removes old records. */
   async sweep(): Promise<void> {
     const { abandonedAnswer, historyDays, recordPool } = this.#options;
-    const leaseSeconds = this.#leaseMs / 1000;
+    const leaseSeconds = this.leaseMs / 1000;
     const failing = failAbandonedLoads(this.schema, this.process, leaseSeconds, abandonedAnswer);
     const { status, code } = abandonedAnswer;
     const refusal = { status, code };
@@ -332,7 +345,7 @@ export class Loads {
   }
 
   #mustRenew(): boolean {
-    return performance.now() - this.#leaseRenewedAtMs > this.#leaseMs / 3;
+    return performance.now() - this.#leaseRenewedAtMs > this.leaseMs / 3;
   }
 
   /** Takes the wishes of others for loads of this process. A load without a row that has not ended was ended by another process. */
@@ -382,7 +395,8 @@ function leaseLost(): AppError {
   );
 }
 
-function viewOf(run: LoadRun): LoadView {
+/** Returns a load of this process as a caller sees it. */
+export function viewOf(run: LoadRun): LoadView {
   const { state, facts, bytesReceived, rowsRead, problemsFound, createdAt, startedAt, endedAt, answer } =
     run.snapshot();
   return {

@@ -95,4 +95,13 @@ export const migrations: readonly Migration[] = [
       `INSERT INTO ${schema}.event_state DEFAULT VALUES`,
     ],
   },
+  {
+    version: 3,
+    name: 'asynchronous loads',
+    statements: (schema) => [
+      // The folder of stored bodies that a process serves.
+      `ALTER TABLE ${schema}.processes ADD COLUMN spool pg_catalog.uuid`,
+      `CREATE INDEX loads_queued ON ${schema}.loads (spool, id) WHERE state = 'queued'`,
+    ],
+  },
 ];

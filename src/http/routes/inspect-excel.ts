@@ -15,6 +15,7 @@ import {
 } from '../spreadsheet.ts';
 import { admitRequest } from '../table-request.ts';
 import { textParameters, textReadingOf } from '../text-parameters.ts';
+import { bodyOfRequest } from '../upload-operation.ts';
 
 const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
 
@@ -156,7 +157,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       const textReading = textReadingOf(query);
       const admitted = await admitRequest(request, reply, context, 'table:load');
       return withSpreadsheet(
-        request,
+        bodyOfRequest(request, context),
         context,
         query,
         admitted,

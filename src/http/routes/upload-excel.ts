@@ -2,19 +2,20 @@
  * `POST /api/v1/table/{table_name}/upload/excel`: Upload Table From Excel.
  */
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { AppError } from '../../errors.ts';
 import { readEmptyCellsAsNull } from '../../loading/empty-cells.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import type { LoadInput } from '../../loading/load-input.ts';
 import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
-import { asLoad } from '../as-load.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
+import { handleUpload } from '../handle-upload.ts';
 import { idempotencyHeader, problemResponses } from '../openapi.ts';
 import { choice, queryParser } from '../query.ts';
 import {
+  checkSpreadsheetQuery,
   filePart,
   isSheetChosen,
   readSpreadsheetParts,
@@ -24,14 +25,14 @@ import {
 } from '../spreadsheet.ts';
 import { TablePath } from '../table-request.ts';
 import {
-  admitUpload,
   answerUpload,
   csvInWords,
-  originOf,
+  preferHeader,
   uploadErrors,
   uploadParameters,
   uploadResponses,
 } from '../upload.ts';
+import type { UploadOperation } from '../upload-operation.ts';
 
 const Query = Type.Object({
   ...uploadParameters,
@@ -62,7 +63,6 @@ const Body = Type.Object(
 );
 
 export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): void {
-  const parseQuery = queryParser(Query);
   app.post(
     '/api/v1/table/:table_name/upload/excel',
     {
@@ -73,36 +73,35 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         description: `Loads the rows of one sheet into a table, all or nothing. Without a definition in \`body\`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
-        headers: idempotencyHeader,
+        headers: Type.Object({ ...idempotencyHeader.properties, ...preferHeader.properties }),
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: { ...uploadResponses, ...problemResponses(...uploadErrors, ...spreadsheetErrors) },
       },
     },
-    auditing('upload-excel', async (request, reply) => {
-      const query = parseQuery(request.query);
-      const admitted = await admitUpload(request, reply, context, query);
-      return asLoad(request, reply, context, admitted, {
-        operation: 'upload-excel',
-        dryRun: query.dry_run,
-        work: (upload, run) =>
-          withSpreadsheet(request, context, query, upload, {}, ({ source, spool, definition }) =>
-            answerUpload(
-              context,
-              upload,
-              query,
-              emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
-              originOf(request, context, query),
-              run,
-            ).catch((error: unknown) => {
-              throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
-            }),
-          ),
-        readBody: (upload) => readSpreadsheetParts(request, context, upload),
-      });
-    }),
+    auditing('upload-excel', (request, reply) => handleUpload(request, reply, context, uploadExcel)),
   );
 }
+
+export const uploadExcel: UploadOperation<Static<typeof Query>> = {
+  name: 'upload-excel',
+  parseQuery: queryParser(Query),
+  check: (query) => checkSpreadsheetQuery(query),
+  load: (context, upload, query, body, origin, run) =>
+    withSpreadsheet(body, context, query, upload, {}, ({ source, spool, definition }) =>
+      answerUpload(
+        context,
+        upload,
+        query,
+        emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
+        origin,
+        run,
+      ).catch((error: unknown) => {
+        throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
+      }),
+    ),
+  digest: (context, upload, body) => readSpreadsheetParts(body, context, upload),
+};
 
 function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
   return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;

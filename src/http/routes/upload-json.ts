@@ -2,28 +2,27 @@
  * `POST /api/v1/table/{table_name}/upload/json`: Upload Table From Json.
  */
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { jsonInput } from '../../loading/inputs/json-input.ts';
 import { Spool } from '../../sources/spool.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
-import { asLoad } from '../as-load.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
+import { handleUpload } from '../handle-upload.ts';
 import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
 import { idempotencyHeader, problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
-import { readBody } from '../request-body.ts';
 import { TablePath } from '../table-request.ts';
 import {
   type AdmittedUpload,
-  admitUpload,
   answerUpload,
   csvInWords,
-  originOf,
+  preferHeader,
   uploadErrors,
   uploadParameters,
   uploadResponses,
 } from '../upload.ts';
+import type { UploadBody, UploadOperation } from '../upload-operation.ts';
 
 const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
 
@@ -44,8 +43,6 @@ const Body = Type.Object(
 );
 
 export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): void {
-  const parseQuery = queryParser(Query);
-  const { limits } = context.config;
   app.post(
     '/api/v1/table/:table_name/upload/json',
     {
@@ -56,7 +53,7 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
-        headers: idempotencyHeader,
+        headers: Type.Object({ ...idempotencyHeader.properties, ...preferHeader.properties }),
         querystring: Query,
         body: {
           content: {
@@ -67,28 +64,28 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         response: { ...uploadResponses, ...problemResponses(...uploadErrors) },
       },
     },
-    auditing('upload-json', async (request, reply) => {
-      const query = parseQuery(request.query);
-      const admitted = await admitUpload(request, reply, context, query);
-      const form = jsonFormOf(request, query.rows_at);
-      const bodyOf = ({ signal, digest }: AdmittedUpload): AsyncGenerator<Buffer> => {
-        const othersWait = () => context.lines.uploads.isFull;
-        const chunks = readBody(request, { ...limits, setting: 'MAX_BODY_BYTES', othersWait }, signal);
-        return digest?.through(chunks) ?? chunks;
-      };
-      return asLoad(request, reply, context, admitted, {
-        operation: 'upload-json',
-        dryRun: query.dry_run,
-        work: (upload, run) =>
-          context.lines.uploads.use(upload.caller, upload.signal, () => {
-            const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-            const input = jsonInput(bodyOf(upload), spool, jsonLimitsOf(limits), form);
-            return answerUpload(context, upload, query, input, originOf(request, context, query), run);
-          }),
-        readBody: async (upload) => {
-          for await (const _ of bodyOf(upload));
-        },
-      });
-    }),
+    auditing('upload-json', (request, reply) => handleUpload(request, reply, context, uploadJson)),
   );
+}
+
+export const uploadJson: UploadOperation<Static<typeof Query>> = {
+  name: 'upload-json',
+  parseQuery: queryParser(Query),
+  check: (query, headers) => void jsonFormOf({ headers }, query.rows_at),
+  load: (context, upload, query, body, origin, run) =>
+    context.lines.uploads.use(upload.caller, upload.signal, () => {
+      const { limits } = context.config;
+      const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+      const form = jsonFormOf(body, query.rows_at);
+      const input = jsonInput(chunksOf(upload, body), spool, jsonLimitsOf(limits), form);
+      return answerUpload(context, upload, query, input, origin, run);
+    }),
+  digest: async (_, upload, body) => {
+    for await (const _ of chunksOf(upload, body));
+  },
+};
+
+function chunksOf({ signal, digest }: AdmittedUpload, body: UploadBody): AsyncGenerator<Buffer> {
+  const chunks = body.chunks(signal);
+  return digest?.through(chunks) ?? chunks;
 }

@@ -1,0 +1,129 @@
+/** Runs the work of an upload as a load: gives it an id, and records its end with the answer. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ClaimedKey } from '../loads/idempotency-key.ts';
+import type { KeptAnswer, LoadFacts } from '../loads/load-record.ts';
+import type { LoadRun } from '../loads/load-run.ts';
+import type { Loads } from '../loads/loads.ts';
+import { factsOf } from './access-log.ts';
+import { BodyDigest } from './body-digest.ts';
+import type { HttpContext } from './context.ts';
+import { answerRepeated, endKey, idempotencyKeyOf, sendKept } from './idempotency.ts';
+import { asLoadError, type CommitStatements, eitherSignal, endOfError, loadIdHeader } from './load-end.ts';
+import { prefersLater, storeUpload } from './stored-uploads.ts';
+import type { TableRequest } from './table-request.ts';
+import { type AdmittedUpload, admitUpload, originOf, type UploadQuery } from './upload.ts';
+import { bodyOfRequest, type UploadOperation } from './upload-operation.ts';
+
+/** Handles the request of an upload: runs it as a load, or stores it for later if the client prefers that. */
+export async function handleUpload<Query extends UploadQuery>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  operation: UploadOperation<Query>,
+): Promise<FastifyReply> {
+  const query = operation.parseQuery(request.query);
+  const upload = await admitUpload(request, reply, context, query);
+  operation.check(query, request.headers);
+  const key = idempotencyKeyOf(request, context);
+  const body = bodyOfRequest(request, context);
+  const origin = originOf(request, context, query);
+  const { loads, queuedLoads } = context;
+  if (loads === undefined)
+    return sendKept(reply, await operation.load(context, upload, query, body, origin, undefined));
+  const { name, digest } = operation;
+  const run = beginLoad(request, loads, upload, { operation: name, dryRun: query.dry_run });
+  reply.header(loadIdHeader, run.id);
+  const isLater = queuedLoads !== undefined && prefersLater(request);
+  const work = isLater
+    ? (admitted: AdmittedUpload, commit: CommitStatements) =>
+        storeUpload(request, context, queuedLoads, admitted, operation, body, run, commit)
+    : (admitted: AdmittedUpload, commit: CommitStatements) => {
+        const beforeCommit = () => [...run.commitStatements(), ...commit(run.answer!)];
+        const transaction = { ...admitted.transaction, signal: admitted.signal, beforeCommit };
+        return operation.load(context, { ...admitted, transaction }, query, body, origin, run);
+      };
+  const load = { work, isLater, dryRun: query.dry_run };
+  const admitted = { ...upload, signal: eitherSignal(upload.signal, run.cancelled) };
+  if (key === undefined)
+    return sendKept(reply, await runLoad(request, reply, loads, admitted, load, run, undefined));
+  const keyed = { ...admitted, digest: new BodyDigest() };
+  return loads.withLease(async () => {
+    const claim = await loads.claimKey(upload.grants.owner, key, run.id);
+    if (claim.claimed === undefined) {
+      forgetLoad(reply, loads, run);
+      return answerRepeated(request, reply, claim, keyed.digest, () => digest(context, keyed, body));
+    }
+    return sendKept(reply, await runLoad(request, reply, loads, keyed, load, run, claim.claimed));
+  });
+}
+
+interface LoadWork {
+  work: (upload: AdmittedUpload, commit: CommitStatements) => Promise<KeptAnswer>;
+  /** The work only stores the upload. */
+  isLater: boolean;
+  dryRun: boolean;
+}
+
+function beginLoad(
+  request: FastifyRequest,
+  loads: Loads,
+  { schema, name, grants: { owner, subject, role } }: TableRequest,
+  { operation, dryRun }: Pick<LoadFacts, 'operation' | 'dryRun'>,
+): LoadRun {
+  const length = request.headers['content-length'];
+  const bytesExpected = length === undefined ? undefined : Number(length);
+  return loads.begin(
+    { operation, schema, table: name, dryRun, owner, subject, role, bytesExpected },
+    { bytesReceived: () => factsOf(request).bytes ?? 0, isReceived: () => request.raw.complete },
+  );
+}
+
+async function runLoad(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  loads: Loads,
+  upload: AdmittedUpload,
+  { work, isLater, dryRun }: LoadWork,
+  run: LoadRun,
+  key: ClaimedKey | undefined,
+): Promise<KeptAnswer> {
+  const noteBody = (): void => {
+    if (key) key.fingerprint = upload.digest!.fingerprint(request);
+  };
+  const keptAnswer = (answer: KeptAnswer): KeptAnswer => ({
+    ...answer,
+    headers: { ...answer.headers, [loadIdHeader]: run.id },
+  });
+  const commit: CommitStatements = (answer) => {
+    noteBody();
+    return key ? [key.commitStatement(keptAnswer(answer))] : [];
+  };
+  try {
+    if (key) await loads.record(run);
+    const result = await work(upload, commit);
+    if (isLater) {
+      loads.forget(run);
+      return result;
+    }
+    if (dryRun) {
+      noteBody();
+      await key?.keep(keptAnswer(run.answer!));
+    }
+    await loads.end(run, dryRun ? 'checked' : 'committed', run.answer);
+    return result;
+  } catch (thrown) {
+    const error = asLoadError(thrown);
+    const { state, answer, known } = endOfError(error, request.id);
+    if (known?.code === 'too-many-uploads') forgetLoad(reply, loads, run);
+    else await loads.end(run, state, answer);
+    noteBody();
+    if (key) await endKey(key, error, request.id, { [loadIdHeader]: run.id });
+    throw error;
+  }
+}
+
+/** The load has not begun, so its id is not told. */
+function forgetLoad(reply: FastifyReply, loads: Loads, run: LoadRun): void {
+  loads.forget(run);
+  reply.removeHeader(loadIdHeader);
+}

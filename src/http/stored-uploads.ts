@@ -1,0 +1,145 @@
+/**
+ * Asynchronous uploads (`Prefer: respond-async`, RFC 7240): a request is answered when its body is stored, and the rows are loaded later,
+ * perhaps by another process. What the token allowed when the request was accepted is kept. The token itself is not.
+ */
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { KeptAnswer } from '../loads/load-record.ts';
+import type { LoadRun } from '../loads/load-run.ts';
+import type { StoredRequest } from '../loads/load-statements.ts';
+import { type Loads, viewOf } from '../loads/loads.ts';
+import type { QueuedLoads, RunTaken, TakenLoad } from '../loads/queued-loads.ts';
+import { auditedEnd, writeAudit } from './audit.ts';
+import type { HttpContext } from './context.ts';
+import { shownLoad } from './load-answers.ts';
+import { asLoadError, type CommitStatements, eitherSignal, endOfError } from './load-end.ts';
+import { jsonContentType } from './problem-json.ts';
+import { type AdmittedUpload, changeOf, uploadChoices } from './upload.ts';
+import type { UploadBody, UploadOperation } from './upload-operation.ts';
+
+/** The headers that describe the body or the answer. */
+const storedHeaders = ['content-type', 'accept'];
+
+/** Returns whether the client prefers an answer before the rows are loaded. */
+export function prefersLater({ headers }: FastifyRequest): boolean {
+  return /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test(String(headers.prefer ?? ''));
+}
+
+/**
+ * Stores an upload, and returns the answer that it was accepted.
+ *
+ * @throws AppError `storage-full`, `limit-exceeded`, `too-many-uploads`, …
+ */
+export async function storeUpload(
+  request: FastifyRequest,
+  context: HttpContext,
+  queuedLoads: QueuedLoads,
+  upload: AdmittedUpload,
+  operation: Pick<UploadOperation, 'digest'>,
+  body: UploadBody,
+  run: LoadRun,
+  commit: CommitStatements,
+): Promise<KeptAnswer> {
+  const { grants, caller, signal } = upload;
+  const stored: StoredRequest = {
+    query: request.query as Record<string, unknown>,
+    headers: Object.fromEntries(
+      storedHeaders.flatMap((name) => (request.headers[name] ? [[name, String(request.headers[name])]] : [])),
+    ),
+    scopes: [...grants.scopes],
+    schemas: grants.schemas,
+    caller,
+    requestId: request.id,
+  };
+  return context.lines.uploads.use(caller, signal, async () => {
+    const readAgain = (chunks: () => AsyncGenerator<Buffer>): Promise<void> =>
+      upload.digest ? operation.digest(context, upload, { ...body, chunks }) : Promise.resolve();
+    const answer = () => accepted(run);
+    await queuedLoads.accept(run, stored, body.chunks(signal), readAgain, () => commit(answer()));
+    return answer();
+  });
+}
+
+function accepted(run: LoadRun): KeptAnswer {
+  const location = `/api/v1/loads/${run.id}`;
+  return {
+    status: 202,
+    headers: { location, 'preference-applied': 'respond-async', 'content-type': jsonContentType },
+    body: Buffer.from(JSON.stringify(shownLoad({ ...viewOf(run), state: 'queued', answer: null }))),
+  };
+}
+
+/** Returns the function that runs a stored upload. */
+export function storedUploadRunner(
+  context: HttpContext,
+  loads: Loads,
+  operations: readonly UploadOperation[],
+  log: FastifyBaseLogger,
+): RunTaken {
+  return async (load, run, chunks) => {
+    const operation = operations.find(({ name }) => name === load.facts.operation)!;
+    const { requestId } = load.request;
+    const facts = {
+      subject: load.facts.subject,
+      role: load.facts.role,
+      schema: load.facts.schema,
+      table: load.facts.table,
+      load: load.id,
+    } as Parameters<typeof writeAudit>[2];
+    try {
+      const { answer, change } = await runStored(context, load, operation, run, chunks);
+      await loads.end(run, load.facts.dryRun ? 'checked' : 'committed', answer);
+      writeAudit(log, operation.name, facts, change);
+      return 'ended';
+    } catch (thrown) {
+      const error = asLoadError(thrown);
+      const { state, answer, known } = endOfError(error, requestId);
+      if (known?.code === 'too-many-uploads' || known?.code === 'shutting-down') return 'again';
+      if (known && known.status >= 500)
+        log.error({ err: known.cause ?? thrown, load: load.id }, 'load failed');
+      await loads.end(run, state, answer);
+      writeAudit(log, operation.name, facts, auditedEnd(error));
+      return 'ended';
+    }
+  };
+}
+
+async function runStored(
+  context: HttpContext,
+  { facts, request }: TakenLoad,
+  operation: UploadOperation,
+  run: LoadRun,
+  chunks: () => AsyncGenerator<Buffer>,
+): Promise<{ answer: KeptAnswer; change: object }> {
+  const { database } = context.config;
+  const query = operation.parseQuery(request.query);
+  const { schema, table: name, owner, subject, role } = facts;
+  const signal = eitherSignal(context.stopping, run.cancelled);
+  const { statementTimeoutMs, lockTimeoutMs } = database;
+  const beforeCommit = () => run.commitStatements();
+  const upload: AdmittedUpload = {
+    schema,
+    name,
+    caller: request.caller,
+    signal,
+    grants: {
+      subject,
+      owner,
+      role,
+      scopes: new Set(request.scopes),
+      schemas: request.schemas ?? undefined,
+      serviceSchema: database.serviceSchema,
+    },
+    transaction: { role, statementTimeoutMs, lockTimeoutMs, signal, beforeCommit },
+    ...uploadChoices(query),
+  };
+  let change: object = {};
+  const body = { headers: request.headers, parameters: [], chunks };
+  const origin = {
+    accept: request.headers.accept,
+    onLoaded: (result: Parameters<typeof changeOf>[1]) => {
+      change = changeOf(query, result);
+    },
+  };
+  const answer = await operation.load(context, upload, query, body, origin, run);
+  return { answer, change };
+}

@@ -1,0 +1,223 @@
+/**
+ * Asynchronous loads: their bodies are stored and their records wait in a queue, from which the processes that have the folder of the bodies
+ * take them. A load whose process ends waits again. It is never committed twice, because its record is changed to `committed` in the
+ * transaction that writes its rows, and only once.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Log } from '../postgres/log.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import type { KeptAnswer, LoadFacts } from './load-record.ts';
+import type { LoadRun } from './load-run.ts';
+import {
+  failUnservedLoads,
+  queueAbandonedLoads,
+  queueAgain,
+  queueLoad,
+  readUnended,
+  type StoredRequest,
+  serveSpool,
+  takeQueuedLoad,
+} from './load-statements.ts';
+import type { Loads } from './loads.ts';
+import { StoredBodies } from './stored-bodies.ts';
+
+/** A load that was taken from the queue. */
+export interface TakenLoad {
+  id: string;
+  facts: LoadFacts;
+  bytesReceived: number;
+  createdAt: Date;
+  request: StoredRequest;
+}
+
+/**
+ * Runs a load that was taken from the queue, and records its end.
+ *
+ * @param chunks returns the stored body
+ * @returns `again` if the load must wait again, because there was no place for it or the service stops
+ */
+export type RunTaken = (
+  load: TakenLoad,
+  run: LoadRun,
+  chunks: () => AsyncGenerator<Buffer>,
+) => Promise<'ended' | 'again'>;
+
+export interface QueuedLoadsOptions {
+  loads: Loads;
+  recordPool: Pool;
+  /** The folder of the stored bodies. It is created when the first load is accepted. */
+  folder: string;
+  /** The most loads that run at the same time. */
+  places: number;
+  lostAnswer: KeptAnswer;
+  leaseMs: number;
+  log: Log;
+}
+
+/** The pause before a load that found no place is tried again. */
+const againMs = 1000;
+
+export class QueuedLoads {
+  readonly #options: QueuedLoadsOptions;
+  readonly #jobs = new Set<Promise<void>>();
+  #bodies: StoredBodies | undefined;
+  #run: RunTaken | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  #taking: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: QueuedLoadsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes loads from the queue from now on. */
+  async start(run: RunTaken): Promise<void> {
+    this.#run = run;
+    this.#bodies = await StoredBodies.openExisting(this.#options.folder);
+    await this.sweep();
+    this.#sweeping = setInterval(() => this.#inBackground(this.sweep()), this.#options.leaseMs);
+    this.#sweeping.unref();
+  }
+
+  /** Takes no more loads, and resolves when the running ones have ended or wait again. The caller must have aborted them. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#sweeping);
+    await this.#taking?.catch(() => {});
+    await Promise.all(this.#jobs);
+  }
+
+  /**
+   * Stores the body of a load and puts the load into the queue. When this resolves, the load will be run whatever happens.
+   *
+   * @param readAgain is called when the body is stored, and may read it
+   * @param also returns more statements for the transaction that puts it into the queue
+   * @throws AppError `storage-full`; what the chunks throw; PostgreSQL's errors
+   */
+  async accept(
+    run: LoadRun,
+    request: StoredRequest,
+    chunks: AsyncIterable<Buffer>,
+    readAgain: (chunks: () => AsyncGenerator<Buffer>) => Promise<void>,
+    also: () => string[],
+  ): Promise<void> {
+    const bodies = await this.#openBodies();
+    await bodies.store(run.id, chunks);
+    try {
+      await readAgain(() => bodies.chunks(run.id));
+      const { loads } = this.#options;
+      const statements = [...queueLoad(loads.schema, run.snapshot(), bodies.id, request), ...also()];
+      await inTransaction(this.#options.recordPool, {}, (_, { endWith }) => endWith(statements));
+    } catch (error) {
+      // If the connection broke at the COMMIT, the load may wait, and must find its body.
+      const [isWaiting] = await this.#ask(readUnended(this.#options.loads.schema, [run.id])).catch(() => [
+        {},
+      ]);
+      if (isWaiting === undefined) await bodies.remove(run.id);
+      throw error;
+    }
+    this.#take();
+  }
+
+  /** Takes over the loads of dead processes, and removes what is left of loads that have ended. */
+  async sweep(): Promise<void> {
+    const { loads, leaseMs, lostAnswer } = this.#options;
+    await this.#ask(failUnservedLoads(loads.schema, lostAnswer));
+    const bodies = this.#bodies;
+    if (bodies === undefined) return;
+    await this.#ask(serveSpool(loads.schema, loads.process, bodies.id));
+    await this.#ask(queueAbandonedLoads(loads.schema, loads.process, leaseMs / 1000));
+    await bodies.removeRemnants(async (ids) => {
+      const rows = await this.#ask(readUnended(loads.schema, ids));
+      return new Set(rows.map(({ id }) => id as string));
+    });
+    this.#take();
+  }
+
+  async #openBodies(): Promise<StoredBodies> {
+    if (this.#bodies === undefined) {
+      const { loads, folder } = this.#options;
+      const bodies = await StoredBodies.open(folder);
+      await this.#ask(serveSpool(loads.schema, loads.process, bodies.id));
+      this.#bodies = bodies;
+    }
+    return this.#bodies;
+  }
+
+  /** Takes as many loads as there are places. */
+  #take(): void {
+    if (this.#taking !== undefined || this.#isStopped) return;
+    this.#taking = this.#takeAll().finally(() => {
+      this.#taking = undefined;
+    });
+    this.#inBackground(this.#taking);
+  }
+
+  async #takeAll(): Promise<void> {
+    const { loads, places } = this.#options;
+    const bodies = this.#bodies!;
+    while (!this.#isStopped && this.#jobs.size < places) {
+      const statements = [
+        serveSpool(loads.schema, loads.process, bodies.id),
+        takeQueuedLoad(loads.schema, bodies.id, loads.process),
+      ];
+      const results = await inTransaction(this.#options.recordPool, {}, (_, { endWith }) =>
+        endWith(statements),
+      );
+      const row = results.at(-1)!.rows[0];
+      if (row === undefined) return;
+      const job: Promise<void> = this.#runTaken(takenOf(row), bodies)
+        .catch((error) => this.#warn(error))
+        .finally(() => {
+          this.#jobs.delete(job);
+          this.#take();
+        });
+      this.#jobs.add(job);
+    }
+  }
+
+  async #runTaken(load: TakenLoad, bodies: StoredBodies): Promise<void> {
+    const { loads } = this.#options;
+    const run = loads.adopt(load);
+    const outcome = await this.#run!(load, run, () => bodies.chunks(load.id));
+    if (outcome === 'ended') {
+      await bodies.remove(load.id);
+      return;
+    }
+    loads.forget(run);
+    await this.#ask(queueAgain(loads.schema, load.id, loads.process));
+    if (!this.#isStopped) await sleep(againMs, undefined, { ref: false });
+  }
+
+  async #ask(statement: Statement): Promise<Record<string, unknown>[]> {
+    const { recordPool } = this.#options;
+    return inTransaction(recordPool, {}, async (_, { begun }) => begun!.rows, statement);
+  }
+
+  #inBackground(work: Promise<void>): void {
+    work.catch((error) => this.#warn(error));
+  }
+
+  #warn(error: unknown): void {
+    this.#options.log.warn({ err: error }, 'Waiting loads could not be taken; the service tries again');
+  }
+}
+
+function takenOf(row: Record<string, unknown>): TakenLoad {
+  const { id, bytesReceived, createdAt, request, ...facts } = row;
+  const given = facts as unknown as LoadFacts & Record<'subject' | 'role' | 'bytesExpected', unknown>;
+  return {
+    id: id as string,
+    bytesReceived: bytesReceived as number,
+    createdAt: createdAt as Date,
+    request: request as StoredRequest,
+    facts: {
+      ...given,
+      subject: given.subject ?? undefined,
+      role: given.role ?? undefined,
+      bytesExpected: given.bytesExpected ?? undefined,
+    },
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * Keeps the bodies of asynchronous loads in a folder, from their acceptance to their end. A body that was accepted is on the disk, so it
+ * survives the end of the process and of the machine. Several processes may share the folder.
+ */
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../errors.ts';
+
+const idFile = 'folder-id';
+const suffix = '.body';
+const readBytes = 64 * 1024;
+/** A body without a load may be one that is being received. After this time it is a remnant. */
+const remnantMs = 3_600_000;
+
+export class StoredBodies {
+  /** Identifies the folder. The records of loads name it. */
+  readonly id: string;
+  readonly #folder: string;
+
+  private constructor(folder: string, id: string) {
+    this.#folder = folder;
+    this.id = id;
+  }
+
+  /** Opens the folder, and creates it if it does not exist. */
+  static async open(folder: string): Promise<StoredBodies> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return new StoredBodies(folder, await readOrCreateId(folder));
+  }
+
+  /** Opens the folder if it exists. */
+  static async openExisting(folder: string): Promise<StoredBodies | undefined> {
+    const isThere = await stat(join(folder, idFile)).then(
+      () => true,
+      () => false,
+    );
+    return isThere ? StoredBodies.open(folder) : undefined;
+  }
+
+  /**
+   * Stores a body. When this resolves, the body is on the disk.
+   *
+   * @returns its length
+   * @throws AppError `storage-full`; what the chunks throw. Then nothing is left of it
+   */
+  async store(load: string, chunks: AsyncIterable<Buffer>): Promise<number> {
+    let size = 0;
+    let file: FileHandle | undefined;
+    try {
+      file = await open(this.#pathOf(load), 'wx', 0o600);
+      for await (const chunk of chunks) {
+        await file.appendFile(chunk);
+        size += chunk.length;
+      }
+      await file.sync();
+      await syncFolder(this.#folder);
+      return size;
+    } catch (error) {
+      await this.remove(load).catch(() => {});
+      throw isStorageFull(error) ? storageFull(error) : error;
+    } finally {
+      await file?.close();
+    }
+  }
+
+  /**
+   * Yields the chunks of a body.
+   *
+   * @throws AppError `internal-error` if the body is not there
+   */
+  async *chunks(load: string): AsyncGenerator<Buffer> {
+    const file = await open(this.#pathOf(load), 'r').catch((error) => {
+      throw new AppError('internal-error', 'The stored body of the load is lost; nothing was changed.', {
+        cause: error,
+      });
+    });
+    try {
+      for (;;) {
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(readBytes), 0, readBytes);
+        if (bytesRead === 0) return;
+        yield buffer.subarray(0, bytesRead);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  async remove(load: string): Promise<void> {
+    await rm(this.#pathOf(load), { force: true });
+  }
+
+  /** Removes old bodies that belong to no load. @param isNeeded returns the ids of those that are needed */
+  async removeRemnants(isNeeded: (loads: string[]) => Promise<Set<string>>): Promise<void> {
+    const old: string[] = [];
+    for (const name of await readdir(this.#folder)) {
+      if (!name.endsWith(suffix)) continue;
+      const found = await stat(join(this.#folder, name)).catch(() => undefined);
+      if (found && Date.now() - found.mtimeMs > remnantMs) old.push(name.slice(0, -suffix.length));
+    }
+    if (old.length === 0) return;
+    const needed = await isNeeded(old);
+    for (const load of old) if (!needed.has(load)) await this.remove(load);
+  }
+
+  #pathOf(load: string): string {
+    return join(this.#folder, `${load}${suffix}`);
+  }
+}
+
+async function readOrCreateId(folder: string): Promise<string> {
+  const path = join(folder, idFile);
+  try {
+    const file = await open(path, 'wx', 0o600);
+    await file.writeFile(`${randomUUID()}\n`);
+    await file.sync();
+    await file.close();
+    await syncFolder(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return (await readFile(path, 'utf8')).trim();
+}
+
+/** Writes the names of a folder to the disk. A file that was written is lost without its name (fsync(2)). */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function isStorageFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function storageFull(cause: unknown): AppError {
+  const detail = 'There is no room left to keep the upload; try again later.';
+  return new AppError('storage-full', detail, { cause, headers: { 'retry-after': '30' } });
+}

@@ -1,0 +1,230 @@
+/** Asynchronous uploads: they are answered when the body is stored, and are loaded once whatever happens to the process. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type ChildService, startChildService } from './support/child-service.ts';
+import { assertProblem } from './support/problem.ts';
+import { type ServiceClient, startTestService, type TestService } from './support/service.ts';
+import { sized } from './support/sized.ts';
+import { until } from './support/until.ts';
+import { sheetOf } from './support/workbook.ts';
+
+let service: TestService;
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-spool-'));
+  service = await startTestService({ SPOOL_DIR: folder });
+  await service.rows('CREATE TABLE public.counted (a bigint)');
+});
+
+after(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const schema = 'tablewright_service';
+const later = { prefer: 'respond-async' };
+const append = '/table/counted/upload/json?if_exists=append';
+const ended = /^(committed|checked|refused|failed|cancelled)$/;
+
+async function endOf(id: string, at: ServiceClient = service) {
+  let load:
+    | { state: string; answer: { status: number; body: { code: string; load: { rows: number } } } }
+    | undefined;
+  await until('the end of the load', async () => {
+    load = (await at.get(`/api/v1/loads/${id}`)).body;
+    return ended.test(load!.state);
+  });
+  return load!;
+}
+
+const bodies = async () => (await readdir(folder)).filter((name) => name.endsWith('.body'));
+
+suite('an asynchronous upload', () => {
+  test('is answered with 202 and loaded later, with the answer of a synchronous one', async () => {
+    const answer = await service.post(
+      '/table/later/upload/json',
+      { data: [{ a: 1 }, { a: 2 }] },
+      { headers: later },
+    );
+    assert.equal(answer.status, 202);
+    const id = answer.headers.get('load-id')!;
+    assert.equal(answer.headers.get('location'), `/api/v1/loads/${id}`);
+    assert.equal(answer.headers.get('preference-applied'), 'respond-async');
+    assert.deepEqual([answer.body.id, answer.body.state], [id, 'queued']);
+    const { state, answer: kept } = await endOf(id);
+    assert.deepEqual([state, kept.status, kept.body.load.rows], ['committed', 201, 2]);
+    assert.deepEqual(await service.rows('SELECT a::int FROM public.later ORDER BY a'), [{ a: 1 }, { a: 2 }]);
+    await until('the body to be removed', async () => (await bodies()).length === 0);
+  });
+
+  test('may be a workbook', async () => {
+    const form = new FormData();
+    form.append('file', new Blob([new Uint8Array(sheetOf([['a'], [7]]))]), 'a.xlsx');
+    const answer = await service.request('POST', '/table/sheet/upload/excel', { body: form, headers: later });
+    assert.equal(answer.status, 202, JSON.stringify(answer.body));
+    assert.equal((await endOf(answer.body.id)).state, 'committed');
+  });
+
+  test('whose data is wrong is refused later, and one whose query or token is wrong at once', async () => {
+    const table = { columns: [{ name: 'a', type: 'integer' }] };
+    const path = '/table/wrong/upload/json';
+    const answer = await service.post(path, { table, data: [{ a: 'x' }] }, { headers: later });
+    assert.equal(answer.status, 202);
+    const { state, answer: kept } = await endOf(answer.body.id);
+    assert.deepEqual([state, kept.status, kept.body.code], ['refused', 422, 'invalid-data']);
+    assertProblem(await service.post(`${path}?x=1`, {}, { headers: later }), 422, 'invalid-parameter');
+    const token = await service.token({ scope: 'table:read' });
+    assertProblem(await service.post(path, {}, { headers: later, token }), 403, 'insufficient-scope');
+  });
+
+  test('may do only what its token allowed, and its record has no token', async () => {
+    const token = await service.token({ subject: 'ann', scope: 'table:load' });
+    const body = { data: [{ a: 1 }] };
+    const answer = await service.post('/table/nowhere/upload/json?if_exists=append', body, {
+      headers: later,
+      token,
+    });
+    assert.equal(answer.status, 202);
+    const { state, answer: kept } = await endOf(answer.body.id);
+    assert.deepEqual([state, kept.body.code], ['refused', 'insufficient-scope']);
+    const rows = await service.rows(`SELECT l::text AS row FROM ${schema}.loads l WHERE id = $1`, [
+      answer.body.id,
+    ]);
+    assert(!String(rows[0]!.row).includes(token.split('.')[2]!));
+  });
+
+  test('with a key is accepted once', async () => {
+    const headers = { ...later, 'idempotency-key': 'later' };
+    const first = await service.post(append, { data: [{ a: 1 }] }, { headers });
+    const again = await service.post(append, { data: [{ a: 1 }] }, { headers });
+    assert.deepEqual([again.status, again.body], [202, first.body]);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    assert.equal((await endOf(first.body.id)).state, 'committed');
+  });
+
+  test('is loaded while its request lasts on a service without a schema of its own', async () => {
+    const other = await startTestService({ SERVICE_SCHEMA: 'none' });
+    try {
+      const answer = await other.post('/table/t/upload/json', { data: [{ a: 1 }] }, { headers: later });
+      assert.deepEqual([answer.status, answer.headers.get('preference-applied')], [201, null]);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('that waits is cancelled at once', async () => {
+    const client = await service.database.pool.connect();
+    await client.query('BEGIN; LOCK TABLE public.counted');
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n++)
+      ids.push((await service.post(append, { data: [{ a: 1 }] }, { headers: later })).body.id);
+    await until('four loads to run', async () => {
+      const rows = await service.rows(`SELECT FROM ${schema}.loads WHERE state = 'running'`);
+      return rows.length === 4;
+    });
+    assert.equal((await service.request('POST', `/api/v1/loads/${ids[5]}/cancel`)).status, 202);
+    assert.equal((await endOf(ids[5]!)).state, 'cancelled');
+    assert.equal((await service.request('POST', `/api/v1/loads/${ids[0]}/cancel`)).status, 202);
+    assert.equal((await endOf(ids[0]!)).state, 'cancelled');
+    await client.query('ROLLBACK');
+    client.release();
+    for (const id of ids.slice(1, 5)) assert.equal((await endOf(id)).state, 'committed');
+  });
+});
+
+test('a load whose file is lost fails', async () => {
+  const own = await mkdtemp(join(tmpdir(), 'tablewright-lost-'));
+  const first = await startChildService(service.database, { SPOOL_DIR: own });
+  const client = await service.database.pool.connect();
+  await client.query('BEGIN; LOCK TABLE public.counted');
+  let id = '';
+  try {
+    id = (await first.post(append, { data: [{ a: 1 }] }, { headers: later })).body.id;
+    await until(
+      'the load to run',
+      async () => (await first.get(`/api/v1/loads/${id}`)).body.state === 'running',
+    );
+    await first.end('SIGTERM');
+    assert.equal((await service.get(`/api/v1/loads/${id}`)).body.state, 'queued');
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+    await first.end('SIGKILL');
+  }
+  await rm(join(own, `${id}.body`));
+  const next = await startChildService(service.database, { SPOOL_DIR: own });
+  try {
+    const { state, answer } = await endOf(id);
+    assert.deepEqual([state, answer.status], ['failed', 500]);
+  } finally {
+    await next.end('SIGTERM');
+    await rm(own, { recursive: true, force: true });
+  }
+});
+
+/**
+ * Kills the service at random moments while asynchronous loads and keyed requests run, and starts it again. The short run has 30 loads
+ * and 4 kills (LOAD_FAULT_LOADS, LOAD_FAULT_KILLS).
+ */
+test('each load and each key does its work exactly once, however often the service is killed', async () => {
+  const loads = Number(process.env.LOAD_FAULT_LOADS ?? sized(30, 200));
+  const kills = Number(process.env.LOAD_FAULT_KILLS ?? sized(4, 20));
+  const own = await mkdtemp(join(tmpdir(), 'tablewright-faults-'));
+  await service.rows('CREATE TABLE public.works (work text)');
+  const start = () => startChildService(service.database, { SPOOL_DIR: own });
+  let child: ChildService = await start();
+  const isDone = new Set<string>();
+  const ids = new Map<string, string>();
+  /** Sends one request until it is answered. */
+  const send = async (work: string, headers: Record<string, string>): Promise<void> => {
+    for (;;) {
+      const path = '/table/works/upload/json?if_exists=append';
+      const body = { data: Array.from({ length: 500 }, () => ({ work })) };
+      const answer = await child
+        .post(path, body, { headers: { ...headers, 'idempotency-key': work.replace(' ', '-') } })
+        .catch(() => undefined);
+      if (answer?.status === 202) ids.set(work, answer.body.id);
+      if (answer && answer.status < 300) break;
+      console.error(work, answer?.status, answer?.body?.code, answer?.body?.detail);
+      assert(answer === undefined || [409, 429, 503].includes(answer.status), JSON.stringify(answer?.body));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    isDone.add(work);
+  };
+  const expireLeases = () =>
+    service.rows(`UPDATE ${schema}.processes SET seen_at = seen_at - interval '1 minute' WHERE id <> (
+      SELECT id FROM ${schema}.processes ORDER BY started_at DESC LIMIT 1)`);
+  try {
+    const works = Array.from({ length: loads }, (_, n) => `${n % 2 ? 'keyed' : 'later'} ${n}`);
+    const sending = (async () => {
+      for (let n = 0; n < works.length; n += 3) {
+        const some = works.slice(n, n + 3);
+        await Promise.all(some.map((work) => send(work, work.startsWith('later') ? later : {})));
+      }
+    })();
+    for (let kill = 0; kill < kills; kill++) {
+      const enough = (loads * (kill + 1)) / (kills + 1);
+      await until('some requests', () => isDone.size >= enough);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
+      await child.end('SIGKILL');
+      // A killed process has no lease. The test does not wait until it expires.
+      await service.rows(`UPDATE ${schema}.processes SET seen_at = now() - interval '1 minute'`);
+      child = await start();
+    }
+    await sending;
+    await expireLeases();
+    for (const id of ids.values()) assert.equal((await endOf(id, child)).state, 'committed');
+    const counted = await service.rows('SELECT work, count(*)::int AS n FROM public.works GROUP BY work');
+    assert.deepEqual(
+      counted.map(({ work, n }) => `${work}: ${n}`).sort(),
+      works.map((work) => `${work}: 500`).sort(),
+    );
+  } finally {
+    await child.end('SIGTERM');
+    await rm(own, { recursive: true, force: true });
+  }
+});
