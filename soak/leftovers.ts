@@ -56,7 +56,8 @@ const questions: Question[] = [
   },
   {
     what: 'a sequence of no column',
-    sql: `SELECT relname FROM pg_class c WHERE relkind = 'S' AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = c.oid AND deptype IN ('a', 'i'))`,
+    sql: `SELECT relname FROM pg_class c WHERE relkind = 'S' AND relnamespace::regnamespace::text <> 'tablewright_service'
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = c.oid AND deptype IN ('a', 'i'))`,
   },
   {
     what: 'a statement, cursor or advisory lock in the session of a load',
