@@ -84,6 +84,11 @@ const proxiesRule: TextRule = {
   example: '10.0.0.0/8 fd00::/8',
   fits: areProxies,
 };
+const networksRule: TextRule = {
+  rule: 'IP addresses and networks (CIDR) separated by spaces',
+  example: '10.0.0.0/8 fd00::/8',
+  fits: areNetworks,
+};
 const functionsRule: TextRule = {
   rule: 'names of functions separated by spaces',
   example: 'app.next_number my_id',
@@ -166,6 +171,9 @@ const declared = {
     /** undefined: a folder below the data folder. */
     spoolDir: optional('SPOOL_DIR', 'The folder in which the bodies of asynchronous uploads are stored until they are loaded. It must survive the end of the process. If not set, it is spool in DATA_DIR.', pathRule),
     historyDays: integer('LOAD_HISTORY_DAYS', 30, [1, 3650], 'days', 'How many days the service keeps the record of a load that has ended.'),
+  },
+  webhooks: {
+    privateNetworks: words('WEBHOOK_PRIVATE_NETWORKS', 'The private networks to which webhooks may be sent: IP addresses and networks (CIDR) separated by spaces. If not set, webhooks are sent only to public addresses, and only with https.', networksRule),
   },
   tokens: {
     jwksUrl: optional('TOKEN_JWKS_URL', 'The URL of the keys of your identity provider (JWK set). The service fetches the keys again by itself, so the provider can change them at any time. TOKEN_ISSUER and TOKEN_AUDIENCE are required with it. docs/tokens.md has examples for several providers.', jwksUrlRule),
@@ -368,7 +376,11 @@ function areFunctions(value: string): boolean {
 
 /** Returns whether the value is a number of proxies, or a list of addresses and networks. */
 function areProxies(value: string): boolean {
-  return /^([1-9]|10)$/.test(value) || value.split(/ +/).every(isNetwork);
+  return /^([1-9]|10)$/.test(value) || areNetworks(value);
+}
+
+function areNetworks(value: string): boolean {
+  return value.split(/ +/).every(isNetwork);
 }
 
 function isNetwork(value: string): boolean {

@@ -21,7 +21,8 @@ export interface DevTokenOptions {
   ttlSeconds: number;
 }
 
-export const allScopes = 'table:create table:load table:replace table:read load:read-all event:read';
+export const allScopes =
+  'table:create table:load table:replace table:read load:read-all event:read webhook:manage';
 
 /** The settings with which tokens are signed. */
 export interface SigningSettings {

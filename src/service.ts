@@ -17,6 +17,8 @@ import {
 } from './dev-token.ts';
 import { AppError } from './errors.ts';
 import { EventFeed } from './events/event-feed.ts';
+import { WebhookAddresses } from './events/webhook-addresses.ts';
+import { Webhooks } from './events/webhooks.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
 import { createLines } from './http/lines.ts';
 import { abandonedAnswer } from './http/load-end.ts';
@@ -92,6 +94,17 @@ export async function startService(config: Config, environment: Environment = {}
     tracing = await startTracing(environment, log);
     const events = serviceSchema && new EventFeed(serviceSchema, recordPool, log);
     events?.start();
+    const webhooks =
+      serviceSchema &&
+      new Webhooks({
+        schema: serviceSchema,
+        pool,
+        recordPool,
+        feed: events!,
+        addresses: new WebhookAddresses(config.webhooks.privateNetworks),
+        log,
+      });
+    webhooks?.start();
     const server = await buildServer(
       {
         config,
@@ -101,6 +114,7 @@ export async function startService(config: Config, environment: Environment = {}
         loads,
         events,
         queuedLoads,
+        webhooks,
         tokens,
         lines,
         measures: metrics?.measures ?? noMeasures,
@@ -141,6 +155,13 @@ export async function startService(config: Config, environment: Environment = {}
         };
         await Promise.race([
           Promise.all([stopLoads(), databaseCheck.end(), metricsServer?.close(), tracing?.stop()]),
+          Promise.all([
+            Promise.all([loads?.stop(), webhooks?.stop()]).then(() => recordPool.end()),
+            pool.end(),
+            databaseCheck.end(),
+            metricsServer?.close(),
+            tracing?.stop(),
+          ]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
         await embedded?.stop();

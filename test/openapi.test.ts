@@ -72,6 +72,7 @@ test('the document has a title, a description and a version', () => {
 
 test('the operations of the contract are there', () => {
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'delete /api/v1/webhooks/{id}',
     'get /api/v1/events',
     'get /api/v1/loads',
     'get /api/v1/loads/{id}',
@@ -79,6 +80,8 @@ test('the operations of the contract are there', () => {
     'get /api/v1/table/{table_name}',
     'get /api/v1/table/{table_name}/rows',
     'get /api/v1/tables',
+    'get /api/v1/webhooks',
+    'get /api/v1/webhooks/{id}/deliveries',
     'get /healthz',
     'get /readyz',
     'post /api/v1/inspect/excel',
@@ -87,6 +90,8 @@ test('the operations of the contract are there', () => {
     'post /api/v1/table/{table_name}',
     'post /api/v1/table/{table_name}/upload/excel',
     'post /api/v1/table/{table_name}/upload/json',
+    'post /api/v1/webhooks',
+    'post /api/v1/webhooks/{id}/ping',
   ]);
 });
 

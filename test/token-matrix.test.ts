@@ -48,9 +48,25 @@ const requests: Record<string, (row: Row, token: string) => Promise<TestAnswer>>
     return sendForm(`${path}/upload/excel?${query(row)}`, [Object.keys(cells), Object.values(cells)], token);
   },
   'Read Events': (_, token) => beginStream('/api/v1/events', token),
+  'Create Webhook': (_, token) => service.post('/api/v1/webhooks', webhook, { token }),
+  'List Webhooks': (_, token) => service.get('/api/v1/webhooks', { token }),
+  'Delete Webhook': (_, token) => withWebhook((path) => service.request('DELETE', path, { token })),
+  'List Deliveries': (_, token) => withWebhook((path) => service.get(`${path}/deliveries`, { token })),
+  'Ping Webhook': (_, token) => withWebhook((path) => service.request('POST', `${path}/ping`, { token })),
   'Inspect Json': (_, token) => service.post('/api/v1/inspect/json', { data: [{ a: 1 }] }, { token }),
   'Inspect Excel': (_, token) => sendForm('/api/v1/inspect/excel', [['a'], [1]], token),
 };
+
+/** Nothing listens on this port. */
+const webhook = { url: 'http://127.0.0.1:1/' };
+
+/** Sends a request about a webhook of the same subject. */
+async function withWebhook(send: (path: string) => Promise<TestAnswer>): Promise<TestAnswer> {
+  const { body } = await service.post('/api/v1/webhooks', webhook);
+  const answer = await send(`/api/v1/webhooks/${body.id}`);
+  await service.request('DELETE', `/api/v1/webhooks/${body.id}`);
+  return answer;
+}
 
 let service: TestService;
 let admin: pg.Client;
@@ -59,7 +75,7 @@ let serviceRole: string;
 const role = `matrix_${process.pid}_${Date.now()}`;
 
 before(async () => {
-  service = await startTestService();
+  service = await startTestService({ WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' });
   admin = new pg.Client(service.database.adminUrl ?? service.database.url);
   await admin.connect();
   [{ name: serviceRole }] = (await service.rows('SELECT quote_ident(current_user) AS name')) as [

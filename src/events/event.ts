@@ -45,3 +45,19 @@ export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<
     data: { schema, table, ...(load !== undefined && { load }), ...rows, ...refusal },
   };
 }
+
+/** The type of the event with which a caller tries a webhook. It is in no feed. */
+export const pingType = 'webhook.ping';
+
+/** Returns the event with which a caller tries a webhook. */
+export function pingEvent(webhook: string, id: string, time: Date): Record<string, unknown> {
+  return {
+    specversion,
+    id,
+    source: `/api/v1/webhooks/${webhook}`,
+    type: pingType,
+    time: time.toISOString(),
+    datacontenttype: 'application/json',
+    data: { webhook },
+  };
+}

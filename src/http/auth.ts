@@ -18,7 +18,8 @@ export type Scope =
   | 'table:replace'
   | 'table:read'
   | 'load:read-all'
-  | 'event:read';
+  | 'event:read'
+  | 'webhook:manage';
 
 /**
  * The form of the header (RFC 6750 section 2.1). A second "Bearer" is accepted, because users who paste a whole header into a

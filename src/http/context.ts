@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import type { EventFeed } from '../events/event-feed.ts';
+import type { Webhooks } from '../events/webhooks.ts';
 import type { Loads } from '../loads/loads.ts';
 import type { QueuedLoads } from '../loads/queued-loads.ts';
 import type { ServiceSchema } from '../loads/service-schema.ts';
@@ -25,6 +26,8 @@ export interface HttpContext {
   events: EventFeed | undefined;
   /** The asynchronous loads; undefined: as `loads`. */
   queuedLoads: QueuedLoads | undefined;
+  /** The webhooks; undefined: the service has no schema of its own. */
+  webhooks: Webhooks | undefined;
   tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;

@@ -28,7 +28,7 @@ const answered = Type.Object(
   },
 );
 
-const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+export const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 const members = {
   id: Type.String({ format: 'uuid' }),
@@ -133,7 +133,7 @@ export function uuidParameter(name: string, value: string | undefined): string |
   throw wrongParameter(name, `The query parameter ${name} must be the id of a load.`, { value });
 }
 
-function isUuid(text: string): boolean {
+export function isUuid(text: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }
 

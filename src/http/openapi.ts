@@ -11,6 +11,7 @@ import { warningCodes } from '../warning-codes.ts';
 import { acceptedEncodings } from './content-encoding.ts';
 import { guideLinks } from './guides.ts';
 import { problemContentType } from './problem-json.ts';
+import { eventPayloads } from './webhook-payloads.ts';
 
 const apiVersion = '1.0.0';
 
@@ -75,8 +76,11 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       const schemas = { ...document.openapiObject.components?.schemas };
       nameSchemas(paths, schemas);
       const responses = shareProblemResponses(paths);
+      const webhooks = eventPayloads();
+      nameSchemas(webhooks, schemas);
       return {
         ...document.openapiObject,
+        webhooks,
         components: { ...document.openapiObject.components, schemas, responses },
       } as typeof document.openapiObject;
     },

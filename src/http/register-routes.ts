@@ -23,6 +23,7 @@ import { readRowsRoute } from './routes/read-rows.ts';
 import { uploadExcel, uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJson, uploadJsonRoute } from './routes/upload-json.ts';
 import { watchLoadRoute } from './routes/watch-load.ts';
+import { createWebhookRoute, webhookRoutes } from './routes/webhooks.ts';
 import type { UploadOperation } from './upload-operation.ts';
 
 /** The uploads, which may run later than their requests. */
@@ -45,11 +46,13 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     listTablesRoute(api, context);
     readRowsRoute(api, context);
     eventFeedRoute(api, context);
+    createWebhookRoute(api, context);
   });
   listLoadsRoute(app, context);
   describeLoadRoute(app, context);
   watchLoadRoute(app, context);
   cancelLoadRoute(app, context);
+  webhookRoutes(app, context);
   await app.register(async (api) => {
     acceptBodies(api, jsonMediaTypes);
     uploadJsonRoute(api, context);

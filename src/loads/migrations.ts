@@ -104,4 +104,40 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX loads_queued ON ${schema}.loads (spool, id) WHERE state = 'queued'`,
     ],
   },
+  {
+    version: 4,
+    name: 'webhooks',
+    statements: (schema) => [
+      // All events up to `position` have their deliveries. `schemas` are the patterns that the caller wants, and `token_schemas` those that
+      // the caller's token allowed; null: all.
+      `CREATE TABLE ${schema}.webhooks (
+        id pg_catalog.uuid PRIMARY KEY,
+        owner pg_catalog.bytea NOT NULL,
+        url pg_catalog.text NOT NULL,
+        types pg_catalog.text[] NOT NULL,
+        schemas pg_catalog.text[],
+        token_schemas pg_catalog.text[],
+        secret pg_catalog.text NOT NULL,
+        position pg_catalog.int8 NOT NULL,
+        disabled_at pg_catalog.timestamptz,
+        created_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())`,
+      `CREATE INDEX webhooks_owner ON ${schema}.webhooks (owner)`,
+      // `event` is a copy, because the delivery of an event may be kept longer than the event.
+      `CREATE TABLE ${schema}.deliveries (
+        webhook pg_catalog.uuid NOT NULL REFERENCES ${schema}.webhooks ON DELETE CASCADE,
+        event_id pg_catalog.uuid NOT NULL,
+        event pg_catalog.jsonb NOT NULL,
+        state pg_catalog.text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'dead')),
+        attempts pg_catalog.int4 NOT NULL DEFAULT 0,
+        next_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+        status pg_catalog.int4,
+        error pg_catalog.text,
+        created_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+        ended_at pg_catalog.timestamptz,
+        PRIMARY KEY (webhook, event_id))`,
+      `CREATE INDEX deliveries_due ON ${schema}.deliveries (webhook, next_at) WHERE state = 'pending'`,
+      `CREATE INDEX deliveries_listed ON ${schema}.deliveries (webhook, created_at)`,
+      `CREATE INDEX deliveries_ended ON ${schema}.deliveries (ended_at)`,
+    ],
+  },
 ];

@@ -171,6 +171,11 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     request: 'GET /api/v1/loads/0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d',
     send: (service) => service.get('/api/v1/loads/0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d'),
   },
+  'webhook-not-found': {
+    request: 'GET /api/v1/webhooks/3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e/deliveries',
+    send: (service) => service.get('/api/v1/webhooks/3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e/deliveries'),
+  },
+  'invalid-webhook': json('/webhooks', '{"url": "https://192.168.0.1/hook"}'),
   'load-ended': {
     request: 'POST /api/v1/loads/{id}/cancel, of a load that is committed',
     send: async (service) => {
@@ -252,7 +257,7 @@ function json(path: string, body: string): Provocation {
   return {
     request: `POST /api/v1${path}\n\n${body}`,
     send: (service) =>
-      service.request('POST', path, { headers: { 'content-type': 'application/json' }, body }),
+      service.request('POST', `/api/v1${path}`, { headers: { 'content-type': 'application/json' }, body }),
   };
 }
 

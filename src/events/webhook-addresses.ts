@@ -1,0 +1,103 @@
+/**
+ * Decides to which addresses webhooks may be sent. A caller chooses the URL of a webhook, so without this rule a caller could send
+ * requests to services that only the machines of the service can reach (server-side request forgery).
+ */
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+/** The networks that are not public (IANA special-purpose address registries), and multicast. */
+const refusedV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+/**
+ * Only 2000::/3 has public addresses. The rest has loopback, link-local, unique local and multicast addresses, and addresses that contain an
+ * IPv4 address (::ffff:0:0/96, 64:ff9b::/96). Teredo (in 2001::/23) and 6to4 (2002::/16) also contain one.
+ */
+const refusedV6 = ['::/3', '4000::/2', '8000::/1', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+const refused = networkList([...refusedV4, ...refusedV6]);
+
+/** An address that must not be used, or a name that has no address. The message is for the caller. */
+export class RefusedAddress extends Error {
+  override name = 'RefusedAddress';
+}
+
+export class WebhookAddresses {
+  readonly #allowed: NetworkList;
+
+  /** @param privateNetworks the addresses and networks that are allowed although they are not public */
+  constructor(privateNetworks: string[]) {
+    this.#allowed = networkList(privateNetworks);
+  }
+
+  /**
+   * Returns the addresses of the URL's host. The caller must connect to exactly these: another look-up could have another result.
+   *
+   * @throws RefusedAddress if the host has no address, or one that is not allowed, or if the URL is not https and an address is public
+   */
+  async resolve(url: URL): Promise<LookupAddress[]> {
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const family = isIP(host);
+    const found = family === 0 ? await lookupAll(host) : [{ address: host, family }];
+    for (const one of found) this.#check(one, url);
+    return found;
+  }
+
+  #check(one: LookupAddress, { protocol, hostname }: URL): void {
+    if (contains(this.#allowed, one)) return;
+    if (contains(refused, one)) throw unusable(hostname);
+    if (protocol === 'https:') return;
+    throw new RefusedAddress('The URL must begin with https, because the address is a public one.');
+  }
+}
+
+async function lookupAll(host: string): Promise<LookupAddress[]> {
+  try {
+    const found = await lookup(host, { all: true });
+    if (found.length > 0) return found;
+  } catch {
+    // The answer is the same for a name that does not exist, so that nobody can find out the names of a private network.
+  }
+  throw unusable(host);
+}
+
+function unusable(host: string): RefusedAddress {
+  return new RefusedAddress(
+    `The host ${host} has no address, or one in a private or special network that WEBHOOK_PRIVATE_NETWORKS does not allow.`,
+  );
+}
+
+/** BlockList compares an IPv4 address also with IPv6 networks, as a mapped address, so each family has a list of its own. */
+interface NetworkList {
+  v4: BlockList;
+  v6: BlockList;
+}
+
+function networkList(networks: string[]): NetworkList {
+  const list = { v4: new BlockList(), v6: new BlockList() };
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    if (isIP(address) === 4) list.v4.addSubnet(address, Number(prefix ?? 32), 'ipv4');
+    else list.v6.addSubnet(address, Number(prefix ?? 128), 'ipv6');
+  }
+  return list;
+}
+
+function contains({ v4, v6 }: NetworkList, { address, family }: LookupAddress): boolean {
+  return family === 4 ? v4.check(address, 'ipv4') : v6.check(address, 'ipv6');
+}

@@ -1,0 +1,248 @@
+/** The statements about webhooks and their deliveries. */
+import type { Statement } from '../postgres/sql.ts';
+import type { OutboxSchema } from './outbox.ts';
+import type { Message, Outcome } from './send-webhook.ts';
+
+export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
+
+export type DeliveryState = (typeof deliveryStates)[number];
+
+/** A webhook as its caller sees it. */
+export interface WebhookView {
+  id: string;
+  url: string;
+  types: string[];
+  /** Patterns of names with `*`; null: all schemas that the token allowed. */
+  schemas: string[] | null;
+  createdAt: Date;
+  /** When the receiver has ended the webhook with 410; null: it is active. */
+  disabledAt: Date | null;
+}
+
+/** What a new webhook has. */
+export interface NewWebhook extends Pick<WebhookView, 'id' | 'url' | 'types' | 'schemas'> {
+  owner: Buffer;
+  /** The schemas that the token of the caller allows; null: all. */
+  tokenSchemas: string[] | null;
+  secret: string;
+  /** The events after this position are delivered. */
+  position: number;
+}
+
+export interface DeliveryView {
+  eventId: string;
+  type: string;
+  state: DeliveryState;
+  attempts: number;
+  status: number | null;
+  error: string | null;
+  createdAt: Date;
+  nextAt: Date | null;
+  endedAt: Date | null;
+}
+
+const webhookView = `id, url, types, schemas, created_at AS "createdAt", disabled_at AS "disabledAt"`;
+
+/** Returns the new webhook, or no row if the caller has too many. */
+export function insertWebhook({ quoted }: OutboxSchema, webhook: NewWebhook, max: number): Statement {
+  const { id, owner, url, types, schemas, tokenSchemas, secret, position } = webhook;
+  return {
+    text: `INSERT INTO ${quoted}.webhooks (id, owner, url, types, schemas, token_schemas, secret, position)
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8 WHERE (SELECT count(*) FROM ${quoted}.webhooks WHERE owner = $2) < $9
+      RETURNING ${webhookView}`,
+    values: [id, owner, url, types, schemas, tokenSchemas, secret, position, max],
+  };
+}
+
+export function listWebhooks({ quoted }: OutboxSchema, owner: Buffer): Statement {
+  return {
+    text: `SELECT ${webhookView} FROM ${quoted}.webhooks WHERE owner = $1 ORDER BY created_at, id`,
+    values: [owner],
+  };
+}
+
+export function findWebhook({ quoted }: OutboxSchema, id: string, owner: Buffer): Statement {
+  return {
+    text: `SELECT ${webhookView} FROM ${quoted}.webhooks WHERE id = $1 AND owner = $2`,
+    values: [id, owner],
+  };
+}
+
+/** Returns the removed webhook. Its deliveries are removed, too. */
+export function deleteWebhook({ quoted }: OutboxSchema, id: string, owner: Buffer): Statement {
+  return {
+    text: `DELETE FROM ${quoted}.webhooks WHERE id = $1 AND owner = $2 RETURNING ${webhookView}`,
+    values: [id, owner],
+  };
+}
+
+export function listDeliveries(
+  { quoted }: OutboxSchema,
+  webhook: string,
+  { state, limit }: { state: DeliveryState | undefined; limit: number },
+): Statement {
+  return {
+    text: `SELECT event_id AS "eventId", event->>'type' AS type, state, attempts, status, error, created_at AS "createdAt",
+        CASE state WHEN 'pending' THEN next_at END AS "nextAt", ended_at AS "endedAt"
+      FROM ${quoted}.deliveries WHERE webhook = $1 AND ($2::text IS NULL OR state = $2)
+      ORDER BY created_at DESC, event_id LIMIT $3`,
+    values: [webhook, state ?? null, limit],
+  };
+}
+
+/** Adds a delivery of an event that is not in the outbox. */
+export function insertDelivery(
+  { quoted }: OutboxSchema,
+  webhook: string,
+  eventId: string,
+  event: Record<string, unknown>,
+): Statement {
+  return {
+    text: `INSERT INTO ${quoted}.deliveries (webhook, event_id, event)
+      SELECT id, $2, $3 FROM ${quoted}.webhooks WHERE id = $1 AND disabled_at IS NULL RETURNING event_id`,
+    values: [webhook, eventId, JSON.stringify(event)],
+  };
+}
+
+/** Returns one row: how many webhooks are active, and up to which position all of them have their deliveries. */
+export function readProgress({ quoted }: OutboxSchema): Statement {
+  return {
+    text: `SELECT count(*)::int4 AS count, coalesce(min(position), 0)::float8 AS position
+      FROM ${quoted}.webhooks WHERE disabled_at IS NULL`,
+    values: [],
+  };
+}
+
+/**
+ * Returns statements that make the deliveries of the events up to a position, which must have been committed. The webhooks are locked, so
+ * that two processes do not do it at the same time.
+ */
+export function makeDeliveries({ quoted }: OutboxSchema, position: number): Statement[] {
+  const matches = (patterns: string) => `(${patterns} IS NULL OR EXISTS (
+    SELECT FROM unnest(${patterns}) p WHERE e.table_schema LIKE
+      replace(replace(replace(replace(p, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'))`;
+  return [
+    { text: `SELECT FROM ${quoted}.webhooks WHERE disabled_at IS NULL ORDER BY id FOR NO KEY UPDATE` },
+    {
+      text: `INSERT INTO ${quoted}.deliveries (webhook, event_id, event)
+        SELECT w.id, e.id, e.event FROM ${quoted}.webhooks w JOIN ${quoted}.events e
+          ON e.position > w.position AND e.position <= $1
+        WHERE w.disabled_at IS NULL AND e.event->>'type' = ANY (w.types)
+          AND ${matches('w.schemas')} AND ${matches('w.token_schemas')}
+        ORDER BY e.position ON CONFLICT DO NOTHING`,
+      values: [position],
+    },
+    {
+      text: `UPDATE ${quoted}.webhooks SET position = $1 WHERE disabled_at IS NULL AND position < $1`,
+      values: [position],
+    },
+  ];
+}
+
+export interface ClaimedDelivery extends Message {
+  webhook: string;
+  attempts: number;
+  /** The seconds since the delivery was made. */
+  age: number;
+}
+
+/**
+ * Claims deliveries for an attempt. If the process ends during the attempt, another process claims them after the lease.
+ *
+ * @param running how many attempts run in this process, by webhook
+ */
+export function claimDeliveries(
+  { quoted }: OutboxSchema,
+  {
+    limit,
+    perWebhook,
+    running,
+    leaseSeconds,
+  }: { limit: number; perWebhook: number; running: Record<string, number>; leaseSeconds: number },
+): Statement {
+  return {
+    text: `WITH due AS (
+        SELECT d.webhook, d.event_id
+        FROM (SELECT id FROM ${quoted}.webhooks WHERE disabled_at IS NULL ORDER BY random()) w
+        CROSS JOIN LATERAL (
+          SELECT webhook, event_id FROM ${quoted}.deliveries
+          WHERE webhook = w.id AND state = 'pending' AND next_at <= clock_timestamp()
+          ORDER BY next_at LIMIT greatest(0, $2::int4 - coalesce(($3::jsonb ->> w.id::text)::int4, 0))
+          FOR UPDATE SKIP LOCKED) d
+        LIMIT $1)
+      UPDATE ${quoted}.deliveries d
+      SET attempts = d.attempts + 1, next_at = clock_timestamp() + make_interval(secs => $4)
+      FROM due, ${quoted}.webhooks w
+      WHERE d.webhook = due.webhook AND d.event_id = due.event_id AND w.id = d.webhook
+      RETURNING d.webhook, d.event_id AS "eventId", d.event::text AS json, d.attempts, w.url, w.secret,
+        extract(epoch FROM clock_timestamp() - d.created_at)::float8 AS age`,
+    values: [limit, perWebhook, JSON.stringify(running), leaseSeconds],
+  };
+}
+
+/** Records that an attempt has delivered the event, or that there will be no further one. */
+export function endDelivery(
+  { quoted }: OutboxSchema,
+  { webhook, eventId }: ClaimedDelivery,
+  state: 'delivered' | 'dead',
+  { status, error }: Outcome,
+): Statement {
+  return {
+    text: `UPDATE ${quoted}.deliveries SET state = $3, status = $4, error = $5, ended_at = clock_timestamp()
+      WHERE webhook = $1 AND event_id = $2 AND state = 'pending'`,
+    values: [webhook, eventId, state, status ?? null, error ?? null],
+  };
+}
+
+/** Records that an attempt has failed, and when the next one is. */
+export function delayDelivery(
+  { quoted }: OutboxSchema,
+  { webhook, eventId, attempts }: ClaimedDelivery,
+  pauseSeconds: number,
+  { status, error }: Outcome,
+): Statement {
+  return {
+    text: `UPDATE ${quoted}.deliveries
+      SET next_at = clock_timestamp() + make_interval(secs => $4), status = $5, error = $6
+      WHERE webhook = $1 AND event_id = $2 AND state = 'pending' AND attempts = $3`,
+    values: [webhook, eventId, attempts, pauseSeconds, status ?? null, error ?? null],
+  };
+}
+
+/** Gives back a delivery whose attempt was ended because the process stops. The attempt does not count. */
+export function returnDelivery(
+  { quoted }: OutboxSchema,
+  { webhook, eventId, attempts }: ClaimedDelivery,
+): Statement {
+  return {
+    text: `UPDATE ${quoted}.deliveries SET next_at = clock_timestamp(), attempts = attempts - 1
+      WHERE webhook = $1 AND event_id = $2 AND state = 'pending' AND attempts = $3`,
+    values: [webhook, eventId, attempts],
+  };
+}
+
+/** Ends a webhook. */
+export function disableWebhook({ quoted }: OutboxSchema, webhook: string): Statement {
+  return {
+    text: `UPDATE ${quoted}.webhooks SET disabled_at = clock_timestamp() WHERE id = $1 AND disabled_at IS NULL`,
+    values: [webhook],
+  };
+}
+
+/** Ends the deliveries of a webhook that has ended. */
+export function endDeliveries({ quoted }: OutboxSchema, webhook: string): Statement {
+  return {
+    text: `UPDATE ${quoted}.deliveries
+      SET state = 'dead', error = 'the receiver has ended the webhook (410)', ended_at = clock_timestamp()
+      WHERE webhook = $1 AND state = 'pending'`,
+    values: [webhook],
+  };
+}
+
+/** Removes the deliveries that ended long ago. */
+export function removeDeliveries({ quoted }: OutboxSchema, days: number): Statement {
+  return {
+    text: `DELETE FROM ${quoted}.deliveries WHERE ended_at < clock_timestamp() - make_interval(days => $1)`,
+    values: [days],
+  };
+}

@@ -1,0 +1,260 @@
+/**
+ * Webhooks: callers name URLs to which the service sends events.
+ *
+ * Each webhook remembers the position of the last event for which its deliveries were made. Making deliveries and moving the position is
+ * one transaction, so each event has exactly one delivery for each webhook that wants it, whichever process does it. A delivery is
+ * attempted until the receiver answers with 2xx, or for 24 hours.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Log } from '../postgres/log.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import { pingEvent } from './event.ts';
+import { type EventFeed, keptDays } from './event-feed.ts';
+import type { OutboxSchema } from './outbox.ts';
+import { type Outcome, orAborted, sendWebhook } from './send-webhook.ts';
+import { RefusedAddress, type WebhookAddresses } from './webhook-addresses.ts';
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type DeliveryState,
+  type DeliveryView,
+  delayDelivery,
+  deleteWebhook,
+  disableWebhook,
+  endDeliveries,
+  endDelivery,
+  findWebhook,
+  insertDelivery,
+  insertWebhook,
+  listDeliveries,
+  listWebhooks,
+  makeDeliveries,
+  type NewWebhook,
+  readProgress,
+  removeDeliveries,
+  returnDelivery,
+  type WebhookView,
+} from './webhook-statements.ts';
+
+export interface WebhooksOptions {
+  schema: OutboxSchema;
+  /** For requests of callers. */
+  pool: Pool;
+  /** For deliveries. The caller ends it after `stop`. */
+  recordPool: Pool;
+  feed: EventFeed;
+  addresses: WebhookAddresses;
+  log: Log;
+}
+
+export const maxWebhooksPerCaller = 100;
+/** How often the database is asked while there are webhooks, and while there are none. Another process may have got the first one. */
+const busyMs = 1000;
+const idleMs = 30_000;
+/** The most attempts at the same time, in this process and for one webhook. */
+const maxAttempts = 16;
+const maxAttemptsPerWebhook = 4;
+/** How long the look-up of a host may take when a webhook is created. */
+const lookupMs = 5000;
+/** Longer than an attempt can take. */
+const leaseSeconds = 60;
+/** For how many events deliveries are made in one transaction. */
+const batch = 2000;
+/** The seconds between two attempts. The last one is repeated. Together they reach 24 hours. */
+const pauses = [5, 30, 120, 600, 1800, 3600, 7200, 14_400];
+const maxAgeSeconds = 86_400;
+const removalMs = 3_600_000;
+const gone = 410;
+
+export class Webhooks {
+  readonly #options: WebhooksOptions;
+  readonly #stopping = new AbortController();
+  readonly #attempts = new Set<Promise<void>>();
+  #running: Record<string, number> = {};
+  #loop: Promise<void> = Promise.resolve();
+  #wake: () => void = () => {};
+  #removedAt = 0;
+
+  constructor(options: WebhooksOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  /** Ends the running attempts. Another process, or the next start, repeats them. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wake();
+    await this.#loop;
+    await Promise.all(this.#attempts);
+  }
+
+  /** Returns the new webhook with its secret; undefined: the caller has too many webhooks. */
+  async create(
+    webhook: Omit<NewWebhook, 'id' | 'secret' | 'position'>,
+  ): Promise<(WebhookView & { secret: string }) | undefined> {
+    const { last } = await this.#options.feed.range();
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    const row = { ...webhook, id: randomUUID(), secret, position: last };
+    const [created] = await this.#query<WebhookView>(
+      insertWebhook(this.#options.schema, row, maxWebhooksPerCaller),
+    );
+    this.#wake();
+    return created && { ...created, secret };
+  }
+
+  /** @throws RefusedAddress if webhooks must not be sent to the URL */
+  async checkUrl(url: URL): Promise<void> {
+    await orAborted(this.#options.addresses.resolve(url), AbortSignal.timeout(lookupMs)).catch((error) => {
+      if (error instanceof RefusedAddress) throw error;
+      throw new RefusedAddress(`The host ${url.hostname} could not be looked up in time.`);
+    });
+  }
+
+  async list(owner: Buffer): Promise<WebhookView[]> {
+    return this.#query<WebhookView>(listWebhooks(this.#options.schema, owner));
+  }
+
+  /** Returns the webhook; undefined: the caller has none with this id. */
+  async find(id: string, owner: Buffer): Promise<WebhookView | undefined> {
+    return (await this.#query<WebhookView>(findWebhook(this.#options.schema, id, owner)))[0];
+  }
+
+  /** Returns the removed webhook; undefined: the caller has none with this id. */
+  async remove(id: string, owner: Buffer): Promise<WebhookView | undefined> {
+    return (await this.#query<WebhookView>(deleteWebhook(this.#options.schema, id, owner)))[0];
+  }
+
+  async deliveries(
+    id: string,
+    filter: { state: DeliveryState | undefined; limit: number },
+  ): Promise<DeliveryView[]> {
+    return this.#query<DeliveryView>(listDeliveries(this.#options.schema, id, filter));
+  }
+
+  /** Sends an event to the webhook only. @returns its id; undefined: the webhook is disabled */
+  async ping(id: string): Promise<string | undefined> {
+    const eventId = randomUUID();
+    const event = pingEvent(id, eventId, new Date());
+    const rows = await this.#query(insertDelivery(this.#options.schema, id, eventId, event));
+    this.#wake();
+    return rows.length === 0 ? undefined : eventId;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const woken = Promise.withResolvers<void>();
+      this.#wake = woken.resolve;
+      const hasWebhooks = await this.#work().catch((error: unknown) => {
+        this.#warn(error);
+        return true;
+      });
+      if (this.#stopping.signal.aborted) return;
+      const timer = setTimeout(woken.resolve, hasWebhooks ? busyMs : idleMs);
+      await woken.promise;
+      clearTimeout(timer);
+    }
+  }
+
+  /** Makes the deliveries of new events and starts the attempts that are due. @returns whether there are webhooks */
+  async #work(): Promise<boolean> {
+    const { schema, feed } = this.#options;
+    const [progress] = await this.#record<{ count: number; position: number }>(readProgress(schema));
+    if (progress!.count === 0) return false;
+    const { last } = await feed.range();
+    for (let { position } = progress!; position < last; ) {
+      position = Math.min(last, position + batch);
+      await this.#recordAll(makeDeliveries(schema, position));
+    }
+    await this.#startAttempts();
+    if (Date.now() - this.#removedAt > removalMs) {
+      this.#removedAt = Date.now();
+      await this.#record(removeDeliveries(schema, keptDays));
+    }
+    return true;
+  }
+
+  async #startAttempts(): Promise<void> {
+    const limit = maxAttempts - this.#attempts.size;
+    if (limit <= 0) return;
+    const perWebhook = maxAttemptsPerWebhook;
+    const claim = { limit, perWebhook, running: this.#running, leaseSeconds };
+    const claimed = await this.#record<ClaimedDelivery>(claimDeliveries(this.#options.schema, claim));
+    for (const delivery of claimed) {
+      const attempt = this.#attempt(delivery)
+        .catch((error: unknown) => this.#warn(error))
+        .finally(() => {
+          this.#attempts.delete(attempt);
+          this.#count(delivery.webhook, -1);
+          // More deliveries may be due.
+          this.#wake();
+        });
+      this.#attempts.add(attempt);
+      this.#count(delivery.webhook, 1);
+    }
+  }
+
+  #count(webhook: string, change: number): void {
+    const count = (this.#running[webhook] ?? 0) + change;
+    if (count > 0) this.#running[webhook] = count;
+    else delete this.#running[webhook];
+  }
+
+  async #attempt(delivery: ClaimedDelivery): Promise<void> {
+    const { addresses } = this.#options;
+    const { signal } = this.#stopping;
+    const outcome = await sendWebhook(delivery, addresses, signal);
+    await this.#recordAll(this.#ending(delivery, outcome, signal.aborted));
+  }
+
+  #ending(delivery: ClaimedDelivery, outcome: Outcome, isStopping: boolean): Statement[] {
+    const { schema } = this.#options;
+    const { status } = outcome;
+    if (status !== undefined && status >= 200 && status < 300) {
+      return [endDelivery(schema, delivery, 'delivered', outcome)];
+    }
+    if (status === gone) {
+      // The webhook is locked before its deliveries, as when it is removed.
+      const { webhook } = delivery;
+      return [
+        disableWebhook(schema, webhook),
+        endDelivery(schema, delivery, 'dead', outcome),
+        endDeliveries(schema, webhook),
+      ];
+    }
+    if (isStopping && status === undefined) return [returnDelivery(schema, delivery)];
+    const pause = pauseAfter(delivery.attempts);
+    if (delivery.age + pause > maxAgeSeconds) return [endDelivery(schema, delivery, 'dead', outcome)];
+    return [delayDelivery(schema, delivery, pause, outcome)];
+  }
+
+  async #query<Row>(statement: Statement): Promise<Row[]> {
+    return runStatement(this.#options.pool, statement);
+  }
+
+  async #record<Row>(statement: Statement): Promise<Row[]> {
+    return runStatement(this.#options.recordPool, statement);
+  }
+
+  async #recordAll(statements: Statement[]): Promise<void> {
+    await inTransaction(this.#options.recordPool, {}, (_, { endWith }) => endWith(statements));
+  }
+
+  #warn(error: unknown): void {
+    this.#options.log.warn({ err: error }, 'The deliveries of webhooks failed; the service tries again');
+  }
+}
+
+async function runStatement<Row>(pool: Pool, statement: Statement): Promise<Row[]> {
+  return inTransaction(pool, {}, async (_, { endWith }) => (await endWith([statement]))[0]!.rows as Row[]);
+}
+
+/** Returns the seconds until the next attempt. They vary by a tenth, so that receivers are not called for everything at once. */
+function pauseAfter(attempts: number): number {
+  const pause = pauses[Math.min(attempts, pauses.length) - 1]!;
+  return pause * (0.9 + Math.random() * 0.2);
+}

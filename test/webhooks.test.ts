@@ -1,0 +1,312 @@
+/** Webhooks: each event reaches its receiver, signed, and nothing reaches a private network that is not allowed. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, suite, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { readConfig } from '../src/config.ts';
+import { startService } from '../src/service.ts';
+import { createTestDatabase } from './support/database.ts';
+import { freePort } from './support/free-port.ts';
+import { assertProblem } from './support/problem.ts';
+import { serviceClient, startTestService, type TestService, testEnvironment } from './support/service.ts';
+import { until } from './support/until.ts';
+
+interface Arrival {
+  headers: IncomingHttpHeaders;
+  body: string;
+  event: { id: string; type: string; data: Record<string, unknown> };
+}
+
+interface Receiver {
+  url: string;
+  arrivals: Arrival[];
+  /** The statuses of the next answers; then 204. */
+  statuses: number[];
+  close(): Promise<void>;
+}
+
+/** Instead of a status: the receiver does not answer. */
+const noAnswer = 0;
+
+async function startReceiver(port = 0): Promise<Receiver> {
+  const arrivals: Arrival[] = [];
+  const statuses: number[] = [];
+  const server: Server = createServer(async (request, response) => {
+    const body = await text(request);
+    arrivals.push({ headers: request.headers, body, event: JSON.parse(body) });
+    if (statuses[0] === noAnswer) return void statuses.shift();
+    response.writeHead(statuses.shift() ?? 204, { location: '/elsewhere' }).end();
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    arrivals,
+    statuses,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const settings = { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8 ::1' };
+const outbox = 'tablewright_service';
+let service: TestService;
+let receiver: Receiver;
+before(async () => {
+  service = await startTestService(settings);
+  await service.rows('CREATE SCHEMA sales; CREATE SCHEMA other');
+  receiver = await startReceiver();
+});
+after(async () => {
+  await service.stop();
+  await receiver.close();
+});
+
+const create = (body: Record<string, unknown>, token?: string) =>
+  service.post('/api/v1/webhooks', body, token === undefined ? {} : { token });
+
+const upload = (table: string, query = '') =>
+  service.post(`/table/${table}/upload/json${query}`, { data: [{ a: 1 }] });
+
+const arrivalsAbout = (table: string, at = receiver) =>
+  at.arrivals.filter(({ event }) => event.data.table === table);
+
+/** Returns the deliveries of a webhook, the newest first. */
+async function deliveriesOf(id: string, query = '') {
+  const { body } = await service.get(`/api/v1/webhooks/${id}/deliveries${query}`);
+  return body.deliveries as Record<string, unknown>[];
+}
+
+/** Makes the next attempts due. */
+const hurry = () => service.rows(`UPDATE ${outbox}.deliveries SET next_at = now() WHERE state = 'pending'`);
+
+const remove = (id: string) => service.request('DELETE', `/api/v1/webhooks/${id}`);
+
+suite('a webhook', () => {
+  test('gets each event of its types and schemas once, signed with its secret', async () => {
+    const { status, body } = await create({
+      url: receiver.url,
+      types: ['rows.loaded'],
+      schemas: ['sa*', 'public'],
+    });
+    assert.equal(status, 201);
+    assert.match(body.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+    await upload('hidden', '?schema=other');
+    await upload('signed');
+    await upload('signed', '?schema=sales');
+    await until('two events', () => arrivalsAbout('signed').length >= 2);
+    for (const { headers, body: json, event } of arrivalsAbout('signed')) {
+      new Webhook(body.secret).verify(json, headers as Record<string, string>);
+      assert.equal(headers['webhook-id'], event.id);
+      assert.equal(event.type, 'rows.loaded');
+      assert.match(headers['content-type']!, /^application\/cloudevents\+json/);
+    }
+    const states = async () => (await deliveriesOf(body.id)).map(({ state, status }) => [state, status]);
+    await until('two deliveries', async () => (await states()).every(([state]) => state === 'delivered'));
+    assert.deepEqual(await states(), [
+      ['delivered', 204],
+      ['delivered', 204],
+    ]);
+    assert.equal(arrivalsAbout('hidden').length, 0);
+    await remove(body.id);
+  });
+
+  test('never gets an event of a schema that its token did not allow', async () => {
+    const token = await service.token({ schemas: ['sales'] });
+    const { body } = await create({ url: receiver.url, schemas: ['*'] }, token);
+    await upload('outside');
+    await upload('inside', '?schema=sales');
+    await until('two events', () => arrivalsAbout('inside').length >= 2);
+    assert.equal(arrivalsAbout('outside').length, 0);
+    assertProblem(await create({ url: receiver.url, schemas: ['other'] }, token), 403, 'schema-forbidden');
+    await remove(body.id);
+  });
+
+  test('gets an event again after an error or a redirect, and never follows the redirect', async () => {
+    const other = await startReceiver();
+    const { body } = await create({ url: other.url, types: ['table.created'] });
+    other.statuses.push(500, 302);
+    await upload('again');
+    for (const attempts of [1, 2]) {
+      await until('a failed attempt', async () => {
+        const [delivery] = await deliveriesOf(body.id, '?state=pending');
+        return delivery?.attempts === attempts && delivery.status === [500, 302][attempts - 1];
+      });
+      await hurry();
+    }
+    await until('the delivery', async () => (await deliveriesOf(body.id))[0]?.state === 'delivered');
+    assert.equal(other.arrivals.length, 3);
+    assert.equal(new Set(other.arrivals.map(({ headers }) => headers['webhook-id'])).size, 1);
+    await remove(body.id);
+    await other.close();
+  });
+
+  test('has dead deliveries after 24 hours without success', async () => {
+    const url = `http://127.0.0.1:${await freePort()}/`;
+    const { body } = await create({ url, types: ['table.created'] });
+    await upload('dead');
+    await until('a failed attempt', async () => (await deliveriesOf(body.id))[0]?.error != null);
+    assert.equal((await deliveriesOf(body.id))[0]!.error, 'the connection failed (ECONNREFUSED)');
+    await service.rows(
+      `UPDATE ${outbox}.deliveries SET created_at = now() - interval '24 hours', next_at = now()`,
+    );
+    await until('its end', async () => (await deliveriesOf(body.id, '?state=dead')).length === 1);
+    await remove(body.id);
+  });
+
+  test('ends when its receiver answers 410', async () => {
+    const other = await startReceiver();
+    const { body } = await create({ url: other.url });
+    other.statuses.push(410);
+    assert.equal((await service.request('POST', `/api/v1/webhooks/${body.id}/ping`)).status, 202);
+    await until('its end', async () => {
+      const { webhooks } = (await service.get('/api/v1/webhooks')).body;
+      return webhooks.find(({ id }: { id: string }) => id === body.id).disabled_at;
+    });
+    assert.equal((await deliveriesOf(body.id))[0]!.state, 'dead');
+    const ping = await service.request('POST', `/api/v1/webhooks/${body.id}/ping`);
+    assertProblem(ping, 422, 'invalid-webhook');
+    await remove(body.id);
+    await other.close();
+  });
+
+  test('is seen, pinged and removed by its caller only', async () => {
+    const { body } = await create({ url: receiver.url });
+    const token = await service.token({ subject: 'somebody else' });
+    assert.deepEqual((await service.get('/api/v1/webhooks', { token })).body, { webhooks: [] });
+    const path = `/api/v1/webhooks/${body.id}`;
+    for (const answer of [
+      await service.request('DELETE', path, { token }),
+      await service.get(`${path}/deliveries`, { token }),
+      await service.request('POST', `${path}/ping`, { token }),
+    ]) {
+      assertProblem(answer, 404, 'webhook-not-found');
+    }
+    const { secret, ...rest } = body;
+    assert.deepEqual((await service.get('/api/v1/webhooks')).body, { webhooks: [rest] });
+    assert.equal((await remove(body.id)).status, 200);
+    assertProblem(await remove(body.id), 404, 'webhook-not-found');
+  });
+
+  test('is refused with a body that is not valid', async () => {
+    const url = receiver.url;
+    for (const body of [
+      {},
+      [],
+      { url: 'x' },
+      { url: 1 },
+      { url: 'ftp://example.com/' },
+      { url: 'https://user:password@example.com/' },
+      { url, types: [] },
+      { url, types: ['webhook.ping'] },
+      { url, schemas: 'public' },
+      { url, schemas: [''] },
+      { url, secret: 'x' },
+    ]) {
+      assertProblem(await service.post('/api/v1/webhooks', body), 422, 'invalid-webhook');
+    }
+  });
+});
+
+suite('the guard against private networks', () => {
+  test('refuses addresses that are not public, in every notation, and names of them', async () => {
+    const guarded = await startTestService();
+    const hosts =
+      `127.0.0.1 localhost 0x7f.1 2130706433 0.0.0.0 10.1.2.3 100.64.0.1 169.254.169.254 172.31.0.1
+      192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255 [::1] [::] [::ffff:127.0.0.1] [::ffff:a9fe:a9fe] [64:ff9b::7f00:1]
+      [fd00::1] [fe80::1] [ff02::1] [2002:7f00:1::] [2001:0:1::] no-such-host.invalid`.split(/\s+/);
+    const answers = await Promise.all(
+      hosts.map((host) => guarded.post('/api/v1/webhooks', { url: `https://${host}/` })),
+    );
+    for (const [index, answer] of answers.entries()) {
+      const { detail } = assertProblem(answer, 422, 'invalid-webhook');
+      assert.match(detail, /WEBHOOK_PRIVATE_NETWORKS/, hosts[index]);
+    }
+    const plain = await guarded.post('/api/v1/webhooks', { url: 'http://1.1.1.1/' });
+    assert.match(assertProblem(plain, 422, 'invalid-webhook').detail, /https/);
+    assert.equal((await guarded.post('/api/v1/webhooks', { url: 'https://1.1.1.1/' })).status, 201);
+    await guarded.stop();
+  });
+
+  test('also refuses an address that a name got after the webhook was created', async () => {
+    const guarded = await startTestService();
+    // The webhook was created when its name had a public address.
+    const { body } = await guarded.post('/api/v1/webhooks', { url: 'https://1.1.1.1/' });
+    const url = receiver.url.replace('127.0.0.1', 'localhost');
+    await guarded.rows(`UPDATE ${outbox}.webhooks SET url = $1`, [url]);
+    const arrived = receiver.arrivals.length;
+    await guarded.request('POST', `/api/v1/webhooks/${body.id}/ping`);
+    await until('a refused attempt', async () => {
+      const path = `/api/v1/webhooks/${body.id}/deliveries`;
+      return /private/.test((await guarded.get(path)).body.deliveries[0]?.error);
+    });
+    assert.equal(receiver.arrivals.length, arrived);
+    await guarded.stop();
+  });
+
+  test('allows a name of an allowed network', async () => {
+    const url = receiver.url.replace('127.0.0.1', 'localhost');
+    const { body } = await create({ url });
+    await service.request('POST', `/api/v1/webhooks/${body.id}/ping`);
+    await until('the ping', () => receiver.arrivals.some(({ event }) => event.data.webhook === body.id));
+    await remove(body.id);
+  });
+});
+
+suite('several processes', () => {
+  const secondService = async (dataDir: string) =>
+    startService(readConfig(testEnvironment(service.database, dataDir, settings)));
+
+  test('deliver each event once', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-webhooks-'));
+    const { body } = await create({ url: receiver.url, types: ['table.created'] });
+    const second = await secondService(dataDir);
+    const tables = Array.from({ length: 20 }, (_, index) => `twice_${index}`);
+    await Promise.all(tables.map((table) => upload(table)));
+    await until('all deliveries', async () => {
+      const found = await deliveriesOf(body.id, '?state=delivered');
+      return found.length === tables.length;
+    });
+    for (const table of tables) assert.equal(arrivalsAbout(table).length, 1, table);
+    await second.stop();
+    await remove(body.id);
+    await rm(dataDir, { recursive: true });
+  });
+
+  test('deliver an event whose process ended before the delivery', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-webhooks-'));
+    const database = await createTestDatabase();
+    const config = readConfig(testEnvironment(database, dataDir, settings));
+    const [hanging, port] = [await startReceiver(), await freePort()];
+    hanging.statuses.push(noAnswer);
+    const first = await startService(config);
+    const client = await serviceClient(first.url);
+    for (const url of [hanging.url, `http://127.0.0.1:${port}/`]) {
+      await client.post('/api/v1/webhooks', { url, types: ['table.created'] });
+    }
+    await client.post('/table/late/upload/json', { data: [{ a: 1 }] });
+    await until('an attempt without an answer', () => hanging.arrivals.length === 1);
+    await until('a failed attempt', async () => {
+      const sql = `SELECT FROM ${outbox}.deliveries WHERE error IS NOT NULL`;
+      return (await database.pool.query(sql)).rows.length === 1;
+    });
+    await first.stop();
+    const late = await startReceiver(port);
+    await database.pool.query(`UPDATE ${outbox}.deliveries SET next_at = now() WHERE attempts = 1`);
+    const second = await startService(config);
+    await until('the events', () => arrivalsAbout('late', late).length + hanging.arrivals.length === 3);
+    await second.stop();
+    await Promise.all([late.close(), hanging.close()]);
+    await database.drop();
+    await rm(dataDir, { recursive: true });
+  });
+});
