@@ -104,7 +104,6 @@ export async function startService(config: Config, environment: Environment = {}
         addresses: new WebhookAddresses(config.webhooks.privateNetworks),
         log,
       });
-    webhooks?.start();
     const server = await buildServer(
       {
         config,
@@ -130,6 +129,7 @@ export async function startService(config: Config, environment: Environment = {}
     const url = await server.listen({ host: http.host, port: http.port });
     isReady = true;
     await server.takeQueuedLoads();
+    webhooks?.start();
     return {
       url,
       banner: async (showsSecrets) =>
@@ -150,18 +150,11 @@ export async function startService(config: Config, environment: Environment = {}
         stopping.abort(shuttingDown());
         const stopLoads = async (): Promise<void> => {
           await queuedLoads?.stop();
-          await loads?.stop();
+          await Promise.all([loads?.stop(), webhooks?.stop()]);
           await Promise.all([recordPool.end(), pool.end()]);
         };
         await Promise.race([
           Promise.all([stopLoads(), databaseCheck.end(), metricsServer?.close(), tracing?.stop()]),
-          Promise.all([
-            Promise.all([loads?.stop(), webhooks?.stop()]).then(() => recordPool.end()),
-            pool.end(),
-            databaseCheck.end(),
-            metricsServer?.close(),
-            tracing?.stop(),
-          ]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
         await embedded?.stop();
