@@ -11,7 +11,7 @@ after(() => service.stop());
 
 const rows = Array.from({ length: 3000 }, (_, index) => ({
   id: index + 1,
-  name: `name ${index}`.padEnd(40, '.'),
+  name: `name ${index}`.padEnd(400, '.'),
 }));
 const table = {
   columns: [

@@ -370,6 +370,7 @@ export async function answerUpload(
         primaryKey,
         maxFaultyRows,
         collector,
+        bytes: run?.facts.bytesExpected,
         dryRun: query.dry_run,
         signal,
         requireCreation: () => requireScope(grants, 'table:create'),

@@ -21,7 +21,7 @@ export interface CopyOptions {
   relation: string;
   columns: LoadColumn[];
   /** See `CopySessionOptions`. */
-  isNew: boolean;
+  freezes: boolean;
   matcher: ColumnMatcher;
   /** The input keeps its rows, so that they can be read again. */
   keepRows: boolean;
@@ -79,7 +79,7 @@ export async function copyRows(
     relation: options.relation,
     columnNames: names,
     leadingColumns: numbers?.columns,
-    isNew: options.isNew,
+    freezes: options.freezes,
   });
   const sink = new EncodingSink({
     targets,

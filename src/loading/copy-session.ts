@@ -24,20 +24,14 @@ const trailer = Buffer.from([0xff, 0xff]);
  */
 const maxHeldBytes = 64 * 1024 * 1024;
 
-/**
- * The fewest bytes of the first rows for which they are copied frozen. With fewer rows this costs more than it saves: the table must be
- * truncated first.
- */
-const minFrozenBytes = 32 * 1024;
-
 export interface CopySessionOptions {
   /** The name of the table, quoted. */
   relation: string;
   columnNames: string[];
   /** The columns of the first fields of each row. */
   leadingColumns?: readonly string[] | undefined;
-  /** This transaction has created the table, and it has no rows. */
-  isNew: boolean;
+  /** The rows are copied frozen. This transaction must have created the table, and the table must be empty. */
+  freezes: boolean;
 }
 
 export class CopySession implements RowOutput {
@@ -54,8 +48,7 @@ export class CopySession implements RowOutput {
   readonly #relation: string;
   readonly #columnNames: string[];
   readonly #leadingColumns: readonly string[];
-  /** The rows can be copied frozen. After the first rows: they are. */
-  #mayFreeze: boolean;
+  #freezes: boolean;
   #writer: CopyWriter | undefined;
   #columns: readonly number[] = [];
   #firstList: readonly number[] | undefined;
@@ -69,7 +62,7 @@ export class CopySession implements RowOutput {
     this.#relation = options.relation;
     this.#columnNames = options.columnNames;
     this.#leadingColumns = options.leadingColumns ?? [];
-    this.#mayFreeze = options.isNew;
+    this.#freezes = options.freezes;
   }
 
   /** Returns the columns of the refused COPY, as indexes. */
@@ -87,7 +80,8 @@ export class CopySession implements RowOutput {
     this.#firstList ??= columns;
     if (columns !== this.#firstList) this.hasSeveralLists = true;
     if (this.refusal) return;
-    if (isFirst) this.#mayFreeze &&= rows.length >= minFrozenBytes;
+    // Rows without columns are not copied. The table would be truncated after them.
+    if (isFirst) this.#freezes &&= columns.length > 0;
     try {
       if (columns.length === 0 && this.#leadingColumns.length === 0)
         return await this.#insertDefaults(columns, rowCount);
@@ -137,8 +131,8 @@ export class CopySession implements RowOutput {
     this.#heldRows = 0;
     this.#heldBytes = 0;
     const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
-    const copy = this.#mayFreeze ? copyFrozenInto(this.#relation, names) : copyInto(this.#relation, names);
-    const before = this.#mayFreeze && isFirst ? [truncate(this.#relation)] : [];
+    const copy = this.#freezes ? copyFrozenInto(this.#relation, names) : copyInto(this.#relation, names);
+    const before = this.#freezes && isFirst ? [truncate(this.#relation)] : [];
     this.#writer = copyFrom(this.#client, inCallersPath(...before, copy));
     await this.#writer.write(header);
   }

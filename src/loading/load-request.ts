@@ -28,6 +28,8 @@ export interface LoadRequest {
   maxFaultyRows?: number | undefined;
   /** Takes all problems, beyond those that the answer lists. */
   collector?: ProblemCollector | undefined;
+  /** The length of the body as it is sent; undefined: it is not known. */
+  bytes?: number | undefined;
   /** The load is done and checked, and then rolled back. */
   dryRun: boolean;
   signal: AbortSignal;

@@ -85,7 +85,7 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
     ...refusedRowsLimit(load),
     relation,
     columns,
-    isNew: target.isBare,
+    freezes: options.freezes,
     mayFill: () => true,
     mayUpdate: false,
   };

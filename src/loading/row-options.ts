@@ -8,6 +8,12 @@ import type { TargetOptions } from './open-target.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
 import type { WrittenLimits } from './written-bytes.ts';
 
+/**
+ * The shortest body whose rows are copied frozen into a new table. For a shorter one this costs more than it saves: the table must be
+ * truncated first, which makes new files for it.
+ */
+const minFrozenBytes = 1024 * 1024;
+
 export interface RowOptions {
   matcher: ColumnMatcher;
   conflict: ConflictOption | undefined;
@@ -16,6 +22,8 @@ export interface RowOptions {
   writtenLimits: WrittenLimits;
   /** The types of the columns were inferred, not chosen by the caller. */
   typesAreInferred: boolean;
+  /** See `CopySessionOptions`. */
+  freezes: boolean;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
   /** The count of the rows with problems, which may be left out; undefined: they may not. */
@@ -38,6 +46,7 @@ export function rowOptions(
     maxRowBytes: context.limits.maxRowBytes,
     writtenLimits: context.limits,
     typesAreInferred: target.isBare && !hasDefinition,
+    freezes: target.isBare && (request.bytes ?? Number.POSITIVE_INFINITY) >= minFrozenBytes,
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,

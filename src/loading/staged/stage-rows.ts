@@ -18,7 +18,7 @@ export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | '
 };
 
 export interface StageOptions
-  extends Omit<CopyOptions, 'isNew' | 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'> {
+  extends Omit<CopyOptions, 'freezes' | 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'> {
   conflict: ConflictOption | undefined;
   maxShapes: number;
 }
@@ -46,7 +46,7 @@ export async function stageRows(
       ...options,
       relation: stagingTable,
       columns,
-      isNew: false,
+      freezes: false,
       mayFill: mayFill(conflict),
       numbers: { columns: leadingColumns, numberOfSet: (set) => shapes.numberOf(set) },
       mayUpdate: conflict?.action === 'update',
