@@ -56,7 +56,7 @@ test('statements in the callers’ search path qualify every function and operat
     for (const [, name] of bare.matchAll(/(?<![.\w"])([a-z_][a-z_0-9]*)\s*\(/g)) {
       assert(!known.has(name!) || sqlWords.has(name!), `${name}( in ${part}`);
     }
-    const assignments = /"x" = (excluded|t)\."x"/g;
+    const assignments = /("x"|[a-z_]+) = (excluded|t)\.("x"|[a-z_]+)/g;
     const outside = bare
       .replace(assignments, ' ')
       .replace(/OPERATOR\([a-z_]+\.[^)]*\)/g, ' ')
