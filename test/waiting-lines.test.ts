@@ -69,7 +69,13 @@ suite('uploads', () => {
         '"uploads";q=1;qu="concurrent-requests", "uploads-per-subject";q=1;qu="concurrent-requests"',
       );
       assert.equal(answer.headers.get('ratelimit'), `"uploads";r=0;t=${answer.headers.get('retry-after')}`);
+      assert.equal(answer.headers.get('load-id'), null);
     }
+    // One of them waited long enough to be recorded as a load, which it never became.
+    const loads = await service.rows(
+      "SELECT state FROM tablewright_service.loads WHERE table_name = 'new' ORDER BY state",
+    );
+    assert.deepEqual(loads, []);
     held.destroy();
   });
 

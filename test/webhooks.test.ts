@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -129,6 +129,24 @@ suite('a webhook', () => {
     assert.equal(arrivalsAbout('outside').length, 0);
     assertProblem(await create({ url: receiver.url, schemas: ['other'] }, token), 403, 'schema-forbidden');
     await remove(body.id);
+  });
+
+  test('counts an answer that never comes after 101 as a failed attempt', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+      );
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { body } = await create({ url: `http://127.0.0.1:${port}/`, types: ['table.created'] });
+    await upload('switched');
+    await until('a failed attempt', async () => (await deliveriesOf(body.id))[0]?.attempts === 1);
+    await until('its error', async () => (await deliveriesOf(body.id))[0]?.error !== null);
+    await remove(body.id);
+    server.close();
   });
 
   test('gets an event again after an error or a redirect, and never follows the redirect', async () => {

@@ -69,9 +69,9 @@ export class EventFeed {
     return this.#ask<StoredEvent>(readEvents(this.#schema, after, pageSize));
   }
 
-  /** Resolves when there are events after the position, and at the latest after a second. */
-  async wait(after: number): Promise<void> {
-    if (this.#last > after) return;
+  /** Waits until there are events after the position, but at most a second. Returns whether there are. */
+  async wait(after: number): Promise<boolean> {
+    if (this.#last > after) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, maxWaitMs);
     this.#waiting.add(resolve);
@@ -79,6 +79,7 @@ export class EventFeed {
     await promise;
     clearTimeout(timer);
     this.#waiting.delete(resolve);
+    return this.#last > after;
   }
 
   /** Removes the events that are too old. */
@@ -114,7 +115,8 @@ export class EventFeed {
       await inTransaction(this.#pool, {}, (_, { endWith }) => endWith(numberEvents(this.#schema)));
       [state] = await this.#ask<OutboxState>(readState(this.#schema));
     }
-    this.#last = Math.max(this.#last, state!.last);
+    // After the database was restored from a backup it is lower than before.
+    this.#last = state!.last;
     return state!;
   }
 

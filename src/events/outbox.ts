@@ -100,7 +100,7 @@ export function removeEvents({ quoted }: OutboxSchema, days: number): Statement 
     text: `WITH removed AS (
         DELETE FROM ${quoted}.events
         WHERE position IS NOT NULL AND created_at < clock_timestamp() - make_interval(days => $1) RETURNING position)
-      UPDATE ${quoted}.event_state SET removed_to = (SELECT max(position) FROM removed)
+      UPDATE ${quoted}.event_state SET removed_to = greatest(removed_to, (SELECT max(position) FROM removed))
       WHERE EXISTS (SELECT FROM removed)`,
     values: [days],
   };

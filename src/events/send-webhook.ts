@@ -80,15 +80,17 @@ function post(
     },
   });
   request.on('error', reject);
+  // For example after 101 Switching Protocols there is neither an answer nor an error.
+  request.on('close', () => reject(new Error('the connection was closed without an answer')));
   request.on('response', (response) => {
+    // The status is the answer, whatever happens to the body.
+    resolve(response.statusCode!);
     let received = 0;
     response.on('data', (chunk: Buffer) => {
       received += chunk.length;
       if (received > maxAnswerBytes) response.destroy();
     });
-    // The status is the answer, whatever happens to the body.
     response.on('error', () => {});
-    response.on('close', () => resolve(response.statusCode!));
   });
   request.end(body);
   return promise;

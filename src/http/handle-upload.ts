@@ -43,14 +43,18 @@ export async function handleUpload<Query extends UploadQuery>(
         return operation.load(context, { ...admitted, transaction }, query, body, origin, run);
       };
   const load = { work, isLater, dryRun: query.dry_run };
-  const admitted = { ...upload, signal: eitherSignal(upload.signal, run.cancelled) };
+  // The signal of the request ends with the request.
+  const admitted = { ...upload, signal: eitherSignal(upload.signal, run.cancelled).signal };
   if (key === undefined)
     return sendKept(reply, await runLoad(request, reply, loads, admitted, load, run, undefined));
   const keyed = { ...admitted, digest: new BodyDigest() };
   return loads.withLease(async () => {
-    const claim = await loads.claimKey(upload.grants.owner, key, run.id);
+    const claim = await loads.claimKey(upload.grants.owner, key, run.id).catch(async (error: unknown) => {
+      await discardLoad(reply, loads, run);
+      throw error;
+    });
     if (claim.claimed === undefined) {
-      forgetLoad(reply, loads, run);
+      await discardLoad(reply, loads, run);
       return answerRepeated(request, reply, claim, keyed.digest, () => digest(context, keyed, body));
     }
     return sendKept(reply, await runLoad(request, reply, loads, keyed, load, run, claim.claimed));
@@ -114,7 +118,7 @@ async function runLoad(
   } catch (thrown) {
     const error = asLoadError(thrown);
     const { state, answer, known } = endOfError(error, request.id);
-    if (known?.code === 'too-many-uploads') forgetLoad(reply, loads, run);
+    if (known?.code === 'too-many-uploads') await discardLoad(reply, loads, run);
     else await loads.end(run, state, answer);
     noteBody();
     if (key) await endKey(key, error, request.id, { [loadIdHeader]: run.id });
@@ -122,8 +126,8 @@ async function runLoad(
   }
 }
 
-/** The load has not begun, so its id is not told. */
-function forgetLoad(reply: FastifyReply, loads: Loads, run: LoadRun): void {
-  loads.forget(run);
+/** Removes a load that has not begun. The answer does not have its id. */
+async function discardLoad(reply: FastifyReply, loads: Loads, run: LoadRun): Promise<void> {
   reply.removeHeader(loadIdHeader);
+  await loads.discard(run);
 }

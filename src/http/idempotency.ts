@@ -80,7 +80,7 @@ export async function endKey(
   const known = error instanceof ClientGone ? undefined : asAppError(error);
   const isKept = known && (keptStatuses.has(known.status) || keptCodes.has(known.code));
   if (!isKept || key.fingerprint === undefined) {
-    await key.release().catch(() => {});
+    await key.release();
     return;
   }
   const answer = keptProblem(known, requestId);

@@ -36,13 +36,21 @@ export function abandonedAnswer(): KeptAnswer {
   return keptProblem(new AppError('shutting-down', detail), '00000000-0000-0000-0000-000000000000');
 }
 
-/** Combines two signals without `AbortSignal.any`, because that removes its listeners only when the garbage collector runs. */
-export function eitherSignal(first: AbortSignal, second: AbortSignal): AbortSignal {
+/**
+ * Combines two signals without `AbortSignal.any`, because that removes its listeners only when the garbage collector runs.
+ *
+ * @param first lives longer than the work. `release` removes the listener from it
+ */
+export function eitherSignal(
+  first: AbortSignal,
+  second: AbortSignal,
+): { signal: AbortSignal; release: () => void } {
   const either = new AbortController();
-  for (const signal of [first, second]) {
-    const abort = () => either.abort(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  }
-  return either.signal;
+  const abortBy = (signal: AbortSignal) => () => either.abort(signal.reason);
+  const onFirst = abortBy(first);
+  if (first.aborted) onFirst();
+  first.addEventListener('abort', onFirst, { once: true });
+  if (second.aborted) either.abort(second.reason);
+  second.addEventListener('abort', abortBy(second), { once: true });
+  return { signal: either.signal, release: () => first.removeEventListener('abort', onFirst) };
 }

@@ -113,7 +113,7 @@ async function runStored(
   const { database } = context.config;
   const query = operation.parseQuery(request.query);
   const { schema, table: name, owner, subject, role } = facts;
-  const signal = eitherSignal(context.stopping, run.cancelled);
+  const { signal, release } = eitherSignal(context.stopping, run.cancelled);
   const { statementTimeoutMs, lockTimeoutMs } = database;
   const beforeCommit = () => run.commitStatements();
   const upload: AdmittedUpload = {
@@ -140,6 +140,10 @@ async function runStored(
       change = changeOf(query, result);
     },
   };
-  const answer = await operation.load(context, upload, query, body, origin, run);
-  return { answer, change };
+  try {
+    const answer = await operation.load(context, upload, query, body, origin, run);
+    return { answer, change };
+  } finally {
+    release();
+  }
 }

@@ -23,8 +23,8 @@ export type KeyClaim =
   /** Another request with the key was answered. */
   | { claimed?: undefined; answered: { fingerprint: Buffer; answer: KeptAnswer } };
 
-/** The pauses before the attempts to make a key free, if the database does not answer. */
-const releasePausesMs = [0, 1000, 5000, 30_000];
+/** The pauses before more attempts to make a key free, if the database does not answer. */
+const releasePausesMs = [1000, 5000, 30_000, 300_000];
 
 /**
  * Claims a key for a request, and renews the lease of its process.
@@ -82,19 +82,29 @@ export class ClaimedKey {
     await inTransaction(this.#pool, {}, (_, { endWith }) => endWith([statement]));
   }
 
-  /** Makes the key free, so that the request can be sent again. It has no effect on a key with an answer. */
+  /**
+   * Makes the key free, so that the request can be sent again. It has no effect on a key with an answer. If the database does not answer,
+   * more attempts follow later.
+   */
   async release(): Promise<void> {
-    let failure: unknown;
+    await this.#tryToRelease().catch(() => {
+      void this.#releaseLater();
+    });
+  }
+
+  async #tryToRelease(): Promise<void> {
+    const statement = releaseKey(this.#schema, this.#row);
+    await inTransaction(this.#pool, {}, (_, { endWith }) => endWith([statement]));
+  }
+
+  async #releaseLater(): Promise<void> {
     for (const pauseMs of releasePausesMs) {
       await sleep(pauseMs, undefined, { ref: false });
-      try {
-        const statement = releaseKey(this.#schema, this.#row);
-        await inTransaction(this.#pool, {}, (_, { endWith }) => endWith([statement]));
-        return;
-      } catch (error) {
-        failure = error;
-      }
+      const isFree = await this.#tryToRelease().then(
+        () => true,
+        () => false,
+      );
+      if (isFree) return;
     }
-    throw failure;
   }
 }

@@ -41,6 +41,8 @@ export class LoadRun implements LoadObserver {
   };
   /** The row of the load exists. */
   isRecorded = false;
+  /** The last attempt to write the row. */
+  recording: Promise<void> | undefined;
   /** The transaction is being committed. Its row is locked, so nothing else may write it. */
   isCommitting = false;
   answer: KeptAnswer | undefined;

@@ -106,7 +106,7 @@ export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[])
       written AS (
         INSERT INTO ${quoted}.loads AS known (${names}) SELECT ${names} FROM given
         ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL
-          AND known.process OPERATOR(pg_catalog.=) excluded.process
+          AND known.process OPERATOR(pg_catalog.=) excluded.process AND known.state OPERATOR(pg_catalog.<>) 'queued'
         RETURNING id, cancel_requested, watched_until),
       ${storeEvents({ quoted }, 'SELECT g.event_id, g.table_schema, g.event FROM given g JOIN written w ON w.id OPERATOR(pg_catalog.=) g.id WHERE g.event_id IS NOT NULL')}
       SELECT id, cancel_requested AS "cancelRequested",
@@ -342,9 +342,9 @@ export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process
 /** Lets a load of this process wait again. */
 export function queueAgain({ quoted }: ServiceSchema, id: string, process: string): Statement {
   return {
-    text: `UPDATE ${quoted}.loads SET state = 'queued'
-      WHERE id OPERATOR(pg_catalog.=) $1 AND process OPERATOR(pg_catalog.=) $2 AND ended_at IS NULL
-        AND NOT cancel_requested`,
+    text: `UPDATE ${quoted}.loads SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+        ended_at = CASE WHEN cancel_requested THEN pg_catalog.clock_timestamp() END
+      WHERE id OPERATOR(pg_catalog.=) $1 AND process OPERATOR(pg_catalog.=) $2 AND ended_at IS NULL`,
     values: [id, process],
   };
 }
@@ -381,8 +381,35 @@ export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer)
       WHERE l.spool IS NOT NULL AND l.state OPERATOR(pg_catalog.=) 'queued'
         AND l.created_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 1))
         AND NOT EXISTS (SELECT FROM ${quoted}.processes p WHERE p.spool OPERATOR(pg_catalog.=) l.spool
-          AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 1)))`,
+          AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 1)))
+      RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.dry_run AS "dryRun"`,
     values: [answer.status, JSON.stringify(answer.headers), answer.body],
+  };
+}
+
+/** Removes the record of a load that did not begin. */
+export function removeLoad({ quoted }: ServiceSchema, id: string): Statement {
+  return {
+    text: `DELETE FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL`,
+    values: [id],
+  };
+}
+
+/** Reads the loads that run in a process by their records. */
+export function readUnendedOf({ quoted }: ServiceSchema, process: string): Statement {
+  return {
+    text: `SELECT id FROM ${quoted}.loads WHERE process OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL
+      AND state OPERATOR(pg_catalog.<>) 'queued'`,
+    values: [process],
+  };
+}
+
+/** Gives loads to a process that does not exist, so that `failAbandonedLoads` and `queueAbandonedLoads` find them. */
+export function disownLoads({ quoted }: ServiceSchema, process: string, ids: string[]): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET process = '00000000-0000-0000-0000-000000000000'
+      WHERE id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.uuid[]) AND process OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL`,
+    values: [process, ids],
   };
 }
 

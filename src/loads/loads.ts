@@ -22,13 +22,16 @@ import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 import {
   type AbandonedLoad,
+  disownLoads,
   failAbandonedLoads,
   type LoadFilter,
   listLoads,
   loadHasEnded,
   readLoad,
+  readUnendedOf,
   readWishes,
   removeHistory,
+  removeLoad,
   renewLease,
   requestCancel,
   type Visible,
@@ -84,6 +87,8 @@ export class Loads {
   #leaseRenewedAtMs = Number.NEGATIVE_INFINITY;
   #ticking: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
+  /** The ids of the strays that the last sweep found. */
+  #strays: ReadonlySet<string> = new Set();
   #writing: Promise<void> | undefined;
   #sweptHistoryAtMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
@@ -109,7 +114,7 @@ export class Loads {
     this.#isStopped = true;
     clearInterval(this.#sweeping);
     clearTimeout(this.#ticking);
-    await this.#writing?.catch(() => {});
+    await this.#writing;
     await this.#writeDue(true).catch((error) => this.#warn(error));
   }
 
@@ -206,39 +211,66 @@ export class Loads {
     return run;
   }
 
-  /** Takes a load out of the registry that did not begin. It is not recorded. */
+  /** Takes a load out of the registry that continues elsewhere. */
   forget(run: LoadRun): void {
-    this.#running.delete(run.id);
+    if (this.#running.get(run.id)?.run === run) this.#running.delete(run.id);
+  }
+
+  /** Takes a load out of the registry that did not begin, and removes its record. */
+  async discard(run: LoadRun): Promise<void> {
+    this.forget(run);
+    try {
+      await run.recording?.catch(() => {});
+      if (run.isRecorded) await this.#ask(this.#options.recordPool, removeLoad(this.schema, run.id));
+    } catch (error) {
+      // The record has no load in this process then, and is ended by `sweep`.
+      this.#warn(error);
+    }
   }
 
   /** Records the abandoned loads of other processes as failed, and removes old records. */
   async sweep(): Promise<void> {
     const { abandonedAnswer, historyDays, recordPool } = this.#options;
+    await this.#disownStrays();
     const leaseSeconds = this.leaseMs / 1000;
     const failing = failAbandonedLoads(this.schema, this.process, leaseSeconds, abandonedAnswer);
-    const { status, code } = abandonedAnswer;
-    const refusal = { status, code };
-    await inTransaction(
-      recordPool,
-      {},
-      async (_, { begun, endWith }) => {
-        const failed = (begun!.rows as AbandonedLoad[]).filter(({ dryRun }) => !dryRun);
-        const events = failed.map(({ id, schema, table }) => ({
-          type: 'load.failed' as const,
-          schema,
-          table,
-          load: id,
-          refusal,
-        }));
-        await endWith(insertEvents(this.schema, events));
-      },
-      failing,
-    );
+    await this.failWith(failing, abandonedAnswer);
     if (performance.now() - this.#sweptHistoryAtMs < historyMs) return;
     this.#sweptHistoryAtMs = performance.now();
     await this.#ask(recordPool, removeOldKeys(this.schema));
     for (const statement of removeHistory(this.schema, historyDays, leaseSeconds))
       await this.#ask(recordPool, statement);
+  }
+
+  /** Runs a statement that ends loads as failed and returns an `AbandonedLoad` for each, and writes their events. */
+  async failWith(failing: Statement, { status, code }: KeptAnswer): Promise<void> {
+    const refusal = { status, code };
+    await inTransaction(
+      this.#options.recordPool,
+      {},
+      async (_, { begun, endWith }) => {
+        const failed = (begun!.rows as AbandonedLoad[]).filter(({ dryRun }) => !dryRun);
+        const events = failed.map(({ id, schema, table }) => {
+          return { type: 'load.failed' as const, schema, table, load: id, refusal };
+        });
+        await endWith(insertEvents(this.schema, events));
+      },
+      failing,
+    );
+  }
+
+  /**
+   * Gives up the records of this process that have no load in it, so that they are treated as those of a dead process. Such a record is
+   * left if the database did not answer when the load ended. It must be found twice, because a load that is just being taken from the
+   * queue is not in the registry yet.
+   */
+  async #disownStrays(): Promise<void> {
+    const { recordPool } = this.#options;
+    const { rows } = await this.#ask(recordPool, readUnendedOf(this.schema, this.process));
+    const strays = rows.map(({ id }) => id as string).filter((id) => !this.#running.has(id));
+    const again = strays.filter((id) => this.#strays.has(id));
+    this.#strays = new Set(strays);
+    if (again.length > 0) await this.#ask(recordPool, disownLoads(this.schema, this.process, again));
   }
 
   /**
@@ -290,11 +322,8 @@ export class Loads {
   }
 
   async #tick(): Promise<void> {
-    try {
-      await this.#writeDue(false);
-    } catch (error) {
-      this.#warn(error);
-    }
+    this.#writing = this.#writeDue(false).catch((error) => this.#warn(error));
+    await this.#writing;
     this.#ticking = undefined;
     this.#tickLater();
   }
@@ -311,7 +340,7 @@ export class Loads {
       else if (run.isRecorded) others.push(run);
     }
     if (due.length > 0) await this.#write(due);
-    if (this.#leaseHolders > 0 && this.#mustRenew()) {
+    if ((this.#leaseHolders > 0 || this.#running.size > 0) && this.#mustRenew()) {
       await this.#ask(this.#options.recordPool, renewLease(this.schema, this.process));
       this.#leaseRenewedAtMs = now;
     }
@@ -321,8 +350,14 @@ export class Loads {
     this.#note(others, rows as unknown as WrittenLoad[]);
   }
 
+  #write(runs: LoadRun[]): Promise<void> {
+    const written = this.#writeRows(runs);
+    for (const run of runs) run.recording = written;
+    return written;
+  }
+
   /** Writes the rows of loads, after the lease of this process. */
-  async #write(runs: LoadRun[]): Promise<void> {
+  async #writeRows(runs: LoadRun[]): Promise<void> {
     const { recordPool } = this.#options;
     const now = performance.now();
     const mustRenew = this.#mustRenew() && runs.some((run) => !run.hasEnded);

@@ -77,7 +77,7 @@ export class QueuedLoads {
     this.#run = run;
     this.#bodies = await StoredBodies.openExisting(this.#options.folder);
     await this.sweep();
-    this.#sweeping = setInterval(() => this.#inBackground(this.sweep()), this.#options.leaseMs);
+    this.#sweeping = setInterval(() => this.#inBackground(this.sweep()), this.#options.leaseMs / 3);
     this.#sweeping.unref();
   }
 
@@ -108,6 +108,7 @@ export class QueuedLoads {
     try {
       await readAgain(() => bodies.chunks(run.id));
       const { loads } = this.#options;
+      run.isCommitting = true;
       const statements = [...queueLoad(loads.schema, run.snapshot(), bodies.id, request), ...also()];
       await inTransaction(this.#options.recordPool, {}, (_, { endWith }) => endWith(statements));
     } catch (error) {
@@ -116,6 +117,7 @@ export class QueuedLoads {
         {},
       ]);
       if (isWaiting === undefined) await bodies.remove(run.id);
+      run.isCommitting = false;
       throw error;
     }
     this.#take();
@@ -124,11 +126,11 @@ export class QueuedLoads {
   /** Takes over the loads of dead processes, and removes what is left of loads that have ended. */
   async sweep(): Promise<void> {
     const { loads, leaseMs, lostAnswer } = this.#options;
-    await this.#ask(failUnservedLoads(loads.schema, lostAnswer));
+    await loads.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
+    await this.#ask(queueAbandonedLoads(loads.schema, loads.process, leaseMs / 1000));
     const bodies = this.#bodies;
     if (bodies === undefined) return;
     await this.#ask(serveSpool(loads.schema, loads.process, bodies.id));
-    await this.#ask(queueAbandonedLoads(loads.schema, loads.process, leaseMs / 1000));
     await bodies.removeRemnants(async (ids) => {
       const rows = await this.#ask(readUnended(loads.schema, ids));
       return new Set(rows.map(({ id }) => id as string));
@@ -183,7 +185,9 @@ export class QueuedLoads {
     const run = loads.adopt(load);
     const outcome = await this.#run!(load, run, () => bodies.chunks(load.id));
     if (outcome === 'ended') {
-      await bodies.remove(load.id);
+      // If this process was taken for dead, another one may have taken the load, and needs the body.
+      const unended = await this.#ask(readUnended(loads.schema, [load.id]));
+      if (unended.length === 0) await bodies.remove(load.id);
       return;
     }
     loads.forget(run);

@@ -3,7 +3,7 @@
  * survives the end of the process and of the machine. Several processes may share the folder.
  */
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../errors.ts';
 
@@ -108,16 +108,27 @@ export class StoredBodies {
   }
 }
 
+/** Returns the id of the folder. The file is written aside and then linked, so that it is never found without its content. */
 async function readOrCreateId(folder: string): Promise<string> {
   const path = join(folder, idFile);
+  const known = await readFile(path, 'utf8').catch(() => '');
+  if (known !== '') return known.trim();
+  const aside = `${path}.${randomUUID()}`;
   try {
-    const file = await open(path, 'wx', 0o600);
-    await file.writeFile(`${randomUUID()}\n`);
-    await file.sync();
-    await file.close();
+    const file = await open(aside, 'wx', 0o600);
+    try {
+      await file.writeFile(`${randomUUID()}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await link(aside, path);
     await syncFolder(folder);
   } catch (error) {
+    if (isStorageFull(error)) throw storageFull(error);
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(aside, { force: true });
   }
   return (await readFile(path, 'utf8')).trim();
 }

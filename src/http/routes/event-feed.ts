@@ -83,6 +83,6 @@ async function* eventsAfter(
       if (allowsSchema(grants, schema)) yield { id: String(position), event: type, data: json };
     }
     yield undefined;
-    if (page.length === 0) await feed.wait(after);
+    while (page.length === 0 && isReady() && !(await feed.wait(after))) yield undefined;
   }
 }
