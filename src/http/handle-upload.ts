@@ -55,7 +55,9 @@ export async function handleUpload<Query extends UploadQuery>(
     });
     if (claim.claimed === undefined) {
       await discardLoad(reply, loads, run);
-      return answerRepeated(request, reply, claim, keyed.digest, () => digest(context, keyed, body));
+      const readBody = () =>
+        context.lines.uploads.use(upload.caller, keyed.signal, () => digest(context, keyed, body));
+      return answerRepeated(request, reply, claim, keyed.digest, readBody);
     }
     return sendKept(reply, await runLoad(request, reply, loads, keyed, load, run, claim.claimed));
   });

@@ -80,6 +80,8 @@ function shownAnswer({ status, headers, body }: KeptAnswer): object {
 export interface AdmittedLoadRequest {
   loads: Loads;
   visible: Visible;
+  /** Identifies the caller in the lines. */
+  caller: string;
   signal: AbortSignal;
 }
 
@@ -94,7 +96,12 @@ export async function admitLoadRequest(
   context: HttpContext,
 ): Promise<AdmittedLoadRequest> {
   const { grants, signal } = await admitRequest(request, reply, context, undefined);
-  return { loads: requireRecords(context.loads), visible: visibleTo(grants), signal };
+  return {
+    loads: requireRecords(context.loads),
+    visible: visibleTo(grants),
+    caller: grants.owner.toString('hex'),
+    signal,
+  };
 }
 
 /**

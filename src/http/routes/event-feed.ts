@@ -46,9 +46,10 @@ export function eventFeedRoute(app: FastifyInstance, context: HttpContext): void
   app.get('/api/v1/events', { schema: documentation }, async (request, reply) => {
     parseQuery(request.query);
     const { grants, signal } = await admitRequest(request, reply, context, 'event:read');
+    const caller = grants.owner.toString('hex');
     const feed = requireRecords(context.events);
     const after = await startOf(feed, request.headers['last-event-id']);
-    await context.lines.streams.use(grants.owner.toString('hex'), signal, () =>
+    await context.lines.streams.use(caller, signal, () =>
       sendEventStream(reply, signal, eventsAfter(feed, after, grants, context.isReady)),
     );
   });
