@@ -35,6 +35,17 @@ function assertReplay(again: TestAnswer, first: TestAnswer): void {
     assert.equal(again.headers.get(name), first.headers.get(name), name);
 }
 
+test('a key that a request of this process has left is free again', async () => {
+  await service.post(append, { data }, keyed('before'));
+  await service.rows(
+    `UPDATE ${schema}.idempotency_keys SET load = $1, answer_status = NULL WHERE key = 'before'`,
+    [randomUUID()],
+  );
+  const again = await service.post(append, { data }, keyed('before'));
+  assert.equal(again.status, 200);
+  assert.equal(again.headers.get('idempotency-replayed'), null);
+});
+
 suite('a request that is sent again', () => {
   test('adds its rows once', async () => {
     const before = await count();

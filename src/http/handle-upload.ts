@@ -1,6 +1,6 @@
 /** Runs the work of an upload as a load: gives it an id, and records its end with the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ClaimedKey } from '../loads/idempotency-key.ts';
+import type { ClaimedKey, KeyClaim } from '../loads/idempotency-key.ts';
 import type { KeptAnswer, LoadFacts } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
 import type { Loads } from '../loads/loads.ts';
@@ -48,19 +48,22 @@ export async function handleUpload<Query extends UploadQuery>(
   if (key === undefined)
     return sendKept(reply, await runLoad(request, reply, loads, admitted, load, run, undefined));
   const keyed = { ...admitted, digest: new BodyDigest() };
-  return loads.withLease(async () => {
-    const claim = await loads.claimKey(upload.grants.owner, key, run.id).catch(async (error: unknown) => {
-      await discardLoad(reply, loads, run);
-      throw error;
-    });
-    if (claim.claimed === undefined) {
-      await discardLoad(reply, loads, run);
-      const readBody = () =>
-        context.lines.uploads.use(upload.caller, keyed.signal, () => digest(context, keyed, body));
-      return answerRepeated(request, reply, claim, keyed.digest, readBody);
+  const once = async ({ claimed, answered }: KeyClaim): Promise<FastifyReply> => {
+    if (claimed !== undefined) {
+      return sendKept(reply, await runLoad(request, reply, loads, keyed, load, run, claimed));
     }
-    return sendKept(reply, await runLoad(request, reply, loads, keyed, load, run, claim.claimed));
-  });
+    await discardLoad(reply, loads, run);
+    const readBody = () =>
+      context.lines.uploads.use(upload.caller, keyed.signal, () => digest(context, keyed, body));
+    return answerRepeated(request, reply, answered, keyed.digest, readBody);
+  };
+  try {
+    return await loads.withKey(upload.grants.owner, key, run.id, once);
+  } catch (error) {
+    // The key could not be claimed.
+    if (!run.hasEnded) await discardLoad(reply, loads, run);
+    throw error;
+  }
 }
 
 interface LoadWork {

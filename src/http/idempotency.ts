@@ -4,6 +4,7 @@ import { AppError, wrongParameter } from '../errors.ts';
 import type { ClaimedKey, KeyClaim } from '../loads/idempotency-key.ts';
 import { isLostKey } from '../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
+import { uuidV7 } from '../loads/uuid-v7.ts';
 import type { BodyDigest } from './body-digest.ts';
 import type { HttpContext } from './context.ts';
 import { requireRecords } from './load-answers.ts';
@@ -38,7 +39,7 @@ export function idempotencyKeyOf({ headers }: FastifyRequest, context: HttpConte
 export async function answerRepeated(
   request: FastifyRequest,
   reply: FastifyReply,
-  { answered }: KeyClaim,
+  answered: KeyClaim['answered'],
   digest: BodyDigest,
   readBody: () => Promise<void>,
 ): Promise<FastifyReply> {
@@ -100,10 +101,8 @@ export async function answerOnce(
   work: (key: ClaimedKey) => Promise<KeptAnswer>,
 ): Promise<FastifyReply> {
   const loads = requireRecords(context.loads);
-  return loads.withLease(async () => {
-    const claim = await loads.claimKey(owner, key);
-    const { claimed } = claim;
-    if (claimed === undefined) return answerRepeated(request, reply, claim, digest, async () => {});
+  return loads.withKey(owner, key, uuidV7(), async ({ claimed, answered }) => {
+    if (claimed === undefined) return answerRepeated(request, reply, answered, digest, async () => {});
     claimed.fingerprint = digest.fingerprint(request);
     try {
       return sendKept(reply, await work(claimed));

@@ -29,6 +29,7 @@ const releasePausesMs = [1000, 5000, 30_000, 300_000];
 /**
  * Claims a key for a request, and renews the lease of its process.
  *
+ * @param running the claims of the requests that run in this process, with this one
  * @throws PostgreSQL's errors
  */
 export async function claimIdempotencyKey(
@@ -36,10 +37,11 @@ export async function claimIdempotencyKey(
   schema: ServiceSchema,
   row: ClaimedKeyRow,
   leaseSeconds: number,
+  running: string[],
 ): Promise<KeyClaim> {
   const statements = [
     renewLease(schema, row.process),
-    claimKey(schema, row, leaseSeconds),
+    claimKey(schema, row, leaseSeconds, running),
     readKey(schema, row.owner, row.key),
   ];
   const [, claimed, found] = await inTransaction(pool, {}, (_, { endWith }) => endWith(statements));

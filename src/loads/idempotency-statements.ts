@@ -22,21 +22,25 @@ const isOld = `known.created_at OPERATOR(pg_catalog.<)
 /**
  * Claims a key. It returns a row unless another request has the key: one that was answered within the last 24 hours, or one that runs in a
  * process whose lease has not expired.
+ *
+ * @param running the claims of the requests that run in this process
  */
 export function claimKey(
   { quoted }: ServiceSchema,
   { owner, key, process, claim }: ClaimedKeyRow,
   leaseSeconds: number,
+  running: string[],
 ): Statement {
   return {
     text: `INSERT INTO ${quoted}.idempotency_keys AS known (owner, key, process, load) VALUES ($1, $2, $3, $4)
       ON CONFLICT (owner, key) DO UPDATE SET process = excluded.process, load = excluded.load, fingerprint = NULL,
         created_at = pg_catalog.clock_timestamp(), answer_status = NULL, answer_headers = NULL, answer_body = NULL
       WHERE CASE WHEN known.answer_status IS NOT NULL THEN ${isOld}
+        WHEN known.process OPERATOR(pg_catalog.=) $3 THEN known.load OPERATOR(pg_catalog.<>) ALL ($6::pg_catalog.uuid[])
         ELSE NOT EXISTS (SELECT FROM ${quoted}.processes p WHERE p.id OPERATOR(pg_catalog.=) known.process
           AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $5))) END
       RETURNING key`,
-    values: [owner, key, process, claim, leaseSeconds],
+    values: [owner, key, process, claim, leaseSeconds, running],
   };
 }
 

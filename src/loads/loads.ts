@@ -82,8 +82,8 @@ export class Loads {
   /** How long the process is taken for alive after it has renewed its lease. */
   readonly leaseMs: number;
   readonly #running = new Map<string, Running>();
-  /** The number of requests that need the lease. */
-  #leaseHolders = 0;
+  /** The claims of the requests with keys that run in this process. */
+  readonly #claims = new Set<string>();
   #leaseRenewedAtMs = Number.NEGATIVE_INFINITY;
   #ticking: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
@@ -119,23 +119,27 @@ export class Loads {
   }
 
   /**
-   * Claims an idempotency key for a request of this process.
+   * Claims an idempotency key for a request of this process, and renews the lease of the process while the request runs.
    *
    * @param claim the id of the load or, without one, a new id
    */
-  async claimKey(owner: Buffer, key: string, claim = uuidV7()): Promise<KeyClaim> {
+  async withKey<Result>(
+    owner: Buffer,
+    key: string,
+    claim: string,
+    work: (claim: KeyClaim) => Promise<Result>,
+  ): Promise<Result> {
+    const { recordPool } = this.#options;
     const row = { owner, key, process: this.process, claim };
-    return claimIdempotencyKey(this.#options.recordPool, this.schema, row, this.leaseMs / 1000);
-  }
-
-  /** Runs the work while the lease of this process is renewed. */
-  async withLease<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#leaseHolders++;
+    this.#claims.add(claim);
     this.#tickLater();
     try {
-      return await work();
+      const leaseSeconds = this.leaseMs / 1000;
+      return await work(
+        await claimIdempotencyKey(recordPool, this.schema, row, leaseSeconds, [...this.#claims]),
+      );
     } finally {
-      this.#leaseHolders--;
+      this.#claims.delete(claim);
     }
   }
 
@@ -317,7 +321,7 @@ export class Loads {
 
   #tickLater(): void {
     if (this.#ticking !== undefined || this.#isStopped) return;
-    if (this.#running.size === 0 && this.#leaseHolders === 0) return;
+    if (this.#running.size === 0 && this.#claims.size === 0) return;
     this.#ticking = setTimeout(() => this.#tick(), tickMs);
   }
 
@@ -340,7 +344,7 @@ export class Loads {
       else if (run.isRecorded) others.push(run);
     }
     if (due.length > 0) await this.#write(due);
-    if ((this.#leaseHolders > 0 || this.#running.size > 0) && this.#mustRenew()) {
+    if ((this.#claims.size > 0 || this.#running.size > 0) && this.#mustRenew()) {
       await this.#ask(this.#options.recordPool, renewLease(this.schema, this.process));
       this.#leaseRenewedAtMs = now;
     }
