@@ -61,7 +61,8 @@ export async function startPooler(
     auth_type: 'scram-sha-256',
     auth_file: join(folder, 'users'),
     pool_mode: mode,
-    default_pool_size: 20,
+    // Each session of the service has a connection: those of DATABASE_POOL_SIZE, two for records and one for health checks.
+    default_pool_size: 30,
     max_client_conn: 1000,
     ...settings,
   };
