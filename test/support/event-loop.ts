@@ -8,8 +8,8 @@ export interface LoopSteps {
   totalMs: number;
 }
 
-/** The length of a step that does no harm on any machine. The steps of the service should take about 10 ms. */
-const harmlessMs = 50;
+/** A step that is shorter passes on any machine: the threads of the garbage collector count, too. The steps should take about 10 ms. */
+const harmlessMs = 100;
 
 /** Asserts that no step is long, compared with all steps: on a slow machine every step takes longer. */
 export function assertShortSteps({ longestMs, totalMs }: LoopSteps): void {
