@@ -16,7 +16,7 @@ let provider: IdentityProvider;
 let service: TestService;
 
 before(async () => {
-  // The clock stands still, except in `advance`.
+  // Only `advance` changes the time of the clock.
   mock.timers.enable({ apis: ['Date'], now: Date.now() });
   provider = await startIdentityProvider();
   service = await startTestService({

@@ -34,16 +34,10 @@ const specversion = '1.0';
  */
 export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<string, unknown> {
   const { type, schema, table, load, rows, refusal } = facts;
-  return {
-    specversion,
-    id,
-    // A reference to the thing that happened to: the URL of the table, relative to the service (CloudEvents, "source").
-    source: `/api/v1/table/${encodeURIComponent(table)}?schema=${encodeURIComponent(schema)}`,
-    type,
-    time: time.toISOString(),
-    datacontenttype: 'application/json',
-    data: { schema, table, ...(load !== undefined && { load }), ...rows, ...refusal },
-  };
+  // A reference to the thing that happened to: the URL of the table, relative to the service (CloudEvents, "source").
+  const source = `/api/v1/table/${encodeURIComponent(table)}?schema=${encodeURIComponent(schema)}`;
+  const data = { schema, table, ...(load !== undefined && { load }), ...rows, ...refusal };
+  return envelope(id, source, type, time, data);
 }
 
 /** The type of the event with which a caller tries a webhook. It is in no feed. */
@@ -51,13 +45,23 @@ export const pingType = 'webhook.ping';
 
 /** Returns the event with which a caller tries a webhook. */
 export function pingEvent(webhook: string, id: string, time: Date): Record<string, unknown> {
+  return envelope(id, `/api/v1/webhooks/${webhook}`, pingType, time, { webhook });
+}
+
+function envelope(
+  id: string,
+  source: string,
+  type: string,
+  time: Date,
+  data: Record<string, unknown>,
+): Record<string, unknown> {
   return {
     specversion,
     id,
-    source: `/api/v1/webhooks/${webhook}`,
-    type: pingType,
+    source,
+    type,
     time: time.toISOString(),
     datacontenttype: 'application/json',
-    data: { webhook },
+    data,
   };
 }

@@ -95,11 +95,11 @@ export async function admitLoadRequest(
   reply: FastifyReply,
   context: HttpContext,
 ): Promise<AdmittedLoadRequest> {
-  const { grants, signal } = await admitRequest(request, reply, context, undefined);
+  const { grants, caller, signal } = await admitRequest(request, reply, context, undefined);
   return {
     loads: requireRecords(context.loads),
     visible: visibleTo(grants),
-    caller: grants.owner.toString('hex'),
+    caller,
     signal,
   };
 }

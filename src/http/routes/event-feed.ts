@@ -45,8 +45,7 @@ export function eventFeedRoute(app: FastifyInstance, context: HttpContext): void
   const parseQuery = queryParser(Type.Object({}));
   app.get('/api/v1/events', { schema: documentation }, async (request, reply) => {
     parseQuery(request.query);
-    const { grants, signal } = await admitRequest(request, reply, context, 'event:read');
-    const caller = grants.owner.toString('hex');
+    const { grants, caller, signal } = await admitRequest(request, reply, context, 'event:read');
     const feed = requireRecords(context.events);
     const after = await startOf(feed, request.headers['last-event-id']);
     await context.lines.streams.use(caller, signal, () =>
