@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type LogLine, logLines } from './support/log-lines.ts';
 import { beginUpload, rawRequest } from './support/raw-http.ts';
 import { until } from './support/until.ts';
 
@@ -23,28 +24,17 @@ after(async () => {
   await database.drop();
 });
 
-interface Line {
-  reqId: string;
-  msg: string;
-  [name: string]: unknown;
-}
-
 /** Returns the lines of a request, when there is one. It is written after the answer. */
-async function linesOf(fits: (line: Line) => boolean): Promise<Line[]> {
-  let lines: Line[] = [];
+async function linesOf(fits: (line: LogLine) => boolean): Promise<LogLine[]> {
+  let lines: LogLine[] = [];
   await until('the line in the log', () => {
-    lines = service
-      .output()
-      .split('\n')
-      .filter((line) => line.startsWith('{') && line.endsWith('}'))
-      .map((line) => JSON.parse(line) as Line)
-      .filter(fits);
+    lines = logLines(service.output()).filter(fits);
     return lines.length > 0;
   });
   return lines;
 }
 
-async function lineOf(answer: { headers: Headers }): Promise<Omit<Line, 'ms' | 'time'>> {
+async function lineOf(answer: { headers: Headers }): Promise<Omit<LogLine, 'ms' | 'time'>> {
   const id = answer.headers.get('x-request-id');
   const lines = await linesOf((line) => line.reqId === id && 'status' in line);
   assert.equal(lines.length, 1);

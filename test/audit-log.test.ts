@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { logLines } from './support/log-lines.ts';
 import { beginUpload, chunk } from './support/raw-http.ts';
 import type { RequestOptions, TestAnswer } from './support/service.ts';
 import { until } from './support/until.ts';
@@ -21,19 +22,7 @@ after(async () => {
   await database.drop();
 });
 
-interface Line {
-  reqId?: string;
-  msg: string;
-  [name: string]: unknown;
-}
-
-function lines(): Line[] {
-  return service
-    .output()
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
-    .map((line) => JSON.parse(line) as Line);
-}
+const lines = () => logLines(service.output());
 
 /** Returns the audit lines of an answered request. The line in the access log comes after them. */
 async function auditOf({ headers }: TestAnswer): Promise<object[]> {
