@@ -131,6 +131,45 @@ suite('a webhook', () => {
     await remove(body.id);
   });
 
+  test('is created by a token that may also read events, and operators see whose it is', async () => {
+    const scope = 'webhook:manage table:read';
+    const refused = await create({ url: receiver.url }, await service.token({ scope }));
+    assert.match(assertProblem(refused, 403, 'insufficient-scope').detail, /event:read/);
+    const token = await service.token({ scope: 'webhook:manage event:read', subject: 'owner' });
+    const { body } = await create({ url: receiver.url }, token);
+    const found = await service.rows(`SELECT id FROM ${outbox}.webhooks WHERE subject = 'owner'`);
+    assert.deepEqual(found, [{ id: body.id }]);
+    await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'owner'`);
+  });
+
+  test('is one of at most 100 of its caller, also if many are created at the same time', async () => {
+    const token = await service.token({ subject: 'collector' });
+    const first = await create({ url: receiver.url }, token);
+    await service.rows(
+      `INSERT INTO ${outbox}.webhooks (id, owner, subject, url, types, secret, position, disabled_at)
+       SELECT gen_random_uuid(), owner, subject, url, types, secret, position, now()
+       FROM ${outbox}.webhooks, generate_series(1, 98) WHERE id = $1`,
+      [first.body.id],
+    );
+    // Both statements have begun when the first one can end.
+    await service.rows(`CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_catalog.pg_advisory_xact_lock_shared(15); RETURN NEW; END $$;
+      CREATE TRIGGER wait BEFORE INSERT ON ${outbox}.webhooks FOR EACH ROW EXECUTE FUNCTION public.wait()`);
+    const holder = await service.database.pool.connect();
+    await holder.query('SELECT pg_advisory_lock(15)');
+    const both = Promise.all([1, 2].map(() => create({ url: receiver.url }, token)));
+    await until('two waiting transactions', async () => {
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`;
+      return (await service.rows(waiting)).length === 2;
+    });
+    await holder.query('SELECT pg_advisory_unlock(15)');
+    holder.release();
+    const statuses = (await both).map(({ status }) => status);
+    assert.deepEqual(statuses.toSorted(), [201, 422]);
+    await service.rows(`DROP TRIGGER wait ON ${outbox}.webhooks`);
+    await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'collector'`);
+  });
+
   test('counts an answer that never comes after 101 as a failed attempt', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {});

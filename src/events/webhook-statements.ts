@@ -22,6 +22,8 @@ export interface WebhookView {
 /** What a new webhook has. */
 export interface NewWebhook extends Pick<WebhookView, 'id' | 'url' | 'types' | 'schemas'> {
   owner: Buffer;
+  /** The subject of the caller's token, for the operator of the service. */
+  subject: string | undefined;
   /** The schemas that the token of the caller allows; null: all. */
   tokenSchemas: string[] | null;
   secret: string;
@@ -43,15 +45,24 @@ export interface DeliveryView {
 
 const webhookView = `id, url, types, schemas, created_at AS "createdAt", disabled_at AS "disabledAt"`;
 
-/** Returns the new webhook, or no row if the caller has too many. */
-export function insertWebhook({ quoted }: OutboxSchema, webhook: NewWebhook, max: number): Statement {
-  const { id, owner, url, types, schemas, tokenSchemas, secret, position } = webhook;
-  return {
-    text: `INSERT INTO ${quoted}.webhooks (id, owner, url, types, schemas, token_schemas, secret, position)
-      SELECT $1, $2, $3, $4, $5, $6, $7, $8 WHERE (SELECT count(*) FROM ${quoted}.webhooks WHERE owner = $2) < $9
-      RETURNING ${webhookView}`,
-    values: [id, owner, url, types, schemas, tokenSchemas, secret, position, max],
-  };
+/**
+ * Returns statements of one transaction. The last one returns the new webhook, or no row if the caller has too many. The webhooks of a
+ * caller are created one after the other, so that each transaction counts those of the transactions before it.
+ */
+export function insertWebhook({ quoted }: OutboxSchema, webhook: NewWebhook, max: number): Statement[] {
+  const { id, owner, subject, url, types, schemas, tokenSchemas, secret, position } = webhook;
+  return [
+    {
+      text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
+      values: [`tablewright webhooks of ${owner.toString('hex')} in ${quoted}`],
+    },
+    {
+      text: `INSERT INTO ${quoted}.webhooks (id, owner, subject, url, types, schemas, token_schemas, secret, position)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 WHERE (SELECT count(*) FROM ${quoted}.webhooks WHERE owner = $2) < $10
+        RETURNING ${webhookView}`,
+      values: [id, owner, subject ?? null, url, types, schemas, tokenSchemas, secret, position, max],
+    },
+  ];
 }
 
 export function listWebhooks({ quoted }: OutboxSchema, owner: Buffer): Statement {

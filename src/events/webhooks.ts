@@ -100,9 +100,10 @@ export class Webhooks {
     const { last } = await this.#options.feed.range();
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const row = { ...webhook, id: randomUUID(), secret, position: last };
-    const [created] = await this.#query<WebhookView>(
-      insertWebhook(this.#options.schema, row, maxWebhooksPerCaller),
-    );
+    const statements = insertWebhook(this.#options.schema, row, maxWebhooksPerCaller);
+    const created = await inTransaction(this.#options.pool, {}, async (_, { endWith }) => {
+      return (await endWith(statements)).at(-1)!.rows[0] as WebhookView | undefined;
+    });
     this.#wake();
     return created && { ...created, secret };
   }

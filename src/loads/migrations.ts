@@ -140,4 +140,12 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX deliveries_ended ON ${schema}.deliveries (ended_at)`,
     ],
   },
+  {
+    version: 5,
+    name: 'subjects of webhooks',
+    statements: (schema) => [
+      // For the operator of the service. null: the token had none, or an older version has created the webhook.
+      `ALTER TABLE ${schema}.webhooks ADD COLUMN subject pg_catalog.text`,
+    ],
+  },
 ];

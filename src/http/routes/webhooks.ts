@@ -10,7 +10,7 @@ import {
   type WebhookView,
 } from '../../events/webhook-statements.ts';
 import { maxWebhooksPerCaller, type Webhooks } from '../../events/webhooks.ts';
-import { requireSchema } from '../auth.ts';
+import { requireSchema, requireScope } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
 import { isUuid, nullable, requireRecords } from '../load-answers.ts';
 import { problemResponses, tokenErrors } from '../openapi.ts';
@@ -100,7 +100,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
     ...documented(
       'createWebhook',
       'Create Webhook',
-      'Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token.',
+      'Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token, and it keeps the schemas of the token until it is deleted. Needs the scope `event:read`, too.',
     ),
     body: WebhookBody,
     response: {
@@ -119,12 +119,15 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
   };
   app.post('/api/v1/webhooks', { schema }, async (request, reply) => {
     const { webhooks, grants, signal } = await admit(request, reply, context);
+    // A webhook is sent what the feed of events has.
+    requireScope(grants, 'event:read');
     const wish = await readWebhookBody(request, context.config.limits, context.stopping);
     for (const one of wish.schemas ?? []) if (!one.includes('*')) requireSchema(grants, one);
     await checkAddress(webhooks, wish.url);
-    const { owner } = grants;
+    const { owner, subject } = grants;
     const wanted = {
       owner,
+      subject,
       url: wish.url.href,
       types: wish.types,
       schemas: wish.schemas ?? null,
