@@ -17,10 +17,11 @@ USER node
 RUN TOKEN_SECRET=$(node -p 'crypto.randomUUID()') DATABASE_URL=postgresql://nobody@127.0.0.1:1/none node src/main.ts 2>&1 | grep ECONNREFUSED
 
 FROM node:24-slim
-ENV NODE_ENV=production NODE_COMPILE_CACHE=node_modules/.cache/compiled HOST=0.0.0.0 METRICS_HOST=0.0.0.0
+ENV NODE_ENV=production NODE_COMPILE_CACHE=node_modules/.cache/compiled HOST=0.0.0.0 METRICS_HOST=0.0.0.0 SPOOL_DIR=/var/lib/tablewright
 WORKDIR /app
 COPY --from=build /app ./
-RUN chmod 755 node_modules/.cache
+# A new volume gets the mode of the folder that it is mounted on, so any user can write to the volume.
+RUN chmod 755 node_modules/.cache && mkdir -p -m 1777 ../var/lib/tablewright
 USER node
 EXPOSE 8080
 # A service without its database is still healthy: a restart would not help. `/readyz` tells whether the database answers.

@@ -29,6 +29,7 @@ import type { Tracing } from './http/trace-requests.ts';
 import { Loads } from './loads/loads.ts';
 import { QueuedLoads } from './loads/queued-loads.ts';
 import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
+import { spoolFolder, spoolProblem } from './loads/spool-folder.ts';
 import type { Watched } from './metrics/metrics.ts';
 import { type MetricsServer, startMetricsServer } from './metrics/metrics-server.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
@@ -88,7 +89,7 @@ export async function startService(config: Config, environment: Environment = {}
     const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
     const loads = serviceSchema && openLoads(serviceSchema, pool, recordPool, config, log);
     await loads?.start();
-    const queuedLoads = loads && openQueuedLoads(loads, recordPool, config, log);
+    const queuedLoads = loads && (await openQueuedLoads(loads, { pool, recordPool }, config, log));
     const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log);
     metricsServer = metrics?.server;
     tracing = await startTracing(environment, log);
@@ -209,11 +210,26 @@ function openLoads(schema: ServiceSchema, pool: Pool, recordPool: Pool, { loads 
   });
 }
 
-function openQueuedLoads(loads: Loads, recordPool: Pool, config: Config, log: Log): QueuedLoads {
+async function openQueuedLoads(
+  loads: Loads,
+  { pool, recordPool }: { pool: Pool; recordPool: Pool },
+  config: Config,
+  log: Log,
+): Promise<QueuedLoads> {
+  const base = config.loads.spoolDir ?? join(config.dataDir, 'spool');
+  const folder = await spoolFolder(pool, loads.schema, base);
+  const problem = await spoolProblem(folder);
+  if (problem !== undefined) {
+    log.warn(
+      { reason: problem },
+      'The service cannot write to the folder for asynchronous uploads (SPOOL_DIR), so Prefer: respond-async is ignored: uploads are answered when they are loaded',
+    );
+  }
   return new QueuedLoads({
     loads,
     recordPool,
-    folder: config.loads.spoolDir ?? join(config.dataDir, 'spool'),
+    folder,
+    canAccept: problem === undefined,
     // The other places are for requests that wait for their answer.
     places: Math.ceil(config.limits.maxUploads / 2),
     lostAnswer: abandonedAnswer(),

@@ -1,6 +1,6 @@
 /** Asynchronous uploads: they are answered when the body is stored, and are loaded once whatever happens to the process. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -41,7 +41,11 @@ async function endOf(id: string, at: ServiceClient = service) {
   return load!;
 }
 
-const bodies = async () => (await readdir(folder)).filter((name) => name.endsWith('.body'));
+/** Returns the paths of the stored bodies below the folder. */
+async function bodies(below = folder): Promise<string[]> {
+  const names = await readdir(below, { recursive: true });
+  return names.filter((name) => name.endsWith('.body')).map((name) => join(below, name));
+}
 
 suite('an asynchronous upload', () => {
   test('is answered with 202 and loaded later, with the answer of a synchronous one', async () => {
@@ -136,6 +140,47 @@ suite('an asynchronous upload', () => {
   });
 });
 
+test('services with different databases may share a folder, and each removes only its own remnants', async () => {
+  const client = await service.database.pool.connect();
+  await client.query('BEGIN; LOCK TABLE public.counted');
+  const ids: string[] = [];
+  try {
+    for (let n = 0; n < 5; n++)
+      ids.push((await service.post(append, { data: [{ a: 1 }] }, { headers: later })).body.id);
+    const stored = await bodies();
+    assert.ok(stored.length >= 5);
+    const old = new Date(Date.now() - 24 * 3_600_000);
+    for (const body of stored) await utimes(body, old, old);
+    // A service removes remnants when it starts.
+    const other = await startTestService({ SPOOL_DIR: folder });
+    try {
+      const headers = { headers: later };
+      const { id } = (await other.post('/table/t/upload/json', { data: [{ a: 1 }] }, headers)).body;
+      assert.equal((await endOf(id, other)).state, 'committed');
+    } finally {
+      await other.stop();
+    }
+    assert.deepEqual((await bodies()).sort(), stored.sort());
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+  for (const id of ids) assert.equal((await endOf(id)).state, 'committed');
+});
+
+test('a service that cannot write to the folder warns, and loads while the request lasts', async () => {
+  const file = join(folder, 'no-folder');
+  await writeFile(file, '');
+  const child = await startChildService(service.database, { SPOOL_DIR: join(file, 'spool') });
+  try {
+    assert.match(child.output(), /SPOOL_DIR.*respond-async is ignored/);
+    const answer = await child.post(append, { data: [{ a: 1 }] }, { headers: later });
+    assert.deepEqual([answer.status, answer.headers.get('preference-applied')], [200, null]);
+  } finally {
+    await child.end('SIGTERM');
+  }
+});
+
 test('a load whose file is lost fails', async () => {
   const own = await mkdtemp(join(tmpdir(), 'tablewright-lost-'));
   const first = await startChildService(service.database, { SPOOL_DIR: own });
@@ -155,7 +200,7 @@ test('a load whose file is lost fails', async () => {
     client.release();
     await first.end('SIGKILL');
   }
-  await rm(join(own, `${id}.body`));
+  for (const body of await bodies(own)) await rm(body);
   const next = await startChildService(service.database, { SPOOL_DIR: own });
   try {
     const { state, answer } = await endOf(id);

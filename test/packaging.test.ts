@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import pg from 'pg';
-import { settings } from '../src/config.ts';
+import { readConfig, settings } from '../src/config.ts';
 import { startChildService } from './support/child-service.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -34,6 +34,67 @@ test('compose.yaml and the Kubernetes manifest set only settings that exist', ()
     [...inCompose, ...inKubernetes].filter((name) => !known.has(name)),
     [],
   );
+});
+
+/** Returns the settings that compose.yaml gives the service, with the values of an `.env` file. */
+function composeSettings(dotEnv: string): Record<string, string> {
+  const values = Object.fromEntries(dotEnv.split('\n').map((line) => line.split(/=(.*)/s, 2)));
+  const [service = ''] = read('compose.yaml').split(/^ {2}postgres:$/m);
+  const environment = [...service.matchAll(/^ {6}([A-Z_]+): (.*)$/gm)];
+  return Object.fromEntries(
+    environment.map(([, name, value]) => [
+      name,
+      value!.replaceAll(/\$\{([A-Z_]+):([?-])\}/g, (_, variable, kind) => {
+        assert.ok(values[variable] || kind === '-', `${variable} is required and not in .env`);
+        return values[variable] ?? '';
+      }),
+    ]),
+  );
+}
+
+test('compose.yaml works with each .env of docs/operations.md: with a secret and with an identity provider', () => {
+  const files = [...read('docs/operations.md').matchAll(/cat > \.env <<END\n(.*?)\nEND/gs)];
+  const kinds = files.map(([, dotEnv]) => {
+    const filled = dotEnv!.replaceAll(/\$\(openssl rand .*\)/g, 'x'.repeat(48));
+    const { secret, issuer, audience } = readConfig(composeSettings(filled)).tokens;
+    return secret === undefined ? Boolean(issuer && audience) && 'provider' : 'secret';
+  });
+  assert.deepEqual(kinds, ['secret', 'provider']);
+});
+
+test('compose.yaml passes on each setting of tokens except REQUIRE_ROLE', () => {
+  const passed = Object.keys(composeSettings('POSTGRES_PASSWORD=p\nTABLEWRIGHT_PASSWORD=p'));
+  const ofTokens = settings.map(({ name }) => name).filter((name) => name.startsWith('TOKEN_'));
+  assert.deepEqual(
+    ofTokens.filter((name) => !passed.includes(name)),
+    [],
+  );
+});
+
+test('the Kubernetes manifest needs no token secret, and reads further settings from a ConfigMap', () => {
+  const manifest = read('ops/kubernetes.yaml');
+  assert.match(manifest, /secretKeyRef: \{ name: tablewright, key: token-secret, optional: true \}/);
+  assert.match(manifest, /configMapRef: \{ name: tablewright, optional: true \}/);
+  const created = [...read('docs/operations.md').matchAll(/--from-literal=([A-Z_]+)=/g)].map(
+    ([, name]) => name,
+  );
+  const known = new Set<string | undefined>(settings.map(({ name }) => name));
+  assert.ok(created.includes('TOKEN_ISSUER') && created.every((name) => known.has(name)), created.join());
+});
+
+test('the image, compose.yaml, the systemd unit and the Kubernetes manifest have a lasting SPOOL_DIR', () => {
+  const [, folder = ''] = /^ENV .*\bSPOOL_DIR=(\S+)/m.exec(read('Dockerfile')) ?? [];
+  assert.match(folder, /^\/var\/lib\/\w+$/);
+  assert.ok(read('Dockerfile').includes(`mkdir -p -m 1777 ..${folder}`));
+  const [, volume = ''] = new RegExp(`- (\\w+):${folder}$`, 'm').exec(read('compose.yaml')) ?? [];
+  assert.match(read('compose.yaml'), new RegExp(`^volumes:$[^]*^  ${volume}:$`, 'm'));
+  const manifest = read('ops/kubernetes.yaml');
+  const [, claim = ''] = new RegExp(`name: (\\w+), mountPath: ${folder} `).exec(manifest) ?? [];
+  assert.match(manifest, new RegExp(`volumeClaimTemplates:[^]*metadata: \\{ name: ${claim} \\}`));
+  const unit = read('ops/tablewright.service');
+  const [, state = ''] = /^StateDirectory=(\w+)$/m.exec(unit) ?? [];
+  assert.equal(`/var/lib/${state}`, folder);
+  assert.match(unit, new RegExp(`^Environment=.*SPOOL_DIR=%S/${state}$`, 'm'));
 });
 
 test('no process manager ends the service before SHUTDOWN_GRACE_MS has passed', () => {

@@ -19,7 +19,8 @@ export async function inImage(databaseUrl: string): Promise<Trial> {
   try {
     await chmod(folder, 0o755);
     const image = await layOutImage(folder, user);
-    return await tryImage(image, { databaseUrl, port: await freePort(), tmp: join(folder, 'tmp'), user });
+    const volumes = { tmp: join(folder, 'tmp'), spool: join(folder, 'spool') };
+    return await tryImage(image, { databaseUrl, port: await freePort(), ...volumes, user });
   } finally {
     // Folders that nobody may write to cannot be emptied.
     await promisify(execFile)('chmod', ['-R', 'u+w', folder]);

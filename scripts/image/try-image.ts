@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -36,7 +36,8 @@ const workbooks = ['examples/orders.xlsx', 'test/fixtures/kinds.xls'];
 /**
  * Starts the image several times with a tree that nobody can write to. The first start also creates a table and loads a workbook.
  *
- * @param tmp a folder that the user can write to, for temporary files
+ * @param tmp becomes a folder that the user can write to, for temporary files
+ * @param spool becomes such a folder for the bodies of asynchronous uploads
  * @throws Error if anything is not as it should be
  */
 export async function tryImage(
@@ -45,18 +46,24 @@ export async function tryImage(
     databaseUrl,
     port,
     tmp,
+    spool,
     user,
-  }: { databaseUrl: string; port: number; tmp: string; user: User | undefined },
+  }: { databaseUrl: string; port: number; tmp: string; spool: string; user: User | undefined },
 ): Promise<Trial> {
+  // A volume that is mounted there gets this mode.
+  const { mode } = await stat(join(image.root, image.environment.SPOOL_DIR!));
+  if ((mode & 0o7777) !== 0o1777) throw new Error('not every user can write to SPOOL_DIR of the image');
   await run('chmod', ['-R', 'a-w', image.root]);
-  await mkdir(tmp, { mode: 0o777 });
-  await run('chmod', ['1777', tmp]);
+  for (const volume of [tmp, spool]) {
+    await mkdir(volume);
+    await run('chmod', ['1777', volume]);
+  }
   const place = {
     cwd: image.folder,
     env: {
       ...imageEnvironment(image),
       ...{ DATABASE_URL: databaseUrl, TOKEN_SECRET: randomBytes(32).toString('hex') },
-      ...{ HOST: '127.0.0.1', PORT: String(port), TMPDIR: tmp },
+      ...{ HOST: '127.0.0.1', PORT: String(port), TMPDIR: tmp, SPOOL_DIR: spool },
     },
     ...user,
   };
@@ -114,14 +121,15 @@ function processorMsOf({ pid }: ChildProcess): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Creates a table, loads workbooks, which need temporary files, and reads a guide. */
+/** Creates a table, loads workbooks, which need temporary files, also asynchronously, and reads a guide. */
 async function use(url: string, token: string): Promise<void> {
   const authorization = `Bearer ${token}`;
   const table = { columns: [{ name: 'n', type: 'integer' }] };
   const name = `image_${randomBytes(4).toString('hex')}`;
-  const send = async (path: string, status: number, body?: string | FormData) => {
+  const send = async (path: string, status: number, body?: string | FormData, prefer?: string) => {
     const headers = {
       authorization,
+      ...(prefer !== undefined && { prefer }),
       ...(typeof body === 'string' && { 'content-type': 'application/json' }),
     };
     const answer = await fetch(url + path, {
@@ -131,6 +139,7 @@ async function use(url: string, token: string): Promise<void> {
     });
     const text = await answer.text();
     if (answer.status !== status) throw new Error(`${path} was answered with ${answer.status}: ${text}`);
+    return text;
   };
   await send(`/api/v1/table/${name}`, 201, JSON.stringify({ table }));
   for (const [index, path] of workbooks.entries()) {
@@ -138,6 +147,15 @@ async function use(url: string, token: string): Promise<void> {
     form.append('file', new Blob([new Uint8Array(await readFile(join(project, path)))]), 'workbook');
     await send(`/api/v1/table/${name}_${index}/upload/excel?cell_errors=null`, 201, form);
   }
+  const rows = JSON.stringify({ data: [{ n: 1 }] });
+  const later = await send(`/api/v1/table/${name}/upload/json?if_exists=append`, 202, rows, 'respond-async');
+  const load = `/api/v1/loads/${JSON.parse(later).id}`;
+  let state = '';
+  while (['', 'queued', 'running'].includes(state)) {
+    await sleep(50);
+    state = JSON.parse(await send(load, 200)).state;
+  }
+  if (state !== 'committed') throw new Error(`the asynchronous load is ${state}`);
   await send('/docs/loading', 200);
 }
 

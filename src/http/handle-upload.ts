@@ -33,7 +33,7 @@ export async function handleUpload<Query extends UploadQuery>(
   const { name, digest } = operation;
   const run = beginLoad(request, loads, upload, { operation: name, dryRun: query.dry_run });
   reply.header(loadIdHeader, run.id);
-  const isLater = queuedLoads !== undefined && prefersLater(request);
+  const isLater = queuedLoads?.canAccept === true && prefersLater(request);
   const work = isLater
     ? (admitted: AdmittedUpload, commit: CommitStatements) =>
         storeUpload(request, context, queuedLoads, admitted, operation, body, run, commit)

@@ -49,6 +49,8 @@ export interface QueuedLoadsOptions {
   recordPool: Pool;
   /** The folder of the stored bodies. It is created when the first load is accepted. */
   folder: string;
+  /** false: the folder cannot be written to, so the service accepts no asynchronous loads. */
+  canAccept: boolean;
   /** The most loads that run at the same time. */
   places: number;
   lostAnswer: KeptAnswer;
@@ -60,6 +62,8 @@ export interface QueuedLoadsOptions {
 const againMs = 1000;
 
 export class QueuedLoads {
+  /** Whether `accept` may be called. */
+  readonly canAccept: boolean;
   readonly #options: QueuedLoadsOptions;
   readonly #jobs = new Set<Promise<void>>();
   #bodies: StoredBodies | undefined;
@@ -70,6 +74,7 @@ export class QueuedLoads {
 
   constructor(options: QueuedLoadsOptions) {
     this.#options = options;
+    this.canAccept = options.canAccept;
   }
 
   /** Takes loads from the queue from now on. */

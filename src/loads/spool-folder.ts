@@ -1,0 +1,53 @@
+/**
+ * Chooses the folder for the bodies of asynchronous loads. Services with different databases may share `SPOOL_DIR`: each database has a
+ * sub-folder, because a service takes the bodies of loads that its database does not know for remnants.
+ */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Pool } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import type { ServiceSchema } from './service-schema.ts';
+
+/**
+ * Returns the sub-folder for a schema of the service in a database. A database that is restored from a dump has another sub-folder than the
+ * original, although both have the same records of loads.
+ */
+export async function spoolFolder(pool: Pool, { name }: ServiceSchema, base: string): Promise<string> {
+  const { system, database, schema } = await inTransaction(pool, { readOnly: true }, async (client) => {
+    const found = await client.query<SchemaIdentity>(identityOf, [name]);
+    // A server may keep this function from ordinary roles.
+    const system = found.rows[0]!.maySeeSystem ? await client.query(systemIdentifier) : undefined;
+    return { ...found.rows[0]!, system: system?.rows[0].system ?? '' };
+  });
+  const identity = createHash('sha256').update(JSON.stringify([system, database, schema, name]));
+  return join(base, identity.digest('hex').slice(0, 32));
+}
+
+interface SchemaIdentity {
+  database: string;
+  schema: string;
+  maySeeSystem: boolean;
+}
+
+const identityOf = `SELECT d.oid::pg_catalog.text AS database, n.oid::pg_catalog.text AS schema,
+    pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS "maySeeSystem"
+  FROM pg_catalog.pg_database d, pg_catalog.pg_namespace n
+  WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database() AND n.nspname OPERATOR(pg_catalog.=) $1`;
+
+/** The identifier of the cluster. Its standby servers have the same. */
+const systemIdentifier =
+  'SELECT system_identifier::pg_catalog.text AS system FROM pg_catalog.pg_control_system()';
+
+/** Returns why the folder, or the nearest one above it that exists, cannot be written to; undefined: it can. */
+export async function spoolProblem(folder: string): Promise<string | undefined> {
+  try {
+    await access(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const above = dirname(folder);
+    return code === 'ENOENT' && above !== folder ? spoolProblem(above) : message;
+  }
+}
