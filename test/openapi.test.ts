@@ -77,6 +77,7 @@ test('the operations of the contract are there', () => {
     'get /api/v1/loads',
     'get /api/v1/loads/{id}',
     'get /api/v1/loads/{id}/events',
+    'get /api/v1/loads/{id}/problems',
     'get /api/v1/table/{table_name}',
     'get /api/v1/table/{table_name}/rows',
     'get /api/v1/tables',

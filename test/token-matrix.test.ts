@@ -127,6 +127,8 @@ for (const row of rows) {
 const sights: Record<string, (id: string, token: string) => Promise<boolean>> = {
   'Describe Load': async (id, token) => isVisible(await service.get(`/api/v1/loads/${id}`, { token })),
   'Watch Load': async (id, token) => isVisible(await service.get(`/api/v1/loads/${id}/events`, { token })),
+  'List Load Problems': async (id, token) =>
+    isVisible(await service.get(`/api/v1/loads/${id}/problems`, { token })),
   'List Loads': async (id, token) => {
     const { body } = await service.get('/api/v1/loads', { token });
     return body.loads.some((load: { id: string }) => load.id === id);

@@ -1,5 +1,6 @@
 /** Runs the work of an upload as a load: gives it an id, and records its end with the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorCode } from '../errors.ts';
 import type { ClaimedKey, KeyClaim } from '../loads/idempotency-key.ts';
 import type { KeptAnswer, LoadFacts } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
@@ -8,7 +9,14 @@ import { factsOf } from './access-log.ts';
 import { BodyDigest } from './body-digest.ts';
 import type { HttpContext } from './context.ts';
 import { answerRepeated, endKey, idempotencyKeyOf, sendKept } from './idempotency.ts';
-import { asLoadError, type CommitStatements, eitherSignal, endOfError, loadIdHeader } from './load-end.ts';
+import {
+  type CommitStatements,
+  eitherSignal,
+  endWithError,
+  type LoadOutcome,
+  loadIdHeader,
+  runToEnd,
+} from './load-end.ts';
 import { prefersLater, storeUpload } from './stored-uploads.ts';
 import type { TableRequest } from './table-request.ts';
 import { type AdmittedUpload, admitUpload, originOf, type UploadQuery } from './upload.ts';
@@ -39,7 +47,9 @@ export async function handleUpload<Query extends UploadQuery>(
         storeUpload(request, context, queuedLoads, admitted, operation, body, run, commit)
     : (admitted: AdmittedUpload, commit: CommitStatements) => {
         const beforeCommit = () => [...run.commitStatements(), ...commit(run.answer!)];
-        const transaction = { ...admitted.transaction, signal: admitted.signal, beforeCommit };
+        const onCommitRefused = () => run.commitRefused();
+        const { signal } = admitted;
+        const transaction = { ...admitted.transaction, signal, beforeCommit, onCommitRefused };
         return operation.load(context, { ...admitted, transaction }, query, body, origin, run);
       };
   const load = { work, isLater, dryRun: query.dry_run };
@@ -107,27 +117,41 @@ async function runLoad(
     noteBody();
     return key ? [key.commitStatement(keptAnswer(answer))] : [];
   };
-  try {
+  const doWork = async (): Promise<KeptAnswer> => {
     if (key) await loads.record(run);
-    const result = await work(upload, commit);
-    if (isLater) {
-      loads.forget(run);
-      return result;
-    }
-    if (dryRun) {
+    const answer = await work(upload, commit);
+    if (dryRun && !isLater) {
       noteBody();
-      await key?.keep(keptAnswer(run.answer!));
+      await key?.keep(keptAnswer(answer));
     }
-    await loads.end(run, dryRun ? 'checked' : 'committed', run.answer);
-    return result;
+    return answer;
+  };
+  const outcome = isLater
+    ? await storeForLater(loads, run, request.id, doWork)
+    : await runToEnd(loads, run, request.id, notBegun, doWork);
+  if (outcome.answer) return outcome.answer;
+  if (!outcome.hasEnded) await discardLoad(reply, loads, run);
+  noteBody();
+  if (key) await endKey(key, outcome.error, request.id, { [loadIdHeader]: run.id });
+  throw outcome.error;
+}
+
+/** A load that finds no place has not begun. */
+const notBegun: ErrorCode[] = ['too-many-uploads'];
+
+/** Does the work that puts a load into the queue. It ends only if that fails. */
+async function storeForLater(
+  loads: Loads,
+  run: LoadRun,
+  requestId: string,
+  store: () => Promise<KeptAnswer>,
+): Promise<LoadOutcome> {
+  try {
+    const answer = await store();
+    loads.forget(run);
+    return { answer };
   } catch (thrown) {
-    const error = asLoadError(thrown);
-    const { state, answer, known } = endOfError(error, request.id);
-    if (known?.code === 'too-many-uploads') await discardLoad(reply, loads, run);
-    else await loads.end(run, state, answer);
-    noteBody();
-    if (key) await endKey(key, error, request.id, { [loadIdHeader]: run.id });
-    throw error;
+    return endWithError(loads, run, requestId, notBegun, thrown);
   }
 }
 

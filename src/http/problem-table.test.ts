@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Problem } from '../errors.ts';
-import { maxTableProblems, ProblemTable } from './problem-table.ts';
+import { maxCollectedProblems } from '../loads/problem-lines.ts';
+import { ProblemTable } from './problem-table.ts';
 
 const problem = (more: Partial<Problem>): Problem => ({
   code: 'not-a-number',
@@ -56,9 +57,9 @@ for (const [value, shown] of [
 
 test('a table has a limited number of problems', () => {
   const table = new ProblemTable();
-  for (let row = maxTableProblems + 5; row > 0; row -= 1) table.add(problem({ row }));
+  for (let row = maxCollectedProblems + 5; row > 0; row -= 1) table.add(problem({ row }));
   const lines = table.toBuffer().toString().split('\r\n');
-  assert.equal(lines.length, maxTableProblems + 2);
+  assert.equal(lines.length, maxCollectedProblems + 2);
   assert.match(lines[1]!, /^,,6,/);
 });
 

@@ -19,6 +19,7 @@ import { inspectExcelRoute } from './routes/inspect-excel.ts';
 import { inspectJsonRoute } from './routes/inspect-json.ts';
 import { listLoadsRoute } from './routes/list-loads.ts';
 import { listTablesRoute } from './routes/list-tables.ts';
+import { loadProblemsRoute } from './routes/load-problems.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
 import { uploadExcel, uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJson, uploadJsonRoute } from './routes/upload-json.ts';
@@ -51,6 +52,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
   listLoadsRoute(app, context);
   describeLoadRoute(app, context);
   watchLoadRoute(app, context);
+  loadProblemsRoute(app, context);
   cancelLoadRoute(app, context);
   webhookRoutes(app, context);
   await app.register(async (api) => {

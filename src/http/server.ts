@@ -281,13 +281,13 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
   }
 }
 
-/** Refuses a client that accepts no JSON. Uploads may also answer CSV. */
+/** Refuses a client that accepts no JSON. Uploads, and the list of their problems, may also answer CSV. */
 function refuseOtherThanJson(accept: string | undefined, url: string): void {
   if (!url.startsWith('/api/') || acceptsJson(accept)) return;
   if (eventsPath.test(url) && acceptsEvents(accept)) return;
-  const isUpload = uploadPath.test(url);
-  if (isUpload && acceptsCsv(accept)) return;
-  const csv = isUpload ? ', and the problems of an upload as text/csv' : '';
+  const hasCsv = csvPath.test(url);
+  if (hasCsv && acceptsCsv(accept)) return;
+  const csv = hasCsv ? ', and the problems of an upload as text/csv' : '';
   throw new AppError(
     'not-acceptable',
     `The service answers application/json and application/problem+json only${csv}.`,
@@ -295,7 +295,7 @@ function refuseOtherThanJson(accept: string | undefined, url: string): void {
 }
 
 const eventsPath = /\/events(?:\?|$)/;
-const uploadPath = /^[^?]*\/upload\/(?:json|excel)(?:\?|$)/;
+const csvPath = /^[^?]*\/(?:upload\/(?:json|excel)|problems)(?:\?|$)/;
 
 /**
  * Sends an error before the end of the body, which closes the connection. If a socket with unread bytes is closed, the

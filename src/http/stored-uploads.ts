@@ -3,6 +3,7 @@
  * perhaps by another process. What the token allowed when the request was accepted is kept. The token itself is not.
  */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { ErrorCode } from '../errors.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
 import type { StoredRequest } from '../loads/load-statements.ts';
@@ -11,7 +12,7 @@ import type { QueuedLoads, RunTaken, TakenLoad } from '../loads/queued-loads.ts'
 import { auditedEnd, writeAudit } from './audit.ts';
 import type { HttpContext } from './context.ts';
 import { shownLoad } from './load-answers.ts';
-import { asLoadError, type CommitStatements, eitherSignal, endOfError } from './load-end.ts';
+import { type CommitStatements, eitherSignal, runToEnd } from './load-end.ts';
 import { jsonContentType } from './problem-json.ts';
 import { type AdmittedUpload, changeOf, uploadChoices } from './upload.ts';
 import type { UploadBody, UploadOperation } from './upload-operation.ts';
@@ -85,23 +86,26 @@ export function storedUploadRunner(
       table: load.facts.table,
       load: load.id,
     } as Parameters<typeof writeAudit>[2];
-    try {
-      const { answer, change } = await runStored(context, load, operation, run, chunks);
-      await loads.end(run, load.facts.dryRun ? 'checked' : 'committed', answer);
+    let change: object = {};
+    const outcome = await runToEnd(loads, run, requestId, notBegun, () =>
+      runStored(context, load, operation, run, chunks, (changed) => {
+        change = changed;
+      }),
+    );
+    if (outcome.answer) {
       writeAudit(log, operation.name, facts, change);
       return 'ended';
-    } catch (thrown) {
-      const error = asLoadError(thrown);
-      const { state, answer, known } = endOfError(error, requestId);
-      if (known?.code === 'too-many-uploads' || known?.code === 'shutting-down') return 'again';
-      if (known && known.status >= 500)
-        log.error({ err: known.cause ?? thrown, load: load.id }, 'load failed');
-      await loads.end(run, state, answer);
-      writeAudit(log, operation.name, facts, auditedEnd(error));
-      return 'ended';
     }
+    const { error, known, hasEnded } = outcome;
+    if (!hasEnded) return 'again';
+    if (known && known.status >= 500) log.error({ err: known.cause ?? error, load: load.id }, 'load failed');
+    writeAudit(log, operation.name, facts, auditedEnd(error));
+    return 'ended';
   };
 }
+
+/** A load that finds no place, or that the service stops, waits again. */
+const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
 
 async function runStored(
   context: HttpContext,
@@ -109,13 +113,15 @@ async function runStored(
   operation: UploadOperation,
   run: LoadRun,
   chunks: () => AsyncGenerator<Buffer>,
-): Promise<{ answer: KeptAnswer; change: object }> {
+  onChanged: (change: object) => void,
+): Promise<KeptAnswer> {
   const { database } = context.config;
   const query = operation.parseQuery(request.query);
   const { schema, table: name, owner, subject, role } = facts;
   const { signal, release } = eitherSignal(context.stopping, run.cancelled);
   const { statementTimeoutMs, lockTimeoutMs } = database;
   const beforeCommit = () => run.commitStatements();
+  const onCommitRefused = () => run.commitRefused();
   const upload: AdmittedUpload = {
     schema,
     name,
@@ -129,20 +135,16 @@ async function runStored(
       schemas: request.schemas ?? undefined,
       serviceSchema: database.serviceSchema,
     },
-    transaction: { role, statementTimeoutMs, lockTimeoutMs, signal, beforeCommit },
+    transaction: { role, statementTimeoutMs, lockTimeoutMs, signal, beforeCommit, onCommitRefused },
     ...uploadChoices(query),
   };
-  let change: object = {};
   const body = { headers: request.headers, parameters: [], chunks };
   const origin = {
     accept: request.headers.accept,
-    onLoaded: (result: Parameters<typeof changeOf>[1]) => {
-      change = changeOf(query, result);
-    },
+    onLoaded: (result: Parameters<typeof changeOf>[1]) => onChanged(changeOf(query, result)),
   };
   try {
-    const answer = await operation.load(context, upload, query, body, origin, run);
-    return { answer, change };
+    return await operation.load(context, upload, query, body, origin, run);
   } finally {
     release();
   }

@@ -7,6 +7,7 @@ import { AppError, type ErrorBody, type ErrorCode } from '../errors.ts';
 import type { LoadInput } from '../loading/load-input.ts';
 import type { LoadResult } from '../loading/load-request.ts';
 import { loadTable } from '../loading/load-table.ts';
+import type { ProblemCollector } from '../loading/problems.ts';
 import { renameColumns } from '../loading/rename-columns.ts';
 import { readText } from '../loading/text-reading/read-text.ts';
 import type { TextReading } from '../loading/text-reading/text-reading.ts';
@@ -265,6 +266,24 @@ function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
   };
 }
 
+/** Returns a collector that gives each problem to both. */
+function bothCollectors(first: ProblemCollector, second: ProblemCollector): ProblemCollector {
+  return {
+    get count() {
+      return Math.min(first.count, second.count);
+    },
+    max: first.max,
+    add: (problem) => {
+      first.add(problem);
+      second.add(problem);
+    },
+    clear: () => {
+      first.clear();
+      second.clear();
+    },
+  };
+}
+
 /** What an upload needs to know of its request. */
 export interface UploadOrigin {
   /** The header `Accept`. */
@@ -324,7 +343,8 @@ export async function answerUpload(
   const startedAt = performance.now();
   const { primaryKey, conflictKey, rename } = columns;
   const input = readText(renameColumns(unread, rename), textReading);
-  const collector = prefersCsv(accept) ? new ProblemTable() : undefined;
+  const table = prefersCsv(accept) ? new ProblemTable() : undefined;
+  const collector = table && run ? bothCollectors(table, run.found) : (table ?? run?.found);
   const toAnswer = (loaded: LoadResult): KeptAnswer => {
     const load = {
       ...(run && { id: run.id }),
@@ -341,7 +361,7 @@ export async function answerUpload(
     const isCreated = loaded.isNew && !query.dry_run;
     const location = isCreated ? { location: tableLocation(upload) } : {};
     // A load that left out nothing has no problems for a file.
-    const csv = collector && collector.count > 0 ? collector.toBuffer() : undefined;
+    const csv = table && table.count > 0 ? table.toBuffer() : undefined;
     return {
       status: isCreated ? 201 : 200,
       headers: { ...location, 'content-type': csv ? csvContentType : jsonContentType },
@@ -383,7 +403,7 @@ export async function answerUpload(
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;
-    throw isRefused ? error.with({ warnings: input.warnings, body: csvOf(error, collector) }) : error;
+    throw isRefused ? error.with({ warnings: input.warnings, body: csvOf(error, table) }) : error;
   } finally {
     await input.close();
   }

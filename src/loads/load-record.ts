@@ -1,4 +1,5 @@
 /** What the service keeps of a load, as its row in the table of loads has it. */
+import type { ErrorCode } from '../errors.ts';
 import type { LoadState } from './load-state.ts';
 
 /** What is known of a load when it begins. */
@@ -24,7 +25,7 @@ export interface KeptAnswer {
   headers: Record<string, string>;
   body: Buffer;
   /** The error code, which is not kept apart from the body; undefined: there was no error. */
-  code?: string;
+  code?: ErrorCode;
 }
 
 /** The values of a row that the process of a load knows. */
@@ -40,6 +41,8 @@ export interface LoadSnapshot {
   startedAt: Date | undefined;
   endedAt: Date | undefined;
   answer: KeptAnswer | undefined;
+  /** The problems that are stored with the row; undefined: none. */
+  stored: { count: number; bytes: number } | undefined;
 }
 
 /** A load as a caller sees it. */
@@ -55,6 +58,8 @@ export interface LoadView {
   bytesReceived: number;
   rowsRead: number;
   problemsFound: number;
+  /** The number of problems that can be read. */
+  problemsStored: number;
   cancelRequested: boolean;
   createdAt: Date;
   startedAt: Date | null;

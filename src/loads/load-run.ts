@@ -7,6 +7,7 @@ import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
 import { commitLoad } from './load-statements.ts';
 import type { ServiceSchema } from './service-schema.ts';
+import { FoundProblems, type ProblemPage, storePagesAtCommit } from './stored-problems.ts';
 
 export interface RunOptions {
   id: string;
@@ -29,10 +30,15 @@ export interface TakenRun {
   createdAt: Date;
 }
 
+/** The ends with which the problems that were found are stored. A load that was cancelled or has failed was perhaps not read to its end. */
+const storesProblems: ReadonlySet<LoadState> = new Set(['refused', 'checked', 'committed']);
+
 export class LoadRun implements LoadObserver {
   readonly id: string;
   readonly facts: LoadFacts;
   readonly createdAt: Date;
+  /** The problems that are stored with the end of the load. */
+  readonly found = new FoundProblems();
   rows = (): number => 0;
   problems = (): number => 0;
   /** Makes the answer of the result. The caller sets it before the load begins. */
@@ -52,6 +58,7 @@ export class LoadRun implements LoadObserver {
   #endedAt: Date | undefined;
   #end: LoadState | undefined;
   #events: EventFacts[] = [];
+  #pages: ProblemPage[] = [];
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -85,15 +92,22 @@ export class LoadRun implements LoadObserver {
   committing(result: LoadResult): void {
     this.answer = this.toAnswer(result);
     this.#events = eventsOfCommit(this.id, this.facts, result);
+    this.#pages = this.found.pages();
   }
 
   /** Returns the statements that record the load as committed in the transaction that writes its rows, with its events. */
   commitStatements(): string[] {
     this.isCommitting = true;
     return [
-      commitLoad(this.#options.schema, { ...this.snapshot(), state: 'committed', endedAt: new Date() }),
+      commitLoad(this.#options.schema, this.#committed()),
+      ...storePagesAtCommit(this.#options.schema, this.id, this.#pages),
       ...insertEvents(this.#options.schema, this.#events),
     ];
+  }
+
+  /** The transaction could not be committed, and is tried again or rolled back. */
+  commitRefused(): void {
+    this.isCommitting = false;
   }
 
   /** Ends the load. A committed load has been recorded by its transaction. */
@@ -103,6 +117,11 @@ export class LoadRun implements LoadObserver {
     this.#end = state;
     this.#endedAt = new Date();
     this.answer = answer;
+  }
+
+  /** Returns the pages of problems that are stored with the end of the load. */
+  storedPages(): ProblemPage[] {
+    return storesProblems.has(this.state) ? this.found.pages() : [];
   }
 
   snapshot(): LoadSnapshot {
@@ -118,7 +137,19 @@ export class LoadRun implements LoadObserver {
       createdAt: this.createdAt,
       startedAt: this.#startedAt,
       endedAt: this.#endedAt,
-      answer: this.answer,
+      // While the load runs, the answer is one that it may get.
+      answer: this.hasEnded ? this.answer : undefined,
+      stored: storesProblems.has(this.state) ? this.#stored() : undefined,
     };
+  }
+
+  #committed(): LoadSnapshot {
+    const { answer } = this;
+    return { ...this.snapshot(), state: 'committed', endedAt: new Date(), answer, stored: this.#stored() };
+  }
+
+  #stored(): LoadSnapshot['stored'] {
+    const { count, bytes } = this.found;
+    return count === 0 ? undefined : { count, bytes };
   }
 }

@@ -27,6 +27,8 @@ const columns = {
   ended_at: 'timestamptz',
   answer_status: 'int4',
   answer_headers: 'jsonb',
+  problems_stored: 'int4',
+  problem_bytes: 'int8',
   answer_body: 'bytea',
 };
 
@@ -42,6 +44,8 @@ const changing = [
   'ended_at',
   'answer_status',
   'answer_headers',
+  'problems_stored',
+  'problem_bytes',
   'answer_body',
 ];
 
@@ -79,6 +83,8 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     ended_at: snapshot.endedAt,
     answer_status: answer?.status,
     answer_headers: answer?.headers,
+    problems_stored: snapshot.stored?.count,
+    problem_bytes: snapshot.stored?.bytes,
     answer_body: body && asBytea(body),
   };
 }
@@ -161,7 +167,7 @@ export function requestCancel({ quoted }: ServiceSchema, id: string): Statement 
 
 const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject,
   bytes_expected::pg_catalog.float8 AS "bytesExpected", bytes_received::pg_catalog.float8 AS "bytesReceived",
-  rows_read::pg_catalog.float8 AS "rowsRead", problems_found::pg_catalog.float8 AS "problemsFound",
+  rows_read::pg_catalog.float8 AS "rowsRead", problems_found::pg_catalog.float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
   cancel_requested AS "cancelRequested", created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`;
 
 /** The loads that a caller may see. */

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError, type Problem } from '../errors.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
@@ -40,6 +40,7 @@ import {
   writeLoads,
 } from './load-statements.ts';
 import type { ServiceSchema } from './service-schema.ts';
+import { problemsFrom, readProblemPage, removeOlderProblems, storePages } from './stored-problems.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
 export interface LoadsOptions {
@@ -167,6 +168,7 @@ export class Loads {
     run.end(state, answer);
     if (state === 'committed') {
       this.#running.delete(run.id);
+      if (run.found.count > 0) this.#removeOlderProblems(run);
       return;
     }
     const written = this.#write([run]).catch((error) => this.#warn(error));
@@ -181,6 +183,17 @@ export class Loads {
     const { answer_status: status, answer_headers: headers, answer_body: body, ...view } = row;
     const answer = status === null ? null : { status, headers, body: body ?? Buffer.alloc(0) };
     return { ...this.#withProgress(view as unknown as LoadView), answer: answer as KeptAnswer | null };
+  }
+
+  /** Yields the stored problems of a load in lists, from the one after `after` on, at most `limit`. */
+  problemsOf(
+    { id, problemsStored }: LoadView,
+    { after, limit }: { after: number; limit: number },
+  ): AsyncGenerator<Problem[]> {
+    return problemsFrom(after, Math.min(problemsStored, after + limit), async (first) => {
+      const { rows } = await this.#ask(this.#options.pool, readProblemPage(this.schema, id, first));
+      return rows[0]?.problems as string | undefined;
+    });
   }
 
   /** Reads a page of loads without their answers, the newest first. */
@@ -373,14 +386,24 @@ export class Loads {
         runs.map((run) => run.snapshot()),
       ),
     ];
-    const results = await inTransaction(recordPool, {}, (_, { endWith }) => endWith(statements));
+    const ended = runs.filter((run) => run.found.count > 0 && run.hasEnded);
+    const pages = ended.flatMap((run) => storePages(this.schema, run.id, run.storedPages()));
+    const results = await inTransaction(recordPool, {}, (_, { endWith }) =>
+      endWith([...statements, ...pages]),
+    );
+    for (const run of ended) this.#removeOlderProblems(run);
     if (mustRenew) this.#leaseRenewedAtMs = now;
     for (const run of runs) {
       run.isRecorded = true;
       const running = this.#running.get(run.id);
       if (running) running.writtenAtMs = now;
     }
-    this.#note(runs, results.at(-1)!.rows as WrittenLoad[]);
+    this.#note(runs, results[lease.length]!.rows as WrittenLoad[]);
+  }
+
+  #removeOlderProblems({ facts: { owner } }: LoadRun): void {
+    const removing = this.#ask(this.#options.recordPool, removeOlderProblems(this.schema, owner));
+    removing.catch((error) => this.#warn(error));
   }
 
   #mustRenew(): boolean {
@@ -436,8 +459,18 @@ function leaseLost(): AppError {
 
 /** Returns a load of this process as a caller sees it. */
 export function viewOf(run: LoadRun): LoadView {
-  const { state, facts, bytesReceived, rowsRead, problemsFound, createdAt, startedAt, endedAt, answer } =
-    run.snapshot();
+  const {
+    state,
+    facts,
+    bytesReceived,
+    rowsRead,
+    problemsFound,
+    stored,
+    createdAt,
+    startedAt,
+    endedAt,
+    answer,
+  } = run.snapshot();
   return {
     id: run.id,
     state,
@@ -450,6 +483,7 @@ export function viewOf(run: LoadRun): LoadView {
     bytesReceived,
     rowsRead,
     problemsFound,
+    problemsStored: stored?.count ?? 0,
     cancelRequested: run.cancelled.aborted,
     createdAt,
     startedAt: startedAt ?? null,

@@ -148,4 +148,13 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE ${schema}.webhooks ADD COLUMN subject pg_catalog.text`,
     ],
   },
+  {
+    version: 6,
+    name: 'stored problems',
+    statements: (schema) => [
+      // How many problems of the load `load_problems` has, and the length of their JSON. null: none were stored.
+      `ALTER TABLE ${schema}.loads ADD COLUMN problems_stored pg_catalog.int4, ADD COLUMN problem_bytes pg_catalog.int8`,
+      `CREATE INDEX loads_with_problems ON ${schema}.loads (owner, id) WHERE problem_bytes IS NOT NULL`,
+    ],
+  },
 ];

@@ -28,6 +28,8 @@ export interface TransactionOptions extends TransactionSettings {
    * It is called for each attempt to commit. It is not called for a dry run and in a read-only transaction.
    */
   beforeCommit?: (() => string[]) | undefined;
+  /** Called if an attempt to commit failed without ending the transaction, which may be tried again (`endAtOnce`). */
+  onCommitRefused?: (() => void) | undefined;
 }
 
 /** How long aborted work may take to end by itself. Nearly always it needs one round trip. */
@@ -97,6 +99,7 @@ export async function inTransaction<T>(
       await endInOneMessage(client, statements, ending);
     } finally {
       isEnding = hasEnded;
+      if (!hasEnded) options.onCommitRefused?.();
     }
   };
   const edges = (begun: pg.QueryResult | undefined) => ({ begun, endWith, endAtOnce });
