@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import { EventFeed } from '../src/events/event-feed.ts';
+import type { StoredEvent } from '../src/events/outbox.ts';
+import type { Log } from '../src/postgres/log.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { until } from './support/until.ts';
@@ -123,6 +126,7 @@ test('a created table is told, and one that existed already is not', async () =>
 
 interface Stream {
   status: number;
+  headers: Headers;
   body: string;
   /** The events that have arrived, with their ids. */
   events: { id: string; event: Event }[];
@@ -138,7 +142,13 @@ async function openStream(options: { token?: string; lastEventId?: string } = {}
     },
     signal: stopping.signal,
   });
-  const stream: Stream = { status: answer.status, body: '', events: [], stop: () => stopping.abort() };
+  const stream: Stream = {
+    status: answer.status,
+    headers: answer.headers,
+    body: '',
+    events: [],
+    stop: () => stopping.abort(),
+  };
   if (answer.status !== 200) stream.body = await answer.text();
   else readStream(answer, stream).catch(() => {});
   return stream;
@@ -152,6 +162,11 @@ async function readStream(answer: Response, stream: Stream): Promise<void> {
   }
 }
 
+/** Opens the feed as another process of the service has it. */
+function openFeed(): EventFeed {
+  return new EventFeed({ quoted: schema }, service.database.pool, { warn: () => {} } as unknown as Log);
+}
+
 suite('the feed', () => {
   const tablesOf = (stream: Stream) => stream.events.map(({ event }) => `${event.type} ${event.data.table}`);
 
@@ -159,6 +174,7 @@ suite('the feed', () => {
     await upload('before', [{ a: 1 }]);
     const stream = await openStream();
     assert.equal(stream.status, 200);
+    assert.equal(stream.headers.get('x-accel-buffering'), 'no');
     await upload('fed', [{ a: 1 }]);
     await until('two events', () => stream.events.length >= 2);
     stream.stop();
@@ -188,6 +204,89 @@ suite('the feed', () => {
       ids,
       ids.toSorted((a, b) => a - b),
     );
+  });
+
+  test('gives a client that has received no event yet an id from which it continues', async () => {
+    const stream = await openStream();
+    await until('the beginning', () => stream.body.endsWith('\n\n'));
+    stream.stop();
+    await upload('meanwhile', [{ a: 1 }]);
+    const lastEventId = /^id: (\d+)\n/.exec(stream.body)![1]!;
+    const next = await openStream({ lastEventId });
+    await until('two events', () => next.events.length >= 2);
+    next.stop();
+    assert.deepEqual(tablesOf(next).toSorted(), ['rows.loaded meanwhile', 'table.created meanwhile']);
+  });
+
+  test('tells a client that sees few schemas from which id it continues', async () => {
+    const stream = await openStream({ token: await service.token({ schemas: ['other'] }) });
+    const all = await openStream();
+    await upload('elsewhere', [{ a: 1 }]);
+    await until('two events', () => all.events.length >= 2);
+    all.stop();
+    await until('the id', () => stream.body.endsWith(`\n\nid: ${all.events.at(-1)!.id}\n\n`));
+    stream.stop();
+    assert.deepEqual(stream.events, []);
+  });
+
+  test('keeps an event that was committed days later until the newer ones before it are old', async () => {
+    const all = await openStream();
+    for (const table of ['aged_1', 'aged_2', 'aged_3']) await upload(table, [{ a: 1 }]);
+    await until('six events', () => all.events.length >= 6);
+    all.stop();
+    const ids = all.events.map(({ id }) => Number(id));
+    await service.rows(
+      `UPDATE ${schema}.events SET created_at = now() - interval '8 days' WHERE position <= $1 OR position = $2`,
+      [ids[2], ids[5]],
+    );
+    // More transactions than one are needed.
+    await openFeed().removeOld(7, 2);
+    const next = await openStream({ lastEventId: String(ids[2]) });
+    await until('the rest', () => next.events.length >= 3);
+    next.stop();
+    assert.deepEqual(
+      next.events.map(({ id }) => Number(id)),
+      ids.slice(3),
+    );
+    assert.equal((await openStream({ lastEventId: String(ids[1]) })).status, 410);
+  });
+
+  test('is the same in two processes, whatever the order in which transactions begin and end', async () => {
+    const feeds = [openFeed(), openFeed()];
+    const { last } = await feeds[0]!.range();
+    const count = 30;
+    let isOver = false;
+    const readAll = async (feed: EventFeed): Promise<StoredEvent[]> => {
+      const found: StoredEvent[] = [];
+      for (let after = last, wasOver = false; ; wasOver = isOver) {
+        await feed.range();
+        const page = await feed.read(after);
+        found.push(...page);
+        after = page.at(-1)?.position ?? after;
+        if (wasOver && page.length === 0) return found;
+      }
+    };
+    const reading = feeds.map(readAll);
+    const open: pg.PoolClient[] = [];
+    for (let index = 0; index < count; index++) {
+      const client = await service.database.pool.connect();
+      await client.query(`BEGIN; INSERT INTO ${schema}.events (id, table_schema, event)
+        VALUES (gen_random_uuid(), 'public', '{"type": "rows.loaded", "index": ${index}}')`);
+      open.push(client);
+      if (open.length < 4) continue;
+      const [ended] = open.splice((index * 7) % open.length, 1);
+      await ended!.query('COMMIT');
+      ended!.release();
+    }
+    for (const client of open.reverse()) {
+      await client.query('COMMIT');
+      client.release();
+    }
+    isOver = true;
+    const [one, other] = await Promise.all(reading);
+    assert.deepEqual(one, other);
+    const indexes = one!.map(({ json }) => JSON.parse(json).index).toSorted((a, b) => a - b);
+    assert.deepEqual(indexes, [...Array(count).keys()]);
   });
 
   test('has only events of schemas that the token allows', async () => {
@@ -243,5 +342,5 @@ test('streams end when the service stops', async () => {
   });
   assert.equal(answer.status, 200);
   await stopped.stop();
-  assert.match(await answer.text(), /^retry: 2000\n\n$/);
+  assert.match(await answer.text(), /^id: 0\nretry: 2000\n\n$/);
 });

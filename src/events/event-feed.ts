@@ -18,6 +18,8 @@ import {
 /** How long events are kept. */
 export const keptDays = 7;
 const removalMs = 3_600_000;
+/** How many events are removed in one transaction. */
+const removalSize = 5000;
 /** How often the database is asked while somebody waits. */
 const pollMs = 500;
 /** The longest wait of a reader, after which it can look whether it should stop. */
@@ -83,10 +85,15 @@ export class EventFeed {
   }
 
   /** Removes the events that are too old. */
-  async removeOld(days = keptDays): Promise<void> {
+  async removeOld(days = keptDays, size = removalSize): Promise<void> {
     // An event without a position was never read. It gets one, so that its removal is remembered.
     await this.#refresh();
-    await this.#ask(removeEvents(this.#schema, days));
+    const statements = removeEvents(this.#schema, days, size);
+    const removeSome = async (): Promise<number> => {
+      const results = await inTransaction(this.#pool, {}, (_, { endWith }) => endWith(statements));
+      return results[1]!.rows[0]?.count ?? 0;
+    };
+    while ((await removeSome()) === size);
   }
 
   #poll(): void {

@@ -94,14 +94,29 @@ export function readEvents({ quoted }: OutboxSchema, after: number, limit: numbe
   };
 }
 
-/** Removes the events that are older than this, and remembers how far. All events must have positions. */
-export function removeEvents({ quoted }: OutboxSchema, days: number): Statement {
-  return {
-    text: `WITH removed AS (
-        DELETE FROM ${quoted}.events
-        WHERE position IS NOT NULL AND created_at < clock_timestamp() - make_interval(days => $1) RETURNING position)
-      UPDATE ${quoted}.event_state SET removed_to = greatest(removed_to, (SELECT max(position) FROM removed))
-      WHERE EXISTS (SELECT FROM removed)`,
-    values: [days],
-  };
+/**
+ * Returns statements of one transaction that remove the first events if they are older than this, and remember how far. The last one
+ * returns how many events were removed, or no row.
+ *
+ * Events are removed in their order: an event whose transaction took days has a high position, and it stays until the newer events before it
+ * are old. Otherwise a reader of these would miss it.
+ *
+ * @param limit the most events
+ */
+export function removeEvents({ quoted }: OutboxSchema, days: number, limit: number): Statement[] {
+  return [
+    { text: `SELECT FROM ${quoted}.event_state FOR UPDATE` },
+    {
+      text: `WITH first AS (
+          SELECT position, created_at < clock_timestamp() - make_interval(days => $1) AS is_old
+          FROM ${quoted}.events WHERE position IS NOT NULL ORDER BY position LIMIT $2),
+        removed AS (
+          DELETE FROM ${quoted}.events WHERE position IN (SELECT position FROM first)
+            AND position < coalesce((SELECT min(position) FROM first WHERE NOT is_old), 9223372036854775807)
+          RETURNING position)
+        UPDATE ${quoted}.event_state SET removed_to = greatest(removed_to, (SELECT max(position) FROM removed))
+        WHERE EXISTS (SELECT FROM removed) RETURNING (SELECT count(*) FROM removed)::int4 AS count`,
+      values: [days, limit],
+    },
+  ];
 }

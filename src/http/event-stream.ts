@@ -5,12 +5,17 @@
  * and continue after the last event.
  */
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 /** The longest time of one stream. */
 const maxStreamMs = 15 * 60_000;
-/** A comment is sent this long after the last event, so that proxies keep the connection open. */
+/** Something is sent at least this often, so that proxies keep the connection open. */
 const pauseMs = 15_000;
+/** A new id without an event is sent at most this often. */
+const idPauseMs = 1000;
+/** How long a client may not read. Then its connection is closed. */
+const maxDrainMs = 30_000;
 /** How long clients wait before they connect again. */
 const retryMs = 2000;
 
@@ -22,39 +27,82 @@ export interface ServerSentEvent {
   data: string;
 }
 
+/** Nothing has happened. A client that connects again after this begins behind `id`. */
+export interface Pause {
+  id?: string;
+  event?: undefined;
+}
+
+export interface StreamOptions {
+  /** The client sends it as `Last-Event-ID` if it connects again before the first event. */
+  startId?: string;
+  /** How long the client may not read. */
+  drainMs?: number;
+}
+
 /**
- * Sends events until there are no more, the time is over, or the signal aborts. The caller's generator must yield at least once a
- * second; `undefined` means that nothing has happened.
+ * Sends events until there are no more, the time is over, the signal aborts, or the client does not read. The caller's generator must
+ * yield at least once a second.
  */
 export async function sendEventStream(
   reply: FastifyReply,
   signal: AbortSignal,
-  events: AsyncIterable<ServerSentEvent | undefined>,
+  events: AsyncIterable<ServerSentEvent | Pause>,
+  { startId, drainMs = maxDrainMs }: StreamOptions = {},
 ): Promise<void> {
   const { raw } = reply;
   reply.type('text/event-stream; charset=utf-8');
+  // nginx would collect the events before it sends them on.
+  reply.header('x-accel-buffering', 'no');
   reply.hijack();
   raw.writeHead(200, reply.getHeaders() as Record<string, string>);
   const endsAtMs = performance.now() + maxStreamMs;
   let sentAtMs = performance.now();
-  raw.write(`retry: ${retryMs}\n\n`);
+  let sentId = startId;
+  raw.write(`${idLine(startId)}retry: ${retryMs}\n\n`);
   try {
-    for await (const event of events) {
+    for await (const item of events) {
       const now = performance.now();
       if (signal.aborted || now > endsAtMs) break;
-      if (event === undefined && now - sentAtMs < pauseMs) continue;
+      const restMs = item.id === sentId ? pauseMs : idPauseMs;
+      if (item.event === undefined && now - sentAtMs < restMs) continue;
       sentAtMs = now;
+      sentId = item.id;
       // A slow client makes the service read more slowly.
-      if (!raw.write(event === undefined ? ':\n\n' : textOf(event))) await once(raw, 'drain', { signal });
+      if (!raw.write(textOf(item))) await drained(raw, signal, drainMs);
     }
   } catch (error) {
     // The answer has begun, so an error can only end it. The client connects again.
     if (!signal.aborted) reply.log.warn({ err: error }, 'a stream of events ended early');
   } finally {
     raw.end();
+    closeUnread(raw, drainMs);
   }
 }
 
-function textOf({ id, event, data }: ServerSentEvent): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
+/** Waits until the client has read. If this takes too long, the connection is closed, and the signal aborts. */
+async function drained(raw: ServerResponse, signal: AbortSignal, drainMs: number): Promise<void> {
+  const timer = setTimeout(() => raw.destroy(), drainMs);
+  try {
+    await once(raw, 'drain', { signal });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Closes the connection of a client that does not read the end. */
+function closeUnread(raw: ServerResponse, drainMs: number): void {
+  const timer = setTimeout(() => raw.destroy(), drainMs);
+  raw.once('close', () => clearTimeout(timer));
+}
+
+/** A client keeps an id that comes without data, and reports no event. */
+function textOf(item: ServerSentEvent | Pause): string {
+  const { id, event } = item;
+  if (event !== undefined) return `${idLine(id)}event: ${event}\ndata: ${item.data}\n\n`;
+  return id === undefined ? ':\n\n' : `${idLine(id)}\n`;
+}
+
+function idLine(id: string | undefined): string {
+  return id === undefined ? '' : `id: ${id}\n`;
 }

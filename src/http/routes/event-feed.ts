@@ -5,7 +5,7 @@ import { AppError, wrongParameter } from '../../errors.ts';
 import type { EventFeed } from '../../events/event-feed.ts';
 import { allowsSchema, type Grants } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
-import { type ServerSentEvent, sendEventStream } from '../event-stream.ts';
+import { type Pause, type ServerSentEvent, sendEventStream } from '../event-stream.ts';
 import { requireRecords } from '../load-answers.ts';
 import { problemResponses, tokenErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
@@ -49,7 +49,9 @@ export function eventFeedRoute(app: FastifyInstance, context: HttpContext): void
     const feed = requireRecords(context.events);
     const after = await startOf(feed, request.headers['last-event-id']);
     await context.lines.streams.use(caller, signal, () =>
-      sendEventStream(reply, signal, eventsAfter(feed, after, grants, context.isReady)),
+      sendEventStream(reply, signal, eventsAfter(feed, after, grants, context.isReady), {
+        startId: String(after),
+      }),
     );
   });
 }
@@ -74,15 +76,17 @@ async function* eventsAfter(
   start: number,
   grants: Grants,
   isReady: () => boolean,
-): AsyncGenerator<ServerSentEvent | undefined> {
+): AsyncGenerator<ServerSentEvent | Pause> {
   let after = start;
+  // Events of schemas that the token does not allow may have been left out.
+  const pause = () => ({ id: String(after) });
   while (isReady()) {
     const page = await feed.read(after);
     for (const { position, schema, type, json } of page) {
       after = position;
       if (allowsSchema(grants, schema)) yield { id: String(position), event: type, data: json };
     }
-    yield undefined;
-    while (page.length === 0 && isReady() && !(await feed.wait(after))) yield undefined;
+    yield pause();
+    while (page.length === 0 && isReady() && !(await feed.wait(after))) yield pause();
   }
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { LoadView } from '../../loads/load-record.ts';
 import type { HttpContext } from '../context.ts';
-import { type ServerSentEvent, sendEventStream } from '../event-stream.ts';
+import { type Pause, type ServerSentEvent, sendEventStream } from '../event-stream.ts';
 import { admitLoadRequest, LoadPath, loadIdOf, loadNotFound, shownLoad } from '../load-answers.ts';
 import { problemResponses, tokenErrors } from '../openapi.ts';
 
@@ -44,7 +44,6 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
       // The first one is read before the answer begins, so that an error is answered as on the other endpoints.
       const first = await views.next();
       if (first.done) throw loadNotFound();
-      reply.header('x-accel-buffering', 'no');
       await context.lines.streams.use(caller, signal, () =>
         sendEventStream(reply, signal, eventsOf(first.value, views, context)),
       );
@@ -56,12 +55,12 @@ async function* eventsOf(
   first: LoadView,
   rest: AsyncGenerator<LoadView>,
   { isReady }: HttpContext,
-): AsyncGenerator<ServerSentEvent | undefined> {
+): AsyncGenerator<ServerSentEvent | Pause> {
   yield eventOf('state', first);
   let last = first;
   for await (const view of rest) {
     const event = view.state === last.state ? 'progress' : 'state';
-    yield event === 'state' || isFurther(view, last) ? eventOf(event, view) : undefined;
+    yield event === 'state' || isFurther(view, last) ? eventOf(event, view) : {};
     last = view;
     // The service stops. The client can watch the load at another instance.
     if (!isReady()) return;
