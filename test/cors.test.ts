@@ -37,8 +37,10 @@ for (const [title, setting, allowed, told] of [
       assert.equal(status, 204);
       assert.equal(body, '');
       assert.equal(headers.get('access-control-allow-origin'), told);
-      assert.equal(headers.get('access-control-allow-methods'), 'GET, POST');
-      assert.equal(headers.get('access-control-allow-headers'), 'Authorization, Content-Type');
+      assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, DELETE');
+      const sendable = headers.get('access-control-allow-headers')!.toLowerCase().split(', ');
+      for (const name of ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'prefer'])
+        assert(sendable.includes(name), name);
       assert.equal(headers.get('access-control-allow-credentials'), null);
       assert(Number(headers.get('access-control-max-age')) > 0);
     });
@@ -59,7 +61,14 @@ for (const [title, setting, allowed, told] of [
       for (const { headers } of [created, refused, early]) {
         assert.equal(headers.get('access-control-allow-origin'), told);
         const readable = headers.get('access-control-expose-headers')!.toLowerCase().split(', ');
-        for (const name of ['location', 'retry-after', 'www-authenticate', 'x-request-id'])
+        for (const name of [
+          'load-id',
+          'location',
+          'preference-applied',
+          'retry-after',
+          'www-authenticate',
+          'x-request-id',
+        ])
           assert(readable.includes(name), name);
       }
       await service.rows('DROP TABLE a');

@@ -28,6 +28,11 @@ export const guides: Guide[] = [
   },
   { name: 'loads', title: 'Loads', about: 'states, progress, answers and cancelling of uploads' },
   { name: 'events', title: 'Events', about: 'what happened to tables, as a feed for other programs' },
+  {
+    name: 'client',
+    title: 'Client',
+    about: 'the client for TypeScript and JavaScript, with types for every operation',
+  },
   { name: 'spreadsheets', title: 'Spreadsheets', about: 'sheets, headers, cells and formats' },
   { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
   {

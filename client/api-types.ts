@@ -1,0 +1,3489 @@
+// The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
+// The structure of the OpenAPI document has the SHA-256 d6cb5bd25af047ce864e3084f0171dab44d39788111fea10d5ec72ba86119cef.
+
+export interface paths {
+  '/healthz': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Alive
+     * @description Answers while the process runs. It checks nothing else.
+     */
+    get: operations['getHealth'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/readyz': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Ready
+     * @description Answers 200 while the database answers. Answers 503 within two seconds if the database does not answer, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.
+     */
+    get: operations['getReadiness'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/table/{table_name}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Describe Table
+     * @description Describes the current table. Needs the scope `table:read`.
+     */
+    get: operations['describeTable'];
+    put?: never;
+    /**
+     * Create Table
+     * @description Creates a table from a definition. Needs the scope `table:create`.
+     *
+     *     A definition with everything that it may contain:
+     *
+     *     ```json
+     *     {
+     *       "table": {
+     *         "columns": [
+     *           { "name": "id", "type": "bigserial", "is_nullable": false, "default": null },
+     *           { "name": "customer_id", "type": "bigint", "is_nullable": false, "default": null },
+     *           { "name": "amount", "type": "numeric(12,2)", "is_nullable": false, "default": "0" },
+     *           { "name": "status", "type": "text", "is_nullable": false, "default": "pending" },
+     *           { "name": "created_at", "type": "timestamptz", "is_nullable": false, "default": "now()" }
+     *         ],
+     *         "constraints": {
+     *           "unique": [{ "name": "", "columns": ["customer_id", "created_at"] }],
+     *           "primary_key": { "name": "orders_pkey", "columns": ["id"] },
+     *           "foreign_keys": [
+     *             {
+     *               "name": "orders_customer_id_fkey",
+     *               "column": "customer_id",
+     *               "reference_table": "customers",
+     *               "reference_column": "id",
+     *               "reference_schema": "public"
+     *             }
+     *           ]
+     *         }
+     *       }
+     *     }
+     *     ```
+     */
+    post: operations['createTable'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/tables': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Tables
+     * @description Lists the tables and partitioned tables that the token may see: in the schemas of its claim `schemas`, on which its role has a privilege. Needs the scope `table:read`.
+     */
+    get: operations['listTables'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/table/{table_name}/rows': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read First Rows
+     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.
+     */
+    get: operations['readRows'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read Events
+     * @description Sends the events of the schemas that the token allows as server-sent events, beginning with the next one. With the header `Last-Event-ID` it continues after that event; events are kept for 7 days. The service ends a stream after 15 minutes, and the client connects again. Needs the scope `event:read`. The section `webhooks` of this document describes the events.
+     */
+    get: operations['readEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhooks': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Webhooks
+     * @description Lists the webhooks of the subject of the token. Needs the scope `webhook:manage`.
+     */
+    get: operations['listWebhooks'];
+    put?: never;
+    /**
+     * Create Webhook
+     * @description Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token. Needs the scope `webhook:manage`.
+     */
+    post: operations['createWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/loads': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Loads
+     * @description Lists the loads of the token, the newest first. With the scope `load:read-all` it lists the loads of all tokens. The claim `schemas` of the token limits both.
+     */
+    get: operations['listLoads'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/loads/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Describe Load
+     * @description Describes a load: its state, its progress, and after its end the answer of the upload. A token sees its own loads, and with the scope `load:read-all` the loads of all tokens.
+     */
+    get: operations['describeLoad'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/loads/{id}/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Watch Load
+     * @description Sends the load as server-sent events (`text/event-stream`) until it has ended: the event `state` at the beginning and for each change of the state, `progress` for each change of the numbers, at most four times a second. The data of each event is the load, as Describe Load answers it, and the last event has the answer of the upload. The service ends a stream after 15 minutes; connect again to go on.
+     */
+    get: operations['watchLoad'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/loads/{id}/cancel': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Cancel Load
+     * @description Cancels a load. After this answer the load will not be committed; it ends within about a second. The token must see the load.
+     */
+    post: operations['cancelLoad'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhooks/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Delete Webhook
+     * @description Removes a webhook and the records of its deliveries. An attempt that is running is not stopped. Needs the scope `webhook:manage`.
+     */
+    delete: operations['deleteWebhook'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhooks/{id}/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Deliveries
+     * @description Lists the deliveries of a webhook, the newest first. Deliveries that have ended are kept for 7 days. Needs the scope `webhook:manage`.
+     */
+    get: operations['listDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhooks/{id}/ping': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Ping Webhook
+     * @description Sends an event of the type `webhook.ping` to the webhook. List Deliveries shows what became of it. Needs the scope `webhook:manage`.
+     */
+    post: operations['pingWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/table/{table_name}/upload/json': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Upload Table From Json
+     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
+     */
+    post: operations['uploadTableFromJson'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/inspect/json': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Inspect Json
+     * @description Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. Nothing is written. Needs the scope `table:load`.
+     */
+    post: operations['inspectJson'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/table/{table_name}/upload/excel': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Upload Table From Excel
+     * @description Loads the rows of one sheet into a table, all or nothing. Without a definition in `body`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
+     */
+    post: operations['uploadTableFromExcel'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/inspect/excel': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Inspect Excel
+     * @description Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.
+     */
+    post: operations['inspectExcel'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export interface webhooks {
+  'table.created': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Table Created
+     * @description A table was created. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onTableCreated'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'table.replaced': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Table Replaced
+     * @description An upload replaced a table. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onTableReplaced'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'table.emptied': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Table Emptied
+     * @description An upload emptied a table. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onTableEmptied'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'rows.loaded': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Rows Loaded
+     * @description An upload added or updated rows. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onRowsLoaded'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'load.refused': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Load Refused
+     * @description An upload was refused; nothing was changed. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onLoadRefused'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'load.failed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Load Failed
+     * @description The service or the database failed during an upload; nothing was changed. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onLoadFailed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'webhook.ping': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Webhook Ping
+     * @description A caller tries the webhook. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onWebhookPing'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export interface components {
+  schemas: {
+    Health: {
+      /** @description `alive` or `ready`. */
+      status: string;
+    };
+    /** @description One problem: its place, the value, and what is wrong with it. */
+    Problem: {
+      /** @description JSON Pointer (RFC 6901) into the request, for JSON. */
+      pointer?: string;
+      /** @description The line of the request, from 1, for newline-delimited JSON. */
+      line?: number;
+      /** @description Name of the sheet, for spreadsheets. */
+      sheet?: string;
+      /** @description The address of the cell as Excel writes it, such as `Orders!C1483`, for spreadsheets. */
+      cell?: string;
+      /** @description The number of the data row, from 1. */
+      row?: number;
+      /** @description Name of the column. */
+      column?: string;
+      /** @description Name of the parameter (path or query) or of the part of the form. */
+      parameter?: string;
+      /** @description The value with the problem, shortened. */
+      value?: string;
+      /**
+       * @description What is wrong, kebab-case, stable.
+       * @example missing
+       * @example wrong-type
+       * @example unknown-property
+       * @example unknown-key
+       * @example invalid-text
+       * @example invalid-name
+       * @example reserved-name
+       * @example duplicate-column
+       * @example duplicate-name
+       * @example duplicate-constraint
+       * @example name-taken
+       * @example too-many-columns
+       * @example row-too-long
+       * @example unknown-type
+       * @example unsupported-type
+       * @example invalid-type-modifier
+       * @example permission-denied
+       * @example invalid-default
+       * @example unknown-function
+       * @example unknown-sequence
+       * @example not-supported
+       * @example unknown-column
+       * @example repeated-column
+       * @example repeated-key
+       * @example type-not-indexable
+       * @example unknown-reference
+       * @example mixed-reference
+       * @example reference-not-unique
+       * @example reference-type-mismatch
+       * @example differs
+       * @example row-not-an-object
+       * @example no-column-in-common
+       * @example generated-column
+       * @example null-not-allowed
+       * @example not-a-boolean
+       * @example not-a-whole-number
+       * @example not-a-number
+       * @example not-a-date
+       * @example not-a-time
+       * @example not-a-timestamp
+       * @example not-an-interval
+       * @example not-a-uuid
+       * @example not-bytes
+       * @example not-an-address
+       * @example not-a-mac-address
+       * @example not-an-enum-value
+       * @example not-an-array
+       * @example invalid-input
+       * @example no-such-date
+       * @example no-such-time
+       * @example out-of-range
+       * @example too-long
+       * @example nul-character
+       * @example not-for-jsonb
+       * @example json-array-as-text
+       * @example nested-value
+       * @example ragged-array
+       * @example too-many-dimensions
+       * @example too-many-elements
+       * @example null-element
+       * @example host-bits-set
+       * @example date-not-allowed
+       * @example error-cell
+       * @example formula-without-value
+       * @example date-out-of-range
+       * @example unreadable-cell
+       * @example text-behind-quote
+       * @example not-in-date-order
+       * @example not-in-number-form
+       * @example not-unique
+       * @example no-such-reference
+       * @example check-violation
+       * @example failing-default
+       * @example refused-by-postgresql
+       * @example unknown-parameter
+       * @example invalid-parameter
+       * @example missing-part
+       * @example unknown-part
+       * @example repeated-part
+       * @example not-a-file
+       * @example no-key
+       * @example rows-not-found
+       * @example rows-not-an-array
+       * @example dependent-object
+       */
+      code: string;
+      /** @description What is wrong in words and, unless it is obvious, what to do. */
+      detail: string;
+    };
+    /** @description A notice about something that did not stop the load but may be unexpected. */
+    Warning: {
+      /**
+       * @description Kebab-case, stable.
+       * @example ignored-column
+       * @example added-column
+       * @example mixed-column
+       * @example other-notation
+       * @example nothing-renamed
+       * @example two-digit-year
+       * @example repeated-keys
+       * @example key-not-brought
+       * @example time-left-out
+       * @example date-left-out
+       * @example offset-left-out
+       * @example fraction-rounded
+       * @example suppressed-rows
+       * @example rows-left-out
+       * @example own-numbers
+       * @example dotted-name
+       * @example text-default
+       * @example table-created
+       * @example lost-by-replace
+       * @example blank-header
+       * @example repeated-header
+       * @example shortened-header
+       * @example header-row
+       * @example proposal-taken
+       * @example total-row
+       * @example rows-below
+       * @example other-table
+       * @example other-sheets
+       * @example cell-errors-as-null
+       * @example merged-cells
+       * @example short-rows
+       * @example long-rows
+       * @example text-formulas
+       * @example blank-rows
+       * @example hidden-rows
+       * @example hidden-columns
+       * @example footer-rows
+       * @example totals-row
+       * @example unreadable-names
+       * @example uncalculated-formulas
+       * @example no-rows
+       * @example rows-elsewhere
+       * @example delimiter
+       * @example encoding
+       */
+      code: string;
+      /** @description The warning in words. */
+      detail: string;
+      /** @description Name of the column. */
+      column?: string;
+    };
+    /** @description An error (RFC 9457). */
+    ProblemDocument: {
+      /**
+       * Format: uri-reference
+       * @description Where the code is explained.
+       */
+      type: string;
+      /** @description The code in words. */
+      title: string;
+      /** @description The HTTP status. */
+      status: number;
+      /** @description What is wrong with this request, and what to do. */
+      detail: string;
+      /** @description The request id, which is also in the log. */
+      instance: string;
+      /**
+       * @description Stable.
+       * @enum {string}
+       */
+      code:
+        | 'invalid-json'
+        | 'invalid-multipart'
+        | 'invalid-file'
+        | 'invalid-content-encoding'
+        | 'invalid-request'
+        | 'missing-token'
+        | 'invalid-token'
+        | 'insufficient-scope'
+        | 'schema-forbidden'
+        | 'permission-denied'
+        | 'path-not-found'
+        | 'schema-not-found'
+        | 'table-not-found'
+        | 'load-not-found'
+        | 'webhook-not-found'
+        | 'method-not-allowed'
+        | 'not-acceptable'
+        | 'request-timeout'
+        | 'table-exists'
+        | 'dependent-objects'
+        | 'write-conflict'
+        | 'load-ended'
+        | 'load-cancelled'
+        | 'idempotency-key-in-use'
+        | 'events-removed'
+        | 'limit-exceeded'
+        | 'unsupported-media-type'
+        | 'expectation-failed'
+        | 'invalid-parameter'
+        | 'invalid-definition'
+        | 'invalid-data'
+        | 'nothing-to-load'
+        | 'unsupported-file'
+        | 'idempotency-key-reused'
+        | 'invalid-webhook'
+        | 'too-many-uploads'
+        | 'too-many-requests'
+        | 'headers-too-large'
+        | 'internal-error'
+        | 'not-enabled'
+        | 'database-unavailable'
+        | 'database-busy'
+        | 'token-keys-unavailable'
+        | 'storage-full'
+        | 'service-busy'
+        | 'shutting-down';
+      /** @description The first 100 problems. */
+      errors?: components['schemas']['Problem'][];
+      /** @description The number of all problems, including those not listed. */
+      error_count?: number;
+      /** @description All problems of the data, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code. */
+      error_groups?: {
+        column?: string;
+        code: string;
+        /** @description The number of problems with this code in this column. */
+        count: number;
+        /** @description The place and the value of the first problem. */
+        first: {
+          pointer?: string;
+          line?: number;
+          sheet?: string;
+          cell?: string;
+          row?: number;
+          value?: string;
+        };
+      }[];
+      /** @description The warnings of a refused upload, if there are any. */
+      warnings?: components['schemas']['Warning'][];
+    };
+    /** @description A column. */
+    ColumnDefinition: {
+      /** @description Ignored: PostgreSQL numbers the columns. */
+      id?: unknown;
+      /**
+       * @description Name of the column. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example amount
+       */
+      name: string;
+      /**
+       * @description A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …).
+       * @example numeric(12,2)
+       * @example text
+       * @example timestamptz
+       */
+      type: string;
+      /** @description Whether the column accepts NULL. Default: true. Columns of the primary key never accept it. */
+      is_nullable?: boolean | null;
+      /**
+       * @description null: there is no default. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or a keyword such as CURRENT_TIMESTAMP: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}). A number or boolean means its JSON text.
+       * @example now()
+       * @example 0
+       * @example pending
+       * @example 1.5
+       * @example true
+       * @example null
+       */
+      default?: string | number | boolean | null;
+      /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
+      identity?: 'always' | null;
+      /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
+      generated?: string | null;
+      /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
+      default_is_expression?: boolean;
+    };
+    /** @description A unique constraint. An entry with an empty name and no columns is ignored. */
+    UniqueKey: {
+      /**
+       * @description Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_number_key
+       */
+      name?: string | null;
+      /**
+       * @description Names of columns of this table, in the order of the key.
+       * @example [
+       *       "number"
+       *     ]
+       */
+      columns?: string[] | null;
+    };
+    /** @description The primary key. With an empty name and no columns the table has none. */
+    PrimaryKey: {
+      /**
+       * @description Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_pkey
+       */
+      name?: string | null;
+      /**
+       * @description Names of columns of this table, in the order of the key.
+       * @example [
+       *       "id"
+       *     ]
+       */
+      columns?: string[] | null;
+    };
+    /** @description One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order. */
+    ForeignKey: {
+      /**
+       * @description Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_customer_id_fkey
+       */
+      name?: string | null;
+      /**
+       * @description A column of this table.
+       * @example customer_id
+       */
+      column: string;
+      /**
+       * @description The table that the column refers to. It may be this table.
+       * @example customers
+       */
+      reference_table: string;
+      /**
+       * @description The column that the column refers to. It must be a primary key or unique.
+       * @example id
+       */
+      reference_column: string;
+      /** @description The schema of the table that the column refers to. Default: `public`. */
+      reference_schema?: string | null;
+    };
+    /** @description A constraint that a definition cannot express, as PostgreSQL writes it. */
+    OtherConstraint: {
+      name: string;
+      /** @example CHECK ((amount > (0)::numeric)) */
+      definition: string;
+    };
+    /** @description Keys and foreign keys. If absent or null, the table has none. */
+    Constraints: {
+      unique?: components['schemas']['UniqueKey'][] | null;
+      primary_key?: components['schemas']['PrimaryKey'] | null;
+      foreign_keys?: components['schemas']['ForeignKey'][] | null;
+      /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+      others?: components['schemas']['OtherConstraint'][];
+    };
+    /**
+     * @description A table definition.
+     * @example {
+     *       "columns": [
+     *         {
+     *           "name": "id",
+     *           "type": "bigserial",
+     *           "is_nullable": false
+     *         },
+     *         {
+     *           "name": "number",
+     *           "type": "varchar(20)",
+     *           "is_nullable": false
+     *         },
+     *         {
+     *           "name": "amount",
+     *           "type": "numeric(12,2)"
+     *         },
+     *         {
+     *           "name": "ordered_on",
+     *           "type": "date"
+     *         }
+     *       ],
+     *       "constraints": {
+     *         "unique": [
+     *           {
+     *             "name": "",
+     *             "columns": [
+     *               "number"
+     *             ]
+     *           }
+     *         ],
+     *         "primary_key": {
+     *           "name": "orders_pkey",
+     *           "columns": [
+     *             "id"
+     *           ]
+     *         },
+     *         "foreign_keys": []
+     *       }
+     *     }
+     */
+    TableDefinition: {
+      /** @description Ignored: the path names the table. */
+      name?: unknown;
+      /** @description Ignored: the query names the schema. */
+      schema?: unknown;
+      /** @description The columns, in the order of the table. */
+      columns: components['schemas']['ColumnDefinition'][];
+      constraints?: components['schemas']['Constraints'] | null;
+    };
+    TableDefinitionBody: {
+      table: components['schemas']['TableDefinition'];
+    };
+    /** @description A column of the table in PostgreSQL. */
+    ColumnDescription: {
+      /** @description The number of the column in PostgreSQL. It does not change when the column is renamed, and it is never used again. */
+      id: number;
+      name: string;
+      /**
+       * @description In the canonical form of PostgreSQL; identity columns as serial, bigserial or smallserial.
+       * @example character varying(20)
+       */
+      type: string;
+      is_nullable: boolean;
+      /**
+       * @example 'pending'::text
+       * @example now()
+       * @example null
+       */
+      default: string | null;
+      /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
+      identity?: 'always' | null;
+      /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
+      generated?: string | null;
+      /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
+      default_is_expression?: boolean;
+    };
+    /** @description The table in PostgreSQL. You can send this object again as a definition. */
+    TableDescription: {
+      name: string;
+      schema: string;
+      columns: components['schemas']['ColumnDescription'][];
+      constraints: {
+        unique: {
+          name: string;
+          columns: string[];
+        }[];
+        /** @description With an empty name and no columns the table has no primary key. */
+        primary_key: {
+          name: string;
+          columns: string[];
+        };
+        foreign_keys: {
+          name: string;
+          column: string;
+          reference_table: string;
+          reference_column: string;
+          reference_schema: string;
+        }[];
+        /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+        others?: components['schemas']['OtherConstraint'][];
+      };
+    };
+    FoundTable: {
+      table: components['schemas']['TableDescription'];
+      /** @description The differences between the existing table and the definition. */
+      differences: string[];
+    };
+    CreatedTable: {
+      table: components['schemas']['TableDescription'];
+      /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
+      warnings?: components['schemas']['Warning'][];
+    };
+    DescribedTable: {
+      table: components['schemas']['TableDescription'];
+    };
+    ListedTables: {
+      /** @description Ordered by schema and name. */
+      tables: {
+        schema: string;
+        name: string;
+        /** @enum {string} */
+        kind: 'table' | 'partitioned table';
+        /** @description The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet. */
+        estimated_rows: number | null;
+        /** @description The size on disk, with indexes. null: it cannot be found out now, because another session has locked the table. */
+        bytes: number | null;
+        /** @description The comment on the table. */
+        comment: string | null;
+      }[];
+      /** @description Send this as `after` to get the tables that follow. null: there are no more. */
+      next: string | null;
+    };
+    FirstRows: {
+      /** @description The rows, as objects with a member for each column. Numbers have all their digits. Values of types that are not built into PostgreSQL are text. */
+      rows: {
+        [key: string]: unknown;
+      }[];
+      /** @description true: the table has further rows, or they are longer than 16 MiB in all. */
+      has_more: boolean;
+    };
+    NewWebhook: {
+      /**
+       * @description Where the events are sent: an https URL. An http URL is accepted only for an address in `WEBHOOK_PRIVATE_NETWORKS`.
+       * @example https://example.com/hooks/tables
+       */
+      url: string;
+      /** @description The types of the events. Default: all. */
+      types?: (
+        | 'table.created'
+        | 'table.replaced'
+        | 'table.emptied'
+        | 'rows.loaded'
+        | 'load.refused'
+        | 'load.failed'
+      )[];
+      /** @description The schemas whose events are sent: names, in which `*` means any characters. Default: all. Events of schemas that the token does not allow are never sent. */
+      schemas?: string[];
+    };
+    CreatedWebhook: {
+      /** Format: uuid */
+      id: string;
+      /** Format: uri */
+      url: string;
+      /** @description The types of the events that are sent. */
+      types: string[];
+      schemas: string[] | null;
+      /** Format: date-time */
+      created_at: string;
+      disabled_at: string | null;
+      /**
+       * @description The secret with which the receiver checks signatures. Only this answer has it.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+       */
+      secret: string;
+    };
+    Webhook: {
+      /** Format: uuid */
+      id: string;
+      /** Format: uri */
+      url: string;
+      /** @description The types of the events that are sent. */
+      types: string[];
+      schemas: string[] | null;
+      /** Format: date-time */
+      created_at: string;
+      disabled_at: string | null;
+    };
+    WebhookList: {
+      webhooks: components['schemas']['Webhook'][];
+    };
+    ListedLoad: {
+      /** Format: uuid */
+      id: string;
+      /**
+       * @description See docs/loads.md.
+       * @enum {string}
+       */
+      state:
+        | 'receiving'
+        | 'queued'
+        | 'running'
+        | 'committed'
+        | 'checked'
+        | 'refused'
+        | 'failed'
+        | 'cancelled';
+      /**
+       * @example upload-json
+       * @example upload-excel
+       */
+      operation: string;
+      table: {
+        schema: string;
+        name: string;
+      };
+      dry_run: boolean;
+      subject: string | null;
+      /** @description The bytes of the body that have arrived. */
+      bytes_received: number;
+      bytes_expected: number | null;
+      /** @description The rows that were read so far. */
+      rows_read: number;
+      /** @description The problems that were found so far. */
+      problems_found: number;
+      /** @description Somebody has asked to cancel the load. */
+      cancel_requested: boolean;
+      /** Format: date-time */
+      created_at: string;
+      started_at: string | null;
+      ended_at: string | null;
+    };
+    LoadList: {
+      loads: components['schemas']['ListedLoad'][];
+      /** @description Send it as `after` to get the next page. null: this is the last page. */
+      next: string | null;
+    };
+    Load: {
+      /** Format: uuid */
+      id: string;
+      /**
+       * @description See docs/loads.md.
+       * @enum {string}
+       */
+      state:
+        | 'receiving'
+        | 'queued'
+        | 'running'
+        | 'committed'
+        | 'checked'
+        | 'refused'
+        | 'failed'
+        | 'cancelled';
+      /**
+       * @example upload-json
+       * @example upload-excel
+       */
+      operation: string;
+      table: {
+        schema: string;
+        name: string;
+      };
+      dry_run: boolean;
+      subject: string | null;
+      /** @description The bytes of the body that have arrived. */
+      bytes_received: number;
+      bytes_expected: number | null;
+      /** @description The rows that were read so far. */
+      rows_read: number;
+      /** @description The problems that were found so far. */
+      problems_found: number;
+      /** @description Somebody has asked to cancel the load. */
+      cancel_requested: boolean;
+      /** Format: date-time */
+      created_at: string;
+      started_at: string | null;
+      ended_at: string | null;
+      answer?: {
+        /** @description The HTTP status. */
+        status: number;
+        headers: {
+          [key: string]: string;
+        };
+        /** @description The body as JSON, or as text if it is none. null: it was longer than 1 MiB and was not kept. */
+        body: unknown;
+      } | null;
+    };
+    Delivery: {
+      /**
+       * Format: uuid
+       * @description The id of the event.
+       */
+      event: string;
+      /** @description The type of the event. */
+      type: string;
+      /**
+       * @description pending: there will be an attempt. dead: there will be no further attempt.
+       * @enum {string}
+       */
+      state: 'pending' | 'delivered' | 'dead';
+      attempts: number;
+      status: number | null;
+      error: string | null;
+      /** Format: date-time */
+      created_at: string;
+      next_at: string | null;
+      ended_at: string | null;
+    };
+    DeliveryList: {
+      deliveries: components['schemas']['Delivery'][];
+    };
+    Ping: {
+      /**
+       * Format: uuid
+       * @description The id of the event.
+       */
+      event: string;
+    };
+    /** @description A table definition. With `extra_columns=add` it may have only constraints. */
+    UploadDefinition: {
+      /** @description Ignored: the path names the table. */
+      name?: unknown;
+      /** @description Ignored: the query names the schema. */
+      schema?: unknown;
+      /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
+      columns?: components['schemas']['ColumnDefinition'][];
+      constraints?: components['schemas']['Constraints'] | null;
+    };
+    JsonUpload: {
+      table?: components['schemas']['UploadDefinition'];
+      /** @description The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit. */
+      data?: {
+        [key: string]: unknown;
+      }[];
+    };
+    LoadedTable: {
+      table: components['schemas']['TableDescription'];
+      load: {
+        /**
+         * Format: uuid
+         * @description The id of the load, for `GET /api/v1/loads/{id}`. It is also in the header `Load-Id`. Absent if the service records no loads.
+         */
+        id?: string;
+        /** @description Rows loaded. */
+        rows: number;
+        /** @description Rows left out because their key already exists (`on_conflict=skip`). */
+        skipped: number;
+        /** @description Rows that updated the existing row with the same key (`on_conflict=update`). */
+        updated: number;
+        /** @description Rows that were left out because they have problems (`faulty_rows=leave_out`). */
+        rows_left_out?: number;
+        /** @description The first 100 problems of the rows that were left out. */
+        left_out?: components['schemas']['Problem'][];
+        /** @description The number of all problems of the rows that were left out, including those not listed. A row may have several. */
+        left_out_count?: number;
+        /** @description All problems of the data, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code. */
+        error_groups?: {
+          column?: string;
+          code: string;
+          /** @description The number of problems with this code in this column. */
+          count: number;
+          /** @description The place and the value of the first problem. */
+          first: {
+            pointer?: string;
+            line?: number;
+            sheet?: string;
+            cell?: string;
+            row?: number;
+            value?: string;
+          };
+        }[];
+        /** @description The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key. */
+        conflict_key?: string[];
+        /** @description The format in which the rows were read, such as `json`, `ndjson`, `xlsx` or `csv`. */
+        format: string;
+        /** @description For text files: the character between the fields. */
+        delimiter?: string;
+        /** @description For text files: the encoding in which the file was read. */
+        encoding?: string;
+        /** @description The sheet that was read. */
+        sheet?: string;
+        /** @description The row of the sheet with the column names, from 1. */
+        header_row?: number;
+        /** @description The cells that were read, from the header to the last row with a value: `A3:F200`. */
+        range?: string;
+        /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
+        warnings: components['schemas']['Warning'][];
+        /** @description The duration of the load in milliseconds. */
+        duration_ms: number;
+        /** @description true: nothing was changed. */
+        dry_run?: boolean;
+      };
+    };
+    InspectedJson: {
+      /** @enum {string} */
+      format: 'json' | 'ndjson';
+      /** @description The arrays in the document in which most elements are objects. The array with the most elements comes first. Arrays inside the elements of another array are listed only for its first element. */
+      arrays: {
+        /** @description The JSON Pointer of the array, for the parameter `rows_at`. */
+        rows_at: string;
+        /** @description Its elements. */
+        rows: number;
+      }[];
+      /** @description The rows that would be loaded. If the document is neither `{"data": […]}` nor an array, and `rows_at` was not sent: the first of `arrays`, with the warning `rows-elsewhere`. */
+      data: {
+        /** @description The JSON Pointer of the rows. Absent if each line is a row. */
+        rows_at?: string;
+        /** @description The number of all rows. */
+        row_count: number;
+        /** @description The keys of the rows, in the order of their first appearance. */
+        header: string[];
+        /** @description The definition that would be inferred from all rows. You can send it as `table`, changed or unchanged. */
+        definition: {
+          columns: {
+            name: string;
+            type: string;
+          }[];
+        };
+        /** @description The first 20 rows as text, objects and arrays as their JSON; null is a missing value or `null`. */
+        rows: (string | null)[][];
+        /** @description Rows and values that a load would refuse. */
+        errors: components['schemas']['Problem'][];
+        error_count: number;
+        /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
+        warnings: components['schemas']['Warning'][];
+      };
+    };
+    ExcelUpload: {
+      /**
+       * Format: binary
+       * @description An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file. It is recognized by its content; its name does not matter.
+       */
+      file: string;
+      /**
+       * @description The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. If it is missing (`{}`, or no part `body`), the types are inferred from all rows.
+       * @example {}
+       */
+      body?: {
+        table?: components['schemas']['UploadDefinition'];
+      };
+    };
+    ExcelInspection: {
+      /**
+       * Format: binary
+       * @description An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file. It is recognized by its content; its name does not matter.
+       */
+      file: string;
+    };
+    InspectedSpreadsheet: {
+      sheets: {
+        name: string;
+        /** @enum {string} */
+        visibility: 'visible' | 'hidden' | 'veryHidden';
+        /** @description The number of rows below the header that have a value. */
+        rows: number;
+        columns: number;
+        /** @description The table of this sheet. Absent if the sheet cannot be read. */
+        proposal?: {
+          /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
+          header_row?: number;
+          /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
+          range?: string;
+          /** @description Why this table, or why none, in words. */
+          reasons: string[];
+          /** @description Other cells of the sheet that look like a table. */
+          other_tables: {
+            /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
+            header_row?: number;
+            /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
+            range?: string;
+          }[];
+        };
+        /** @description Why a load of this sheet would be refused, for example because of too many columns. Rows and columns are then counted up to that place. */
+        problem?: {
+          code: string;
+          detail: string;
+        };
+      }[];
+      /** @description The cells of the file that look most like a table. */
+      proposal: {
+        /** @description The visible sheet with the largest table. `sheet=auto` takes it. */
+        sheet?: string;
+        /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
+        header_row?: number;
+        /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
+        range?: string;
+        /** @description Why this table, or why none, in words. */
+        reasons: string[];
+        /** @description Other cells of the sheet that look like a table. */
+        other_tables: {
+          /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
+          header_row?: number;
+          /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
+          range?: string;
+        }[];
+      };
+      /** @description The tables and defined names that refer to one range of cells. */
+      names: {
+        /** @description Send it as `table_range`. */
+        name: string;
+        /**
+         * @description `table`: an Excel table, or a database range of OpenDocument. `name`: a defined name (named range).
+         * @enum {string}
+         */
+        kind: 'table' | 'name';
+        /** @description The only sheet that knows the name. Absent: the whole workbook knows it. */
+        scope?: string;
+        sheet: string;
+        /** @description The cells: `A3:F200`. Of a table with the header row and without the totals row. */
+        range: string;
+        /** @description The columns. Empty: a table without a header row. Absent: the header is not near the beginning of the sheet, or of more than 50 defined names. */
+        header?: string[];
+      }[];
+      /** @description The number of all such names. */
+      name_count: number;
+      /** @description The chosen sheet. */
+      sheet: {
+        name: string;
+        header: string[];
+        /** @description The definition that would be inferred from all rows. You can send it as `table`, changed or unchanged. */
+        definition: {
+          columns: {
+            name: string;
+            type: string;
+          }[];
+        };
+        /** @description The first 20 rows as text; null is a blank cell. */
+        rows: (string | null)[][];
+        /** @description Cells that a load would refuse. */
+        errors: components['schemas']['Problem'][];
+        error_count: number;
+        /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
+        warnings: components['schemas']['Warning'][];
+      };
+    };
+    /** @description A table was created. A CloudEvent (1.0). */
+    TableCreatedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'table.created';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+        /**
+         * Format: uuid
+         * @description The id of the load. Absent after Create Table.
+         */
+        load?: string;
+      };
+    };
+    /** @description An upload replaced a table. A CloudEvent (1.0). */
+    TableReplacedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'table.replaced';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+        /**
+         * Format: uuid
+         * @description The id of the load. Absent after Create Table.
+         */
+        load?: string;
+      };
+    };
+    /** @description An upload emptied a table. A CloudEvent (1.0). */
+    TableEmptiedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'table.emptied';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+        /**
+         * Format: uuid
+         * @description The id of the load. Absent after Create Table.
+         */
+        load?: string;
+      };
+    };
+    /** @description An upload added or updated rows. A CloudEvent (1.0). */
+    RowsLoadedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'rows.loaded';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+        /**
+         * Format: uuid
+         * @description The id of the load. Absent after Create Table.
+         */
+        load?: string;
+        /** @description The rows that were added. */
+        rows: number;
+        /** @description The rows that were updated. */
+        updated: number;
+        /** @description The rows that were skipped, because their keys already existed. */
+        skipped: number;
+        /** @description The rows that were left out, because they had problems (`faulty_rows`). */
+        rows_left_out: number;
+      };
+    };
+    /** @description An upload was refused; nothing was changed. A CloudEvent (1.0). */
+    LoadRefusedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'load.refused';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+        /**
+         * Format: uuid
+         * @description The id of the load. Absent after Create Table.
+         */
+        load?: string;
+        /** @description The HTTP status of the answer. */
+        status?: number;
+        /** @description The error code of the answer. */
+        code?: string;
+      };
+    };
+    /** @description The service or the database failed during an upload; nothing was changed. A CloudEvent (1.0). */
+    LoadFailedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'load.failed';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+        /**
+         * Format: uuid
+         * @description The id of the load. Absent after Create Table.
+         */
+        load?: string;
+        /** @description The HTTP status of the answer. */
+        status?: number;
+        /** @description The error code of the answer. */
+        code?: string;
+      };
+    };
+    /** @description A caller tries the webhook. A CloudEvent (1.0). */
+    WebhookPingEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'webhook.ping';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        /**
+         * Format: uuid
+         * @description The id of the webhook.
+         */
+        webhook: string;
+      };
+    };
+  };
+  responses: {
+    /** @description Internal Server Error. */
+    InternalServerError: {
+      headers: {
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Service Unavailable. */
+    ServiceUnavailable: {
+      headers: {
+        /** @description The number of seconds to wait before a retry, if known. */
+        'Retry-After'?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Bad Request. */
+    BadRequest: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Unauthorized. */
+    Unauthorized: {
+      headers: {
+        /** @description What is wrong with the token (RFC 6750). */
+        'WWW-Authenticate'?: string;
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Forbidden. */
+    Forbidden: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Not Found. */
+    NotFound: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Not Acceptable. */
+    NotAcceptable: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Request Timeout. */
+    RequestTimeout: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Conflict. */
+    Conflict: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Content Too Large. */
+    ContentTooLarge: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Unsupported Media Type. */
+    UnsupportedMediaType: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Unprocessable Content. */
+    UnprocessableContent: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Too Many Requests. */
+    TooManyRequests: {
+      headers: {
+        /** @description The number of seconds to wait before a retry. */
+        'Retry-After'?: string;
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Not Implemented. */
+    NotImplemented: {
+      headers: {
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+    /** @description Gone. */
+    Gone: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
+  };
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+  getHealth: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Alive. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Health'];
+        };
+      };
+    };
+  };
+  getReadiness: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Ready. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Health'];
+        };
+      };
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  describeTable: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The table. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DescribedTable'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  createTable: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+        /** @description true: an existing table is left unchanged and described (200), with its `differences` from the definition. */
+        if_not_exists?: boolean;
+      };
+      header?: {
+        /**
+         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.
+         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
+         */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['TableDefinitionBody'];
+      };
+    };
+    responses: {
+      /** @description With `if_not_exists=true`: the table already existed and is unchanged. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['FoundTable'];
+        };
+      };
+      /** @description Created. */
+      201: {
+        headers: {
+          /** @description The URL that describes the table. */
+          Location?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CreatedTable'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`table-exists`](/docs/errors/table-exists): The table already exists. [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      409: components['responses']['Conflict'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listTables: {
+    parameters: {
+      query?: {
+        /** @description Only the tables of this schema. Default: all schemas that the token allows. */
+        schema?: string;
+        /** @description The most tables in the answer. */
+        limit?: number;
+        /** @description The value of `next` in the answer before, to get the tables that follow. */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The tables, in pages. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ListedTables'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  readRows: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+        /** @description The most rows in the answer. */
+        limit?: number;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The rows. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['FirstRows'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  readEvents: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The id of the last event that was received. */
+        'Last-Event-ID'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Events. `id` is the place of the event, `event` its type, and `data` a CloudEvent as JSON. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'text/event-stream': string;
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`events-removed`](/docs/errors/events-removed): Events after the last one have been removed. */
+      410: components['responses']['Gone'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listWebhooks: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The webhooks. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['WebhookList'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  createWebhook: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NewWebhook'];
+      };
+    };
+    responses: {
+      /** @description The webhook. */
+      201: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CreatedWebhook'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-webhook`](/docs/errors/invalid-webhook): The webhook is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listLoads: {
+    parameters: {
+      query?: {
+        /** @description Only loads in this state. */
+        state?:
+          | 'receiving'
+          | 'queued'
+          | 'running'
+          | 'committed'
+          | 'checked'
+          | 'refused'
+          | 'failed'
+          | 'cancelled';
+        /** @description Only loads into tables of this schema. */
+        schema?: string;
+        /** @description Only loads into tables of this name. */
+        table?: string;
+        /** @description The most loads of the answer. */
+        limit?: number;
+        /** @description The value of `next` of the page before. */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The loads. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadList'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  describeLoad: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /**
+         * @description The id of the load.
+         * @example 0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The load. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Load'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  watchLoad: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /**
+         * @description The id of the load.
+         * @example 0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The events. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'text/event-stream': string;
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  cancelLoad: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /**
+         * @description The id of the load.
+         * @example 0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The load ends soon. */
+      202: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Load'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`load-ended`](/docs/errors/load-ended): The load has ended. */
+      409: components['responses']['Conflict'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  deleteWebhook: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /**
+         * @description The id of the webhook.
+         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The webhook that was removed. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Webhook'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`webhook-not-found`](/docs/errors/webhook-not-found): No such webhook. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listDeliveries: {
+    parameters: {
+      query?: {
+        /** @description Only deliveries in this state. */
+        state?: 'pending' | 'delivered' | 'dead';
+        /** @description The most deliveries of the answer. */
+        limit?: number;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The id of the webhook.
+         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The deliveries. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DeliveryList'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`webhook-not-found`](/docs/errors/webhook-not-found): No such webhook. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  pingWebhook: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /**
+         * @description The id of the webhook.
+         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The event is being sent. */
+      202: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Ping'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`webhook-not-found`](/docs/errors/webhook-not-found): No such webhook. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-webhook`](/docs/errors/invalid-webhook): The webhook is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  uploadTableFromJson: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
+        if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
+        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out. `add`: add them to the table with inferred types. */
+        extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
+        on_conflict?: 'fail' | 'skip' | 'update';
+        /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
+        dry_run?: boolean;
+        /** @description What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays. */
+        faulty_rows?: 'fail' | 'leave_out';
+        /** @description With `faulty_rows=leave_out`: the most rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
+        max_faulty_rows?: number;
+        /** @description For uploads without a definition: the columns of the primary key, separated by commas. A new table gets this key, and an existing table must have it. */
+        primary_key?: string;
+        /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
+        conflict_key?: string;
+        /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. */
+        rename?: string;
+        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        null_values?: string;
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
+        /** @description The sign before the decimals of a number. */
+        decimal_sign?: '.' | ',';
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
+        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
+        /** @description true: white space around a text is removed. */
+        trim?: boolean;
+        /**
+         * @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.
+         * @example /response/items
+         */
+        rows_at?: string;
+      };
+      header?: {
+        /**
+         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.
+         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.
+         * @example respond-async
+         */
+        Prefer?: string;
+      };
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "data": [
+         *         {
+         *           "sku": "00042",
+         *           "name": "Möhre",
+         *           "price": 1.1,
+         *           "in_stock": true,
+         *           "added": "2026-11-21"
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['JsonUpload'];
+        /**
+         * @example {"sku":"00042","price":1.1}
+         *     {"sku":"00043","price":20}
+         */
+        'application/x-ndjson': string;
+        /**
+         * @example {"sku":"00042","price":1.1}
+         *     {"sku":"00043","price":20}
+         */
+        'application/jsonl': string;
+      };
+    };
+    responses: {
+      /** @description The rows were added to an existing table. With `dry_run`: nothing was changed. */
+      200: {
+        headers: {
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadedTable'];
+        };
+      };
+      /** @description The table was created or replaced. */
+      201: {
+        headers: {
+          /** @description The URL that describes the table. */
+          Location?: string;
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadedTable'];
+        };
+      };
+      /** @description With `Prefer: respond-async`: the body is stored, and the rows will be loaded. */
+      202: {
+        headers: {
+          /** @description The URL that describes the load. */
+          Location?: string;
+          /** @description `respond-async`. */
+          'Preference-Applied'?: string;
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Load'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      409: components['responses']['Conflict'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  inspectJson: {
+    parameters: {
+      query?: {
+        /**
+         * @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.
+         * @example /response/items
+         */
+        rows_at?: string;
+        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        null_values?: string;
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
+        /** @description The sign before the decimals of a number. */
+        decimal_sign?: '.' | ',';
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
+        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
+        /** @description true: white space around a text is removed. */
+        trim?: boolean;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "response": {
+         *         "items": [
+         *           {
+         *             "sku": "00042",
+         *             "price": 1.1
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        'application/json': unknown;
+        /**
+         * @example {"sku":"00042","price":1.1}
+         *     {"sku":"00043","price":20}
+         */
+        'application/x-ndjson': string;
+        /**
+         * @example {"sku":"00042","price":1.1}
+         *     {"sku":"00043","price":20}
+         */
+        'application/jsonl': string;
+      };
+    };
+    responses: {
+      /** @description What the body contains. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['InspectedJson'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  uploadTableFromExcel: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
+        if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
+        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out. `add`: add them to the table with inferred types. */
+        extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
+        on_conflict?: 'fail' | 'skip' | 'update';
+        /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
+        dry_run?: boolean;
+        /** @description What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays. */
+        faulty_rows?: 'fail' | 'leave_out';
+        /** @description With `faulty_rows=leave_out`: the most rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
+        max_faulty_rows?: number;
+        /** @description For uploads without a definition: the columns of the primary key, separated by commas. A new table gets this key, and an existing table must have it. */
+        primary_key?: string;
+        /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
+        conflict_key?: string;
+        /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. */
+        rename?: string;
+        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        null_values?: string;
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
+        /** @description The sign before the decimals of a number. */
+        decimal_sign?: '.' | ',';
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
+        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
+        /** @description true: white space around a text is removed. */
+        trim?: boolean;
+        /** @description Name or 1-based number of the sheet. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible one. */
+        sheet?: string;
+        /** @description The row with the column names. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+        header_row?: number | 'auto';
+        /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
+        header?: boolean;
+        /** @description Load only these cells, as in `B3:F200`. Default: all cells. */
+        range?: string;
+        /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all. */
+        table_range?: string;
+        /** @description Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out. */
+        hidden?: 'read' | 'skip';
+        /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
+        footer?: 'read' | 'skip';
+        /** @description `exact`: the header text, trimmed. `snake_case`: lower case with underscores. */
+        column_names?: 'exact' | 'snake_case';
+        /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
+        cell_errors?: 'fail' | 'null';
+        /** @description For text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        delimiter?: string;
+        /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
+        quote?: '"' | "'" | 'none';
+        /** @description For text files: the encoding. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        encoding?:
+          | 'utf-8'
+          | 'utf-16le'
+          | 'utf-16be'
+          | 'windows-1250'
+          | 'windows-1251'
+          | 'windows-1252'
+          | 'windows-1253'
+          | 'windows-1254'
+          | 'windows-1255'
+          | 'windows-1256'
+          | 'windows-1257'
+          | 'windows-1258'
+          | 'iso-8859-2'
+          | 'iso-8859-5'
+          | 'iso-8859-7'
+          | 'iso-8859-15'
+          | 'koi8-r'
+          | 'koi8-u'
+          | 'ibm866'
+          | 'macintosh'
+          | 'shift_jis'
+          | 'euc-jp'
+          | 'gb18030'
+          | 'big5'
+          | 'euc-kr';
+        /** @description For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored. */
+        comment?: string;
+        /** @description What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column. */
+        empty_cells?: 'default' | 'null';
+      };
+      header?: {
+        /**
+         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.
+         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.
+         * @example respond-async
+         */
+        Prefer?: string;
+      };
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'multipart/form-data': components['schemas']['ExcelUpload'];
+      };
+    };
+    responses: {
+      /** @description The rows were added to an existing table. With `dry_run`: nothing was changed. */
+      200: {
+        headers: {
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadedTable'];
+        };
+      };
+      /** @description The table was created or replaced. */
+      201: {
+        headers: {
+          /** @description The URL that describes the table. */
+          Location?: string;
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadedTable'];
+        };
+      };
+      /** @description With `Prefer: respond-async`: the body is stored, and the rows will be loaded. */
+      202: {
+        headers: {
+          /** @description The URL that describes the load. */
+          Location?: string;
+          /** @description `respond-async`. */
+          'Preference-Applied'?: string;
+          /** @description The id of the load, also in answers to refused uploads. */
+          'Load-Id'?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Load'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. [`invalid-multipart`](/docs/errors/invalid-multipart): The body is not valid multipart/form-data. [`invalid-file`](/docs/errors/invalid-file): The file is broken. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      409: components['responses']['Conflict'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  inspectExcel: {
+    parameters: {
+      query?: {
+        /** @description Name or 1-based number of the sheet. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible one. */
+        sheet?: string;
+        /** @description The row with the column names. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+        header_row?: number | 'auto';
+        /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
+        header?: boolean;
+        /** @description Load only these cells, as in `B3:F200`. Default: all cells. */
+        range?: string;
+        /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all. */
+        table_range?: string;
+        /** @description Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out. */
+        hidden?: 'read' | 'skip';
+        /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
+        footer?: 'read' | 'skip';
+        /** @description `exact`: the header text, trimmed. `snake_case`: lower case with underscores. */
+        column_names?: 'exact' | 'snake_case';
+        /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
+        cell_errors?: 'fail' | 'null';
+        /** @description For text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        delimiter?: string;
+        /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
+        quote?: '"' | "'" | 'none';
+        /** @description For text files: the encoding. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        encoding?:
+          | 'utf-8'
+          | 'utf-16le'
+          | 'utf-16be'
+          | 'windows-1250'
+          | 'windows-1251'
+          | 'windows-1252'
+          | 'windows-1253'
+          | 'windows-1254'
+          | 'windows-1255'
+          | 'windows-1256'
+          | 'windows-1257'
+          | 'windows-1258'
+          | 'iso-8859-2'
+          | 'iso-8859-5'
+          | 'iso-8859-7'
+          | 'iso-8859-15'
+          | 'koi8-r'
+          | 'koi8-u'
+          | 'ibm866'
+          | 'macintosh'
+          | 'shift_jis'
+          | 'euc-jp'
+          | 'gb18030'
+          | 'big5'
+          | 'euc-kr';
+        /** @description For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored. */
+        comment?: string;
+        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        null_values?: string;
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
+        /** @description The sign before the decimals of a number. */
+        decimal_sign?: '.' | ',';
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
+        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
+        /** @description true: white space around a text is removed. */
+        trim?: boolean;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'multipart/form-data': components['schemas']['ExcelInspection'];
+      };
+    };
+    responses: {
+      /** @description What the file contains. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['InspectedSpreadsheet'];
+        };
+      };
+      /** @description [`invalid-multipart`](/docs/errors/invalid-multipart): The body is not valid multipart/form-data. [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. [`invalid-file`](/docs/errors/invalid-file): The file is broken. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  onTableCreated: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['TableCreatedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onTableReplaced: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['TableReplacedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onTableEmptied: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['TableEmptiedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onRowsLoaded: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['RowsLoadedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onLoadRefused: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['LoadRefusedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onLoadFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['LoadFailedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onWebhookPing: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['WebhookPingEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+}

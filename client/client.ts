@@ -1,0 +1,193 @@
+/**
+ * The client of Tablewright, for browsers, Node.js 20 and newer, Deno and Bun. It uses `fetch` and nothing else.
+ * docs/client.md describes it.
+ */
+import type { components, operations } from './api-types.ts';
+import { fromJson, toJson } from './exact-json.ts';
+import { ConnectionError, type Problem, type ProblemDocument, ProblemError } from './problem-error.ts';
+import { type Connection, send } from './send.ts';
+import { fetchTransport, type Transport } from './transport.ts';
+import { type ChangeOptions, type LoadOptions, type RequestOptions, sendOnce, upload } from './upload.ts';
+import { type UploadSource, uploadBody } from './upload-body.ts';
+import { hasEnded, type Load, resultOf, watchLoad } from './watch-load.ts';
+
+export type { components, operations } from './api-types.ts';
+export type { Transport, TransportRequest } from './transport.ts';
+export type { ChangeOptions, LoadOptions, LoadQuery, RequestOptions } from './upload.ts';
+export type { FileContent, FileKind, Rows, UploadDefinition, UploadSource } from './upload-body.ts';
+export type { Load, Problem, ProblemDocument };
+export { ConnectionError, hasEnded, ProblemError, resultOf };
+
+type Schemas = components['schemas'];
+type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
+
+export type TableDefinition = Schemas['TableDefinition'];
+export type TableDescription = Schemas['TableDescription'];
+export type CreatedTable = Schemas['CreatedTable'] & Partial<Schemas['FoundTable']>;
+export type LoadedTable = Schemas['LoadedTable'];
+export type InspectedJson = Schemas['InspectedJson'];
+export type InspectedSpreadsheet = Schemas['InspectedSpreadsheet'];
+export type ListedTable = Schemas['ListedTables']['tables'][number];
+export type ListedLoad = Schemas['ListedLoad'];
+
+export type InspectOptions = QueryOf<'inspectJson'> &
+  QueryOf<'inspectExcel'> &
+  Omit<UploadSource, 'definition'> &
+  RequestOptions;
+
+export interface ClientOptions {
+  /** The address of the service, such as `http://127.0.0.1:8080`. */
+  url: string | URL;
+  /** The access token, or a function that returns a valid one for each request. */
+  token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
+  /** Sends the requests. Default: with `fetch`. */
+  transport?: Transport | undefined;
+  /** How long a request is repeated while the service cannot answer it, in milliseconds. Default: 60,000. 0: never. */
+  retryMs?: number | undefined;
+}
+
+export type Client = ReturnType<typeof createClient>;
+
+export function createClient({ url, token, transport = fetchTransport, retryMs = 60_000 }: ClientOptions) {
+  const connection: Connection = {
+    url: String(url).replace(/\/+$/, ''),
+    token: typeof token === 'function' ? token : () => token,
+    transport,
+    retryMs,
+  };
+  const get = <Body>(path: string, query: object, { signal }: RequestOptions): Promise<Body> =>
+    send(connection, { path, query, signal, isRepeatable: true }, jsonOf);
+  const describeLoad = (id: string, options: RequestOptions = {}) => get<Load>(loadPath(id), {}, options);
+
+  return {
+    /** Creates a table. With `if_not_exists` an existing table is described, with its `differences`. */
+    createTable(
+      name: string,
+      definition: TableDefinition,
+      { signal, idempotencyKey, ...query }: QueryOf<'createTable'> & ChangeOptions = {},
+    ): Promise<CreatedTable> {
+      const body = toJson({ table: definition });
+      const request = {
+        method: 'POST',
+        path: tablePath(name),
+        query,
+        headers: { 'content-type': 'application/json' },
+        open: () => body,
+        signal,
+        isRepeatable: true,
+      } as const;
+      return sendOnce(connection, request, idempotencyKey, jsonOf);
+    },
+
+    describeTable: (name: string, { signal, ...query }: QueryOf<'describeTable'> & RequestOptions = {}) =>
+      get<Schemas['DescribedTable']>(tablePath(name), query, { signal }),
+
+    /** Loads rows or a file into a table, and returns when they are committed. */
+    load: (options: LoadOptions): Promise<LoadedTable> => upload(connection, options, {}, jsonOf),
+
+    /**
+     * Loads as `load` does, but all problems of the data, at most 100,000, come as CSV: those of a refused upload are the `text`
+     * of the ProblemError, and those of rows that were left out are the result.
+     */
+    loadForCsv: (options: LoadOptions): Promise<LoadedTable | string> =>
+      upload(connection, options, { accept: 'text/csv' }, (answer) =>
+        isCsv(answer) ? answer.text() : jsonOf(answer),
+      ),
+
+    /**
+     * Sends rows or a file, and returns when the service has stored them. `watch` tells how the load goes on. A service without
+     * records of loads loads the rows first, and returns the table.
+     */
+    enqueue: (options: LoadOptions): Promise<Load | LoadedTable> =>
+      upload(connection, options, { prefer: 'respond-async' }, jsonOf),
+
+    /** Describes the content of a file or of rows. Nothing is written. */
+    async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
+      const { rows, file, name, kind, signal, ...query } = options;
+      const { operation, contentType, ...body } = await uploadBody({ rows, file, name, kind });
+      const headers = { 'content-type': contentType };
+      const request = { method: 'POST', path: `/inspect/${operation}`, query, headers, signal } as const;
+      return send(connection, { ...request, ...body }, jsonOf);
+    },
+
+    /** Yields the tables that the token may see, of all pages. */
+    async *tables({
+      signal,
+      ...query
+    }: QueryOf<'listTables'> & RequestOptions = {}): AsyncGenerator<ListedTable> {
+      for (let after: string | null | undefined = query.after; after !== null; ) {
+        const page: Schemas['ListedTables'] = await get('/tables', { ...query, after }, { signal });
+        yield* page.tables;
+        after = page.next;
+      }
+    },
+
+    /** Returns the first rows. A number with more digits than a JavaScript number can hold is text. */
+    rows(
+      name: string,
+      { signal, ...query }: QueryOf<'readRows'> & RequestOptions = {},
+    ): Promise<Schemas['FirstRows']> {
+      const request = { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true };
+      return send(
+        connection,
+        request,
+        async (answer) => fromJson(await answer.text()) as Schemas['FirstRows'],
+      );
+    },
+
+    /** Yields the loads that the token may see, of all pages, the newest first. */
+    async *loads({
+      signal,
+      ...query
+    }: QueryOf<'listLoads'> & RequestOptions = {}): AsyncGenerator<ListedLoad> {
+      for (let after: string | null | undefined = query.after; after !== null; ) {
+        const page: Schemas['LoadList'] = await get('/loads', { ...query, after }, { signal });
+        yield* page.loads;
+        after = page.next;
+      }
+    },
+
+    describeLoad,
+
+    /** Returns the listed problems of a load that has ended, at most 100. */
+    async problems(id: string, options: RequestOptions = {}): Promise<Problem[]> {
+      const { answer } = await describeLoad(id, options);
+      const body = answer?.body as Partial<ProblemDocument & LoadedTable> | null | undefined;
+      return body?.errors ?? body?.load?.left_out ?? [];
+    },
+
+    /** Asks the service to cancel a load. @throws ProblemError `load-ended` */
+    cancel: (id: string, { signal }: RequestOptions = {}): Promise<Load> =>
+      send(
+        connection,
+        { method: 'POST', path: `${loadPath(id)}/cancel`, signal, isRepeatable: true },
+        jsonOf,
+      ),
+
+    /** Yields the load now and after each change, until it has ended. `resultOf` returns what the upload was answered with. */
+    watch(id: string, { signal }: RequestOptions = {}): AsyncGenerator<Load> {
+      const path = `${loadPath(id)}/events`;
+      const headers = { accept: 'text/event-stream' };
+      const open = (stop: AbortSignal): Promise<Response> =>
+        send({ ...connection, retryMs: 0 }, { path, headers, signal: stop, isRepeatable: false }, wholeOf);
+      return watchLoad({ open, read: (stop) => describeLoad(id, { signal: stop }) }, signal);
+    },
+  };
+}
+
+function tablePath(name: string): string {
+  return `/table/${encodeURIComponent(name)}`;
+}
+
+function loadPath(id: string): string {
+  return `/loads/${encodeURIComponent(id)}`;
+}
+
+/** The type of the answer is that of the operation in the OpenAPI document. */
+// biome-ignore lint/suspicious/noExplicitAny: the callers name the type
+const jsonOf = (answer: Response): Promise<any> => answer.json();
+const wholeOf = async (answer: Response): Promise<Response> => answer;
+
+function isCsv({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/csv') ?? false;
+}

@@ -1,0 +1,65 @@
+/** The errors of the client: an answer that refuses the request, and a service that does not answer. */
+import type { components } from './api-types.ts';
+
+export type Problem = components['schemas']['Problem'];
+export type ProblemDocument = components['schemas']['ProblemDocument'];
+
+/** The service refused the request. The members are those of the problem document (docs/errors.md). */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+  readonly status: number;
+  /** Undefined if the answer has no problem document, for example because a proxy wrote it. */
+  readonly code: ProblemDocument['code'] | undefined;
+  readonly title: string;
+  readonly detail: string;
+  /** The id of the request, which is also in the log of the service. */
+  readonly instance: string | undefined;
+  /** The listed problems, at most 100. */
+  readonly errors: Problem[];
+  /** The number of all problems. */
+  readonly errorCount: number;
+  readonly errorGroups: NonNullable<ProblemDocument['error_groups']>;
+  readonly warnings: NonNullable<ProblemDocument['warnings']>;
+  /** The id of the load, if the request was an upload and the service records loads. */
+  readonly loadId: string | undefined;
+  /** The seconds after which the service wants the request again. */
+  readonly retryAfter: number | undefined;
+  /** The body of the answer if it is no problem document, for example all problems as CSV. */
+  readonly text: string;
+
+  constructor(status: number, headers: Pick<Headers, 'get'>, text: string) {
+    const document = isProblem(headers) ? parsed(text) : {};
+    const title = document.title ?? `HTTP status ${status}`;
+    super(document.detail ?? title);
+    this.status = status;
+    this.code = document.code;
+    this.title = title;
+    this.detail = this.message;
+    this.instance = document.instance;
+    this.errors = document.errors ?? [];
+    this.errorCount = document.error_count ?? this.errors.length;
+    this.errorGroups = document.error_groups ?? [];
+    this.warnings = document.warnings ?? [];
+    this.loadId = headers.get('load-id') ?? undefined;
+    const seconds = headers.get('retry-after');
+    this.retryAfter = seconds === null || !(Number(seconds) >= 0) ? undefined : Number(seconds);
+    this.text = text;
+  }
+}
+
+/** The service cannot be reached, or the connection ended before the answer. `cause` is the error of the connection. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+}
+
+function isProblem(headers: Pick<Headers, 'get'>): boolean {
+  return /^application\/problem\+json/.test(headers.get('content-type') ?? '');
+}
+
+function parsed(text: string): Partial<ProblemDocument> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

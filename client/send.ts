@@ -1,0 +1,101 @@
+/** Sends a request to the service, and sends it again after a failure that may pass, if that is safe. */
+import { ConnectionError, ProblemError } from './problem-error.ts';
+import { sleep } from './sleep.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+
+export interface Connection {
+  url: string;
+  token: () => string | undefined | Promise<string | undefined>;
+  transport: Transport;
+  /** How long requests are repeated after a failure that may pass. 0: never. */
+  retryMs: number;
+}
+
+export interface SentRequest {
+  method?: 'GET' | 'POST';
+  /** The path after `/api/v1`. */
+  path: string;
+  query?: object | undefined;
+  headers?: Record<string, string | undefined> | undefined;
+  /** Opens the body for each attempt. Undefined: the body was read and cannot be read again. */
+  open?: (() => TransportRequest['body']) | undefined;
+  signal?: AbortSignal | undefined;
+  onSent?: TransportRequest['onSent'];
+  /** The service does the work of this request once, however often it arrives. */
+  isRepeatable: boolean;
+}
+
+/**
+ * Returns what `read` makes of a successful answer. An answer that breaks off is a failure of the connection.
+ *
+ * @throws ProblemError if the service refuses the request
+ * @throws ConnectionError if there is no answer
+ * @throws the reason of `signal`
+ */
+export async function send<Result>(
+  connection: Connection,
+  request: SentRequest,
+  read: (answer: Response) => Promise<Result>,
+): Promise<Result> {
+  const { open, signal } = request;
+  const endAt = Date.now() + connection.retryMs;
+  let body = open?.();
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await attemptOf(connection, request, body, read);
+    if ('result' in outcome) return outcome.result;
+    signal?.throwIfAborted();
+    const pauseMs = pauseAfter(outcome, attempt);
+    if (!request.isRepeatable || pauseMs === undefined || Date.now() + pauseMs > endAt) throw outcome;
+    body = open?.();
+    if (open && body === undefined) throw outcome;
+    await sleep(pauseMs, signal);
+  }
+}
+
+async function attemptOf<Result>(
+  { url, token, transport }: Connection,
+  { method = 'GET', path, query, headers, signal, onSent }: SentRequest,
+  body: TransportRequest['body'],
+  read: (answer: Response) => Promise<Result>,
+): Promise<{ result: Result } | ProblemError | ConnectionError> {
+  const bearer = await token();
+  const all = { ...(bearer && { authorization: `Bearer ${bearer}` }), ...headers };
+  const sent = Object.entries(all).filter(([, value]) => value !== undefined);
+  try {
+    const answer = await transport(`${url}/api/v1${path}${queryText(query)}`, {
+      method,
+      headers: Object.fromEntries(sent) as Record<string, string>,
+      body,
+      signal,
+      onSent,
+    });
+    if (answer.ok) return { result: await read(answer) };
+    return new ProblemError(answer.status, answer.headers, await answer.text());
+  } catch (cause) {
+    const reason = (cause as Error | undefined)?.cause ?? cause;
+    const words = (reason as Error | undefined)?.message ?? String(reason);
+    return new ConnectionError(`The service at ${url} does not answer: ${words}`, { cause });
+  }
+}
+
+/** Returns the parameters as they are written in a URL. Members that are undefined are left out. */
+function queryText(query: object = {}): string {
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = entries.map(
+    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`,
+  );
+  return text.length === 0 ? '' : `?${text.join('&')}`;
+}
+
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
+
+/** Returns how long to wait before the request is sent again; undefined: it would fail again. */
+function pauseAfter(error: ProblemError | ConnectionError, attempt: number): number | undefined {
+  const growing = Math.min(firstPauseMs * 2 ** attempt, longestPauseMs) * (0.75 + Math.random() / 2);
+  if (error instanceof ConnectionError) return growing;
+  const { status, code, retryAfter } = error;
+  const mayPass = [429, 502, 503, 504].includes(status) || code === 'idempotency-key-in-use';
+  if (!mayPass || code === 'storage-full') return undefined;
+  return Math.max(growing, (retryAfter ?? 0) * 1000);
+}

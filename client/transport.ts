@@ -1,0 +1,37 @@
+/** Sends one request. A program may pass its own transport, for example one that reports how much of a file was sent. */
+
+export interface TransportRequest {
+  method: string;
+  headers: Record<string, string>;
+  body?: string | Blob | ReadableStream<Uint8Array> | undefined;
+  signal?: AbortSignal | undefined;
+  /** Called while the body is sent, if the transport can tell. */
+  onSent?: ((bytes: number) => void) | undefined;
+}
+
+/** @throws an error of any kind if there is no answer */
+export type Transport = (url: string, request: TransportRequest) => Promise<Response>;
+
+/** Sends a request with `fetch`. It reports the sent bytes of streams only, because `fetch` does not tell those of other bodies. */
+export const fetchTransport: Transport = (url, { onSent, body, signal, ...request }) => {
+  const init: RequestInit & { duplex?: 'half' } = request;
+  if (signal) init.signal = signal;
+  if (body instanceof ReadableStream) {
+    init.body = onSent ? body.pipeThrough(counting(onSent)) : body;
+    init.duplex = 'half';
+  } else if (body !== undefined) {
+    init.body = body;
+  }
+  return fetch(url, init);
+};
+
+function counting(onSent: (bytes: number) => void): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      onSent(bytes);
+      controller.enqueue(chunk);
+    },
+  });
+}

@@ -1,0 +1,71 @@
+/** Sends an upload, and requests that change something, so that they can be repeated. */
+import type { operations } from './api-types.ts';
+import { newKey } from './new-key.ts';
+import { ProblemError } from './problem-error.ts';
+import { type Connection, type SentRequest, send } from './send.ts';
+import { type UploadSource, uploadBody } from './upload-body.ts';
+
+type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
+
+/** The parameters of uploads: those of JSON and those of spreadsheets (docs/loading.md). */
+export type LoadQuery = QueryOf<'uploadTableFromJson'> & QueryOf<'uploadTableFromExcel'>;
+
+/** Options of each request. */
+export interface RequestOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** Options of a request that changes something. */
+export interface ChangeOptions extends RequestOptions {
+  /** With this key the service does the work once, however often the request arrives. Default: a new key for each call. */
+  idempotencyKey?: string | undefined;
+}
+
+export interface LoadOptions extends LoadQuery, UploadSource, ChangeOptions {
+  /** The name of the table. */
+  table: string;
+  /** Called while the body is sent. `fetch` tells this for streams only: see `xhrTransport`. */
+  onSent?: ((bytes: number) => void) | undefined;
+}
+
+/** @throws as `send` does, TypeError if the source is not complete or contradicts itself */
+export async function upload<Result>(
+  connection: Connection,
+  options: LoadOptions,
+  headers: Record<string, string>,
+  read: (answer: Response) => Promise<Result>,
+): Promise<Result> {
+  const { table, rows, file, name, kind, definition, signal, idempotencyKey, onSent, ...query } = options;
+  const { operation, contentType, ...body } = await uploadBody({ rows, file, name, kind, definition });
+  const request = {
+    method: 'POST',
+    path: `/table/${encodeURIComponent(table)}/upload/${operation}`,
+    query,
+    headers: { 'content-type': contentType, ...headers },
+    signal,
+    onSent,
+    ...body,
+  } as const;
+  return sendOnce(connection, request, idempotencyKey, read);
+}
+
+/** Sends a request that changes something, with a key, so that it can be repeated. */
+export async function sendOnce<Result>(
+  connection: Connection,
+  request: SentRequest,
+  key: string | undefined,
+  read: (answer: Response) => Promise<Result>,
+): Promise<Result> {
+  const canRepeat = request.isRepeatable && connection.retryMs > 0;
+  const withoutKey = { ...request, isRepeatable: false };
+  if (key === undefined && !canRepeat) return send(connection, withoutKey, read);
+  const headers = { ...request.headers, 'idempotency-key': key ?? newKey() };
+  try {
+    return await send(connection, { ...request, headers }, read);
+  } catch (error) {
+    // A service without records keeps no keys, and the caller did not ask for one.
+    const hasNoKeys = error instanceof ProblemError && error.code === 'not-enabled';
+    if (!hasNoKeys || key !== undefined) throw error;
+    return send(connection, withoutKey, read);
+  }
+}
