@@ -1,14 +1,20 @@
 /** Runs test files in a separate test runner, for another server or another size of the tests. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 
 export const root = join(import.meta.dirname, '..', '..');
 
+/** The files of one process. A process for each file would start Node.js and load the service again for each. */
+const filesPerProcess = 6;
+
 /**
- * Runs the files, and prints what fails and the closing lines.
+ * Runs the files, a few in each process, and prints what fails and the closing lines.
  *
  * @throws Error if a test fails
  */
@@ -17,6 +23,28 @@ export async function runTests(
   environment: Record<string, string>,
   files: string[],
 ): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablewright-groups-'));
+  try {
+    await runGroups(name, environment, await writeGroups(folder, files));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes a module for each group of files, which runs them in one process, and returns their paths. */
+async function writeGroups(folder: string, files: string[]): Promise<string[]> {
+  const runFiles = JSON.stringify(pathToFileURL(join(root, 'test', 'support', 'run-files.ts')).href);
+  const groups: string[] = [];
+  for (let start = 0; start < files.length; start += filesPerProcess) {
+    const names = files.slice(start, start + filesPerProcess).map((file) => JSON.stringify(file));
+    const group = join(folder, `group-${groups.length + 1}.test.mjs`);
+    await writeFile(group, `import { runFiles } from ${runFiles};\nrunFiles(${names.join(', ')});\n`);
+    groups.push(group);
+  }
+  return groups;
+}
+
+async function runGroups(name: string, environment: Record<string, string>, groups: string[]): Promise<void> {
   // This variable tells a test runner that it is part of another one.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
   const child = spawn(
@@ -26,7 +54,7 @@ export async function runTests(
       '--test-concurrency=3',
       '--test-reporter=spec',
       '--test-global-setup=test/support/global-setup.ts',
-      ...files,
+      ...groups,
     ],
     { cwd: root, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] },
   );
