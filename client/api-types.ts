@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 d6cb5bd25af047ce864e3084f0171dab44d39788111fea10d5ec72ba86119cef.
+// The structure of the OpenAPI document has the SHA-256 fd2bed426e40136238b3342f614739a272b72b6858d90af3120e5384514b0d29.
 
 export interface paths {
   '/healthz': {
@@ -170,7 +170,7 @@ export interface paths {
     put?: never;
     /**
      * Create Webhook
-     * @description Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token. Needs the scope `webhook:manage`.
+     * @description Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token, and it keeps the schemas of the token until it is deleted. Needs the scope `event:read`, too. Needs the scope `webhook:manage`.
      */
     post: operations['createWebhook'];
     delete?: never;
@@ -231,6 +231,26 @@ export interface paths {
      * @description Sends the load as server-sent events (`text/event-stream`) until it has ended: the event `state` at the beginning and for each change of the state, `progress` for each change of the numbers, at most four times a second. The data of each event is the load, as Describe Load answers it, and the last event has the answer of the upload. The service ends a stream after 15 minutes; connect again to go on.
      */
     get: operations['watchLoad'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/loads/{id}/problems': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Load Problems
+     * @description Lists the stored problems of a load that was refused, of a dry run, and of a load that left out rows: at most 100,000. With `Accept: text/csv` the answer is CSV with the columns `sheet,cell,row,column,value,code,reason`. The header `Link` then names the next page.
+     */
+    get: operations['listLoadProblems'];
     put?: never;
     post?: never;
     delete?: never;
@@ -1192,6 +1212,30 @@ export interface components {
         /** @description The body as JSON, or as text if it is none. null: it was longer than 1 MiB and was not kept. */
         body: unknown;
       } | null;
+    };
+    LoadProblems: {
+      /** Format: uuid */
+      load: string;
+      /**
+       * @description The state of the load. Problems are stored when the load ends.
+       * @enum {string}
+       */
+      state:
+        | 'receiving'
+        | 'queued'
+        | 'running'
+        | 'committed'
+        | 'checked'
+        | 'refused'
+        | 'failed'
+        | 'cancelled';
+      /** @description The number of all problems that were found, also of those that are not stored. */
+      problems_found: number;
+      /** @description The number of stored problems. */
+      problems_stored: number;
+      next: number | null;
+      /** @description The problems of the page, in the order of the rows. */
+      problems: components['schemas']['Problem'][];
     };
     Delivery: {
       /**
@@ -2416,6 +2460,61 @@ export interface operations {
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listLoadProblems: {
+    parameters: {
+      query?: {
+        /** @description The most problems of the answer. */
+        limit?: number;
+        /** @description How many of the first problems are left out: the value of `next` of the page before. */
+        after?: number;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The id of the load.
+         * @example 0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The problems. */
+      200: {
+        headers: {
+          /** @description The next page (`rel="next"`), if there is one. */
+          Link?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: unknown;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: unknown;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadProblems'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };

@@ -86,15 +86,6 @@ export function createClient({ url, token, transport = fetchTransport, retryMs =
     load: (options: LoadOptions): Promise<LoadedTable> => upload(connection, options, {}, jsonOf),
 
     /**
-     * Loads as `load` does, but all problems of the data, at most 100,000, come as CSV: those of a refused upload are the `text`
-     * of the ProblemError, and those of rows that were left out are the result.
-     */
-    loadForCsv: (options: LoadOptions): Promise<LoadedTable | string> =>
-      upload(connection, options, { accept: 'text/csv' }, (answer) =>
-        isCsv(answer) ? answer.text() : jsonOf(answer),
-      ),
-
-    /**
      * Sends rows or a file, and returns when the service has stored them. `watch` tells how the load goes on. A service without
      * records of loads loads the rows first, and returns the table.
      */
@@ -149,11 +140,27 @@ export function createClient({ url, token, transport = fetchTransport, retryMs =
 
     describeLoad,
 
-    /** Returns the listed problems of a load that has ended, at most 100. */
-    async problems(id: string, options: RequestOptions = {}): Promise<Problem[]> {
-      const { answer } = await describeLoad(id, options);
-      const body = answer?.body as Partial<ProblemDocument & LoadedTable> | null | undefined;
-      return body?.errors ?? body?.load?.left_out ?? [];
+    /** Yields the stored problems of a load that has ended, of all pages: at most 100,000. */
+    async *problems(
+      id: string,
+      { signal, ...query }: QueryOf<'listLoadProblems'> & RequestOptions = {},
+    ): AsyncGenerator<Problem> {
+      for (let after: number | null | undefined = query.after; after !== null; ) {
+        const page: Schemas['LoadProblems'] = await get(
+          `${loadPath(id)}/problems`,
+          { ...query, after },
+          { signal },
+        );
+        yield* page.problems;
+        after = page.next;
+      }
+    },
+
+    /** Returns the stored problems of a load that has ended as the text of a CSV file. */
+    problemsCsv(id: string, { signal }: RequestOptions = {}): Promise<string> {
+      const request = { path: `${loadPath(id)}/problems`, query: { limit: maxProblems }, signal };
+      const headers = { accept: 'text/csv' };
+      return send(connection, { ...request, headers, isRepeatable: true }, (answer) => answer.text());
     },
 
     /** Asks the service to cancel a load. @throws ProblemError `load-ended` */
@@ -175,6 +182,9 @@ export function createClient({ url, token, transport = fetchTransport, retryMs =
   };
 }
 
+/** The service stores no more problems of a load. */
+const maxProblems = 100_000;
+
 function tablePath(name: string): string {
   return `/table/${encodeURIComponent(name)}`;
 }
@@ -187,7 +197,3 @@ function loadPath(id: string): string {
 // biome-ignore lint/suspicious/noExplicitAny: the callers name the type
 const jsonOf = (answer: Response): Promise<any> => answer.json();
 const wholeOf = async (answer: Response): Promise<Response> => answer;
-
-function isCsv({ headers }: Response): boolean {
-  return headers.get('content-type')?.startsWith('text/csv') ?? false;
-}
