@@ -9,11 +9,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { readConfig } from './config.ts';
+import { programFolder } from './program-files.ts';
 import type { Service } from './service.ts';
 import { startFailure } from './start-failure.ts';
 
 // Loading the modules takes most of the time of a start. This cache halves it. Other users cannot write to the folder.
-enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
+enableCompileCache(join(programFolder, 'node_modules', '.cache', 'compiled'));
 
 // A small young generation. Measured: an upload needs 20 to 50 MiB less memory (docs/decisions/0025-v8-flags.md).
 setFlagsFromString('--semi-space-growth-factor=1');

@@ -35,6 +35,8 @@ const layerOfRootFile: Record<string, string> = {
   'dev-token': 'service',
   'start-failure': 'service',
   'database-url': 'config',
+  'node-http': 'errors',
+  'program-files': 'errors',
   'public-key': 'config',
   'token-settings': 'config',
   'bytes-in-words': 'errors',

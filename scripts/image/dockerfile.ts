@@ -33,7 +33,7 @@ export function readDockerfile(text: string): Stage[] {
   return stages;
 }
 
-/** Returns the words of the exec form, `["node", "src/main.ts"]`. */
+/** Returns the words of the exec form, `["node", "main.js"]`. */
 export function execForm(rest: string): string[] {
   return JSON.parse(rest.replace(/^CMD\s+/, ''));
 }

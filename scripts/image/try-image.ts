@@ -68,7 +68,7 @@ export async function tryImage(
     ...user,
   };
   await refuses(
-    () => run('sh', ['-c', 'touch src/main.ts || touch new'], place),
+    () => run('sh', ['-c', 'touch main.js || touch new'], place),
     'the tree can be written to',
   );
   const readyMs: number[] = [];
@@ -79,7 +79,7 @@ export async function tryImage(
     if (running.processorMs !== undefined) processorMs.push(running.processorMs);
     try {
       await run(image.healthCheck[0]!, image.healthCheck.slice(1), place);
-      if (i === 0) await use(running.url, (await run('node', ['scripts/token.ts'], place)).stdout.trim());
+      if (i === 0) await use(running.url, (await run('node', ['token.js'], place)).stdout.trim());
     } finally {
       running.child.kill('SIGTERM');
     }
@@ -156,7 +156,7 @@ async function use(url: string, token: string): Promise<void> {
     state = JSON.parse(await send(load, 200)).state;
   }
   if (state !== 'committed') throw new Error(`the asynchronous load is ${state}`);
-  await send('/docs/loading', 200);
+  for (const path of ['/docs/loading', '/docs/', '/docs/static/swagger-ui.css', '/openapi.json']) await send(path, 200);
 }
 
 async function refuses(work: () => Promise<unknown>, otherwise: string): Promise<void> {

@@ -1,9 +1,10 @@
 /** Sends one event to the URL of a webhook, signed as Standard Webhooks say. */
 import type { LookupAddress } from 'node:dns';
-import { type ClientRequest, request as requestHttp } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { request as requestHttp } from '../node-http.ts';
 import { RefusedAddress, type WebhookAddresses } from './webhook-addresses.ts';
 
 export interface Message {

