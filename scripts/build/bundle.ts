@@ -5,7 +5,7 @@
  * Few files, because finding and compiling the modules takes most of the time of a start (docs/decisions/0039-bundle-in-the-image.md).
  */
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
 /** The programs, by their names in the folder. The last one is a process of its own, which may read only the files in `sources/`. */

@@ -67,10 +67,7 @@ export async function tryImage(
     },
     ...user,
   };
-  await refuses(
-    () => run('sh', ['-c', 'touch main.js || touch new'], place),
-    'the tree can be written to',
-  );
+  await refuses(() => run('sh', ['-c', 'touch main.js || touch new'], place), 'the tree can be written to');
   const readyMs: number[] = [];
   const processorMs: number[] = [];
   for (let i = 0; i < starts; i += 1) {
@@ -156,7 +153,8 @@ async function use(url: string, token: string): Promise<void> {
     state = JSON.parse(await send(load, 200)).state;
   }
   if (state !== 'committed') throw new Error(`the asynchronous load is ${state}`);
-  for (const path of ['/docs/loading', '/docs/', '/docs/static/swagger-ui.css', '/openapi.json']) await send(path, 200);
+  for (const path of ['/docs/loading', '/docs/', '/docs/static/swagger-ui.css', '/openapi.json'])
+    await send(path, 200);
 }
 
 async function refuses(work: () => Promise<unknown>, otherwise: string): Promise<void> {
