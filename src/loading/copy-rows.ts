@@ -9,7 +9,7 @@ import type { ColumnMatcher } from './column-matching.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink } from './encoding-sink.ts';
 import type { LoadInput } from './load-input.ts';
-import type { LoadObserver } from './load-request.ts';
+import type { LoadProgress } from './load-progress.ts';
 import { headerProblems, type Problems } from './problems.ts';
 import { type Refusal, refusalOfCopy } from './staged/refusal.ts';
 import type { CellPlaces } from './staged/staged-load.ts';
@@ -40,7 +40,7 @@ export interface CopyOptions {
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
-  observer?: LoadObserver | undefined;
+  progress: LoadProgress;
 }
 
 export interface CopiedRows {
@@ -98,8 +98,7 @@ export async function copyRows(
       throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
     },
   });
-  const { observer } = options;
-  if (observer) observer.rows = () => sink.loaded + sink.refused;
+  options.progress.pass = sink;
   try {
     await client.query(setStatementTimeout(0));
     await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));

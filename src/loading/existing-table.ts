@@ -20,11 +20,11 @@ import {
 } from '../tables/load-statements.ts';
 import { refuseReferences } from '../tables/replace-table.ts';
 import type { InferredColumn } from './infer-types.ts';
-import type { LoadTarget } from './load-target.ts';
+import type { ExistingTable } from './load-target.ts';
 import type { ConflictKey } from './staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from './staged/row-rules.ts';
 
-export interface ExistingTable {
+export interface ExistingTableOptions {
   schema: string;
   name: string;
   /** The table is emptied first. Readers wait from then until the commit. */
@@ -35,8 +35,8 @@ export interface ExistingTable {
 
 export async function openExistingTable(
   client: ClientBase,
-  { schema, name, truncate, addColumns }: ExistingTable,
-): Promise<LoadTarget> {
+  { schema, name, truncate, addColumns }: ExistingTableOptions,
+): Promise<ExistingTable> {
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
   await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
@@ -64,9 +64,6 @@ export async function openExistingTable(
     keys: keysOf(rules),
     warnings: [],
     readRules: async () => rules,
-    addKeys: async () => undefined,
-    finish: async () => {},
-    end: async () => undefined,
   };
 }
 

@@ -17,18 +17,18 @@ import { type CopiedRows, copyRows } from './copy-rows.ts';
 import { manyRefusedRows } from './encoding-sink.ts';
 import { lackOnColumns } from './lack-on-columns.ts';
 import { cannotBeStaged, noGoodRow } from './left-out/faulty-rows.ts';
-import { keepGoodRows, moveAtOnce } from './left-out/keep-good-rows.ts';
+import { moveGoodRows } from './left-out/move-good-rows.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadTarget } from './load-target.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
 import { Problems } from './problems.ts';
 import type { RowOptions } from './row-options.ts';
-import { explainRefusal } from './staged/explain-refusal.ts';
+import type { RefusedLoad } from './staged/explain-refusal.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { movedRows } from './staged/merge-statements.ts';
 import { checkDeferred, inMovingOrder, type MovedRows, moveRows } from './staged/move-rows.ts';
 import type { Refusal } from './staged/refusal.ts';
-import { type StageOptions, stageRows } from './staged/stage-rows.ts';
+import { stageRows } from './staged/stage-rows.ts';
 import type { StagedLoad } from './staged/staged-load.ts';
 import { maxStagedColumns } from './staged/staging-table.ts';
 import { byPlace, byRowNumber } from './staged/violation-queries.ts';
@@ -40,6 +40,9 @@ const savepoint = 'rows';
 /** The most different sets of columns in one upload. Each set is moved separately, so more of them would take too long. */
 const maxMovedShapes = 200;
 
+/** PostgreSQL either took the rows or refused some of them. */
+export type RowsOutcome = { loaded: LoadedRows; refused?: never } | { loaded?: never; refused: RefusedLoad };
+
 interface RowLoad {
   input: LoadInput;
   target: LoadTarget;
@@ -47,11 +50,24 @@ interface RowLoad {
   problems: Problems;
 }
 
+/** Rows that were copied into the target table or, if `staged` is set, into the staging table. */
+interface Attempt {
+  copied: CopiedRows;
+  staged?: StagedLoad;
+  /** PostgreSQL refused the rows: the transaction has failed. */
+  refusal?: Refusal | undefined;
+}
+
+type RefusedAttempt = Attempt & { refusal: Refusal };
+
+type Staged = Attempt & { staged: StagedLoad };
+
 /**
- * Loads all rows that have no problem, and adds the problems of the others to `problems`. If these may be left out, `leftOut` of the
- * result is set; otherwise the caller refuses the upload if there is a problem.
+ * Loads all rows that have no problem, and adds the problems that the service itself finds in the others to `problems`. If rows may be
+ * left out, `leftOut` of the result is set; otherwise the caller refuses the upload if there is a problem.
  *
- * @throws AppError `invalid-data` with all problems if PostgreSQL refuses the rows; what the input throws; PostgreSQL's errors
+ * @returns the loaded rows, or PostgreSQL's refusal, which `explainRefusal` explains
+ * @throws AppError `invalid-data` if too many rows must be left out; `permission-denied`; what the input throws; PostgreSQL's errors
  *   that are not about the rows
  */
 export async function loadRows(
@@ -60,24 +76,39 @@ export async function loadRows(
   target: LoadTarget,
   options: RowOptions,
   problems: Problems,
-): Promise<LoadedRows> {
+): Promise<RowsOutcome> {
   const load = { input, target, options, problems };
-  const isStaged =
-    options.conflict !== undefined || target.takesNoCopy || target.columns.some(isStagedAsText);
   await setSavepoint(client, savepoint);
   try {
-    const loaded = await (isStaged ? loadStaged(client, load) : loadStraight(client, load));
-    return mayLeaveOut(load) ? leavingOut(loaded, load) : loaded;
+    const first = await (isStagedAtOnce(load) ? stage(client, load) : copyStraight(client, load));
+    if (!isRefused(first)) return await endTaken(client, load, first);
+    await rollBackTo(client, savepoint);
+    if (!isStagedAgain(load, first)) return await endRefused(client, load, first, undefined);
+    const again = await stageAgain(client, load);
+    if (!again) await rollBackTo(client, savepoint);
+    return await endRefused(client, load, first, again);
   } catch (error) {
     if (target.isBare || !(error instanceof Error) || !isLackOfPrivilege(error)) throw error;
-    await undoRows(client).catch(() => {
+    await rollBackTo(client, savepoint).catch(() => {
       throw error;
     });
     throw (await lackOnColumns(client, target, options, error)) ?? error;
   }
 }
 
-async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRows> {
+/** Returns whether the rows cannot be copied straight into the table. */
+function isStagedAtOnce({ target, options }: RowLoad): boolean {
+  return options.conflict !== undefined || target.takesNoCopy || target.columns.some(isStagedAsText);
+}
+
+/** Returns whether the rows that PostgreSQL refused on the straight way are staged. */
+function isStagedAgain(load: RowLoad, { staged }: Attempt): boolean {
+  const { columns, mayRefuseRows } = load.target;
+  return !staged && (mayRefuseRows || mayLeaveOut(load)) && columns.length <= maxStagedColumns;
+}
+
+/** Copies the rows straight into the table. */
+async function copyStraight(client: ClientBase, load: RowLoad): Promise<Attempt> {
   const { input, target, options, problems } = load;
   const { relation, columns, mayRefuseRows } = target;
   const copyOptions = {
@@ -85,31 +116,109 @@ async function loadStraight(client: ClientBase, load: RowLoad): Promise<LoadedRo
     ...refusedRowsLimit(load),
     relation,
     columns,
-    freezes: options.freezes,
     mayFill: () => true,
     mayUpdate: false,
+    keepRows: mayRefuseRows || options.faulty !== undefined,
   };
-  const keepRows = mayRefuseRows || options.faulty !== undefined;
-  const copied = await copyRows(client, input, { ...copyOptions, keepRows }, problems);
+  const copied = await copyRows(client, input, copyOptions, problems);
   countFaulty(load, copied.refused);
-  const refusal = copied.refusal ?? (await refusalOfKeys(client, load));
-  if (!refusal) return straightRows(relation, copied, copied.taken);
+  return { copied, refusal: copied.refusal ?? (await refusalOfKeys(client, load)) };
+}
 
-  await undoRows(client);
-  const again = mayRefuseRows || mayLeaveOut(load) ? await stageAgain(client, load) : undefined;
-  if (again && mayLeaveOut(load)) return keepStaged(client, load, again);
-  if (mayLeaveOut(load)) problems.reason = cannotBeStaged;
-  const staged = again?.staged;
+/** Copies the rows into the staging table. */
+async function stage(client: ClientBase, load: RowLoad): Promise<Attempt> {
+  const { input, target, options, problems } = load;
+  refuseTooManyColumns(target.columns.length);
+  const stageOptions = { ...options, ...refusedRowsLimit(load), keepRows: false, maxShapes: maxMovedShapes };
+  const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
+  countFaulty(load, copied.refused);
+  return { copied, staged, refusal: copied.refusal };
+}
+
+/** Reads the rows once more, into the staging table. Returns undefined if this is not possible; the transaction has failed then. */
+async function stageAgain(client: ClientBase, load: RowLoad): Promise<Staged | undefined> {
+  const { input, target, options } = load;
+  const matcher = new ColumnMatcher(target.columns, input.nameMatching, 'ignore');
+  const stageOptions = {
+    ...options,
+    ...refusedRowsLimit(load),
+    conflict: undefined,
+    keepRows: false,
+    maxShapes: mayLeaveOut(load) ? maxMovedShapes : Number.POSITIVE_INFINITY,
+    matcher,
+  };
+  try {
+    // The problems of cells are known already, so they are not collected again.
+    const { staged, copied } = await stageRows(client, input, target, stageOptions, new Problems());
+    return copied.refusal ? undefined : { staged, copied };
+  } catch (error) {
+    if (!isLackOfPrivilege(error)) throw error;
+    return undefined;
+  }
+}
+
+function isRefused(attempt: Attempt): attempt is RefusedAttempt {
+  return attempt.refusal !== undefined;
+}
+
+/** Ends a load whose rows PostgreSQL took, into the table or into the staging table. */
+async function endTaken(
+  client: ClientBase,
+  load: RowLoad,
+  { copied, staged }: Attempt,
+): Promise<RowsOutcome> {
+  if (staged) return moveStaged(client, load, { copied, staged });
+  return { loaded: withLeftOut(straightRows(load.target, copied, copied.taken), load) };
+}
+
+/** Ends a load whose rows PostgreSQL refused. They were undone. `again` has the same rows in the staging table. */
+async function endRefused(
+  client: ClientBase,
+  load: RowLoad,
+  { copied, refusal }: RefusedAttempt,
+  again: Staged | undefined,
+): Promise<RowsOutcome> {
+  const { target, problems } = load;
+  if (!again) {
+    if (mayLeaveOut(load)) problems.reason = cannotBeStaged;
+    return { refused: { refusal, target, places: copied.places } };
+  }
   // Rows of one COPY cannot refer to rows of a later COPY. The staging table can move all rows at once.
-  const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists && problems.count === 0;
-  const move = staged && isTooEarly ? await moveRows(client, staged) : undefined;
-  if (move?.moved) return straightRows(relation, copied, move.moved.merged);
-  return explainRefusal(
-    client,
-    move?.refusal ?? refusal,
-    { target, places: copied.places, staged },
-    problems,
-  );
+  const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists;
+  if (mayLeaveOut(load)) return { loaded: await moveGood(client, load, again, !isTooEarly) };
+  const { staged } = again;
+  const move = isTooEarly && problems.count === 0 ? await moveRows(client, staged) : undefined;
+  if (move?.moved) return { loaded: straightRows(target, copied, move.moved.merged) };
+  return { refused: { refusal: move?.refusal ?? refusal, target, places: copied.places, staged } };
+}
+
+/** Moves the rows of the staging table into the target table. */
+async function moveStaged(client: ClientBase, load: RowLoad, rows: Staged): Promise<RowsOutcome> {
+  if (mayLeaveOut(load)) return { loaded: await moveGood(client, load, rows, false) };
+  const { staged, copied } = rows;
+  const { moved, refusal } = await moveRows(client, staged);
+  if (refusal) return { refused: { refusal, target: load.target, places: copied.places, staged } };
+  return { loaded: stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged)) };
+}
+
+/**
+ * Moves the rows of the staging table without those that have problems.
+ *
+ * @param wereRefused true: PostgreSQL has already refused these rows as a whole
+ */
+async function moveGood(
+  client: ClientBase,
+  load: RowLoad,
+  { staged, copied }: Staged,
+  wereRefused: boolean,
+): Promise<LoadedRows> {
+  const { target, options, problems } = load;
+  const faulty = options.faulty!;
+  const before = faulty.count;
+  const moved = await moveGoodRows(client, target, staged, wereRefused, faulty, problems);
+  const sent = copied.sent - (faulty.count - before);
+  const keyless = await warnOfKeylessRows(client, staged);
+  return withLeftOut(stagedRows(staged, { ...copied, sent }, moved, keyless), load);
 }
 
 /** Returns PostgreSQL's refusal of the copied rows as a whole: by deferred constraints, or by the keys of a new table. */
@@ -138,12 +247,14 @@ function refusedRowsLimit({ options: { faulty } }: RowLoad): { maxRefusedRows?: 
 }
 
 /**
- * Adds the number of rows that were left out to the result.
+ * Adds the number of rows that were left out to the result, if rows may be left out.
  *
  * @throws AppError `invalid-data` if every row has a problem
  */
-function leavingOut(loaded: LoadedRows, { options: { faulty }, problems }: RowLoad): LoadedRows {
-  const leftOut = faulty!.count;
+function withLeftOut(loaded: LoadedRows, load: RowLoad): LoadedRows {
+  if (!mayLeaveOut(load)) return loaded;
+  const { options, problems } = load;
+  const leftOut = options.faulty!.count;
   if (receivedRows(loaded) === 0 && leftOut > 0) {
     problems.reason = noGoodRow;
     problems.throwIfAny();
@@ -151,78 +262,7 @@ function leavingOut(loaded: LoadedRows, { options: { faulty }, problems }: RowLo
   return { ...loaded, leftOut };
 }
 
-/** Moves the rows of the staging table without those that have problems. */
-async function keepStaged(
-  client: ClientBase,
-  load: RowLoad,
-  { staged, copied }: Staged,
-): Promise<LoadedRows> {
-  const { target, options, problems } = load;
-  const faulty = options.faulty!;
-  const before = faulty.count;
-  const moved = await keepGoodRows(client, target, staged, faulty, problems);
-  const sent = copied.sent - (faulty.count - before);
-  const keyless = await warnOfKeylessRows(client, staged);
-  return stagedRows(staged, { ...copied, sent }, moved, keyless);
-}
-
-interface Staged {
-  staged: StagedLoad;
-  copied: CopiedRows;
-}
-
-/** Reads the rows once more, into the staging table. Returns undefined if they cannot be staged. */
-async function stageAgain(client: ClientBase, load: RowLoad): Promise<Staged | undefined> {
-  const { input, target, options } = load;
-  if (target.columns.length > maxStagedColumns) return undefined;
-  const matcher = new ColumnMatcher(target.columns, input.nameMatching, 'ignore');
-  const maxShapes = mayLeaveOut(load) ? maxMovedShapes : Number.POSITIVE_INFINITY;
-  const stageOptions = {
-    ...options,
-    ...refusedRowsLimit(load),
-    conflict: undefined,
-    keepRows: false,
-    maxShapes,
-    matcher,
-  };
-  try {
-    // The problems of cells are known already, so they are not collected again.
-    const { staged, copied } = await stageRows(client, input, target, stageOptions, new Problems());
-    if (!copied.refusal) return { staged, copied };
-  } catch (error) {
-    if (!isLackOfPrivilege(error)) throw error;
-  }
-  await undoRows(client);
-  return undefined;
-}
-
-async function loadStaged(client: ClientBase, load: RowLoad): Promise<LoadedRows> {
-  const { input, target, options, problems } = load;
-  refuseTooManyColumns(target.columns.length);
-  const stageOptions: StageOptions = {
-    ...options,
-    ...refusedRowsLimit(load),
-    keepRows: false,
-    maxShapes: maxMovedShapes,
-  };
-  const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
-  countFaulty(load, copied.refused);
-  if (copied.refusal) {
-    await undoRows(client);
-    if (mayLeaveOut(load)) problems.reason = cannotBeStaged;
-    return explainRefusal(client, copied.refusal, { target, places: copied.places }, problems);
-  }
-  if (mayLeaveOut(load)) {
-    const moved = await moveAtOnce(client, target, staged);
-    if (moved === undefined) return keepStaged(client, load, { staged, copied });
-    return stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged));
-  }
-  const { moved, refusal } = await moveRows(client, staged);
-  if (refusal) return explainRefusal(client, refusal, { target, places: copied.places, staged }, problems);
-  return stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged));
-}
-
-function straightRows(relation: string, copied: CopiedRows, inserted: number): LoadedRows {
+function straightRows({ relation }: LoadTarget, copied: CopiedRows, inserted: number): LoadedRows {
   const { sent, places, warnings, rowOf } = copied;
   return {
     inserted,
@@ -258,11 +298,6 @@ function stagedRows(
     places: copied.places,
     sent: { relation: movedRows(staged, inMovingOrder(staged)), numbering: byRowNumber, conflict },
   };
-}
-
-/** Rolls back all loaded rows. */
-async function undoRows(client: ClientBase): Promise<void> {
-  await rollBackTo(client, savepoint);
 }
 
 function refuseTooManyColumns(count: number): void {

@@ -8,7 +8,6 @@ import { queryWithSavepoint } from '../postgres/savepoints.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import { quoteQualified, randomName, type Statement } from '../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
-import type { TransactionEdges } from '../postgres/transaction.ts';
 import { findRelation } from '../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../tables/create-table.ts';
 import {
@@ -22,12 +21,10 @@ import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
 import { namesAside } from '../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../tables/prepared-table.ts';
-import { refuseDependents, type Swapped, swapTable } from '../tables/replace-table.ts';
-import type { EndedLoad, LoadTarget } from './load-target.ts';
+import { refuseDependents, TableSwap } from '../tables/replace-table.ts';
 import type { LoadedRows } from './loaded-rows.ts';
-import type { Problems } from './problems.ts';
+import type { RowTarget } from './row-target.ts';
 import type { ConflictKey } from './staged/conflict-rule.ts';
-import { explainRefusal } from './staged/explain-refusal.ts';
 import { type RowRule, readRowRules } from './staged/row-rules.ts';
 import { conflictKeysOf, rulesOfNewTable } from './staged/rules-of-new-table.ts';
 
@@ -48,7 +45,7 @@ export async function openNewTable(
   client: ClientBase,
   table: PreparedTable,
   options: NewTableOptions,
-): Promise<LoadTarget> {
+): Promise<NewTable> {
   const { schema, existing } = table;
   const replaces = options.mayReplace && existing !== undefined && isTable(existing.kind);
   if (existing && !replaces) throw tableExists(schema, table.name, existing, uploadRemedies);
@@ -61,12 +58,13 @@ export async function openNewTable(
 }
 
 /** A new table, from its creation until the end of the transaction. */
-class NewTable implements LoadTarget {
+export class NewTable implements RowTarget {
   readonly relation: string;
   readonly columns: LoadColumn[];
   readonly keys: ConflictKey[];
   readonly replaces: boolean;
-  readonly added = [];
+  readonly added: string[] = [];
+  /** The table is empty, and its keys are created after the rows are copied. */
   readonly isBare = true;
   readonly mayRefuseRows: boolean;
   readonly changesRows = false;
@@ -107,6 +105,11 @@ class NewTable implements LoadTarget {
     ];
   }
 
+  /**
+   * Adds the keys and references, if they were not added yet. If PostgreSQL refuses them, they are undone, and the error is returned.
+   *
+   * @throws AppError `write-conflict`
+   */
   async addKeys(client: ClientBase): Promise<Error | undefined> {
     if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
     const statement = () => addConstraints(this.#table, this.#naming);
@@ -121,44 +124,19 @@ class NewTable implements LoadTarget {
     }
   }
 
-  async finish(client: ClientBase, rows: LoadedRows, problems: Problems): Promise<void> {
-    const error = await this.addKeys(client);
-    const { places, sent } = rows;
-    if (error) await explainRefusal(client, { error }, { target: this, places, stored: sent }, problems);
-    if (!rows.leftOut) problems.throwIfAny();
-    await continueAllNumbering(client, this.relation, this.#table, rows);
+  /** Advances the sequences of numbered columns past the numbers that the rows have. */
+  async continueNumbering(client: ClientBase, { places }: LoadedRows): Promise<void> {
+    for (const { name, identity } of this.#table.columns) {
+      const isSent = places.sourceColumn(name) >= 0;
+      if (identity !== 'none' && isSent) await client.query(continueNumbering(this.relation, name));
+    }
   }
 
-  async end(
-    client: ClientBase,
-    endAtOnce: TransactionEdges['endAtOnce'],
-    onPlanned: (ended: EndedLoad) => void,
-  ): Promise<EndedLoad | undefined> {
-    if (!this.replaces) return undefined;
-    const replacement = {
-      table: this.#table,
-      aside: this.#naming,
-      extraFunctions: this.#options.extraFunctions,
-    };
-    const options = {
-      ...this.#options,
-      endAtOnce,
-      onPlanned: (swapped: Swapped) => onPlanned(endedBy(swapped)),
-    };
-    return endedBy(await swapTable(client, replacement, options));
-  }
-}
-
-/** Advances the sequences of numbered columns past the numbers that the rows have. */
-async function continueAllNumbering(
-  client: ClientBase,
-  relation: string,
-  table: PreparedTable,
-  { places }: LoadedRows,
-): Promise<void> {
-  for (const { name, identity } of table.columns) {
-    const isSent = places.sourceColumn(name) >= 0;
-    if (identity !== 'none' && isSent) await client.query(continueNumbering(relation, name));
+  /** Begins to replace the existing table. */
+  swap(client: ClientBase): TableSwap {
+    const { extraFunctions } = this.#options;
+    const replacement = { table: this.#table, aside: this.#naming, extraFunctions };
+    return new TableSwap(client, replacement, this.#options);
   }
 }
 
@@ -212,20 +190,6 @@ async function refuseTakenTableName(
   const { rows } = await client.query<ExistingObject>(findRelation(schema, name));
   if (rows[0] !== undefined && existing === undefined)
     throw tableExists(schema, name, rows[0], uploadRemedies);
-}
-
-function endedBy({ description, lost }: Swapped): EndedLoad {
-  return { table: description, warnings: lostObjects(lost) };
-}
-
-const maxLostObjects = 100;
-
-/** Returns one warning for each object of the old table that the new table does not have. */
-function lostObjects(lost: string[]): Warning[] {
-  const listed = lost.slice(0, maxLostObjects);
-  const rest = lost.length - listed.length;
-  if (rest > 0) listed.push(`${rest} more objects`);
-  return listed.map((what) => ({ code: 'lost-by-replace', detail: `Replacing the table removed ${what}.` }));
 }
 
 /** Returns whether the type is a domain. Only the checks of domains can refuse a row of a bare table. */

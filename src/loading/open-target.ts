@@ -1,16 +1,20 @@
-/** Creates or opens the table of an upload, and compares an existing table with what the request says about it. */
+/** Finds, creates or opens the table of an upload, and compares an existing table with what the request says about it. */
 import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, wrongParameter } from '../errors.ts';
+import { inTransaction } from '../postgres/transaction.ts';
 import { compareWithExisting } from '../tables/compare-definition.ts';
+import { tableExists, uploadRemedies } from '../tables/create-table.ts';
 import { isTable } from '../tables/describe-table.ts';
+import { findLoadTarget } from '../tables/find-load-target.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
+import { refuseDependents } from '../tables/replace-table.ts';
 import { sameNames } from './conflict-option.ts';
 import { openExistingTable } from './existing-table.ts';
 import { asKeyProblem, columnsBeside, definitionToMake } from './infer-definition.ts';
 import type { TypeInference } from './infer-types.ts';
 import type { LoadInput } from './load-input.ts';
-import { addsRows, type LoadContext, type LoadRequest } from './load-request.ts';
+import { addsRows, type LoadContext, type LoadRequest, neededRights } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
 import { openNewTable } from './new-table.ts';
 
@@ -20,6 +24,22 @@ export interface TargetOptions {
   input: LoadInput;
   /** A table may be created. */
   mayBeNew: boolean;
+}
+
+/**
+ * Returns whether the table exists, before its rows are received.
+ *
+ * @throws AppError `table-exists`, `permission-denied`, `dependent-objects`
+ */
+export async function findTable({ pool, transaction }: LoadContext, request: LoadRequest): Promise<boolean> {
+  const { schema, name, ifExists } = request;
+  return inTransaction(pool, { ...transaction, readOnly: true }, async (client) => {
+    const exists = await findLoadTarget(client, schema, name, neededRights(request));
+    if (exists && ifExists === 'fail') throw tableExists(schema, name, { kind: 'r' }, uploadRemedies);
+    // The swap checks this again. The early check gives the answer before the rows are sent.
+    if (exists && ifExists === 'replace') await refuseDependents(client, schema, name);
+    return exists;
+  });
 }
 
 /**

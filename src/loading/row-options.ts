@@ -2,7 +2,7 @@
 import type { ColumnMatcher } from './column-matching.ts';
 import { conflictOption } from './conflict-option.ts';
 import { FaultyRows } from './left-out/faulty-rows.ts';
-import type { LoadObserver } from './load-request.ts';
+import type { LoadProgress } from './load-progress.ts';
 import type { LoadTarget } from './load-target.ts';
 import type { TargetOptions } from './open-target.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
@@ -29,7 +29,7 @@ export interface RowOptions {
   /** The count of the rows with problems, which may be left out; undefined: they may not. */
   faulty: FaultyRows | undefined;
   signal: AbortSignal;
-  observer: LoadObserver | undefined;
+  progress: LoadProgress;
 }
 
 /** @throws AppError `invalid-parameter` if the table has no key for `on_conflict` */
@@ -37,6 +37,7 @@ export function rowOptions(
   { context, request, input }: TargetOptions,
   target: LoadTarget,
   matcher: ColumnMatcher,
+  progress: LoadProgress,
 ): RowOptions {
   const hasDefinition = input.definition !== undefined;
   return {
@@ -50,6 +51,6 @@ export function rowOptions(
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,
-    observer: context.observer,
+    progress,
   };
 }

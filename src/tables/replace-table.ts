@@ -17,6 +17,7 @@ import {
   isOtherKindOfObject,
   isUndefinedTable,
 } from '../postgres/sqlstate.ts';
+import type { TransactionEdges } from '../postgres/transaction.ts';
 import { describeRelation, type TableFacts } from './catalog.ts';
 import { nameConflict } from './create-table.ts';
 import type { Naming } from './ddl.ts';
@@ -81,10 +82,6 @@ export interface SwapOptions {
   /** The time limit for all attempts to lock the table; 0: none. */
   lockTimeoutMs: number;
   signal: AbortSignal;
-  /** Runs statements and ends the transaction, in one message (`TransactionEdges`). */
-  endAtOnce: (statements: string[]) => Promise<void>;
-  /** Called with the plan before an attempt to swap. */
-  onPlanned: (swapped: Swapped) => void;
 }
 
 export interface Swapped {
@@ -93,52 +90,77 @@ export interface Swapped {
   lost: string[];
 }
 
-/**
- * Replaces the existing table with the new one and ends the transaction.
- *
- * Readers wait only while PostgreSQL runs one message. It locks the old table, checks that nothing about the table has changed since
- * the plan was made, drops it, renames the new table, and commits. Everything else is done before.
- *
- * @throws AppError `dependent-objects`, `database-busy` (the table stayed locked), `write-conflict` (the table was dropped or
- *   renamed, or it changed again and again)
- */
-export async function swapTable(
-  client: ClientBase,
-  replacement: Replacement,
-  options: SwapOptions,
-): Promise<Swapped> {
-  const lock = new LockTries(client, replacement.table, options);
-  for (let tries = 1; ; tries++) {
-    await setSavepoint(client, 'swap');
-    try {
-      const { statements, swapped } = await planSwap(client, replacement);
-      options.onPlanned(swapped);
-      await lock.run(statements);
-      return swapped;
-    } catch (error) {
-      if (isUndefinedTable(error) || isOtherKindOfObject(error)) throw droppedMeanwhile(error);
-      if (isNameClash(error))
-        replacement.table.names = await namesAfterClash(client, replacement, error, tries);
-      else if (!isChange(error)) throw error;
-      else if (tries === maxTries) throw changedMeanwhile(error);
-      else await rollBackTo(client, 'swap');
-    }
-  }
-}
-
 /** The most attempts to plan the swap, because the old table may change between the plan and the lock. */
 const maxTries = 10;
 
-async function namesAfterClash(
-  client: ClientBase,
-  { table }: Replacement,
-  error: unknown,
-  tries: number,
-): Promise<ObjectNames> {
-  await rollBackTo(client, 'swap');
-  const names = await table.chooseNamesAgain(client);
-  if (tries === maxTries) throw nameConflict(error);
-  return names;
+/**
+ * Replaces the existing table with the new one and ends the transaction. Call `plan` and `commit` in turn until `commit` returns true.
+ *
+ * Readers wait only while PostgreSQL runs the one message of `commit`. It locks the old table, checks that nothing about the table has
+ * changed since the plan was made, drops it, renames the new table, and commits. Everything else is done before.
+ */
+export class TableSwap {
+  readonly #client: ClientBase;
+  readonly #replacement: Replacement;
+  readonly #lock: LockTries;
+  #statements: string[] = [];
+  #tries = 0;
+
+  constructor(client: ClientBase, replacement: Replacement, options: SwapOptions) {
+    this.#client = client;
+    this.#replacement = replacement;
+    this.#lock = new LockTries(client, replacement.table, options);
+  }
+
+  /**
+   * Does the part of the swap that needs no lock on the old table.
+   *
+   * @returns what `commit` will do
+   * @throws AppError `dependent-objects`, `write-conflict` (the table was dropped or renamed, or it changed again and again)
+   */
+  async plan(): Promise<Swapped> {
+    for (;;) {
+      this.#tries += 1;
+      await setSavepoint(this.#client, 'swap');
+      try {
+        const { statements, swapped } = await planSwap(this.#client, this.#replacement);
+        this.#statements = statements;
+        return swapped;
+      } catch (error) {
+        await this.#undo(error);
+      }
+    }
+  }
+
+  /**
+   * Swaps the tables as planned, and ends the transaction.
+   *
+   * @returns false: the plan is no longer valid, and nothing was swapped
+   * @throws AppError `database-busy` (the table stayed locked), `write-conflict`; the signal's reason
+   */
+  async commit(edges: TransactionEdges): Promise<boolean> {
+    try {
+      await this.#lock.run(this.#statements, edges);
+      return true;
+    } catch (error) {
+      await this.#undo(error);
+      return false;
+    }
+  }
+
+  /** Rolls back the plan if another one may succeed. Otherwise throws. */
+  async #undo(error: unknown): Promise<void> {
+    if (isUndefinedTable(error) || isOtherKindOfObject(error)) throw droppedMeanwhile(error);
+    const isClash = isNameClash(error);
+    if (!isClash && !isChange(error)) throw error;
+    const isLast = this.#tries === maxTries;
+    if (isLast && !isClash) throw changedMeanwhile(error);
+    await rollBackTo(this.#client, 'swap');
+    if (!isClash) return;
+    const { table } = this.#replacement;
+    table.names = await table.chooseNamesAgain(this.#client);
+    if (isLast) throw nameConflict(error);
+  }
 }
 
 function droppedMeanwhile(cause?: unknown): AppError {
@@ -260,16 +282,16 @@ export async function refuseReferences(client: ClientBase, schema: string, name:
 
 /** Runs statements under an exclusive lock of a table. Other sessions that use the table never wait long for it. */
 class LockTries {
-  private readonly client: ClientBase;
-  private readonly relation: string;
-  private readonly options: SwapOptions;
-  private readonly startedAt = performance.now();
-  private hasInsisted = false;
+  readonly #client: ClientBase;
+  readonly #relation: string;
+  readonly #options: SwapOptions;
+  readonly #startedAt = performance.now();
+  #hasInsisted = false;
 
   constructor(client: ClientBase, { schema, name }: PreparedTable, options: SwapOptions) {
-    this.client = client;
-    this.relation = quoteQualified(schema, name);
-    this.options = options;
+    this.#client = client;
+    this.#relation = quoteQualified(schema, name);
+    this.#options = options;
   }
 
   /**
@@ -277,39 +299,39 @@ class LockTries {
    *
    * @throws AppError `database-busy`; the signal's reason; the error of a statement, after which the savepoint "swap" still exists
    */
-  async run(statements: string[]): Promise<void> {
-    const { client, relation, options } = this;
+  async run(statements: string[], edges: TransactionEdges): Promise<void> {
+    const { signal } = this.#options;
     let tryMs = lockTryMs;
     for (;;) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       try {
-        await options.endAtOnce([
+        await edges.endAtOnce([
           savepoint('lock'),
           `SET LOCAL lock_timeout = ${tryMs}`,
-          `LOCK TABLE ${relation} IN ACCESS EXCLUSIVE MODE`,
+          `LOCK TABLE ${this.#relation} IN ACCESS EXCLUSIVE MODE`,
           ...statements,
         ]);
         return;
       } catch (error) {
         if (conditionOf(error) !== 'lock_not_available') throw error;
-        await rollBackAndRelease(client, 'lock');
-        tryMs = await this.nextTryMs(error);
+        await rollBackAndRelease(this.#client, 'lock');
+        tryMs = await this.#nextTryMs(error);
       }
-      await sleep(lockPauseMs, undefined, { signal: options.signal });
+      await sleep(lockPauseMs, undefined, { signal });
     }
   }
 
-  private async nextTryMs(error: unknown): Promise<number> {
-    const { lockTimeoutMs } = this.options;
-    const elapsedMs = performance.now() - this.startedAt;
+  async #nextTryMs(error: unknown): Promise<number> {
+    const { lockTimeoutMs } = this.#options;
+    const elapsedMs = performance.now() - this.#startedAt;
     if (lockTimeoutMs > 0 && elapsedMs > lockTimeoutMs) {
       const detail =
         'Other transactions kept the table locked for too long (LOCK_TIMEOUT_MS), so it was not replaced. Try again later.';
       throw new AppError('database-busy', detail, { headers: { 'retry-after': '10' }, cause: error });
     }
-    if (this.hasInsisted || elapsedMs < vacuumWaitMs) return lockTryMs;
-    const waitMs = await maintenanceWaitMs(this.client, this.relation);
-    this.hasInsisted = waitMs > 0;
+    if (this.#hasInsisted || elapsedMs < vacuumWaitMs) return lockTryMs;
+    const waitMs = await maintenanceWaitMs(this.#client, this.#relation);
+    this.#hasInsisted = waitMs > 0;
     return lockTryMs + waitMs;
   }
 }

@@ -10,14 +10,19 @@ import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { statesNotOfRows, statesNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
 import { findInputCheck } from '../staged/input-check.ts';
-import { countUpdatedRows, createUpdateCounter, resetUpdateCounter } from '../staged/merge-statements.ts';
+import {
+  countUpdatedRows,
+  createUpdateCounter,
+  resetUpdateCounter,
+  takeTurn,
+} from '../staged/merge-statements.ts';
 import {
   checkDeferred,
   findSurplus,
   lockRowsToUpdate,
   type MovedRows,
+  mayTryAgain,
   moveRows,
-  retryAfterDeadlock,
 } from '../staged/move-rows.ts';
 import type { RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
@@ -74,14 +79,12 @@ export async function moveRowByRow(
   await queryInCallersPath(client, indexByRow.text);
   await client.query(analyzeStagingTable([]));
   await setSavepoint(client, savepoint);
-  const undo = () => rollBackTo(client, savepoint);
   const maxListed = problems.maxFound;
   const pass = { client, load, faulty, maxListed, isImmediate: false, hasPolicies: false };
-  for (let round = 0; round < maxRounds; round += 1) {
-    const passed = await retryAfterDeadlock(client, load.relation, undo, () => runPass(pass));
-    if (passed === 'has policies') pass.hasPolicies = true;
-    else if (passed === 'has deferred') pass.isImmediate = true;
-    else {
+  let deadlocks = 0;
+  for (let round = 0; round < maxRounds; ) {
+    const passed = await runPass(pass, deadlocks);
+    if (typeof passed !== 'string') {
       await addRefusedRows(client, load, rules, passed.refused, problems);
       faulty.add(passed.refused);
       if (faulty.areTooMany) return undefined;
@@ -91,20 +94,41 @@ export async function moveRowByRow(
       }
       // An earlier row with the same key may take the place of a refused one.
       const { rows } = await client.query<{ rows: number[] }>(refusedNumbers);
-      await undo();
+      await rollBackTo(client, savepoint);
       await client.query(deleteRows(rows[0]!.rows));
       await setSavepoint(client, savepoint);
       const { moved } = await moveRows(client, load, true);
       if (moved) return moved;
     }
-    await undo();
+    await rollBackTo(client, savepoint);
+    if (passed === 'deadlock') {
+      deadlocks += 1;
+      await client.query(takeTurn(load.relation));
+    } else round += 1;
+    if (passed === 'has policies') pass.hasPolicies = true;
+    if (passed === 'has deferred') pass.isImmediate = true;
   }
   return undefined;
 }
 
-type Passed = { merged: number; refused: number } | 'has policies' | 'has deferred';
+/**
+ * The result of a pass. With `has policies` and `has deferred` it must be run again with this knowledge, and after a deadlock it can be
+ * run again.
+ */
+type Passed = { merged: number; refused: number } | 'has policies' | 'has deferred' | 'deadlock';
 
-async function runPass(pass: Pass): Promise<Passed> {
+/** @param deadlocks the number of deadlocks of earlier passes */
+async function runPass(pass: Pass, deadlocks: number): Promise<Passed> {
+  try {
+    return await passAndCheck(pass);
+  } catch (error) {
+    if (!pass.hasPolicies && isPolicyViolation(error)) return 'has policies';
+    if (mayTryAgain(error, deadlocks)) return 'deadlock';
+    throw error;
+  }
+}
+
+async function passAndCheck(pass: Pass): Promise<Passed> {
   const { client, load, isImmediate } = pass;
   const { relation, columns, conflict } = load;
   await client.query(createPassTables);
@@ -120,12 +144,7 @@ async function runPass(pass: Pass): Promise<Passed> {
       await queryInCallersPath(client, resetUpdateCounter.text);
     }
   }
-  try {
-    await passOverAll(pass);
-  } catch (error) {
-    if (pass.hasPolicies || !isPolicyViolation(error)) throw error;
-    return 'has policies';
-  }
+  await passOverAll(pass);
   const { rows } = await client.query<{ merged: number; refused: number }>(readPassState);
   if (rows[0]!.refused > pass.faulty.max - pass.faulty.count) return rows[0]!;
   const deferred = await checkDeferred(client);

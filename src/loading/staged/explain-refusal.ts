@@ -30,7 +30,9 @@ export interface RefusingTable {
   readRules(client: ClientBase): Promise<RowRule[]>;
 }
 
+/** A load whose rows PostgreSQL refused. */
 export interface RefusedLoad {
+  refusal: Refusal;
   target: RefusingTable;
   places: CellPlaces;
   /** The rows in the staging table; undefined: they are not staged. The target table then no longer has any rows of the upload. */
@@ -46,14 +48,14 @@ export interface RefusedLoad {
  */
 export async function explainRefusal(
   client: ClientBase,
-  refusal: Refusal,
   load: RefusedLoad,
   problems: Problems,
 ): Promise<never> {
+  const { refusal, places } = load;
   const before = problems.count;
   const search = load.stored ? findBrokenKeys : findFaultyRows;
-  await searchIfPossible(() => search(client, refusal, load, problems));
-  if (problems.count === before) problems.add(rowProblem(refusal, load.places));
+  await searchIfPossible(() => search(client, load, problems));
+  if (problems.count === before) problems.add(rowProblem(refusal, places));
   problems.throwIfAny();
   throw refusal.error;
 }
@@ -61,8 +63,7 @@ export async function explainRefusal(
 /** Finds the rows of a new table that break its keys and references. The table has checked everything else. */
 async function findBrokenKeys(
   client: ClientBase,
-  refusal: Refusal,
-  { target, places, stored }: RefusedLoad,
+  { refusal, target, places, stored }: RefusedLoad,
   problems: Problems,
 ): Promise<void> {
   const before = problems.count;
@@ -74,18 +75,13 @@ async function findBrokenKeys(
 }
 
 /** Finds the rows at fault in the staging table. */
-async function findFaultyRows(
-  client: ClientBase,
-  refusal: Refusal,
-  load: RefusedLoad,
-  problems: Problems,
-): Promise<void> {
+async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: Problems): Promise<void> {
+  const { refusal, target, places, staged } = load;
   const { error } = refusal;
-  const { target, places, staged } = load;
   const { columns } = target;
   const inputCheck = await makeInputCheck(client, columns);
   const sent = staged && (await prepareSearch(client, staged, inputCheck));
-  const ofDefault = await problemOfDefault(client, refusal, load);
+  const ofDefault = await problemOfDefault(client, load);
   if (ofDefault) {
     problems.add(ofDefault);
     return;
@@ -149,9 +145,9 @@ async function prepareSearch(
 /** Returns undefined if no default causes the error. */
 async function problemOfDefault(
   client: ClientBase,
-  { error, row, firstRow, sentColumns, moved, isDeferred }: Refusal,
-  { target, places, staged }: RefusedLoad,
+  { refusal, target, places, staged }: RefusedLoad,
 ): Promise<Problem | undefined> {
+  const { error, row, firstRow, sentColumns, moved, isDeferred } = refusal;
   if (isDeferred) return undefined;
   const { relation, columns } = target;
   const alwaysSent = sentColumns ?? staged?.shapes.common() ?? [];

@@ -56,6 +56,8 @@ export interface MovedRows {
   skipped: number | undefined;
 }
 
+export type MoveResult = { moved: MovedRows; refusal?: never } | { moved?: never; refusal: Refusal };
+
 /**
  * Moves all staged rows, one shape after the other. If PostgreSQL then refuses a reference, it moves all rows in one statement,
  * because a row may refer to a row of another shape.
@@ -67,83 +69,87 @@ export async function moveRows(
   client: ClientBase,
   load: StagedLoad,
   movesAgain = false,
-): Promise<{ moved: MovedRows; refusal?: never } | { moved?: never; refusal: Refusal }> {
-  const { conflict, isBare } = load;
-  const updates = conflict?.action === 'update' && !isBare;
-  if (updates) {
-    await queryInCallersPath(client, createUpdateCounter.text);
-    if (movesAgain) await queryInCallersPath(client, resetUpdateCounter.text);
-  }
-  if (load.shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
+): Promise<MoveResult> {
+  const { conflict, shapes } = load;
+  const updates = updatesRows(load);
+  if (updates) await queryInCallersPath(client, createUpdateCounter.text);
+  if (shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
-  await setSavepoint(client, savepoint);
-  const undo = async (): Promise<void> => {
-    await rollBackTo(client, savepoint);
-    if (updates) await queryInCallersPath(client, resetUpdateCounter.text);
-  };
-  let result = await tryToMove(client, load, moveInTurn, undo);
-  const movedTogether = isBrokenReference(result.refusal?.error) && load.shapes.all.length > 1;
-  if (movedTogether) {
-    await undo();
-    result = await tryToMove(client, load, moveTogether, undo);
-  }
-  const refusal = result.refusal ?? (isBare ? undefined : await checkDeferred(client));
-  if (refusal) {
-    await rollBackTo(client, savepoint);
-    return { refusal: { ...refusal, movedTogether, moved: await readMovedRow(client, load) } };
-  }
-  const { merged = 0, existing } = result;
+  let attempt = await moveOrUndo(client, load, 'in turn', movesAgain);
+  const { refusal: first } = attempt;
+  const movedTogether = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
+  if (movedTogether) attempt = await moveOrUndo(client, load, 'together', true);
+  const { merged, existing, refusal } = attempt;
+  if (refusal) return { refusal: { ...refusal, movedTogether, moved: await readMovedRow(client, load) } };
   const surplus = conflict ? await readCount(client, countSurplusRows) : 0;
   const updated = updates ? await readCount(client, countUpdatedRows) : 0;
-  return { moved: { merged, updated, surplus, skipped: existing && existing.count + surplus } };
+  return {
+    moved: { merged, updated, surplus, skipped: existing === undefined ? undefined : existing + surplus },
+  };
 }
 
+/** The shapes are moved one after the other, or by one statement. */
+type Way = 'in turn' | 'together';
+
+/** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
 interface MoveAttempt {
-  merged?: number;
-  existing?: { count: number } | undefined;
+  merged: number;
+  existing: number | undefined;
   refusal?: Refusal | undefined;
 }
 
-/** Moves the rows, and tries again after a deadlock. */
-function tryToMove(
+/**
+ * Moves the rows. If PostgreSQL refuses them, the moved rows are undone. After a deadlock the rows are moved again.
+ *
+ * @param movesAgain true: the rows were moved before, and the counter of updated rows may not be 0
+ */
+async function moveOrUndo(
   client: ClientBase,
   load: StagedLoad,
-  move: typeof moveInTurn,
-  undo: () => Promise<void>,
+  way: Way,
+  movesAgain: boolean,
 ): Promise<MoveAttempt> {
-  return retryAfterDeadlock(client, load.relation, undo, async () => {
-    const attempt: MoveAttempt = {};
-    attempt.refusal = await refusalOf(mayBeOfRow, async () => {
-      attempt.existing = load.conflict && (await prepareConflicts(client, load, load.conflict));
-      attempt.merged = await move(client, load);
-    });
-    return attempt;
-  });
+  await setSavepoint(client, savepoint);
+  for (let deadlocks = 0; ; deadlocks += 1) {
+    if (updatesRows(load) && (movesAgain || deadlocks > 0))
+      await queryInCallersPath(client, resetUpdateCounter.text);
+    try {
+      const attempt = await move(client, load, way);
+      if (attempt.refusal) await rollBackTo(client, savepoint);
+      return attempt;
+    } catch (error) {
+      if (!mayTryAgain(error, deadlocks)) throw error;
+      await rollBackTo(client, savepoint);
+      await client.query(takeTurn(load.relation));
+    }
+  }
 }
 
 /**
- * Moves rows with `move`. In a deadlock, PostgreSQL ends one of the transactions. That upload then tries again, after the rows of the
- * other one were committed. Uploads that had a deadlock take turns, so only an upload that had none yet can conflict with the one whose
- * turn it is.
+ * Returns whether the error is a deadlock, after which the rows can be moved again. In a deadlock, PostgreSQL ends one of the
+ * transactions. That upload takes its turn (`takeTurn`) after its rows were rolled back, and tries again. Uploads that had a deadlock
+ * take turns, so only an upload that had none yet can conflict with the one whose turn it is.
  *
- * @param relation the target table, quoted
- * @param undo rolls back to a savepoint before the moved rows
+ * @param deadlocks the number of earlier deadlocks of the upload
  */
-export async function retryAfterDeadlock<Result>(
-  client: ClientBase,
-  relation: string,
-  undo: () => Promise<void>,
-  move: () => Promise<Result>,
-): Promise<Result> {
-  for (let deadlocks = 0; ; deadlocks += 1) {
-    try {
-      return await move();
-    } catch (error) {
-      if (!isDeadlock(error) || deadlocks === maxDeadlocks) throw error;
-      await undo();
-      await client.query(takeTurn(relation));
-    }
-  }
+export function mayTryAgain(error: unknown, deadlocks: number): boolean {
+  return isDeadlock(error) && deadlocks < maxDeadlocks;
+}
+
+/** Moves the rows, and checks the constraints that are deferred to the end of the transaction. After a refusal the transaction has failed. */
+async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
+  const attempt: MoveAttempt = { merged: 0, existing: undefined };
+  attempt.refusal = await refusalOf(mayBeOfRow, async () => {
+    if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
+    attempt.merged = await (way === 'together' ? moveTogether(client, load) : moveInTurn(client, load));
+  });
+  if (!load.isBare) attempt.refusal ??= await checkDeferred(client);
+  return attempt;
+}
+
+/** Returns whether rows may change rows that were in the table before. */
+function updatesRows({ conflict, isBare }: StagedLoad): boolean {
+  return conflict?.action === 'update' && !isBare;
 }
 
 /**
@@ -155,13 +161,13 @@ async function prepareConflicts(
   client: ClientBase,
   { relation, columns, isBare, changesRows, hasRules }: StagedLoad,
   conflict: ConflictRule,
-): Promise<{ count: number } | undefined> {
+): Promise<number | undefined> {
   const staged = typedStagingTable(columns, await findInputCheck(client, columns));
   await findSurplus(client, staged, conflict);
   if (!isBare && conflict.shapes.length > 1) await lockRowsToUpdate(client, relation, staged, conflict);
   // Rows that a trigger or a rule leaves out are counted separately from rows that are skipped.
   if (!changesRows && !hasRules) return undefined;
-  return { count: await readCount(client, countExistingKeys(relation, staged, conflict)) };
+  return readCount(client, countExistingKeys(relation, staged, conflict));
 }
 
 /**
