@@ -197,7 +197,15 @@ suite('without TEMPORARY on the database', () => {
     ];
     for (const answer of answers) {
       const { detail } = assertProblem(answer, 403, 'permission-denied');
-      assert.match(detail, /TEMPORARY on the database/);
+      assert.match(detail, /lacks the privilege TEMPORARY on the database/);
     }
+  });
+
+  test('a new table with a type that PostgreSQL reads from text is refused with the name of the privilege', async () => {
+    const table = { columns: [{ name: 'place', type: 'point' }] };
+    const body = { table, data: [{ place: '(1,2)' }] };
+    const answer = await service.post('/table/places/upload/json', body, { token });
+    const { detail } = assertProblem(answer, 403, 'permission-denied');
+    assert.match(detail, /lacks the privilege TEMPORARY on the database/);
   });
 });

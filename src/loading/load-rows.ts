@@ -12,6 +12,7 @@ import type { Warning } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
 import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
 import { isBrokenReference, isLackOfPrivilege } from '../postgres/sqlstate.ts';
+import { asLackOfTemporary } from '../postgres/temporary-privilege.ts';
 import { ColumnMatcher } from './column-matching.ts';
 import { type CopiedRows, copyRows } from './copy-rows.ts';
 import { manyRefusedRows } from './encoding-sink.ts';
@@ -88,12 +89,20 @@ export async function loadRows(
     if (!again) await rollBackTo(client, savepoint);
     return await endRefused(client, load, first, again);
   } catch (error) {
-    if (target.isBare || !(error instanceof Error) || !isLackOfPrivilege(error)) throw error;
+    if (!(error instanceof Error) || !isLackOfPrivilege(error)) throw error;
     await rollBackTo(client, savepoint).catch(() => {
       throw error;
     });
-    throw (await lackOnColumns(client, target, options, error)) ?? error;
+    throw await asLack(client, load, error);
   }
+}
+
+/** Returns the error that names the missing privilege, if it can be found. The failed statements were rolled back. */
+async function asLack(client: ClientBase, load: RowLoad, error: Error): Promise<unknown> {
+  const { target, options } = load;
+  const lack = isStagedAtOnce(load) ? await asLackOfTemporary(client, error) : error;
+  if (lack !== error || target.isBare) return lack;
+  return (await lackOnColumns(client, target, options, error)) ?? error;
 }
 
 /** Returns whether the rows cannot be copied straight into the table. */

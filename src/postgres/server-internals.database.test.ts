@@ -11,7 +11,6 @@ import { createPool } from './pool.ts';
 import {
   copyLineOf,
   isChangeOfCatalogue,
-  isLackOfTemporary,
   isMalformedHstore,
   isOfFunction,
   isPolicyViolation,
@@ -109,17 +108,6 @@ test('a row that a policy forbids is distinguished from a missing privilege', as
   assert.deepEqual([conditionOf(forbidden), isPolicyViolation(forbidden)], ['insufficient_privilege', true]);
   const lacking = await errorOf(table, 'REVOKE ALL ON t FROM CURRENT_USER', 'INSERT INTO t VALUES (0)');
   assert.deepEqual([conditionOf(lacking), isPolicyViolation(lacking)], ['insufficient_privilege', false]);
-});
-
-test('the missing privilege TEMPORARY is distinguished from other privileges', async () => {
-  const { rows } = await client.query('SELECT current_database() AS name');
-  const refused = await errorOf(
-    `REVOKE TEMPORARY ON DATABASE ${rows[0].name} FROM PUBLIC, CURRENT_USER`,
-    'CREATE TEMPORARY TABLE t (a integer)',
-  );
-  assert.deepEqual([conditionOf(refused), isLackOfTemporary(refused)], ['insufficient_privilege', true]);
-  const other = await errorOf('CREATE TABLE pg_catalog.t (a integer)');
-  assert.deepEqual([conditionOf(other), isLackOfTemporary(other)], ['insufficient_privilege', false]);
 });
 
 test('malformed hstore text is refused as invalid input or by a known function', async (t) => {

@@ -35,11 +35,6 @@ export function isPolicyViolation(error: unknown): error is Error {
   return error instanceof Error && (error as Fields).routine === 'ExecWithCheckOptions';
 }
 
-/** Returns whether the role may not create temporary tables. The message does not name the privilege, TEMPORARY on the database. */
-export function isLackOfTemporary({ routine }: Fields): boolean {
-  return routine === 'InitTempTableNamespace';
-}
-
 /** Returns whether hstore found malformed text. Before PostgreSQL 16 it reports this as an internal error (XX000). */
 export function isMalformedHstore({ routine }: Fields): boolean {
   return routine === 'parse_hstore' || routine === 'get_val';

@@ -8,13 +8,7 @@
 
 import type { DatabaseError } from 'pg';
 import { AppError, type ErrorCode } from '../errors.ts';
-import {
-  isChangeOfCatalogue,
-  isLackOfTemporary,
-  isMalformedHstore,
-  isOfFunction,
-  isRaised,
-} from './server-internals.ts';
+import { isChangeOfCatalogue, isMalformedHstore, isOfFunction, isRaised } from './server-internals.ts';
 
 interface Rule {
   code: ErrorCode;
@@ -440,9 +434,6 @@ const meansTheSame = new Set<ErrorCode>([
  * table orders"). Row-level security has the same SQLSTATE.
  */
 function lackOfPrivilege(error: DatabaseError): string {
-  if (isLackOfTemporary(error)) {
-    return 'The role that this request runs under lacks the privilege TEMPORARY on the database. It is needed for on_conflict, for faulty_rows=leave_out, for types that PostgreSQL reads from text, and for comparing a definition with an existing table.';
-  }
   return `The role that this request runs under lacks a privilege in PostgreSQL: ${error.message}.`;
 }
 

@@ -9,6 +9,7 @@ import { forEachInTurns } from '../pause-for-others.ts';
 import { runAndUndo } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { randomName } from '../postgres/sql.ts';
+import { asLackOfTemporary } from '../postgres/temporary-privilege.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import { createTemporaryTable } from './ddl.ts';
 import {
@@ -86,11 +87,16 @@ async function describeColumns(
   extraFunctions: readonly string[],
 ): Promise<ColumnDescription[]> {
   const temporaryName = randomName('comparison');
-  return runAndUndo(client, 'comparison', async () => {
-    await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName).text);
-    const facts = await readTable(client, 'pg_temp', temporaryName);
-    return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions)).columns;
-  });
+  const { text } = createTemporaryTable(prepared, temporaryName);
+  try {
+    return await runAndUndo(client, 'comparison', async () => {
+      await queryInCallersPath(client, text);
+      const facts = await readTable(client, 'pg_temp', temporaryName);
+      return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions)).columns;
+    });
+  } catch (error) {
+    throw await asLackOfTemporary(client, error);
+  }
 }
 
 async function compareColumns(

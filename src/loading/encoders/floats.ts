@@ -48,8 +48,8 @@ export function encodeFloat4(
 }
 
 /**
- * The result of `readFloat`. `hasDigit`: a digit other than 0 was read. `isDecimal`: the text is a number and not a word such
- * as NaN.
+ * The result of `readFloat`. `value` starts as a fraction so that the engine stores the field as a double. `hasDigit`: a digit other than 0
+ * was read. `isDecimal`: the text is a number and not a word such as NaN.
  */
 const read = { value: 0.5, hasDigit: false, isDecimal: false };
 

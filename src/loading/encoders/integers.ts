@@ -128,7 +128,10 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
   return negative ? -value : value;
 }
 
-/** The result of `readLong`: ±(high · 10⁹ + low). Both are exact, because they have at most ten and nine digits. */
+/**
+ * The result of `readLong`: ±(high · 10⁹ + low). Both are exact, because they have at most ten and nine digits. They start as fractions so
+ * that the engine stores the fields as doubles.
+ */
 const long = { negative: false, high: 0.5, low: 0.5 };
 
 /** The most digits of any integer type. A longer number gets a `high` that is out of range for every type. */

@@ -30,12 +30,18 @@ const MICROSECONDS_PER_MINUTE = 60_000_000;
 const MOST_DIGITS = 15;
 const LONGEST_TEXT = 200;
 
-/** The sum so far. Time has two parts, because a double could not store their sum exactly. */
+/**
+ * The sum so far. Time has two parts, because a double could not store their sum exactly. The fields start as fractions so that the engine
+ * stores them as doubles.
+ */
 const sum = { months: 0.5, days: 0.5, minutes: 0.5, microseconds: 0.5 };
 /** The units seen so far. Each unit may occur once. */
 let seen = 0;
 
-/** The number just read. The whole part `value` and the fraction both have its sign. */
+/**
+ * The number that was read last. The whole part `value` and the fraction both have its sign. Both start as fractions so that the engine
+ * stores the fields as doubles.
+ */
 const number = { value: 0.5, fraction: 0.5, isNegative: false, isWhole: false, digits: 0 };
 let at = 0;
 let stop = 0;
