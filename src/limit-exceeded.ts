@@ -1,5 +1,5 @@
 /**
- * Creates all errors for an exceeded limit. They name the thing that is too large, the limit with its unit, and the setting
+ * Words all errors for an exceeded limit. They name the thing that is too large, the limit with its unit, and the setting
  * that raises it.
  */
 import { bytesInWords } from './bytes-in-words.ts';
@@ -15,9 +15,14 @@ export function limitExceeded(what: string, limit: number, unit: LimitUnit, reme
   return new AppError('limit-exceeded', remedy === '' ? detail : `${detail} ${remedy}`);
 }
 
-/** Returns only the text of the error, for callers that add the place. */
+/** Returns only the text of the error, for errors with another code. */
 export function limitDetail(what: string, limit: number, unit: LimitUnit): string {
-  return `${what}: the limit is ${limitInWords(limit, unit)}.`;
+  return `${overLimit(what, limit, unit)}.`;
+}
+
+/** Returns the text without a full stop, for problems. */
+export function overLimit(what: string, limit: number, unit: LimitUnit): string {
+  return `${what}: the limit is ${limitInWords(limit, unit)}`;
 }
 
 /** Returns a limit as messages name it, for example `1,000 rows (MAX_ROWS)`, `30 s (BODY_IDLE_TIMEOUT_MS)` or `64 styles`. */

@@ -145,9 +145,11 @@ test('undocumented properties of pg and of Node are reached in one file each', (
   assert.deepEqual(placesOf(ofNode, 'src/http/stop-parser.ts'), []);
 });
 
-test('messages of limits are written in one file', () => {
-  const made = (code: string) => code.match(/AppError\(\s*'limit-exceeded',\s*['`]/g) ?? [];
+test('errors and messages of limits are written in one file', () => {
+  const made = (code: string) =>
+    code.match(/AppError\(\s*'limit-exceeded'|\b(?:the limit is|is the limit)\b/g) ?? [];
   assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
+  assert.equal(made(codeOf(read('src/limit-exceeded.ts'))).length, 2);
 });
 
 test('statements of savepoints are written in one file', () => {

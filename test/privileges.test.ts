@@ -204,7 +204,9 @@ suite('without TEMPORARY on the database', () => {
   test('a new table with a type that PostgreSQL reads from text is refused with the name of the privilege', async () => {
     const table = { columns: [{ name: 'place', type: 'point' }] };
     const body = { table, data: [{ place: '(1,2)' }] };
+    await service.rows(`GRANT CREATE ON SCHEMA public TO ${role}`);
     const answer = await service.post('/table/places/upload/json', body, { token });
+    await service.rows(`REVOKE CREATE ON SCHEMA public FROM ${role}`);
     const { detail } = assertProblem(answer, 403, 'permission-denied');
     assert.match(detail, /lacks the privilege TEMPORARY on the database/);
   });

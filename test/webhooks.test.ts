@@ -272,6 +272,25 @@ suite('a webhook', () => {
       assertProblem(await service.post('/api/v1/webhooks', body), 422, 'invalid-webhook');
     }
   });
+
+  test('is refused with the member that is not valid, and with what its schema allows', async () => {
+    const { url } = receiver;
+    const cases: [body: unknown, detail: RegExp][] = [
+      [[], /^The body must be an object, not an array\.$/],
+      [{}, /"url" is missing\.$/],
+      [{ url, type: 'x' }, /"type" is not known here\..*"types"/],
+      [{ url, types: 'x' }, /^The member "types" must be an array, not a string\.$/],
+      [{ url, types: [] }, /^The member "types" must be an array of 1 to \d of table\.created, /],
+      [
+        { url, schemas: [''] },
+        /^The member "schemas" must be .* 1 to 100 strings, each a string of 1 to 200 characters\.$/,
+      ],
+    ];
+    for (const [body, expected] of cases) {
+      const answer = await service.post('/api/v1/webhooks', body);
+      assert.match(assertProblem(answer, 422, 'invalid-webhook').detail, expected);
+    }
+  });
 });
 
 suite('the guard against private networks', () => {

@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { limitInWords } from '../limit-exceeded.ts';
+import { limitDetail } from '../limit-exceeded.ts';
 
 /** The files that are open in addition to connections and uploads: modules, logs, the event loop, and a reserve. */
 const otherFiles = 64;
@@ -72,7 +72,7 @@ export function limitConnections(app: FastifyInstance, maxConnections: number): 
     if (url === '/healthz' || url === '/readyz') return;
     throw new AppError(
       'service-busy',
-      `Too many connections are open: the limit is ${limitInWords(maxConnections, { setting: 'MAX_CONNECTIONS' })}. Try again later.`,
+      `${limitDetail('Too many connections are open', maxConnections, { setting: 'MAX_CONNECTIONS' })} Try again later.`,
       { headers: { 'retry-after': '5' } },
     );
   });

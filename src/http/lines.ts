@@ -5,7 +5,7 @@
 
 import type { Config, LimitsConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { limitInWords } from '../limit-exceeded.ts';
+import { limitDetail, limitInWords } from '../limit-exceeded.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 export interface Lines {
@@ -87,8 +87,10 @@ function tooManyUploads(
   { hasPlaces, isLineFull }: { hasPlaces: boolean; isLineFull: boolean },
 ): AppError {
   const places = hasPlaces
-    ? `Too many uploads of the access token's subject are running: the limit is ${limitInWords(limits.maxUploadsPerSubject, { setting: 'MAX_UPLOADS_PER_SUBJECT' })}.`
-    : `Too many uploads are running: the limit is ${limitInWords(limits.maxUploads, { setting: 'MAX_UPLOADS' })}.`;
+    ? limitDetail("Too many uploads of the access token's subject are running", limits.maxUploadsPerSubject, {
+        setting: 'MAX_UPLOADS_PER_SUBJECT',
+      })
+    : limitDetail('Too many uploads are running', limits.maxUploads, { setting: 'MAX_UPLOADS' });
   const line = isLineFull
     ? `${limitInWords(limits.maxWaitingUploads, { setting: 'MAX_WAITING_UPLOADS' })} are already waiting.`
     : `No place became free within ${limitInWords(limits.uploadWaitMs, { setting: 'UPLOAD_WAIT_MS' })}.`;
@@ -112,9 +114,9 @@ function rateLimit(
 
 function tooManyStreams({ hasPlaces }: { hasPlaces: boolean }): AppError {
   const limit = hasPlaces
-    ? `The caller has ${maxStreamsPerCaller} streams of events open, which is the limit`
-    : `${maxStreams} streams of events are open, which is the limit`;
-  return new AppError('service-busy', `${limit}. Close one, or try again later.`, { headers });
+    ? limitDetail('The caller has too many streams open', maxStreamsPerCaller, 'streams')
+    : limitDetail('Too many streams are open', maxStreams, 'streams');
+  return new AppError('service-busy', `${limit} Close one, or try again later.`, { headers });
 }
 
 function databaseBusy(): AppError {

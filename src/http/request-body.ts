@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
-import { limitExceeded, limitInWords } from '../limit-exceeded.ts';
+import { limitDetail, limitExceeded, limitInWords } from '../limit-exceeded.ts';
 import { factsOf } from './access-log.ts';
 import { refusalOf } from './chunked-body.ts';
 import { parseContentEncoding, type UnpackLimits, unpackBody } from './content-encoding.ts';
@@ -186,7 +186,9 @@ export class ClientGone extends Error {
 function tooSlow({ minBodyBytesPerSecond }: BodyLimits): AppError {
   return new AppError(
     'request-timeout',
-    `The body arrives too slowly: the limit is ${limitInWords(minBodyBytesPerSecond, { setting: 'MIN_BODY_BYTES_PER_SECOND' })}.`,
+    limitDetail('The body arrives too slowly', minBodyBytesPerSecond, {
+      setting: 'MIN_BODY_BYTES_PER_SECOND',
+    }),
   );
 }
 
@@ -197,7 +199,7 @@ function isTooSlowForOthers(limits: BodyLimits, received: number, waitedMs: numb
 function tooSlowForOthers({ minBusyBodyBytesPerSecond }: BodyLimits): AppError {
   return new AppError(
     'request-timeout',
-    `Other uploads wait, and this body arrives too slowly: the limit is ${limitInWords(minBusyBodyBytesPerSecond, { setting: 'MIN_BUSY_BODY_BYTES_PER_SECOND' })}. Send it again later.`,
+    `${limitDetail('Other uploads wait, and this body arrives too slowly', minBusyBodyBytesPerSecond, { setting: 'MIN_BUSY_BODY_BYTES_PER_SECOND' })} Send it again later.`,
   );
 }
 

@@ -9,7 +9,7 @@ import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { limitInWords } from '../limit-exceeded.ts';
+import { limitDetail } from '../limit-exceeded.ts';
 import { factsOf } from './access-log.ts';
 import { clientAddressFinder } from './client-address.ts';
 
@@ -56,14 +56,14 @@ export async function limitRequests(
     name: 'requests',
     setting: 'MAX_REQUESTS_PER_MINUTE',
     max: limits.maxRequestsPerMinute,
-    what: "The access token's subject has sent too many requests",
+    what: "The access token's subject has sent too many requests in a minute",
     limiter: limiterOf(app, limits.maxRequestsPerMinute, (request) => callers.get(request)!),
   };
   const byAddress: Quota = {
     name: 'anonymous-requests',
     setting: 'MAX_ANONYMOUS_REQUESTS_PER_MINUTE',
     max: limits.maxAnonymousRequestsPerMinute,
-    what: 'This address has sent too many requests without a valid access token',
+    what: 'This address has sent too many requests without a valid access token in a minute',
     limiter: limiterOf(app, limits.maxAnonymousRequestsPerMinute, addressOf),
   };
   const counted = new WeakSet<FastifyRequest>();
@@ -122,7 +122,7 @@ async function count(
   if (!counted.isExceeded) return undefined;
   return new AppError(
     'too-many-requests',
-    `${what}: the limit is ${limitInWords(max, { setting })} in a minute. Try again after the seconds in Retry-After.`,
+    `${limitDetail(what, max, { setting })} Try again after the seconds in Retry-After.`,
     { headers: { 'retry-after': String(seconds) } },
   );
 }

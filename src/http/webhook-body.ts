@@ -1,10 +1,12 @@
 /** Reads and checks the body of Create Webhook. */
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { Check } from 'typebox/value';
 import type { LimitsConfig } from '../config.ts';
-import { AppError } from '../errors.ts';
+import { AppError, type Problem } from '../errors.ts';
 import { eventTypes } from '../events/event.ts';
+import { DefinitionProblems } from '../tables/definition-problems.ts';
+import { readMembers, reportTo } from '../tables/read-members.ts';
 import { readDefinitionText } from './definition-body.ts';
 
 const maxUrlLength = 2048;
@@ -39,7 +41,8 @@ export const WebhookBody = Type.Object(
   { title: 'NewWebhook', additionalProperties: false },
 );
 
-export interface WebhookWish {
+/** What a caller asks for. */
+export interface WantedWebhook {
   url: URL;
   types: string[];
   /** undefined: all that the token allows. */
@@ -47,7 +50,7 @@ export interface WebhookWish {
 }
 
 /**
- * Reads what the caller wants.
+ * Reads the webhook that the caller asks for.
  *
  * @throws AppError `invalid-json`, `invalid-webhook`, and what `readDefinitionText` throws
  */
@@ -55,10 +58,10 @@ export async function readWebhookBody(
   request: FastifyRequest,
   limits: LimitsConfig,
   stopping: AbortSignal,
-): Promise<WebhookWish> {
+): Promise<WantedWebhook> {
   const maxDefinitionBytes = Math.min(limits.maxDefinitionBytes, 1024 * 1024);
   const text = await readDefinitionText(request, { ...limits, maxDefinitionBytes }, stopping);
-  const { url, types = [...eventTypes], schemas } = checked(parsed(text));
+  const { url, types = [...eventTypes], schemas } = await checked(parsed(text));
   return { url: checkedUrl(url), types: [...new Set(types)], schemas };
 }
 
@@ -70,32 +73,46 @@ function parsed(text: Buffer): unknown {
   }
 }
 
-function checked(body: unknown): Type.Static<typeof WebhookBody> {
-  const members = Object.keys(WebhookBody.properties) as (keyof typeof WebhookBody.properties)[];
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalidWebhook('The body must be a JSON object, such as {"url": "https://example.com/hook"}.');
+/** Returns the body if it fits the schema. Optional members may be null. */
+async function checked(body: unknown): Promise<Type.Static<typeof WebhookBody>> {
+  const problems = new DefinitionProblems();
+  const report = reportTo(problems);
+  const member = readMembers(WebhookBody, body, '', report);
+  const wanted: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(WebhookBody.properties) as [Member, TSchema][]) {
+    const value = member?.(name);
+    if (value === undefined || value === null) continue;
+    wanted[name] = value;
+    if (!Check(schema, value)) report(`/${name}`, 'wrong-type', `must be ${inWords(schema)}`);
   }
-  const unknown = Object.keys(body).find((name) => !members.some((member) => member === name));
-  if (unknown !== undefined) {
-    throw invalidWebhook(
-      `The body has a member "${unknown.slice(0, 100)}". The members are ${members.join(', ')}.`,
-    );
-  }
-  for (const [name, rule] of Object.entries(rules)) {
-    const value = (body as Record<string, unknown>)[name];
-    const isOptional = name !== 'url';
-    if (isOptional && value === undefined) continue;
-    if (!Check(WebhookBody.properties[name as keyof typeof rules], value))
-      throw invalidWebhook(`The member "${name}" must be ${rule}.`);
-  }
-  return body as Type.Static<typeof WebhookBody>;
+  const [problem] = await problems.list();
+  if (problem !== undefined) throw invalidWebhook(sentenceOf(problem));
+  return wanted as Type.Static<typeof WebhookBody>;
 }
 
-const rules = {
-  url: `a URL of at most ${maxUrlLength} characters`,
-  types: `a list with some of ${eventTypes.join(', ')}, each once at most`,
-  schemas: `a list of 1 to ${maxPatterns} names of schemas, in which * means any characters`,
-};
+type Member = keyof typeof WebhookBody.properties;
+
+function sentenceOf({ pointer = '', code, detail }: Problem): string {
+  if (code !== 'wrong-type') return `The body must be like {"url": "https://example.com/hook"}: ${detail}.`;
+  return `${pointer === '' ? 'The body' : `The member "${pointer.slice(1)}"`} ${detail}.`;
+}
+
+/** The keywords of the schemas above. */
+interface Rules extends TSchema {
+  enum?: string[];
+  items?: Rules;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+}
+
+/** Returns the values that a schema allows. */
+function inWords({ items, minItems, maxItems, minLength = 0, maxLength, enum: values }: Rules): string {
+  if (items?.enum) return `an array of ${minItems} to ${maxItems} of ${items.enum.join(', ')}`;
+  if (items) return `an array of ${minItems} to ${maxItems} strings, each ${inWords(items)}`;
+  return values ? `one of ${values.join(', ')}` : `a string of ${minLength} to ${maxLength} characters`;
+}
 
 function checkedUrl(text: string): URL {
   const url = URL.parse(text);

@@ -2,8 +2,9 @@
  * Computes how large a row of defaults becomes when PostgreSQL pads its values: `char(10485760)` stores one letter as 10 MiB, and so does
  * a cast to `bit(83886080)`. PostgreSQL has several copies of the row while it tries the defaults, so the size is checked before.
  */
-import { bytesInWords } from '../bytes-in-words.ts';
+
 import type { Problem } from '../errors.ts';
+import { overLimit } from '../limit-exceeded.ts';
 import { forEachInTurns } from '../pause-for-others.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
@@ -55,7 +56,7 @@ export async function paddingProblem(
   return {
     pointer: '/table/columns',
     code: 'row-too-long',
-    detail: `the types char(n) and bit(n) pad each row of this table to at least ${bytes.toLocaleString('en-US')} bytes; the limit is ${bytesInWords(maxPaddedBytes)}. Use text, varchar(n) or bit varying(n), which are not padded`,
+    detail: `${overLimit(`the types char(n) and bit(n) pad each row of this table to at least ${bytes.toLocaleString('en-US')} bytes`, maxPaddedBytes, 'bytes')}. Use text, varchar(n) or bit varying(n), which are not padded`,
   };
 }
 

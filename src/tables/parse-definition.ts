@@ -4,8 +4,7 @@
  * kept, so the later checks can add their problems to the same answer.
  */
 
-import type { Problem } from '../errors.ts';
-import { amountInWords, limitInWords } from '../limit-exceeded.ts';
+import { amountInWords, overLimit } from '../limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
 import {
   type ColumnDefinition,
@@ -24,7 +23,7 @@ import {
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { identifierProblem, shorten } from './identifiers.ts';
-import { type AddProblem, isOfType, type Members, type Report, readMembers } from './read-members.ts';
+import { isOfType, type Members, type Report, readMembers, reportTo } from './read-members.ts';
 
 /** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
 const maxEntries = 5000;
@@ -43,16 +42,6 @@ export async function parseDefinition(
     await parseConstraints(table('constraints'), definition, report);
   }
   return definition;
-}
-
-function reportTo(problems: DefinitionProblems): Report {
-  const add: AddProblem = (pointer, code, detail, found, misspelling) => {
-    const problem: Problem = { pointer, code, detail };
-    if (found !== undefined)
-      problem.value = shorten(typeof found === 'string' ? found : JSON.stringify(found));
-    problems.add(problem, misspelling);
-  };
-  return Object.assign(add, { problems });
 }
 
 async function parseColumns(
@@ -235,7 +224,7 @@ function readText(text: string | null | undefined, pointer: string, report: Repo
 function entriesOf(list: unknown[] | null | undefined, pointer: string, report: Report): unknown[] {
   if (!list) return [];
   if (list.length <= maxEntries) return list;
-  const detail = `there are ${amountInWords(list.length, 'entries')}: the limit is ${limitInWords(maxEntries, 'entries')}`;
+  const detail = overLimit(`there are ${amountInWords(list.length, 'entries')}`, maxEntries, 'entries');
   report(pointer, 'too-many-columns', detail);
   return list.slice(0, maxEntries);
 }

@@ -1,8 +1,9 @@
 /**
- * Reads the members of an object in a definition by its schema (definition.ts), and reports each member that does not have the form
- * that the schema says. The schemas are the only list of members, of their JSON types, and of the members that must be there.
+ * Reads the members of an object in the body of a request by its schema, and reports each member that does not have the form that the
+ * schema says. The schemas are the only list of members, of their JSON types, and of the members that must be there.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import type { Problem } from '../errors.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import type { DefinitionProblems, Misspelling } from './definition-problems.ts';
 import { shorten } from './identifiers.ts';
@@ -17,6 +18,17 @@ export type AddProblem = (
   value?: unknown,
   misspelling?: Misspelling,
 ) => void;
+
+/** Returns the function that adds to these problems. */
+export function reportTo(problems: DefinitionProblems): Report {
+  const add: AddProblem = (pointer, code, detail, found, misspelling) => {
+    const problem: Problem = { pointer, code, detail };
+    if (found !== undefined)
+      problem.value = shorten(typeof found === 'string' ? found : JSON.stringify(found));
+    problems.add(problem, misspelling);
+  };
+  return Object.assign(add, { problems });
+}
 
 /** The limit for the unknown members of an object that are reported one by one. All of them are counted. */
 const maxUnknownMembers = 100;
@@ -75,7 +87,7 @@ export function isOfType(
   return false;
 }
 
-/** The keywords of the schemas of definition.ts that this file reads. */
+/** The keywords of the schemas that this file reads. */
 interface Choice {
   type: keyof typeof expectations | 'null';
   const?: unknown;

@@ -10,6 +10,7 @@ import {
   type WebhookView,
 } from '../../events/webhook-statements.ts';
 import { maxWebhooksPerCaller, type Webhooks } from '../../events/webhooks.ts';
+import { limitDetail } from '../../limit-exceeded.ts';
 import { requireSchema, requireScope } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
 import { isUuid, nullable, requireRecords } from '../load-answers.ts';
@@ -121,23 +122,22 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
     const { webhooks, grants, signal } = await admit(request, reply, context);
     // A webhook is sent what the feed of events has.
     requireScope(grants, 'event:read');
-    const wish = await readWebhookBody(request, context.config.limits, context.stopping);
-    for (const one of wish.schemas ?? []) if (!one.includes('*')) requireSchema(grants, one);
-    await checkAddress(webhooks, wish.url);
+    const { url, types, schemas } = await readWebhookBody(request, context.config.limits, context.stopping);
+    for (const one of schemas ?? []) if (!one.includes('*')) requireSchema(grants, one);
+    await checkAddress(webhooks, url);
     const { owner, subject } = grants;
     const wanted = {
       owner,
       subject,
-      url: wish.url.href,
-      types: wish.types,
-      schemas: wish.schemas ?? null,
+      url: url.href,
+      types,
+      schemas: schemas ?? null,
       tokenSchemas: grants.schemas ?? null,
     };
     const created = await useLine(context, signal, () => webhooks.create(wanted));
     if (created === undefined) {
-      throw invalidWebhook(
-        `The caller has ${maxWebhooksPerCaller} webhooks, which is the limit. Delete one first.`,
-      );
+      const detail = limitDetail('The caller has too many webhooks', maxWebhooksPerCaller, 'webhooks');
+      throw invalidWebhook(`${detail} Delete one first.`);
     }
     return reply.code(201).send({ ...shown(created), secret: created.secret });
   });

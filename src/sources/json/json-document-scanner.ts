@@ -295,7 +295,7 @@ export class JsonDocumentScanner {
   #explain(error: unknown, chunk: Buffer): unknown {
     if (error instanceof LimitFault) {
       const place = this.#isInRow() ? `${this.#lines.endsRows ? 'Line' : 'Row'} ${this.row}: ` : '';
-      return new AppError('limit-exceeded', place + error.message);
+      return error.toError(place);
     }
     if (error instanceof RowTooLong) {
       return rowTooLong(`${this.#lines.endsRows ? 'Line' : 'Row'} ${this.row}`, error.maxBytes);

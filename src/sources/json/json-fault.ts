@@ -1,7 +1,8 @@
 /** The errors of the parts of the JSON scanner. Their positions are in the chunk. The scanner of the body adds the place in the document. */
 
 import type { SettingName } from '../../config.ts';
-import { limitDetail } from '../../limit-exceeded.ts';
+import type { AppError } from '../../errors.ts';
+import { limitExceeded } from '../../limit-exceeded.ts';
 import type { ByteLimit } from '../bytes/growable-bytes.ts';
 
 /** The byte at `position` of the chunk (negative: in a chunk before) is not what the grammar of RFC 8259 allows. */
@@ -26,9 +27,18 @@ export interface Limit {
 }
 
 export class LimitFault extends Error {
+  readonly #limit: Limit;
+
   /** @param what says what exceeds the limit, such as "The value is too long" */
-  constructor(what: string, { setting, value, unit }: Limit) {
-    super(limitDetail(what, value, setting === undefined ? unit : { setting }));
+  constructor(what: string, limit: Limit) {
+    super(what);
+    this.#limit = limit;
+  }
+
+  /** @param place the beginning of the message, such as "Row 3: " */
+  toError(place: string): AppError {
+    const { setting, value, unit } = this.#limit;
+    return limitExceeded(place + this.message, value, setting === undefined ? unit : { setting });
   }
 }
 
