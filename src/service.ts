@@ -28,7 +28,7 @@ import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import type { Tracing } from './http/trace-requests.ts';
 import { Loads } from './loads/loads.ts';
 import { QueuedLoads } from './loads/queued-loads.ts';
-import { noServiceSchema, prepareServiceSchema, type ServiceSchema } from './loads/service-schema.ts';
+import { noServiceSchema, prepareServiceSchema } from './loads/service-schema.ts';
 import { spoolFolder, spoolProblem } from './loads/spool-folder.ts';
 import type { Watched } from './metrics/metrics.ts';
 import { type MetricsServer, startMetricsServer } from './metrics/metrics-server.ts';
@@ -38,6 +38,7 @@ import { loggedError } from './postgres/logged-error.ts';
 import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
+import type { ServiceSchema } from './postgres/service-schema.ts';
 import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
 import { startTracing } from './tracing/tracing.ts';
 

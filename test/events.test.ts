@@ -164,7 +164,9 @@ async function readStream(answer: Response, stream: Stream): Promise<void> {
 
 /** Opens the feed as another process of the service has it. */
 function openFeed(): EventFeed {
-  return new EventFeed({ quoted: schema }, service.database.pool, { warn: () => {} } as unknown as Log);
+  return new EventFeed({ name: schema, quoted: schema }, service.database.pool, {
+    warn: () => {},
+  } as unknown as Log);
 }
 
 suite('the feed', () => {

@@ -207,6 +207,26 @@ suite('a webhook', () => {
     await other.close();
   });
 
+  test('gets its events while 20 webhooks of another caller have no answer', async () => {
+    const hanging = await startReceiver();
+    hanging.statuses.push(...Array(40).fill(noAnswer));
+    const token = await service.token({ subject: 'hanging' });
+    const slow = await Promise.all(Array.from({ length: 20 }, () => create({ url: hanging.url }, token)));
+    for (const { body } of slow) {
+      await service.request('POST', `/api/v1/webhooks/${body.id}/ping`, { token });
+    }
+    await until('16 attempts', () => hanging.arrivals.length === 16);
+    const { body } = await create({ url: receiver.url });
+    await service.request('POST', `/api/v1/webhooks/${body.id}/ping`);
+    await until('the ping', () => receiver.arrivals.some(({ event }) => event.data.webhook === body.id));
+    const ended = `SELECT FROM ${outbox}.deliveries JOIN ${outbox}.webhooks w ON w.id = webhook WHERE subject = 'hanging' AND error IS NOT NULL`;
+    assert.deepEqual(await service.rows(ended), []);
+    assert.equal(hanging.arrivals.length, 16);
+    await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'hanging'`);
+    await remove(body.id);
+    await hanging.close();
+  });
+
   test('has dead deliveries after 24 hours without success', async () => {
     const url = `http://127.0.0.1:${await freePort()}/`;
     const { body } = await create({ url, types: ['table.created'] });

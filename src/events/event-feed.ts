@@ -2,18 +2,13 @@
  * Reads the events in their order, for any number of readers in this process. While somebody waits, the feed asks the database for new
  * events once in a while; this also works over a pooler and for events of other replicas, where LISTEN does not.
  */
+
 import type { Pool } from 'pg';
 import type { Log } from '../postgres/log.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
-import {
-  numberEvents,
-  type OutboxSchema,
-  readEvents,
-  readState,
-  removeEvents,
-  type StoredEvent,
-} from './outbox.ts';
+import { numberEvents, readEvents, readState, removeEvents, type StoredEvent } from './outbox.ts';
 
 /** How long events are kept. */
 export const keptDays = 7;
@@ -33,7 +28,7 @@ interface OutboxState {
 }
 
 export class EventFeed {
-  readonly #schema: OutboxSchema;
+  readonly #schema: ServiceSchema;
   readonly #pool: Pool;
   readonly #log: Log;
   #waiting = new Set<() => void>();
@@ -42,7 +37,7 @@ export class EventFeed {
   #last = 0;
 
   /** @param pool connections that no request uses. The caller ends it */
-  constructor(schema: OutboxSchema, pool: Pool, log: Log) {
+  constructor(schema: ServiceSchema, pool: Pool, log: Log) {
     this.#schema = schema;
     this.#pool = pool;
     this.#log = log;

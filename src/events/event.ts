@@ -1,5 +1,7 @@
 /** The events that the service reports, as CloudEvents 1.0. */
 
+import type { ErrorCode } from '../errors.ts';
+
 export const eventTypes = [
   'table.created',
   'table.replaced',
@@ -21,7 +23,7 @@ export interface EventFacts {
   /** The numbers of a load that was committed. */
   rows?: { rows: number; updated: number; skipped: number; rows_left_out: number };
   /** Why a load has ended without an effect: the status and the error code of its answer. */
-  refusal?: { status: number; code: string | undefined };
+  refusal?: { status: number; code: ErrorCode | undefined };
 }
 
 /** The version of the specification (CloudEvents 1.0.2, section "specversion"). */

@@ -4,15 +4,14 @@
  *
  * Events get their positions later, one transaction after the other. The order of a sequence would not be enough: a transaction that
  * took a lower number may be committed after one with a higher number, and a reader that has seen the higher one would miss it.
+ *
+ * `insertEvents` and `storeEvents` are parts of transactions in which code of other people may have run, so they qualify all names. All
+ * other statements about events and webhooks run in transactions of their own, in the service's own search path (search-path.ts).
  */
 import { randomUUID } from 'node:crypto';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, type Statement } from '../postgres/sql.ts';
 import { type EventFacts, toCloudEvent } from './event.ts';
-
-/** The schema with the tables of the service; `quoted` is its name for SQL. */
-export interface OutboxSchema {
-  quoted: string;
-}
 
 /** The channel on which PostgreSQL tells its clients the id of each event (NOTIFY). */
 const channel = 'tablewright';
@@ -21,7 +20,7 @@ const channel = 'tablewright';
  * Returns the statements that insert events. They contain only ASCII characters and qualified names (`beforeCommit` of
  * `inTransaction`).
  */
-export function insertEvents({ quoted }: OutboxSchema, facts: EventFacts[]): string[] {
+export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): string[] {
   const ids = facts.map(() => randomUUID());
   const time = new Date();
   const rows = facts.map((one, index) => {
@@ -43,7 +42,7 @@ export function insertEvents({ quoted }: OutboxSchema, facts: EventFacts[]): str
  *
  * @param query a query of ids, schemas of tables and events
  */
-export function storeEvents({ quoted }: OutboxSchema, query: string): string {
+export function storeEvents({ quoted }: Pick<ServiceSchema, 'quoted'>, query: string): string {
   return `stored AS (
         INSERT INTO ${quoted}.events (id, table_schema, event) ${query} RETURNING id),
       announced AS MATERIALIZED (
@@ -59,7 +58,7 @@ export interface StoredEvent {
 }
 
 /** Returns one row: whether there are events without a position, and the last position. */
-export function readState({ quoted }: OutboxSchema): Statement {
+export function readState({ quoted }: ServiceSchema): Statement {
   return {
     text: `SELECT EXISTS (SELECT FROM ${quoted}.events WHERE position IS NULL) AS "isNew",
       coalesce((SELECT max(position) FROM ${quoted}.events), s.removed_to)::float8 AS last,
@@ -75,7 +74,7 @@ const maxNumbered = 10_000;
  * Gives positions to events that have none, in the order of their times. Two processes must not do it at the same time, so the row of the
  * state is locked until the end of the transaction.
  */
-export function numberEvents({ quoted }: OutboxSchema): string[] {
+export function numberEvents({ quoted }: ServiceSchema): string[] {
   return [
     `SELECT FROM ${quoted}.event_state FOR UPDATE`,
     `UPDATE ${quoted}.events e SET position = n.position
@@ -86,7 +85,7 @@ export function numberEvents({ quoted }: OutboxSchema): string[] {
 }
 
 /** Reads the events after a position, in their order. */
-export function readEvents({ quoted }: OutboxSchema, after: number, limit: number): Statement {
+export function readEvents({ quoted }: ServiceSchema, after: number, limit: number): Statement {
   return {
     text: `SELECT position::float8 AS position, table_schema AS schema, event->>'type' AS type, event::text AS json
       FROM ${quoted}.events WHERE position > $1 ORDER BY position LIMIT $2`,
@@ -103,7 +102,7 @@ export function readEvents({ quoted }: OutboxSchema, after: number, limit: numbe
  *
  * @param limit the most events
  */
-export function removeEvents({ quoted }: OutboxSchema, days: number, limit: number): Statement[] {
+export function removeEvents({ quoted }: ServiceSchema, days: number, limit: number): Statement[] {
   return [
     { text: `SELECT FROM ${quoted}.event_state FOR UPDATE` },
     {

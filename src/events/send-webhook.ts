@@ -25,8 +25,9 @@ export interface Outcome {
 
 /** The time for the whole attempt: look-up, connection and answer. */
 const timeoutMs = 10_000;
-/** How much of the body of an answer is read before the connection is closed. */
+/** How much of the body of an answer is read before the connection is closed, and how long. */
 const maxAnswerBytes = 1024;
+const answerBodyMs = 1000;
 
 /**
  * Sends the event. Redirects are not followed. No attempt throws.
@@ -45,7 +46,7 @@ export async function sendWebhook(
   try {
     stopping.throwIfAborted();
     const url = new URL(message.url);
-    const found = await orAborted(addresses.resolve(url), ending.signal);
+    const found = await addresses.resolve(url, ending.signal);
     return { status: await post(url, found, message, ending.signal) };
   } catch (error) {
     if (ending.signal.aborted) return { error: `no answer within ${timeoutMs / 1000} s` };
@@ -80,12 +81,16 @@ function post(
       'webhook-signature': new Webhook(secret).sign(eventId, now, json),
     },
   });
-  request.on('error', reject);
+  let status: number | undefined;
+  // The status is the answer, whatever happens to the body.
+  const end = (error: Error) => (status === undefined ? reject(error) : resolve(status));
+  request.on('error', end);
   // For example after 101 Switching Protocols there is neither an answer nor an error.
-  request.on('close', () => reject(new Error('the connection was closed without an answer')));
+  request.on('close', () => end(new Error('the connection was closed without an answer')));
   request.on('response', (response) => {
-    // The status is the answer, whatever happens to the body.
-    resolve(response.statusCode!);
+    status = response.statusCode!;
+    const timer = setTimeout(() => response.destroy(), answerBodyMs);
+    response.on('close', () => clearTimeout(timer));
     let received = 0;
     response.on('data', (chunk: Buffer) => {
       received += chunk.length;
@@ -103,14 +108,6 @@ function lookupIn(addresses: LookupAddress[]): LookupFunction {
     if (options.all) callback(null, addresses);
     else callback(null, addresses[0]!.address, addresses[0]!.family);
   };
-}
-
-/** Waits for a promise that cannot be aborted. */
-export function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(new Error('aborted'));
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 /** Returns the code of the error, because the message may have an address of a private network. */

@@ -3,8 +3,8 @@
  * requests to services that only the machines of the service can reach (server-side request forgery).
  */
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import { lookUpHost } from './look-up-host.ts';
 
 /** The networks that are not public (IANA special-purpose address registries), and multicast. */
 const refusedV4 = [
@@ -12,6 +12,8 @@ const refusedV4 = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  // Machines of Azure have services of the platform here, at an address that looks public.
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -39,23 +41,40 @@ export class RefusedAddress extends Error {
 
 export class WebhookAddresses {
   readonly #allowed: NetworkList;
+  readonly #nameServers: string[] | undefined;
 
-  /** @param privateNetworks the addresses and networks that are allowed although they are not public */
-  constructor(privateNetworks: string[]) {
+  /**
+   * @param privateNetworks the addresses and networks that are allowed although they are not public
+   * @param nameServers default: those of the system
+   */
+  constructor(privateNetworks: string[], nameServers?: string[]) {
     this.#allowed = networkList(privateNetworks);
+    this.#nameServers = nameServers;
   }
 
   /**
    * Returns the addresses of the URL's host. The caller must connect to exactly these: another look-up could have another result.
    *
+   * @param signal ends the look-up
    * @throws RefusedAddress if the host has no address, or one that is not allowed, or if the URL is not https and an address is public
    */
-  async resolve(url: URL): Promise<LookupAddress[]> {
+  async resolve(url: URL, signal: AbortSignal): Promise<LookupAddress[]> {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(host);
-    const found = family === 0 ? await lookupAll(host) : [{ address: host, family }];
+    const found = family === 0 ? await this.#lookUp(host, signal) : [{ address: host, family }];
     for (const one of found) this.#check(one, url);
     return found;
+  }
+
+  async #lookUp(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
+    try {
+      const found = await lookUpHost(host, { signal, nameServers: this.#nameServers });
+      if (found.length > 0) return found;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // The answer is the same for a name that does not exist, so that nobody can find out the names of a private network.
+    }
+    throw unusable(host);
   }
 
   #check(one: LookupAddress, { protocol, hostname }: URL): void {
@@ -64,16 +83,6 @@ export class WebhookAddresses {
     if (protocol === 'https:') return;
     throw new RefusedAddress('The URL must begin with https, because the address is a public one.');
   }
-}
-
-async function lookupAll(host: string): Promise<LookupAddress[]> {
-  try {
-    const found = await lookup(host, { all: true });
-    if (found.length > 0) return found;
-  } catch {
-    // The answer is the same for a name that does not exist, so that nobody can find out the names of a private network.
-  }
-  throw unusable(host);
 }
 
 function unusable(host: string): RefusedAddress {

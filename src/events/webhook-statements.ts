@@ -1,6 +1,6 @@
 /** The statements about webhooks and their deliveries. */
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
-import type { OutboxSchema } from './outbox.ts';
 import type { Message, Outcome } from './send-webhook.ts';
 
 export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
@@ -49,7 +49,7 @@ const webhookView = `id, url, types, schemas, created_at AS "createdAt", disable
  * Returns statements of one transaction. The last one returns the new webhook, or no row if the caller has too many. The webhooks of a
  * caller are created one after the other, so that each transaction counts those of the transactions before it.
  */
-export function insertWebhook({ quoted }: OutboxSchema, webhook: NewWebhook, max: number): Statement[] {
+export function insertWebhook({ quoted }: ServiceSchema, webhook: NewWebhook, max: number): Statement[] {
   const { id, owner, subject, url, types, schemas, tokenSchemas, secret, position } = webhook;
   return [
     {
@@ -65,14 +65,14 @@ export function insertWebhook({ quoted }: OutboxSchema, webhook: NewWebhook, max
   ];
 }
 
-export function listWebhooks({ quoted }: OutboxSchema, owner: Buffer): Statement {
+export function listWebhooks({ quoted }: ServiceSchema, owner: Buffer): Statement {
   return {
     text: `SELECT ${webhookView} FROM ${quoted}.webhooks WHERE owner = $1 ORDER BY created_at, id`,
     values: [owner],
   };
 }
 
-export function findWebhook({ quoted }: OutboxSchema, id: string, owner: Buffer): Statement {
+export function findWebhook({ quoted }: ServiceSchema, id: string, owner: Buffer): Statement {
   return {
     text: `SELECT ${webhookView} FROM ${quoted}.webhooks WHERE id = $1 AND owner = $2`,
     values: [id, owner],
@@ -80,7 +80,7 @@ export function findWebhook({ quoted }: OutboxSchema, id: string, owner: Buffer)
 }
 
 /** Returns the removed webhook. Its deliveries are removed, too. */
-export function deleteWebhook({ quoted }: OutboxSchema, id: string, owner: Buffer): Statement {
+export function deleteWebhook({ quoted }: ServiceSchema, id: string, owner: Buffer): Statement {
   return {
     text: `DELETE FROM ${quoted}.webhooks WHERE id = $1 AND owner = $2 RETURNING ${webhookView}`,
     values: [id, owner],
@@ -88,7 +88,7 @@ export function deleteWebhook({ quoted }: OutboxSchema, id: string, owner: Buffe
 }
 
 export function listDeliveries(
-  { quoted }: OutboxSchema,
+  { quoted }: ServiceSchema,
   webhook: string,
   { state, limit }: { state: DeliveryState | undefined; limit: number },
 ): Statement {
@@ -103,7 +103,7 @@ export function listDeliveries(
 
 /** Adds a delivery of an event that is not in the outbox. */
 export function insertDelivery(
-  { quoted }: OutboxSchema,
+  { quoted }: ServiceSchema,
   webhook: string,
   eventId: string,
   event: Record<string, unknown>,
@@ -116,7 +116,7 @@ export function insertDelivery(
 }
 
 /** Returns one row: how many webhooks are active, and up to which position all of them have their deliveries. */
-export function readProgress({ quoted }: OutboxSchema): Statement {
+export function readProgress({ quoted }: ServiceSchema): Statement {
   return {
     text: `SELECT count(*)::int4 AS count, coalesce(min(position), 0)::float8 AS position
       FROM ${quoted}.webhooks WHERE disabled_at IS NULL`,
@@ -128,7 +128,7 @@ export function readProgress({ quoted }: OutboxSchema): Statement {
  * Returns statements that make the deliveries of the events up to a position, which must have been committed. The webhooks are locked, so
  * that two processes do not do it at the same time.
  */
-export function makeDeliveries({ quoted }: OutboxSchema, position: number): Statement[] {
+export function makeDeliveries({ quoted }: ServiceSchema, position: number): Statement[] {
   const matches = (patterns: string) => `(${patterns} IS NULL OR EXISTS (
     SELECT FROM unnest(${patterns}) p WHERE e.table_schema LIKE
       replace(replace(replace(replace(p, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'))`;
@@ -157,43 +157,58 @@ export interface ClaimedDelivery extends Message {
   age: number;
 }
 
+export interface Claim {
+  /** The most deliveries. */
+  limit: number;
+  /** The most attempts at the same time for one webhook, and for all webhooks of one caller. */
+  perWebhook: number;
+  perCaller: number;
+  /** How many attempts run in this process, by webhook. */
+  running: Record<string, number>;
+  leaseSeconds: number;
+}
+
 /**
  * Claims deliveries for an attempt. If the process ends during the attempt, another process claims them after the lease.
  *
- * @param running how many attempts run in this process, by webhook
+ * The webhooks are taken in a random order, so that none is always the last one.
  */
 export function claimDeliveries(
-  { quoted }: OutboxSchema,
-  {
-    limit,
-    perWebhook,
-    running,
-    leaseSeconds,
-  }: { limit: number; perWebhook: number; running: Record<string, number>; leaseSeconds: number },
+  { quoted }: ServiceSchema,
+  { limit, perWebhook, perCaller, running, leaseSeconds }: Claim,
 ): Statement {
   return {
-    text: `WITH due AS (
-        SELECT d.webhook, d.event_id
-        FROM (SELECT id FROM ${quoted}.webhooks WHERE disabled_at IS NULL ORDER BY random()) w
+    text: `WITH running AS (SELECT key::uuid AS webhook, value::int4 AS count FROM jsonb_each_text($3)),
+      callers AS (
+        SELECT w.owner, sum(r.count)::int4 AS count FROM running r JOIN ${quoted}.webhooks w ON w.id = r.webhook
+        GROUP BY w.owner),
+      due AS (
+        SELECT d.webhook, d.event_id, w.owner, row_number() OVER (PARTITION BY w.owner) AS number
+        FROM (
+          SELECT id, owner, coalesce(r.count, 0) AS running
+          FROM ${quoted}.webhooks LEFT JOIN running r ON r.webhook = id
+          WHERE disabled_at IS NULL ORDER BY random()) w
         CROSS JOIN LATERAL (
           SELECT webhook, event_id FROM ${quoted}.deliveries
           WHERE webhook = w.id AND state = 'pending' AND next_at <= clock_timestamp()
-          ORDER BY next_at LIMIT greatest(0, $2::int4 - coalesce(($3::jsonb ->> w.id::text)::int4, 0))
-          FOR UPDATE SKIP LOCKED) d
-        LIMIT $1)
+          ORDER BY next_at LIMIT greatest(0, $2::int4 - w.running)
+          FOR UPDATE SKIP LOCKED) d),
+      chosen AS (
+        SELECT webhook, event_id FROM due LEFT JOIN callers USING (owner)
+        WHERE number <= $5::int4 - coalesce(callers.count, 0) ORDER BY number LIMIT $1)
       UPDATE ${quoted}.deliveries d
       SET attempts = d.attempts + 1, next_at = clock_timestamp() + make_interval(secs => $4)
-      FROM due, ${quoted}.webhooks w
-      WHERE d.webhook = due.webhook AND d.event_id = due.event_id AND w.id = d.webhook
+      FROM chosen, ${quoted}.webhooks w
+      WHERE d.webhook = chosen.webhook AND d.event_id = chosen.event_id AND w.id = d.webhook
       RETURNING d.webhook, d.event_id AS "eventId", d.event::text AS json, d.attempts, w.url, w.secret,
         extract(epoch FROM clock_timestamp() - d.created_at)::float8 AS age`,
-    values: [limit, perWebhook, JSON.stringify(running), leaseSeconds],
+    values: [limit, perWebhook, JSON.stringify(running), leaseSeconds, perCaller],
   };
 }
 
 /** Records that an attempt has delivered the event, or that there will be no further one. */
 export function endDelivery(
-  { quoted }: OutboxSchema,
+  { quoted }: ServiceSchema,
   { webhook, eventId }: ClaimedDelivery,
   state: 'delivered' | 'dead',
   { status, error }: Outcome,
@@ -207,7 +222,7 @@ export function endDelivery(
 
 /** Records that an attempt has failed, and when the next one is. */
 export function delayDelivery(
-  { quoted }: OutboxSchema,
+  { quoted }: ServiceSchema,
   { webhook, eventId, attempts }: ClaimedDelivery,
   pauseSeconds: number,
   { status, error }: Outcome,
@@ -222,7 +237,7 @@ export function delayDelivery(
 
 /** Gives back a delivery whose attempt was ended because the process stops. The attempt does not count. */
 export function returnDelivery(
-  { quoted }: OutboxSchema,
+  { quoted }: ServiceSchema,
   { webhook, eventId, attempts }: ClaimedDelivery,
 ): Statement {
   return {
@@ -233,27 +248,33 @@ export function returnDelivery(
 }
 
 /** Ends a webhook. */
-export function disableWebhook({ quoted }: OutboxSchema, webhook: string): Statement {
+export function disableWebhook({ quoted }: ServiceSchema, webhook: string): Statement {
   return {
     text: `UPDATE ${quoted}.webhooks SET disabled_at = clock_timestamp() WHERE id = $1 AND disabled_at IS NULL`,
     values: [webhook],
   };
 }
 
-/** Ends the deliveries of a webhook that has ended. */
-export function endDeliveries({ quoted }: OutboxSchema, webhook: string): Statement {
+/** Ends deliveries of webhooks that have ended: a limited number, because a webhook may have many. */
+export function endDeliveries({ quoted }: ServiceSchema, limit: number): Statement {
   return {
-    text: `UPDATE ${quoted}.deliveries
+    text: `UPDATE ${quoted}.deliveries d
       SET state = 'dead', error = 'the receiver has ended the webhook (410)', ended_at = clock_timestamp()
-      WHERE webhook = $1 AND state = 'pending'`,
-    values: [webhook],
+      FROM (SELECT o.webhook, o.event_id FROM ${quoted}.webhooks w JOIN ${quoted}.deliveries o ON o.webhook = w.id
+        WHERE w.disabled_at IS NOT NULL AND o.state = 'pending' LIMIT $1 FOR UPDATE OF o SKIP LOCKED) old
+      WHERE d.webhook = old.webhook AND d.event_id = old.event_id`,
+    values: [limit],
   };
 }
 
-/** Removes the deliveries that ended long ago. */
-export function removeDeliveries({ quoted }: OutboxSchema, days: number): Statement {
+/** Removes deliveries that ended long ago: a limited number. */
+export function removeDeliveries({ quoted }: ServiceSchema, days: number, limit: number): Statement {
   return {
-    text: `DELETE FROM ${quoted}.deliveries WHERE ended_at < clock_timestamp() - make_interval(days => $1)`,
-    values: [days],
+    text: `DELETE FROM ${quoted}.deliveries d
+      USING (SELECT webhook, event_id FROM ${quoted}.deliveries
+        WHERE ended_at < clock_timestamp() - make_interval(days => $1) ORDER BY ended_at LIMIT $2
+        FOR UPDATE SKIP LOCKED) old
+      WHERE d.webhook = old.webhook AND d.event_id = old.event_id`,
+    values: [days, limit],
   };
 }

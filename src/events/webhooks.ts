@@ -5,15 +5,16 @@
  * one transaction, so each event has exactly one delivery for each webhook that wants it, whichever process does it. A delivery is
  * attempted until the receiver answers with 2xx, or for 24 hours.
  */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Log } from '../postgres/log.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { pingEvent } from './event.ts';
 import { type EventFeed, keptDays } from './event-feed.ts';
-import type { OutboxSchema } from './outbox.ts';
-import { type Outcome, orAborted, sendWebhook } from './send-webhook.ts';
+import { type Outcome, sendWebhook } from './send-webhook.ts';
 import { RefusedAddress, type WebhookAddresses } from './webhook-addresses.ts';
 import {
   type ClaimedDelivery,
@@ -39,7 +40,7 @@ import {
 } from './webhook-statements.ts';
 
 export interface WebhooksOptions {
-  schema: OutboxSchema;
+  schema: ServiceSchema;
   /** For requests of callers. */
   pool: Pool;
   /** For deliveries. The caller ends it after `stop`. */
@@ -53,15 +54,16 @@ export const maxWebhooksPerCaller = 100;
 /** How often the database is asked while there are webhooks, and while there are none. Another process may have got the first one. */
 const busyMs = 1000;
 const idleMs = 30_000;
-/** The most attempts at the same time, in this process and for one webhook. */
-const maxAttempts = 16;
+/** The most attempts at the same time: in this process, for all webhooks of one caller, and for one webhook. */
+const maxAttempts = 64;
+const maxAttemptsPerCaller = 16;
 const maxAttemptsPerWebhook = 4;
 /** How long the look-up of a host may take when a webhook is created. */
 const lookupMs = 5000;
 /** Longer than an attempt can take. */
 const leaseSeconds = 60;
-/** For how many events deliveries are made in one transaction. */
-const batch = 2000;
+/** How many deliveries are made, ended or removed in one statement, at most. */
+const batch = 10_000;
 /** The seconds between two attempts. The last one is repeated. Together they reach 24 hours. */
 const pauses = [5, 30, 120, 600, 1800, 3600, 7200, 14_400];
 const maxAgeSeconds = 86_400;
@@ -110,7 +112,7 @@ export class Webhooks {
 
   /** @throws RefusedAddress if webhooks must not be sent to the URL */
   async checkUrl(url: URL): Promise<void> {
-    await orAborted(this.#options.addresses.resolve(url), AbortSignal.timeout(lookupMs)).catch((error) => {
+    await this.#options.addresses.resolve(url, AbortSignal.timeout(lookupMs)).catch((error) => {
       if (error instanceof RefusedAddress) throw error;
       throw new RefusedAddress(`The host ${url.hostname} could not be looked up in time.`);
     });
@@ -164,26 +166,45 @@ export class Webhooks {
   /** Makes the deliveries of new events and starts the attempts that are due. @returns whether there are webhooks */
   async #work(): Promise<boolean> {
     const { schema, feed } = this.#options;
+    await this.#tidyUp();
     const [progress] = await this.#record<{ count: number; position: number }>(readProgress(schema));
-    if (progress!.count === 0) return false;
+    const { count } = progress!;
+    if (count === 0) return false;
     const { last } = await feed.range();
+    const events = Math.max(1, Math.floor(batch / count));
     for (let { position } = progress!; position < last; ) {
-      position = Math.min(last, position + batch);
+      position = Math.min(last, position + events);
       await this.#recordAll(makeDeliveries(schema, position));
     }
     await this.#startAttempts();
-    if (Date.now() - this.#removedAt > removalMs) {
-      this.#removedAt = Date.now();
-      await this.#record(removeDeliveries(schema, keptDays));
-    }
     return true;
+  }
+
+  /** Ends and removes deliveries, once in a while. */
+  async #tidyUp(): Promise<void> {
+    if (Date.now() - this.#removedAt < removalMs) return;
+    this.#removedAt = Date.now();
+    const { schema } = this.#options;
+    await this.#repeat(endDeliveries(schema, batch));
+    await this.#repeat(removeDeliveries(schema, keptDays, batch));
+  }
+
+  /** Runs a statement until it changes fewer rows than its limit. */
+  async #repeat(statement: Statement): Promise<void> {
+    const run = async (): Promise<number> => {
+      const results = await inTransaction(this.#options.recordPool, {}, (_, { endWith }) =>
+        endWith([statement]),
+      );
+      return results[0]!.rowCount ?? 0;
+    };
+    while ((await run()) >= batch && !this.#stopping.signal.aborted);
   }
 
   async #startAttempts(): Promise<void> {
     const limit = maxAttempts - this.#attempts.size;
     if (limit <= 0) return;
-    const perWebhook = maxAttemptsPerWebhook;
-    const claim = { limit, perWebhook, running: this.#running, leaseSeconds };
+    const [perWebhook, perCaller] = [maxAttemptsPerWebhook, maxAttemptsPerCaller];
+    const claim = { limit, perWebhook, perCaller, running: this.#running, leaseSeconds };
     const claimed = await this.#record<ClaimedDelivery>(claimDeliveries(this.#options.schema, claim));
     for (const delivery of claimed) {
       const attempt = this.#attempt(delivery)
@@ -210,6 +231,7 @@ export class Webhooks {
     const { signal } = this.#stopping;
     const outcome = await sendWebhook(delivery, addresses, signal);
     await this.#recordAll(this.#ending(delivery, outcome, signal.aborted));
+    if (outcome.status === gone) await this.#repeat(endDeliveries(this.#options.schema, batch));
   }
 
   #ending(delivery: ClaimedDelivery, outcome: Outcome, isStopping: boolean): Statement[] {
@@ -221,11 +243,7 @@ export class Webhooks {
     if (status === gone) {
       // The webhook is locked before its deliveries, as when it is removed.
       const { webhook } = delivery;
-      return [
-        disableWebhook(schema, webhook),
-        endDelivery(schema, delivery, 'dead', outcome),
-        endDeliveries(schema, webhook),
-      ];
+      return [disableWebhook(schema, webhook), endDelivery(schema, delivery, 'dead', outcome)];
     }
     if (isStopping && status === undefined) return [returnDelivery(schema, delivery)];
     const pause = pauseAfter(delivery.attempts);

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import {
   answerKey,
@@ -13,7 +14,6 @@ import {
 } from './idempotency-statements.ts';
 import type { KeptAnswer } from './load-record.ts';
 import { renewLease } from './load-statements.ts';
-import type { ServiceSchema } from './service-schema.ts';
 
 /** What was found when a request asked for its key. */
 export type KeyClaim =

@@ -1,7 +1,8 @@
 /** The statements for the table of idempotency keys. */
+
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import type { KeptAnswer } from './load-record.ts';
-import type { ServiceSchema } from './service-schema.ts';
 
 /** How long a key is kept. */
 export const keyHours = 24;

@@ -2,11 +2,11 @@
 import type { EventFacts } from '../events/event.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { LoadObserver, LoadResult } from '../loading/load-request.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { eventsOfCommit } from './load-events.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
 import { commitLoad } from './load-statements.ts';
-import type { ServiceSchema } from './service-schema.ts';
 import { FoundProblems, type ProblemPage, storePagesAtCommit } from './stored-problems.ts';
 
 export interface RunOptions {

@@ -1,10 +1,10 @@
 /** The statements for the table of loads. */
 import { storeEvents } from '../events/outbox.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import { eventOfEnd } from './load-events.ts';
 import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
-import type { ServiceSchema } from './service-schema.ts';
 
 /** The columns that are set when the row is inserted, with their types. */
 const columns = {

@@ -13,6 +13,7 @@ import type { Pool } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { Log } from '../postgres/log.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
@@ -39,7 +40,6 @@ import {
   watchLoad,
   writeLoads,
 } from './load-statements.ts';
-import type { ServiceSchema } from './service-schema.ts';
 import { problemsFrom, readProblemPage, removeOlderProblems, storePages } from './stored-problems.ts';
 import { uuidV7 } from './uuid-v7.ts';
 

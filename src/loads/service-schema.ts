@@ -5,17 +5,11 @@
  * run, and a newer one may have migrated further: both work, because migrations only add.
  */
 import type { ClientBase, Pool } from 'pg';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { quoteIdentifier } from '../postgres/sql.ts';
 import { isLackOfPrivilege, isReadOnlyDatabase } from '../postgres/sqlstate.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { type Migration, migrations } from './migrations.ts';
-
-/** The service's own schema. */
-export interface ServiceSchema {
-  name: string;
-  /** The name, quoted for SQL. */
-  quoted: string;
-}
 
 /** The schema; undefined: the service has none. `reason` then completes the sentence "… are not available, because". */
 export type PreparedSchema =

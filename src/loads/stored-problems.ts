@@ -3,9 +3,9 @@
  * a row for each thousand problems.
  */
 import type { Problem } from '../errors.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { bytesLiteral, type Statement } from '../postgres/sql.ts';
 import { ProblemLines } from './problem-lines.ts';
-import type { ServiceSchema } from './service-schema.ts';
 
 /** The number of problems of a page; the last page of a load may have fewer. */
 export const pageProblems = 1000;
