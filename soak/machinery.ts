@@ -47,6 +47,7 @@ export const serviceSettings = {
   DATABASE_POOL_SIZE: '12',
   MAX_UPLOADS: '8',
   MAX_UPLOADS_PER_SUBJECT: '7',
+  WEBHOOK_PRIVATE_NETWORKS: '127.0.0.1',
 };
 
 const postgresTimeoutMs = 60_000;

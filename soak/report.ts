@@ -30,6 +30,9 @@ export function figuresText(figures: SoakFigures): string {
     '',
     `${figures.checks} checks compared ${figures.comparedTables.toLocaleString('en')} tables with the ledger, row by row, and searched for anything that was left behind.`,
   ];
+  lines.push(
+    `${figures.events} events arrived at the receiver of a webhook: all that happened, and no others.`,
+  );
   if (peakMemoryBytes !== undefined) {
     lines.push(`The service took at most ${Math.round(peakMemoryBytes / 2 ** 20)} MiB of memory.`);
   }

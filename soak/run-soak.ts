@@ -1,8 +1,10 @@
 /**
  * The fault loop: clients send operations of all kinds while something fails, again and again. After each fault, everything
- * that was acknowledged must be in the database, no operation may be there in part, and nothing may be left behind.
+ * that was acknowledged must be in the database, no operation may be there in part, and nothing may be left behind. At the end each event
+ * must have arrived at the receiver of a webhook.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type EventReceiver, startEventReceiver } from './event-receiver.ts';
 import { type Fault, type FaultKind, faults, type Wish } from './faults.ts';
 import {
   compareWithLedger,
@@ -56,6 +58,8 @@ export interface SoakFigures {
   checks: number;
   /** The number of tables that were compared with the ledger, row by row. */
   comparedTables: number;
+  /** The number of different events that arrived at the receiver of a webhook. */
+  events: number;
   peakMemoryBytes: number | undefined;
   violations: string[];
 }
@@ -70,13 +74,16 @@ const slowSending = 0.35;
 
 export async function runSoak(options: SoakOptions): Promise<SoakFigures> {
   const machinery = await startMachinery(options.way ?? 'direct');
+  const receiver = await startEventReceiver();
   try {
-    const run = new Run(machinery, options);
+    const run = new Run(machinery, receiver, options);
     await run.prepare();
     await run.runAll();
+    await run.checkEvents();
     return run.figures;
   } finally {
     await machinery.end();
+    await receiver.close();
   }
 }
 
@@ -94,6 +101,7 @@ interface PendingWish extends Wish {
 class Run {
   readonly figures: SoakFigures;
   readonly #machinery: Machinery;
+  readonly #receiver: EventReceiver;
   readonly #options: SoakOptions;
   readonly #random: Random;
   readonly #clients: Client[];
@@ -103,8 +111,9 @@ class Run {
   /** Settles when the fault of the round is repaired. */
   #repaired: Promise<void> = Promise.resolve();
 
-  constructor(machinery: Machinery, options: SoakOptions) {
+  constructor(machinery: Machinery, receiver: EventReceiver, options: SoakOptions) {
     this.#machinery = machinery;
+    this.#receiver = receiver;
     this.#options = options;
     this.#random = new Random(options.seed);
     this.#clients = Array.from({ length: options.clients }, (_, number) => ({
@@ -126,6 +135,7 @@ class Run {
       leftOutFaults: [],
       checks: 0,
       comparedTables: 0,
+      events: 0,
       peakMemoryBytes: undefined,
       violations: [],
     };
@@ -135,6 +145,7 @@ class Run {
     const { service } = this.#machinery;
     this.#token = await service.token({ ttlSeconds: 86_400 });
     await this.#withConnection((read) => read(sessionsTableSql));
+    await this.#receiver.register(service);
     const made = await service.post(`/table/${sharedTable}`, { table: sharedDefinition });
     if (made.status !== 201) throw new Error(`the shared table was not made: ${JSON.stringify(made.body)}`);
   }
@@ -155,6 +166,14 @@ class Run {
       }
     }
     figures.durationMs = performance.now() - startedAt;
+  }
+
+  /** Checks that each event was delivered, and nothing else. */
+  async checkEvents(): Promise<void> {
+    await this.#withConnection(async (read) => {
+      for (const wrong of await this.#receiver.findWrong(read)) this.#report(`at the end ${wrong}`);
+    });
+    this.figures.events = this.#receiver.count();
   }
 
   /** Returns all kinds in turn, in a random order each time. */

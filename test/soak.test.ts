@@ -26,6 +26,7 @@ test('acknowledged uploads are complete, other uploads are complete or absent, a
   assert.deepEqual(figures.violations, [], `with SOAK_SEED=${seed}`);
   assert.ok(figures.operations >= operationCount);
   assert.ok(figures.acknowledged > 0 && figures.failed + figures.unanswered > 0, JSON.stringify(figures));
+  assert.ok(figures.events > 0);
   const times = Object.values(figures.faults).map((fault) => fault.times);
   assert.equal(times.length + figures.leftOutFaults.length, kinds, 'each kind of fault was injected');
 });
