@@ -46,6 +46,7 @@ export const errorCatalogue = {
   'invalid-webhook': { status: 422, title: 'The webhook is not valid' },
   'too-many-uploads': { status: 429, title: 'Too many uploads are running' },
   'too-many-requests': { status: 429, title: 'Too many requests in a minute' },
+  'queue-full': { status: 429, title: 'Too many asynchronous uploads wait' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
   'not-enabled': { status: 501, title: 'The service has no schema of its own' },

@@ -233,6 +233,7 @@ async function openQueuedLoads(
     canAccept: problem === undefined,
     // The other places are for requests that wait for their answer.
     places: Math.ceil(config.limits.maxUploads / 2),
+    limits: config.limits,
     lostAnswer: abandonedAnswer(),
     leaseMs: loads.leaseMs,
     log,

@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
-import { type ServiceClient, startTestService, type TestService } from './support/service.ts';
+import {
+  type ServiceClient,
+  startTestService,
+  type TestAnswer,
+  type TestService,
+} from './support/service.ts';
 import { sized } from './support/sized.ts';
 import { until } from './support/until.ts';
 import { sheetOf } from './support/workbook.ts';
@@ -99,6 +104,55 @@ suite('an asynchronous upload', () => {
       answer.body.id,
     ]);
     assert(!String(rows[0]!.row).includes(token.split('.')[2]!));
+  });
+
+  test('is refused before it is accepted if the bodies that wait would be too large or too many, in all or of a subject', async () => {
+    const spool = await mkdtemp(join(tmpdir(), 'tablewright-limited-'));
+    const limited = await startTestService({
+      SPOOL_DIR: spool,
+      MAX_QUEUED_BYTES: '5000',
+      MAX_QUEUED_BYTES_PER_SUBJECT: '4000',
+      MAX_QUEUED_LOADS: '3',
+      MAX_QUEUED_LOADS_PER_SUBJECT: '2',
+    });
+    await limited.rows('CREATE TABLE public.locked (a bigint)');
+    const lock = await limited.database.pool.connect();
+    await lock.query('BEGIN; LOCK TABLE public.locked');
+    const send = async (subject: string, bytes: number, options: { stream?: boolean } = {}) => {
+      const body = '{"data":[{"a":1}]}'.padEnd(bytes);
+      return limited.request('POST', '/table/locked/upload/json?if_exists=append', {
+        token: await limited.token({ subject }),
+        headers: { 'content-type': 'application/json', ...later },
+        // A stream has no Content-Length.
+        body: options.stream ? new Blob([body]).stream() : body,
+      });
+    };
+    const assertFull = async (answer: TestAnswer, setting: string) => {
+      const { detail } = assertProblem(answer, 429, 'queue-full');
+      assert(detail.includes(`(${setting})`), detail);
+      assert.equal(answer.headers.get('retry-after'), '30');
+      assert.equal(answer.headers.get('load-id'), null);
+      const stored = (await readdir(spool)).filter((name) => name.endsWith('.body'));
+      const loads = await limited.rows(`SELECT id FROM ${schema}.loads`);
+      assert.equal(stored.length, loads.length);
+    };
+    try {
+      await assertFull(await send('ann', 4001), 'MAX_QUEUED_BYTES_PER_SUBJECT');
+      assert.equal((await send('ann', 3000)).status, 202);
+      await assertFull(await send('ann', 1001), 'MAX_QUEUED_BYTES_PER_SUBJECT');
+      await assertFull(await send('ann', 1001, { stream: true }), 'MAX_QUEUED_BYTES_PER_SUBJECT');
+      await assertFull(await send('bob', 2001, { stream: true }), 'MAX_QUEUED_BYTES');
+      assert.equal((await send('ann', 100)).status, 202);
+      await assertFull(await send('ann', 100), 'MAX_QUEUED_LOADS_PER_SUBJECT');
+      assert.equal((await send('bob', 100)).status, 202);
+      await assertFull(await send('carl', 100), 'MAX_QUEUED_LOADS');
+      await lock.query('ROLLBACK');
+      await until('a place in the queue', async () => (await send('ann', 100)).status === 202);
+    } finally {
+      lock.release();
+      await limited.stop();
+      await rm(spool, { recursive: true, force: true });
+    }
   });
 
   test('with a key is accepted once', async () => {

@@ -137,7 +137,7 @@ async function runLoad(
 }
 
 /** A load that finds no place has not begun. */
-const notBegun: ErrorCode[] = ['too-many-uploads'];
+const notBegun: ErrorCode[] = ['too-many-uploads', 'queue-full'];
 
 /** Does the work that puts a load into the queue. It ends only if that fails. */
 async function storeForLater(

@@ -190,6 +190,7 @@ export const uploadErrors: ErrorCode[] = [
   'invalid-data',
   'nothing-to-load',
   'too-many-uploads',
+  'queue-full',
   'storage-full',
 ];
 

@@ -320,15 +320,35 @@ export interface StoredRequest {
 export function queueLoad(
   schema: ServiceSchema,
   snapshot: LoadSnapshot,
-  spool: string,
+  { spool, bytes }: { spool: string; bytes: number },
   request: StoredRequest,
 ): string[] {
   return [
     commitLoad(schema, { ...snapshot, state: 'queued' }),
-    `UPDATE ${schema.quoted}.loads SET spool = '${spool}'::pg_catalog.uuid,
+    `UPDATE ${schema.quoted}.loads SET spool = '${spool}'::pg_catalog.uuid, spool_bytes = ${Math.trunc(bytes)},
       request = ${asciiLiteral(JSON.stringify(request))}::pg_catalog.jsonb
     WHERE id OPERATOR(pg_catalog.=) '${snapshot.id}'::pg_catalog.uuid`,
   ];
+}
+
+/** How many loads of a folder have not ended, and how many bytes their bodies have: of all subjects, and of one. */
+export interface QueuedSize {
+  loads: number;
+  bytes: number;
+  ownLoads: number;
+  ownBytes: number;
+}
+
+/** Reads the `QueuedSize` of a folder. */
+export function readQueueSize({ quoted }: ServiceSchema, spool: string, owner: Buffer): Statement {
+  const bytes = `pg_catalog.sum(coalesce(spool_bytes, bytes_received))`;
+  const isOwn = 'FILTER (WHERE owner OPERATOR(pg_catalog.=) $2)';
+  return {
+    text: `SELECT pg_catalog.count(*)::pg_catalog.float8 AS loads, coalesce(${bytes}, 0)::pg_catalog.float8 AS bytes,
+        pg_catalog.count(*) ${isOwn}::pg_catalog.float8 AS "ownLoads", coalesce(${bytes} ${isOwn}, 0)::pg_catalog.float8 AS "ownBytes"
+      FROM ${quoted}.loads WHERE ended_at IS NULL AND spool OPERATOR(pg_catalog.=) $1`,
+    values: [spool, owner],
+  };
 }
 
 /** Takes the oldest load that waits in a folder, for this process. It returns its row. */
@@ -416,6 +436,14 @@ export function disownLoads({ quoted }: ServiceSchema, process: string, ids: str
     text: `UPDATE ${quoted}.loads SET process = '00000000-0000-0000-0000-000000000000'
       WHERE id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.uuid[]) AND process OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL`,
     values: [process, ids],
+  };
+}
+
+/** Reads whether a load waits in a folder, or runs from it. */
+export function readQueued({ quoted }: ServiceSchema, id: string): Statement {
+  return {
+    text: `SELECT id FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL AND spool IS NOT NULL`,
+    values: [id],
   };
 }
 

@@ -157,4 +157,12 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX loads_with_problems ON ${schema}.loads (owner, id) WHERE problem_bytes IS NOT NULL`,
     ],
   },
+  {
+    version: 7,
+    name: 'sizes of stored bodies',
+    statements: (schema) => [
+      // The size of the stored body of an asynchronous load.
+      `ALTER TABLE ${schema}.loads ADD COLUMN spool_bytes pg_catalog.int8`,
+    ],
+  },
 ];

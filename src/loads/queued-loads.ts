@@ -15,12 +15,14 @@ import {
   queueAbandonedLoads,
   queueAgain,
   queueLoad,
+  readQueued,
   readUnended,
   type StoredRequest,
   serveSpool,
   takeQueuedLoad,
 } from './load-statements.ts';
 import type { Loads } from './loads.ts';
+import { QueueLimits, type QueueLimitValues } from './queue-limits.ts';
 import { StoredBodies } from './stored-bodies.ts';
 
 /** A load that was taken from the queue. */
@@ -53,6 +55,7 @@ export interface QueuedLoadsOptions {
   canAccept: boolean;
   /** The most loads that run at the same time. */
   places: number;
+  limits: QueueLimitValues;
   lostAnswer: KeptAnswer;
   leaseMs: number;
   log: Log;
@@ -65,6 +68,7 @@ export class QueuedLoads {
   /** Whether `accept` may be called. */
   readonly canAccept: boolean;
   readonly #options: QueuedLoadsOptions;
+  readonly #limits: QueueLimits;
   readonly #jobs = new Set<Promise<void>>();
   #bodies: StoredBodies | undefined;
   #run: RunTaken | undefined;
@@ -75,6 +79,7 @@ export class QueuedLoads {
   constructor(options: QueuedLoadsOptions) {
     this.#options = options;
     this.canAccept = options.canAccept;
+    this.#limits = new QueueLimits(options.loads.schema, options.limits, (statement) => this.#ask(statement));
   }
 
   /** Takes loads from the queue from now on. */
@@ -99,7 +104,7 @@ export class QueuedLoads {
    *
    * @param readAgain is called when the body is stored, and may read it
    * @param also returns more statements for the transaction that puts it into the queue
-   * @throws AppError `storage-full`; what the chunks throw; PostgreSQL's errors
+   * @throws AppError `queue-full`, `storage-full`; what the chunks throw; PostgreSQL's errors
    */
   async accept(
     run: LoadRun,
@@ -109,23 +114,42 @@ export class QueuedLoads {
     also: () => string[],
   ): Promise<void> {
     const bodies = await this.#openBodies();
-    await bodies.store(run.id, chunks);
+    const { owner, bytesExpected = 0 } = run.facts;
+    const place = await this.#limits.enter(bodies.id, owner, bytesExpected);
     try {
-      await readAgain(() => bodies.chunks(run.id));
-      const { loads } = this.#options;
-      run.isCommitting = true;
-      const statements = [...queueLoad(loads.schema, run.snapshot(), bodies.id, request), ...also()];
-      await inTransaction(this.#options.recordPool, {}, (_, { endWith }) => endWith(statements));
-    } catch (error) {
-      // If the connection broke at the COMMIT, the load may wait, and must find its body.
-      const [isWaiting] = await this.#ask(readUnended(this.#options.loads.schema, [run.id])).catch(() => [
-        {},
-      ]);
-      if (isWaiting === undefined) await bodies.remove(run.id);
-      run.isCommitting = false;
-      throw error;
+      const bytes = await bodies.store(run.id, chunks, place.arrived);
+      const queue = async (): Promise<void> => {
+        await place.check();
+        await readAgain(() => bodies.chunks(run.id));
+        await this.#queue(run, { spool: bodies.id, bytes }, request, also);
+      };
+      await queue().catch((error) => this.#removeUnlessQueued(run, bodies, error));
+    } finally {
+      place.release();
     }
     this.#take();
+  }
+
+  async #queue(
+    run: LoadRun,
+    body: { spool: string; bytes: number },
+    request: StoredRequest,
+    also: () => string[],
+  ): Promise<void> {
+    const { loads, recordPool } = this.#options;
+    run.isCommitting = true;
+    const statements = [...queueLoad(loads.schema, run.snapshot(), body, request), ...also()];
+    await inTransaction(recordPool, {}, (_, { endWith }) => endWith(statements));
+  }
+
+  /** Removes the body of a load that could not be put into the queue. @throws the error */
+  async #removeUnlessQueued(run: LoadRun, bodies: StoredBodies, error: unknown): Promise<never> {
+    // If the connection broke at the COMMIT, the load may wait, and must find its body.
+    const unknown = [{}];
+    const [waiting] = await this.#ask(readQueued(this.#options.loads.schema, run.id)).catch(() => unknown);
+    if (waiting === undefined) await bodies.remove(run.id);
+    run.isCommitting = false;
+    throw error;
   }
 
   /** Takes over the loads of dead processes, and removes what is left of loads that have ended. */

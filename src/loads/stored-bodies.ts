@@ -41,17 +41,23 @@ export class StoredBodies {
   /**
    * Stores a body. When this resolves, the body is on the disk.
    *
+   * @param onArrived is called with the number of bytes that have arrived. If it throws, the body is not stored
    * @returns its length
    * @throws AppError `storage-full`; what the chunks throw. Then nothing is left of it
    */
-  async store(load: string, chunks: AsyncIterable<Buffer>): Promise<number> {
+  async store(
+    load: string,
+    chunks: AsyncIterable<Buffer>,
+    onArrived: (bytes: number) => void,
+  ): Promise<number> {
     let size = 0;
     let file: FileHandle | undefined;
     try {
       file = await open(this.#pathOf(load), 'wx', 0o600);
       for await (const chunk of chunks) {
-        await file.appendFile(chunk);
         size += chunk.length;
+        onArrived(size);
+        await file.appendFile(chunk);
       }
       await file.sync();
       await syncFolder(this.#folder);

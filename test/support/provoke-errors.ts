@@ -22,6 +22,7 @@ const limits = {
   MAX_ROWS: '100',
   MAX_UPLOADS: '1',
   UPLOAD_WAIT_MS: '0',
+  MAX_QUEUED_BYTES_PER_SUBJECT: '1024',
   LOCK_TIMEOUT_MS: '200',
   BODY_IDLE_TIMEOUT_MS: '1000',
 };
@@ -166,6 +167,14 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   'too-many-requests': {
     request: 'GET /api/v1/table/orders, for the second time within a minute, with MAX_REQUESTS_PER_MINUTE=1',
     send: sendTwice,
+  },
+  'queue-full': {
+    request:
+      'POST /api/v1/table/new/upload/json, with `Prefer: respond-async` and a body of 2,000 bytes, with MAX_QUEUED_BYTES_PER_SUBJECT=1024',
+    send: (service) => {
+      const headers = { 'content-type': 'application/json', prefer: 'respond-async' };
+      return service.request('POST', '/table/new/upload/json', { headers, body: ' '.repeat(2000) });
+    },
   },
   'load-not-found': {
     request: 'GET /api/v1/loads/0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d',

@@ -1,0 +1,115 @@
+/**
+ * Limits how many asynchronous loads wait, and how many bytes their stored bodies have, in all and of one subject. Otherwise one client could
+ * fill the disk of all.
+ */
+
+import type { SettingName } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { limitInWords } from '../limit-exceeded.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { type QueuedSize, readQueueSize } from './load-statements.ts';
+
+/** The limits, as the settings name them. */
+export interface QueueLimitValues {
+  maxQueuedLoads: number;
+  maxQueuedLoadsPerSubject: number;
+  maxQueuedBytes: number;
+  maxQueuedBytesPerSubject: number;
+}
+
+/** A body that is arriving. */
+interface Arriving {
+  owner: Buffer;
+  bytes: number;
+}
+
+type Ask = (statement: Statement) => Promise<Record<string, unknown>[]>;
+
+export class QueueLimits {
+  readonly #schema: ServiceSchema;
+  readonly #limits: QueueLimitValues;
+  readonly #ask: Ask;
+  /** The bodies that arrive at this process. */
+  readonly #arriving = new Set<Arriving>();
+
+  constructor(schema: ServiceSchema, limits: QueueLimitValues, ask: Ask) {
+    this.#schema = schema;
+    this.#limits = limits;
+    this.#ask = ask;
+  }
+
+  /**
+   * Gives a body a place before it arrives. The caller must call `release` when it is in the queue, or was refused.
+   *
+   * @param bytes its length, if it is known
+   * @throws AppError `queue-full`
+   */
+  async enter(spool: string, owner: Buffer, bytes: number): Promise<QueuePlace> {
+    const place = { owner, bytes };
+    this.#arriving.add(place);
+    let stored: QueuedSize;
+    /** Counts what is stored again, and checks all limits. */
+    const check = async (): Promise<void> => {
+      const [row] = await this.#ask(readQueueSize(this.#schema, spool, owner));
+      stored = row as unknown as QueuedSize;
+      this.#check(owner, stored);
+    };
+    const release = (): void => void this.#arriving.delete(place);
+    try {
+      await check();
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return {
+      arrived: (received) => {
+        if (received <= place.bytes) return;
+        place.bytes = received;
+        this.#check(owner, stored);
+      },
+      check,
+      release,
+    };
+  }
+
+  #check(owner: Buffer, stored: QueuedSize): void {
+    const all = [...this.#arriving];
+    const own = all.filter((one) => one.owner.equals(owner));
+    const { maxQueuedLoads, maxQueuedLoadsPerSubject, maxQueuedBytes, maxQueuedBytesPerSubject } =
+      this.#limits;
+    if (stored.ownLoads + own.length > maxQueuedLoadsPerSubject)
+      throw queueFull(
+        "The access token's subject has too many",
+        maxQueuedLoadsPerSubject,
+        'MAX_QUEUED_LOADS_PER_SUBJECT',
+      );
+    if (stored.ownBytes + bytesOf(own) > maxQueuedBytesPerSubject)
+      throw queueFull(
+        "The access token's subject has too many bytes of",
+        maxQueuedBytesPerSubject,
+        'MAX_QUEUED_BYTES_PER_SUBJECT',
+      );
+    if (stored.loads + all.length > maxQueuedLoads)
+      throw queueFull('The service has too many', maxQueuedLoads, 'MAX_QUEUED_LOADS');
+    if (stored.bytes + bytesOf(all) > maxQueuedBytes)
+      throw queueFull('The service has too many bytes of', maxQueuedBytes, 'MAX_QUEUED_BYTES');
+  }
+}
+
+export interface QueuePlace {
+  /** Says how many bytes have arrived. @throws AppError `queue-full` */
+  arrived(bytes: number): void;
+  /** Checks the limits again, with what others have stored meanwhile. @throws AppError `queue-full`; PostgreSQL's errors */
+  check(): Promise<void>;
+  release(): void;
+}
+
+function bytesOf(bodies: Arriving[]): number {
+  return bodies.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function queueFull(what: string, limit: number, setting: SettingName): AppError {
+  const detail = `${what} asynchronous uploads that wait or run: the limit is ${limitInWords(limit, { setting })}. Try again when some have ended.`;
+  return new AppError('queue-full', detail, { headers: { 'retry-after': '30' } });
+}
