@@ -235,7 +235,7 @@ async function openQueuedLoads(
     places: Math.ceil(config.limits.maxUploads / 2),
     limits: config.limits,
     lostAnswer: abandonedAnswer(),
-    leaseMs: loads.leaseMs,
+    leaseMs: loads.lease.ms,
     log,
   });
 }

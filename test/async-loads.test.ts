@@ -132,7 +132,7 @@ suite('an asynchronous upload', () => {
       assert(detail.includes(`(${setting})`), detail);
       assert.equal(answer.headers.get('retry-after'), '30');
       assert.equal(answer.headers.get('load-id'), null);
-      const stored = (await readdir(spool)).filter((name) => name.endsWith('.body'));
+      const stored = (await readdir(spool, { recursive: true })).filter((name) => name.endsWith('.body'));
       const loads = await limited.rows(`SELECT id FROM ${schema}.loads`);
       assert.equal(stored.length, loads.length);
     };
@@ -153,6 +153,22 @@ suite('an asynchronous upload', () => {
       await limited.stop();
       await rm(spool, { recursive: true, force: true });
     }
+  });
+
+  test('of a token whose subject and schemas have NUL is accepted', async () => {
+    const token = await service.token({
+      subject: 'a\0\ud800b',
+      scope: 'table:create',
+      schemas: ['public', 'a\0*'],
+    });
+    const answer = await service.post(
+      '/table/nul/upload/json',
+      { data: [{ a: 1 }] },
+      { headers: later, token },
+    );
+    assert.equal(answer.status, 202, JSON.stringify(answer.body));
+    assert.equal((await endOf(answer.body.id)).state, 'committed');
+    assert.equal((await service.get('/api/v1/loads', { token })).body.loads.length, 1);
   });
 
   test('with a key is accepted once', async () => {

@@ -249,13 +249,31 @@ suite('the record', () => {
   test('is removed after LOAD_HISTORY_DAYS', async () => {
     const answer = await service.post('/table/old/upload/json', { data: [{ a: 1 }] });
     const id = answer.headers.get('load-id')!;
-    await service.rows(`UPDATE ${schema}.loads SET ended_at = now() - interval '8 days' WHERE id = $1`, [id]);
+    // More than one statement removes.
+    await service.rows(
+      `INSERT INTO ${schema}.loads (id, state, operation, table_schema, table_name, dry_run, owner, created_at, ended_at)
+        SELECT ('01a00000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, state, operation, table_schema, table_name, dry_run, owner,
+          created_at - interval '9 days', ended_at - interval '8 days'
+        FROM generate_series(1, 2500) n, ${schema}.loads WHERE id = $1`,
+      [id],
+    );
+    const keys = `SELECT key FROM ${schema}.idempotency_keys WHERE key LIKE 'old %' ORDER BY key`;
+    await service.rows(
+      `INSERT INTO ${schema}.idempotency_keys (owner, key, process, created_at, answer_status)
+        SELECT '', key, process, now() - age, status FROM (VALUES ('old and answered', interval '25 hours', 200),
+          ('old and of a dead process', interval '25 hours', NULL), ('old no more', interval '23 hours', 200)) AS k (key, age, status),
+          (SELECT gen_random_uuid() AS process) p`,
+    );
     const next = await startTestService({
       DATABASE_URL: service.database.serviceUrl,
       LOAD_HISTORY_DAYS: '7',
     });
     try {
-      assertProblem(await load(id), 404, 'load-not-found');
+      const old = `SELECT id FROM ${schema}.loads WHERE table_name = 'old'`;
+      await until('old loads to be removed', async () => (await service.rows(old)).length === 1);
+      assert.equal((await load(id)).status, 200);
+      assertProblem(await load('01a00000-0000-7000-8000-000000000001'), 404, 'load-not-found');
+      assert.deepEqual(await service.rows(keys), [{ key: 'old no more' }]);
     } finally {
       await next.stop();
     }
@@ -275,6 +293,11 @@ suite('a token', () => {
       (await service.get('/api/v1/loads?table=anns', { token })).body.loads.map(
         (one: { id: string }) => one.id,
       );
+    const cancel = (token: string) => service.request('POST', `/api/v1/loads/${id}/cancel`, { token });
+    assertProblem(await cancel(other), 404, 'load-not-found');
+    assert.match(assertProblem(await cancel(reader), 403, 'insufficient-scope').detail, /load:cancel-all/);
+    for (const scope of ['load:cancel-all', 'load:read-all load:cancel-all'])
+      assertProblem(await cancel(await service.token({ subject: 'dora', scope })), 409, 'load-ended');
     for (const [token, isSeen] of [
       [own, true],
       [other, false],
@@ -298,6 +321,29 @@ suite('a token', () => {
   });
 });
 
+suite('a replace that waits for readers of the table', () => {
+  test('is recorded, shows no answer, and can be cancelled at another instance', async () => {
+    await service.post('/table/read/upload/json', { data: [{ a: 1 }] });
+    const other = await startTestService({ DATABASE_URL: service.database.serviceUrl });
+    const reader = await service.database.pool.connect();
+    try {
+      await reader.query('BEGIN; SELECT FROM public.read');
+      const replacing = service.post('/table/read/upload/json?if_exists=replace', { data: [{ a: 2 }] });
+      const id = await runningLoad('read');
+      const { state, answer } = (await load(id)).body;
+      assert.deepEqual([state, answer], ['running', null]);
+      const cancelled = await other.request('POST', `/api/v1/loads/${id}/cancel`);
+      assert.equal(cancelled.status, 202, JSON.stringify(cancelled.body));
+      assertProblem(await replacing, 409, 'load-cancelled');
+      assert.equal((await load(id)).body.state, 'cancelled');
+    } finally {
+      await reader.query('ROLLBACK');
+      reader.release();
+      await other.stop();
+    }
+  });
+});
+
 suite('the list of loads', () => {
   test('has the newest first, by pages and filters', async () => {
     const token = await service.token({ subject: 'lister', scope: 'table:create' });
@@ -316,6 +362,21 @@ suite('the list of loads', () => {
     assert.deepEqual(idsOf(await list('table=l1')), [ids[0], ids[3]]);
     assert.deepEqual(idsOf(await list('schema=other')), []);
     assert(first.loads.every((one: object) => !('answer' in one)));
+  });
+
+  test('refuses NUL in every parameter', async () => {
+    for (const path of [
+      ...['state', 'schema', 'table', 'limit', 'after'].map((name) => `/api/v1/loads?${name}=a%00b`),
+      '/api/v1/tables?schema=%00',
+      '/table/orders?schema=%00',
+      '/table/orders/rows?schema=a%00',
+    ]) {
+      const { errors } = assertProblem(await service.get(path), 422, 'invalid-parameter');
+      assert.match(errors![0]!.detail, /must not contain the character NUL/, path);
+      assert.equal(errors!.length, 1);
+    }
+    const upload = await service.post('/table/orders/upload/json?rename=%00', { data: [{ a: 1 }] });
+    assertProblem(upload, 422, 'invalid-parameter');
   });
 
   test('refuses an id that is none', async () => {

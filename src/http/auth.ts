@@ -18,6 +18,7 @@ export type Scope =
   | 'table:replace'
   | 'table:read'
   | 'load:read-all'
+  | 'load:cancel-all'
   | 'event:read'
   | 'webhook:manage';
 

@@ -6,7 +6,7 @@ import type { KeptAnswer, LoadView } from '../loads/load-record.ts';
 import { loadStates } from '../loads/load-state.ts';
 import type { Visible } from '../loads/load-statements.ts';
 import type { Loads } from '../loads/loads.ts';
-import { allowsSchema, type Grants } from './auth.ts';
+import { allowsSchema, type Grants, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';
 import { admitRequest } from './table-request.ts';
 
@@ -79,6 +79,7 @@ function shownAnswer({ status, headers, body }: KeptAnswer): object {
 
 export interface AdmittedLoadRequest {
   loads: Loads;
+  grants: Grants;
   visible: Visible;
   /** Identifies the caller in the lines. */
   caller: string;
@@ -98,7 +99,8 @@ export async function admitLoadRequest(
   const { grants, caller, signal } = await admitRequest(request, reply, context, undefined);
   return {
     loads: requireRecords(context.loads),
-    visible: visibleTo(grants),
+    grants,
+    visible: loadsOf(grants, 'load:read-all'),
     caller,
     signal,
   };
@@ -117,12 +119,12 @@ export function requireRecords<Part>(part: Part | undefined): Part {
   );
 }
 
-/** Returns the loads that a token may see: its own ones, or all with `load:read-all`, in the schemas that it may touch. */
-function visibleTo(grants: Grants): Visible {
+/** Returns the loads of a token: its own ones, or all if it has the scope, in the schemas that it may touch. */
+export function loadsOf(grants: Grants, scopeForAll: Scope): Visible {
   const { owner, scopes, schemas } = grants;
   return {
     maySee: (schema) => allowsSchema(grants, schema),
-    owner: scopes.has('load:read-all') ? undefined : owner,
+    owner: scopes.has(scopeForAll) ? undefined : owner,
     schemas: schemas?.map((pattern) => pattern.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%')),
   };
 }

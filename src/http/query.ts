@@ -29,6 +29,9 @@ export function queryParser<Schema extends TObject>(schema: Schema): QueryParser
     const given = query as Record<string, unknown>;
     const unknown = Object.keys(given).filter((name) => !Object.hasOwn(schema.properties, name));
     const problems = unknown.map((name) => unknownParameter(name, Object.keys(schema.properties)));
+    // PostgreSQL has no text with NUL, so no parameter can have it.
+    const withNul = Object.keys(schema.properties).filter((name) => String(given[name]).includes('\0'));
+    problems.push(...withNul.map(hasNul));
     const values: Record<string, unknown> = {};
     for (const [name, property] of Object.entries(schema.properties)) {
       const parameter = property as ParameterSchema;
@@ -39,15 +42,27 @@ export function queryParser<Schema extends TObject>(schema: Schema): QueryParser
       // The list of errors of the validator ends after a few, so each value is checked by itself.
       for (const [name, property] of Object.entries(schema.properties)) {
         const isFit = name in values ? Check(property, values[name]) : Type.IsOptional(property);
-        if (!isFit) problems.push(refusedValue(name, given[name], property as ParameterSchema));
+        if (!isFit && !withNul.includes(name))
+          problems.push(refusedValue(name, given[name], property as ParameterSchema));
       }
     }
     if (problems.length > 0) {
-      throw new AppError('invalid-parameter', problems.map((problem) => problem.detail).join(' '), {
-        errors: problems,
-      });
+      throw refusal(problems);
     }
     return values as Static<Schema>;
+  };
+}
+
+function refusal(problems: Problem[]): AppError {
+  const detail = problems.map((problem) => problem.detail).join(' ');
+  return new AppError('invalid-parameter', detail, { errors: problems });
+}
+
+function hasNul(name: string): Problem {
+  return {
+    parameter: name,
+    code: 'invalid-parameter',
+    detail: `The query parameter ${name} must not contain the character NUL.`,
   };
 }
 

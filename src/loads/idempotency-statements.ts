@@ -38,8 +38,7 @@ export function claimKey(
         created_at = pg_catalog.clock_timestamp(), answer_status = NULL, answer_headers = NULL, answer_body = NULL
       WHERE CASE WHEN known.answer_status IS NOT NULL THEN ${isOld}
         WHEN known.process OPERATOR(pg_catalog.=) $3 THEN known.load OPERATOR(pg_catalog.<>) ALL ($6::pg_catalog.uuid[])
-        ELSE NOT EXISTS (SELECT FROM ${quoted}.processes p WHERE p.id OPERATOR(pg_catalog.=) known.process
-          AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $5))) END
+        ELSE NOT ${isAlive(quoted, '$5')} END
       RETURNING key`,
     values: [owner, key, process, claim, leaseSeconds, running],
   };
@@ -85,10 +84,19 @@ export function releaseKey({ quoted }: ServiceSchema, { owner, key, claim }: Cla
   };
 }
 
-/** Removes the keys that are older than they are kept. */
-export function removeOldKeys({ quoted }: ServiceSchema): Statement {
+/** Removes keys that are older than they are kept, unless their requests still run: at most so many. */
+export function removeOldKeys({ quoted }: ServiceSchema, leaseSeconds: number, atMost: number): Statement {
   return {
-    text: `DELETE FROM ${quoted}.idempotency_keys known WHERE answer_status IS NOT NULL AND ${isOld}`,
-    values: [],
+    text: `DELETE FROM ${quoted}.idempotency_keys WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(
+      SELECT ctid FROM ${quoted}.idempotency_keys known
+      WHERE ${isOld} AND (answer_status IS NOT NULL OR NOT ${isAlive(quoted, '$1')})
+      LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+    values: [leaseSeconds, atMost],
   };
+}
+
+/** The process of a key has renewed its lease. */
+function isAlive(quoted: string, leaseSeconds: string): string {
+  return `EXISTS (SELECT FROM ${quoted}.processes p WHERE p.id OPERATOR(pg_catalog.=) known.process
+    AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => ${leaseSeconds})))`;
 }

@@ -5,6 +5,7 @@ import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import { eventOfEnd } from './load-events.ts';
 import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
+import { firstUuidV7At } from './uuid-v7.ts';
 
 /** The columns that are set when the row is inserted, with their types. */
 const columns = {
@@ -276,28 +277,40 @@ export function failAbandonedLoads(
   };
 }
 
-/** Removes what is older than the service keeps it: loads, and processes without loads. */
-export function removeHistory(
+/**
+ * Removes loads that ended longer ago than the service keeps them, at most so many.
+ *
+ * Ids begin with the time at which a load began, so the primary key finds the oldest loads. The clocks of the processes may differ from
+ * that of the database, by less than a day.
+ */
+export function removeOldLoads({ quoted }: ServiceSchema, historyDays: number, atMost: number): Statement {
+  const beganBefore = firstUuidV7At(Date.now() - (historyDays - 1) * dayMs);
+  return {
+    text: `DELETE FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
+      SELECT id FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.<) $2
+        AND ended_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => $1))
+      ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED))`,
+    values: [historyDays, beganBefore, atMost],
+  };
+}
+
+const dayMs = 86_400_000;
+
+/** Removes processes that are dead and have no loads, at most so many. */
+export function removeOldProcesses(
   { quoted }: ServiceSchema,
-  historyDays: number,
   leaseSeconds: number,
-): Statement[] {
-  return [
-    {
-      text: `DELETE FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
-        SELECT id FROM ${quoted}.loads
-        WHERE ended_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => $1))
-        LIMIT 10000))`,
-      values: [historyDays],
-    },
-    {
-      text: `DELETE FROM ${quoted}.processes p
-        WHERE p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $1))
-          AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process OPERATOR(pg_catalog.=) p.id AND l.ended_at IS NULL)
-          AND (p.spool IS NULL OR p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 2)))`,
-      values: [leaseSeconds * 10],
-    },
-  ];
+  atMost: number,
+): Statement {
+  return {
+    text: `DELETE FROM ${quoted}.processes WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
+      SELECT p.id FROM ${quoted}.processes p
+      WHERE p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $1))
+        AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process OPERATOR(pg_catalog.=) p.id AND l.ended_at IS NULL)
+        AND (p.spool IS NULL OR p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 2)))
+      LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+    values: [leaseSeconds * 10, atMost],
+  };
 }
 
 /** What is kept of the request of an asynchronous load, to run it later. It has no token. */
@@ -326,9 +339,14 @@ export function queueLoad(
   return [
     commitLoad(schema, { ...snapshot, state: 'queued' }),
     `UPDATE ${schema.quoted}.loads SET spool = '${spool}'::pg_catalog.uuid, spool_bytes = ${Math.trunc(bytes)},
-      request = ${asciiLiteral(JSON.stringify(request))}::pg_catalog.jsonb
+      request = ${asciiLiteral(JSON.stringify(request, storable))}::pg_catalog.jsonb
     WHERE id OPERATOR(pg_catalog.=) '${snapshot.id}'::pg_catalog.uuid`,
   ];
+}
+
+/** Replaces what PostgreSQL does not store in a text: NUL, and half of a surrogate pair. No request and no token can use it. */
+function storable(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd').toWellFormed() : value;
 }
 
 /** How many loads of a folder have not ended, and how many bytes their bodies have: of all subjects, and of one. */

@@ -7,33 +7,27 @@
  * A process that has recorded loads renews a lease. If a process ends without a word, its lease expires, and another process records
  * its loads as failed.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
-import { insertEvents } from '../events/outbox.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
+import { AbandonedLoads } from './abandoned-loads.ts';
+import { History } from './history.ts';
 import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
-import { removeOldKeys } from './idempotency-statements.ts';
+import { Lease } from './lease.ts';
 import type { KeptAnswer, LoadFacts, LoadView } from './load-record.ts';
 import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 import {
-  type AbandonedLoad,
-  disownLoads,
-  failAbandonedLoads,
   type LoadFilter,
   listLoads,
   loadHasEnded,
   readLoad,
-  readUnendedOf,
   readWishes,
-  removeHistory,
   removeLoad,
-  renewLease,
   requestCancel,
   type Visible,
   type WrittenLoad,
@@ -64,7 +58,6 @@ const recordAfterMs = 200;
 const watchedMs = 500;
 const unwatchedMs = 5000;
 const sweepMs = 60_000;
-const historyMs = 3_600_000;
 /** How long the answer of a load waits for the record of its end. */
 const recordWaitMs = 2000;
 
@@ -77,36 +70,43 @@ interface Running {
 
 export class Loads {
   readonly schema: ServiceSchema;
-  /** Identifies this process. */
-  readonly process = randomUUID();
+  readonly lease: Lease;
+  readonly abandoned: AbandonedLoads;
   readonly #options: LoadsOptions;
-  /** How long the process is taken for alive after it has renewed its lease. */
-  readonly leaseMs: number;
+  readonly #history: History;
   readonly #running = new Map<string, Running>();
   /** The claims of the requests with keys that run in this process. */
   readonly #claims = new Set<string>();
-  #leaseRenewedAtMs = Number.NEGATIVE_INFINITY;
   #ticking: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
-  /** The ids of the strays that the last sweep found. */
-  #strays: ReadonlySet<string> = new Set();
   #writing: Promise<void> | undefined;
-  #sweptHistoryAtMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
   constructor(options: LoadsOptions) {
     this.#options = options;
-    this.schema = options.schema;
-    this.leaseMs = options.leaseMs ?? 15_000;
+    const { schema, recordPool, historyDays, abandonedAnswer, leaseMs = 15_000, log } = options;
+    this.schema = schema;
+    this.lease = new Lease(schema, leaseMs);
+    const isRunning = (id: string): boolean => this.#running.has(id);
+    const { lease } = this;
+    this.abandoned = new AbandonedLoads({ schema, recordPool, lease, answer: abandonedAnswer, isRunning });
+    this.#history = new History({ schema, recordPool, historyDays, leaseSeconds: lease.seconds, log });
   }
 
-  /** Records the abandoned loads of other processes as failed, now and from time to time. */
+  /** Identifies this process. */
+  get process(): string {
+    return this.lease.process;
+  }
+
+  /** Records the abandoned loads of other processes as failed and removes old records, now and from time to time. */
   async start(): Promise<void> {
-    await this.sweep();
-    this.#sweeping = setInterval(
-      () => this.sweep().catch((error) => this.#warn(error)),
-      Math.min(sweepMs, this.leaseMs),
-    );
+    await this.abandoned.sweep();
+    this.#history.removeIfDue();
+    const sweep = (): void => {
+      this.abandoned.sweep().catch((error) => this.#warn(error));
+      this.#history.removeIfDue();
+    };
+    this.#sweeping = setInterval(sweep, Math.min(sweepMs, this.lease.ms));
     this.#sweeping.unref();
   }
 
@@ -115,7 +115,7 @@ export class Loads {
     this.#isStopped = true;
     clearInterval(this.#sweeping);
     clearTimeout(this.#ticking);
-    await this.#writing;
+    await Promise.all([this.#writing, this.#history.stop()]);
     await this.#writeDue(true).catch((error) => this.#warn(error));
   }
 
@@ -135,9 +135,8 @@ export class Loads {
     this.#claims.add(claim);
     this.#tickLater();
     try {
-      const leaseSeconds = this.leaseMs / 1000;
       return await work(
-        await claimIdempotencyKey(recordPool, this.schema, row, leaseSeconds, [...this.#claims]),
+        await claimIdempotencyKey(recordPool, this.schema, row, this.lease.seconds, [...this.#claims]),
       );
     } finally {
       this.#claims.delete(claim);
@@ -245,51 +244,6 @@ export class Loads {
     }
   }
 
-  /** Records the abandoned loads of other processes as failed, and removes old records. */
-  async sweep(): Promise<void> {
-    const { abandonedAnswer, historyDays, recordPool } = this.#options;
-    await this.#disownStrays();
-    const leaseSeconds = this.leaseMs / 1000;
-    const failing = failAbandonedLoads(this.schema, this.process, leaseSeconds, abandonedAnswer);
-    await this.failWith(failing, abandonedAnswer);
-    if (performance.now() - this.#sweptHistoryAtMs < historyMs) return;
-    this.#sweptHistoryAtMs = performance.now();
-    await this.#ask(recordPool, removeOldKeys(this.schema));
-    for (const statement of removeHistory(this.schema, historyDays, leaseSeconds))
-      await this.#ask(recordPool, statement);
-  }
-
-  /** Runs a statement that ends loads as failed and returns an `AbandonedLoad` for each, and writes their events. */
-  async failWith(failing: Statement, { status, code }: KeptAnswer): Promise<void> {
-    const refusal = { status, code };
-    await inTransaction(
-      this.#options.recordPool,
-      {},
-      async (_, { begun, endWith }) => {
-        const failed = (begun!.rows as AbandonedLoad[]).filter(({ dryRun }) => !dryRun);
-        const events = failed.map(({ id, schema, table }) => {
-          return { type: 'load.failed' as const, schema, table, load: id, refusal };
-        });
-        await endWith(insertEvents(this.schema, events));
-      },
-      failing,
-    );
-  }
-
-  /**
-   * Gives up the records of this process that have no load in it, so that they are treated as those of a dead process. Such a record is
-   * left if the database did not answer when the load ended. It must be found twice, because a load that is just being taken from the
-   * queue is not in the registry yet.
-   */
-  async #disownStrays(): Promise<void> {
-    const { recordPool } = this.#options;
-    const { rows } = await this.#ask(recordPool, readUnendedOf(this.schema, this.process));
-    const strays = rows.map(({ id }) => id as string).filter((id) => !this.#running.has(id));
-    const again = strays.filter((id) => this.#strays.has(id));
-    this.#strays = new Set(strays);
-    if (again.length > 0) await this.#ask(recordPool, disownLoads(this.schema, this.process, again));
-  }
-
   /**
    * Yields a load at most four times a second if this process runs it, and at most twice a second otherwise, until it has ended. The last
    * one has the answer. It yields nothing if there is no such load, or the caller may not see it.
@@ -357,9 +311,9 @@ export class Loads {
       else if (run.isRecorded) others.push(run);
     }
     if (due.length > 0) await this.#write(due);
-    if ((this.#claims.size > 0 || this.#running.size > 0) && this.#mustRenew()) {
-      await this.#ask(this.#options.recordPool, renewLease(this.schema, this.process));
-      this.#leaseRenewedAtMs = now;
+    if ((this.#claims.size > 0 || this.#running.size > 0) && this.lease.isDue) {
+      await this.#ask(this.#options.recordPool, this.lease.renewal());
+      this.lease.renewed(now);
     }
     if (others.length === 0 || isLast) return;
     const ids = others.map(({ id }) => id);
@@ -377,8 +331,8 @@ export class Loads {
   async #writeRows(runs: LoadRun[]): Promise<void> {
     const { recordPool } = this.#options;
     const now = performance.now();
-    const mustRenew = this.#mustRenew() && runs.some((run) => !run.hasEnded);
-    const lease = mustRenew ? [renewLease(this.schema, this.process)] : [];
+    const mustRenew = this.lease.isDue && runs.some((run) => !run.hasEnded);
+    const lease = mustRenew ? [this.lease.renewal()] : [];
     const statements = [
       ...lease,
       writeLoads(
@@ -392,7 +346,7 @@ export class Loads {
       endWith([...statements, ...pages]),
     );
     for (const run of ended) this.#removeOlderProblems(run);
-    if (mustRenew) this.#leaseRenewedAtMs = now;
+    if (mustRenew) this.lease.renewed(now);
     for (const run of runs) {
       run.isRecorded = true;
       const running = this.#running.get(run.id);
@@ -404,10 +358,6 @@ export class Loads {
   #removeOlderProblems({ facts: { owner } }: LoadRun): void {
     const removing = this.#ask(this.#options.recordPool, removeOlderProblems(this.schema, owner));
     removing.catch((error) => this.#warn(error));
-  }
-
-  #mustRenew(): boolean {
-    return performance.now() - this.#leaseRenewedAtMs > this.leaseMs / 3;
   }
 
   /** Takes the wishes of others for loads of this process. A load without a row that has not ended was ended by another process. */

@@ -155,7 +155,7 @@ export class QueuedLoads {
   /** Takes over the loads of dead processes, and removes what is left of loads that have ended. */
   async sweep(): Promise<void> {
     const { loads, leaseMs, lostAnswer } = this.#options;
-    await loads.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
+    await loads.abandoned.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
     await this.#ask(queueAbandonedLoads(loads.schema, loads.process, leaseMs / 1000));
     const bodies = this.#bodies;
     if (bodies === undefined) return;

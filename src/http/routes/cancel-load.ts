@@ -1,8 +1,17 @@
 /** `POST /api/v1/loads/{id}/cancel`: cancels a load. */
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../../errors.ts';
+import { requireScope } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
-import { admitLoadRequest, Load, LoadPath, loadIdOf, loadNotFound, shownLoad } from '../load-answers.ts';
+import {
+  admitLoadRequest,
+  Load,
+  LoadPath,
+  loadIdOf,
+  loadNotFound,
+  loadsOf,
+  shownLoad,
+} from '../load-answers.ts';
 import { problemResponses, tokenErrors } from '../openapi.ts';
 
 export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): void {
@@ -14,7 +23,7 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
         tags: ['loads'],
         summary: 'Cancel Load',
         description:
-          'Cancels a load. After this answer the load will not be committed; it ends within about a second. The token must see the load.',
+          'Cancels a load. After this answer the load will not be committed; it ends within about a second. A token cancels its own loads, and with the scope `load:cancel-all` the loads of all tokens in the schemas that it may use.',
         security: [{ bearer: [] }],
         params: LoadPath,
         response: {
@@ -24,12 +33,17 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
       },
     },
     async (request, reply) => {
-      const { loads, visible, signal } = await admitLoadRequest(request, reply, context);
+      const { loads, grants, visible, signal } = await admitLoadRequest(request, reply, context);
       const id = loadIdOf(request);
       return context.lines.describes.use('loads', signal, async () => {
-        const outcome = await loads.cancel(id, visible);
-        if (outcome === 'unknown') throw loadNotFound();
-        const found = (await loads.read(id, visible))!;
+        const cancellable = loadsOf(grants, 'load:cancel-all');
+        const outcome = await loads.cancel(id, cancellable);
+        if (outcome === 'unknown') {
+          // The token may read the load of another subject.
+          if ((await loads.read(id, visible)) !== undefined) requireScope(grants, 'load:cancel-all');
+          throw loadNotFound();
+        }
+        const found = (await loads.read(id, cancellable))!;
         if (outcome === 'accepted') return reply.code(202).send(shownLoad(found));
         throw new AppError('load-ended', `The load has ended: it is ${found.state}.`);
       });

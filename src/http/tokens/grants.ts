@@ -31,7 +31,10 @@ export function grantsOf(payload: JWTPayload, settings: ClaimSettings): TokenGra
     subject: typeof sub === 'string' ? sub.slice(0, maxShownSubject) : undefined,
     owner: ownerOf(payload),
     scopes: new Set(scopeClaim === undefined ? [] : wordsOf(claimAt(payload, scopeClaim), scopeClaim)),
-    schemas: isUnlimited ? undefined : wordsOf(schemas, settings.schemas),
+    // No schema has a name with NUL, and PostgreSQL has no text with it.
+    schemas: isUnlimited
+      ? undefined
+      : wordsOf(schemas, settings.schemas).filter((pattern) => !pattern.includes('\0')),
     role: roleOf(claimAt(payload, settings.role), settings.role) ?? settings.defaultRole,
   };
 }

@@ -1,0 +1,72 @@
+/** Ends the loads of processes that ended without a word, and those records of this process that have no load any more. */
+import type { Pool } from 'pg';
+import { insertEvents } from '../events/outbox.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import type { Lease } from './lease.ts';
+import type { KeptAnswer } from './load-record.ts';
+import { type AbandonedLoad, disownLoads, failAbandonedLoads, readUnendedOf } from './load-statements.ts';
+
+export interface AbandonedLoadsOptions {
+  schema: ServiceSchema;
+  recordPool: Pool;
+  lease: Lease;
+  /** The answer that a load has whose process ended. */
+  answer: KeptAnswer;
+  /** Returns whether a load runs in this process. */
+  isRunning: (id: string) => boolean;
+}
+
+export class AbandonedLoads {
+  readonly #options: AbandonedLoadsOptions;
+  /** The ids of the strays that the last sweep found. */
+  #strays: ReadonlySet<string> = new Set();
+
+  constructor(options: AbandonedLoadsOptions) {
+    this.#options = options;
+  }
+
+  /** Records the abandoned loads of other processes as failed. */
+  async sweep(): Promise<void> {
+    await this.#disownStrays();
+    const { schema, lease, answer } = this.#options;
+    await this.failWith(failAbandonedLoads(schema, lease.process, lease.seconds, answer), answer);
+  }
+
+  /** Runs a statement that ends loads as failed and returns an `AbandonedLoad` for each, and writes their events. */
+  async failWith(failing: Statement, { status, code }: KeptAnswer): Promise<void> {
+    const { recordPool, schema } = this.#options;
+    const refusal = { status, code };
+    await inTransaction(
+      recordPool,
+      {},
+      async (_, { begun, endWith }) => {
+        const failed = (begun!.rows as AbandonedLoad[]).filter(({ dryRun }) => !dryRun);
+        const events = failed.map(({ id, schema: tableSchema, table }) => {
+          return { type: 'load.failed' as const, schema: tableSchema, table, load: id, refusal };
+        });
+        await endWith(insertEvents(schema, events));
+      },
+      failing,
+    );
+  }
+
+  /**
+   * Gives up the records of this process that have no load in it, so that they are treated as those of a dead process. Such a record is
+   * left if the database did not answer when the load ended. It must be found twice, because a load that is just being taken from the
+   * queue is not in the registry yet.
+   */
+  async #disownStrays(): Promise<void> {
+    const { schema, lease, isRunning } = this.#options;
+    const rows = await this.#ask(readUnendedOf(schema, lease.process));
+    const strays = rows.map(({ id }) => id as string).filter((id) => !isRunning(id));
+    const again = strays.filter((id) => this.#strays.has(id));
+    this.#strays = new Set(strays);
+    if (again.length > 0) await this.#ask(disownLoads(schema, lease.process, again));
+  }
+
+  async #ask(statement: Statement): Promise<Record<string, unknown>[]> {
+    return inTransaction(this.#options.recordPool, {}, async (_, { begun }) => begun!.rows, statement);
+  }
+}

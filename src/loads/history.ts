@@ -1,0 +1,77 @@
+/**
+ * Removes what is older than the service keeps it: loads with their problems, idempotency keys and processes.
+ *
+ * A statement removes a limited number of rows, so that it neither lasts long nor locks much. Statements follow until nothing is left to
+ * remove.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Log } from '../postgres/log.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import { removeOldKeys } from './idempotency-statements.ts';
+import { removeOldLoads, removeOldProcesses } from './load-statements.ts';
+
+export interface HistoryOptions {
+  schema: ServiceSchema;
+  recordPool: Pool;
+  historyDays: number;
+  leaseSeconds: number;
+  log: Log;
+}
+
+const everyMs = 3_600_000;
+/** The most rows that one statement removes. */
+const batchRows = 1000;
+/** The pause between two statements, in which others use the connection. */
+const pauseMs = 10;
+
+export class History {
+  readonly #options: HistoryOptions;
+  #removing: Promise<void> | undefined;
+  #removedAtMs = Number.NEGATIVE_INFINITY;
+  #isStopped = false;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+  }
+
+  /** Removes old rows in the background, if the last time was an hour ago. */
+  removeIfDue(): void {
+    if (this.#removing !== undefined || this.#isStopped) return;
+    if (performance.now() - this.#removedAtMs < everyMs) return;
+    this.#removedAtMs = performance.now();
+    this.#removing = this.#remove()
+      .catch((error) =>
+        this.#options.log.warn(
+          { err: error },
+          'Old records could not be removed; the service tries again in an hour',
+        ),
+      )
+      .finally(() => {
+        this.#removing = undefined;
+      });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#removing;
+  }
+
+  async #remove(): Promise<void> {
+    const { schema, historyDays, leaseSeconds } = this.#options;
+    for (const statement of [
+      removeOldKeys(schema, leaseSeconds, batchRows),
+      removeOldLoads(schema, historyDays, batchRows),
+      removeOldProcesses(schema, leaseSeconds, batchRows),
+    ])
+      while (!this.#isStopped && (await this.#run(statement)) === batchRows) await sleep(pauseMs);
+  }
+
+  /** @returns the number of removed rows */
+  async #run(statement: Statement): Promise<number> {
+    const { recordPool } = this.#options;
+    return inTransaction(recordPool, {}, async (_, { begun }) => begun!.rowCount ?? 0, statement);
+  }
+}
