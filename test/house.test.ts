@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { problemCodes } from '../src/problem-codes.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -155,6 +156,17 @@ test('errors and messages of limits are written in one file', () => {
 test('statements of savepoints are written in one file', () => {
   const found = (code: string) => code.match(/\bSAVEPOINT\b/g) ?? [];
   assert.deepEqual(placesOf(found, 'src/postgres/savepoints.ts'), []);
+});
+
+test('problems of rows that PostgreSQL refuses are made in one file', () => {
+  const codes = Object.keys(problemCodes['invalid-data']).join('|');
+  const made = (code: string) => code.match(new RegExp(`\\bcode: '(?:${codes})'`, 'g')) ?? [];
+  const places = placesOf(made, 'src/loading/staged/row-problem.ts');
+  assert.deepEqual(
+    places.filter((place) => /^src\/loading\/(?:staged|left-out)\//.test(place)),
+    [],
+  );
+  assert.equal(made(codeOf(read('src/loading/staged/row-problem.ts'))).length, 8);
 });
 
 test('SQL is written only in the folders for it', () => {

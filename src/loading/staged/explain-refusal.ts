@@ -2,11 +2,11 @@
  * Names all rows with problems after PostgreSQL refused one, because PostgreSQL reports only the first.
  */
 import type { ClientBase } from 'pg';
-import { maxListedProblems, type Problem } from '../../errors.ts';
+import { maxListedProblems } from '../../errors.ts';
 import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Problems } from '../problems.ts';
-import { failingDefault, findFailingDefault } from './failing-default.ts';
+import { findFailingDefault } from './failing-default.ts';
 import { findInStaged } from './find-in-staged.ts';
 import { findRefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
@@ -14,7 +14,7 @@ import { generatedKey } from './generated-key.ts';
 import { inputRules, makeInputCheck } from './input-check.ts';
 import { findSurplus, isRefusal } from './move-rows.ts';
 import type { Refusal } from './refusal.ts';
-import { rowProblem, violationPlace } from './row-problem.ts';
+import { type FailingDefault, type LongKey, rowProblem } from './row-problem.ts';
 import type { RowRule } from './row-rules.ts';
 import type { CellPlaces, StagedLoad } from './staged-load.ts';
 import { stagingTable, typedStagingTable } from './staging-table.ts';
@@ -70,8 +70,8 @@ async function findBrokenKeys(
   const rules = (await target.readRules(client)).filter(({ kind }) => kind !== 'check');
   const unchecked = await findViolations(client, stored!, rules, places, problems);
   if (problems.count > before && !isAbout(refusal.error, unchecked)) return;
-  const place = await placeOfLargestKey(client, refusal.error, stored!, rules, places);
-  problems.add({ ...place, ...rowProblem(refusal, places) });
+  const largest = await largestKeyOf(client, refusal.error, stored!, rules);
+  problems.add(rowProblem(largest ? { ...refusal, largest } : refusal, places));
 }
 
 /** Finds the rows at fault in the staging table. */
@@ -81,9 +81,9 @@ async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: P
   const { columns } = target;
   const inputCheck = await makeInputCheck(client, columns);
   const sent = staged && (await prepareSearch(client, staged, inputCheck));
-  const ofDefault = await problemOfDefault(client, load);
+  const ofDefault = await findDefaultAtFault(client, load);
   if (ofDefault) {
-    problems.add(ofDefault);
+    problems.add(rowProblem(ofDefault, places));
     return;
   }
   const findRow = async (): Promise<Refusal> =>
@@ -110,7 +110,7 @@ async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: P
   }
   const generated = await generatedKey(client, refusal, staged, rules, unchecked);
   if (generated) {
-    problems.add(generated);
+    problems.add(rowProblem(generated, places));
     return;
   }
   // For triggers and exclusion constraints the problem contains PostgreSQL's own message, for the first refused row.
@@ -143,10 +143,10 @@ async function prepareSearch(
 }
 
 /** Returns undefined if no default causes the error. */
-async function problemOfDefault(
+async function findDefaultAtFault(
   client: ClientBase,
-  { refusal, target, places, staged }: RefusedLoad,
-): Promise<Problem | undefined> {
+  { refusal, target, staged }: RefusedLoad,
+): Promise<FailingDefault | undefined> {
   const { error, row, firstRow, sentColumns, moved, isDeferred } = refusal;
   if (isDeferred) return undefined;
   const { relation, columns } = target;
@@ -156,7 +156,7 @@ async function problemOfDefault(
   const movedRow = moved && !moved.sentColumns.includes(column) ? moved.row : undefined;
   const rowAtFault =
     row ?? firstRow ?? movedRow ?? (staged && (await findRowWithout(client, staged, column)));
-  return failingDefault(columns[column]!, error, rowAtFault, places);
+  return { defaultOf: columns[column]!, error, row: rowAtFault };
 }
 
 /**
@@ -172,16 +172,15 @@ function isAbout(error: Error, unchecked: string[]): boolean {
 }
 
 /**
- * Returns the place of the largest key of a new table, because an index cannot store a value of more than about 2,700 bytes. Returns
- * undefined if the error is about something else.
+ * Returns the largest key of a new table, because an index cannot store a value of more than about 2,700 bytes. Returns undefined if
+ * the error is about something else.
  */
-async function placeOfLargestKey(
+async function largestKeyOf(
   client: ClientBase,
   error: Error,
   sent: SentRows,
   rules: RowRule[],
-  places: CellPlaces,
-): Promise<Partial<Problem> | undefined> {
+): Promise<LongKey['largest'] | undefined> {
   if (conditionOf(error) !== 'program_limit_exceeded') return undefined;
   let largest: (LargestKey & { rule: RowRule }) | undefined;
   for (const rule of rules) {
@@ -189,7 +188,7 @@ async function placeOfLargestKey(
     const { rows } = await client.query<LargestKey>(findLargestKey(sent, rule));
     if (rows[0] && rows[0].size > (largest?.size ?? 0)) largest = { ...rows[0], rule };
   }
-  return largest && violationPlace({ ...largest, row: sent.numbering.rowOf(largest.number) }, places);
+  return largest && { ...largest, row: sent.numbering.rowOf(largest.number) };
 }
 
 /**

@@ -1,12 +1,10 @@
 /**
- * Finds the column whose default caused an error, and makes a problem that names it. PostgreSQL's error names at most the row.
+ * Finds the column whose default caused an error. PostgreSQL's error names at most the row.
  */
 import { type ClientBase, DatabaseError } from 'pg';
-import type { Problem } from '../../errors.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
 import { enterCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import type { CellPlaces } from './staged-load.ts';
 
 /**
  * Finds the column whose default causes the error, by evaluating the defaults one at a time. The transaction must not have
@@ -36,22 +34,6 @@ export async function findFailingDefault(
     if ((await sqlstateOf(client, inPath)) === error.code) return columns.findIndex((one) => one.id === id);
   }
   return undefined;
-}
-
-/**
- * Returns the problem of a failing default.
- *
- * @param row the data row that needed the default
- */
-export function failingDefault(
-  { name }: LoadColumn,
-  error: Error,
-  row: number | undefined,
-  { locate, sourceColumn }: CellPlaces,
-): Problem {
-  const place = row === undefined ? {} : { ...locate(row, sourceColumn(name), name), row };
-  const detail = `the column's default cannot be evaluated: ${error.message}; send a value`;
-  return { ...place, column: name, code: 'failing-default', detail };
 }
 
 async function sqlstateOf(client: ClientBase, query: string): Promise<string | undefined> {

@@ -1,22 +1,18 @@
-/**
- * Explains a repeated key that has a value from PostgreSQL: the row did not send all columns of the key. The problem names the
- * row, the column that PostgreSQL filled in, and what to do.
- */
+/** Finds out whether a repeated key has a value from PostgreSQL, because the row did not send all columns of the key. */
 import type { ClientBase } from 'pg';
-import type { Problem } from '../../errors.ts';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { findSequence, isTableOrPartition } from '../../tables/catalog.ts';
 import type { Refusal } from './refusal.ts';
-import { violationPlace } from './row-problem.ts';
+import type { GeneratedKey } from './row-problem.ts';
 import { columnsRead, type RowRule, type UniqueRule } from './row-rules.ts';
 import { sourcesOf } from './shapes.ts';
 import type { StagedLoad } from './staged-load.ts';
 
 /**
- * Returns the problem of a row whose key PostgreSQL refused. Returns undefined if the error is about something else, or if a
- * value that the row sent caused it.
+ * Returns the columns of a refused key that PostgreSQL filled in. Returns undefined if the error is about something else, or if a value
+ * that the row sent caused it.
  *
  * @param unchecked the rules that could not be checked with the sent rows (`findViolations`)
  */
@@ -26,20 +22,23 @@ export async function generatedKey(
   load: StagedLoad,
   rules: RowRule[],
   unchecked: string[],
-): Promise<Problem | undefined> {
+): Promise<GeneratedKey | undefined> {
   const rule = repeatedKey(error, rules);
   if (!rule || !sentColumns || !(await isOfTable(client, error, load.relation))) return undefined;
   const lacking = lackingColumns(columnsRead(rule), sentColumns, load);
   const isOfAnother = lacking.length === 0;
   if (isOfAnother && (load.changesRows || !unchecked.includes(rule.name) || !mayFillIn(rule.columns, load)))
     return undefined;
-  const candidates = isOfAnother ? rule.columns : lacking;
-  const numbered = await numberedColumn(client, load, candidates);
-  const value = repeatedKeyOf(error)?.values ?? null;
+  const filled = isOfAnother ? rule.columns : lacking;
   return {
-    ...violationPlace({ rule, row, value }, load.places),
-    code: 'not-unique',
-    detail: `must be unique: ${isOfAnother ? reasonOfOther(rule, load, numbered) : reasonOf(lacking, numbered)}${ofConflict(rule, lacking, load)}`,
+    rule,
+    row,
+    value: repeatedKeyOf(error)?.values ?? null,
+    lacking,
+    numbered: await numberedColumn(client, load, filled),
+    computed: load.columns.find(({ name, isGenerated }) => isGenerated && rule.columns.includes(name))?.name,
+    conflictAction:
+      rule.columns.join() === load.conflict?.key.columns.join() ? load.conflict.action : undefined,
   };
 }
 
@@ -92,24 +91,4 @@ async function numberedColumn(
     if (rows[0]!.sequence !== null) return name;
   }
   return undefined;
-}
-
-function reasonOf(lacking: string[], numbered: string | undefined): string {
-  if (numbered !== undefined) {
-    return `PostgreSQL generated a value for "${numbered}" that another row already has. The sequence of "${numbered}" gives values that exist already: advance it with setval(), or send "${numbered}"`;
-  }
-  const names = lacking.map((name) => `"${name}"`).join(', ');
-  return `the row has no value for ${names}, and the value that PostgreSQL fills in gives a key that another row already has. Send ${names}`;
-}
-
-function reasonOfOther(rule: UniqueRule, { columns }: StagedLoad, numbered: string | undefined): string {
-  const computed = columns.find(({ name, isGenerated }) => isGenerated && rule.columns.includes(name));
-  if (computed) return `PostgreSQL computes a value of "${computed.name}" that another row already has`;
-  if (numbered === undefined) return 'PostgreSQL filled in the same key for another row of the upload';
-  return `PostgreSQL generated the same value of "${numbered}" for another row of the upload. The sequence of "${numbered}" gives values that exist already: advance it with setval(), or send "${numbered}" in every row`;
-}
-
-function ofConflict(rule: UniqueRule, lacking: string[], { conflict }: StagedLoad): string {
-  if (lacking.length === 0 || rule.columns.join() !== conflict?.key.columns.join()) return '';
-  return `. on_conflict=${conflict.action} applies only to rows that have every column of the key`;
 }

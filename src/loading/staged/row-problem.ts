@@ -1,11 +1,16 @@
-/** Makes the problem of a row that PostgreSQL refuses, from the rule that the row violates or from PostgreSQL's error. */
+/**
+ * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, whatever way the rows came and whatever way the cause
+ * was found: the rule that the row violates, a value that PostgreSQL filled in, or only PostgreSQL's error.
+ */
 import type { Problem } from '../../errors.ts';
 import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../postgres/server-internals.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
 import { describeCellProblem, NOT_NULL } from '../cell-problems.ts';
 import { shortenValue } from '../problems.ts';
+import type { ConflictOption } from './conflict-rule.ts';
 import type { Refusal } from './refusal.ts';
-import type { RowRule } from './row-rules.ts';
+import type { RowRule, UniqueRule } from './row-rules.ts';
 import type { CellPlaces } from './staged-load.ts';
 
 /** A row that violates a rule of the table. */
@@ -23,15 +28,48 @@ export interface Violation {
   areRowsMissing: boolean;
 }
 
-export function rowProblem(cause: Violation | Refusal, places: CellPlaces): Problem {
-  return 'rule' in cause ? violationProblem(cause, places) : refusalProblem(cause, places);
+/** A row whose key another row has, because PostgreSQL filled in columns of the key or computed them. */
+export interface GeneratedKey {
+  rule: UniqueRule;
+  row: number | undefined;
+  value: string | null;
+  /** The columns that the row did not send. Empty: it sent all, and PostgreSQL filled in the same key for another row of the upload. */
+  lacking: string[];
+  /** The first of the filled columns that has its own sequence. */
+  numbered: string | undefined;
+  /** The first column of the key that PostgreSQL computes from others. */
+  computed: string | undefined;
+  /** The value of `on_conflict`, if it compares rows by this key. */
+  conflictAction: ConflictOption['action'] | undefined;
 }
 
-function violationProblem(violation: Violation, places: CellPlaces): Problem {
-  return { ...violationPlace(violation, places), ...reasonOf(violation, places) };
+/** A default that cannot be evaluated. */
+export interface FailingDefault {
+  defaultOf: LoadColumn;
+  error: Error;
+  /** The data row that needed the default. */
+  row: number | undefined;
 }
 
-export function violationPlace(
+/** A key that is too long for an index. */
+export interface LongKey {
+  error: Error;
+  /** The largest key of the rows. */
+  largest: Pick<Violation, 'rule' | 'row' | 'value'>;
+}
+
+export type Cause = Violation | Refusal | GeneratedKey | FailingDefault | LongKey;
+
+export function rowProblem(cause: Cause, places: CellPlaces): Problem {
+  if ('lacking' in cause) return { ...violationPlace(cause, places), ...reasonOfGenerated(cause) };
+  if ('rule' in cause) return { ...violationPlace(cause, places), ...reasonOf(cause, places) };
+  if ('defaultOf' in cause) return failingDefault(cause, places);
+  if ('largest' in cause)
+    return { ...violationPlace(cause.largest, places), ...refusalProblem(cause, places) };
+  return refusalProblem(cause, places);
+}
+
+function violationPlace(
   { rule, row, value }: Pick<Violation, 'rule' | 'row' | 'value'>,
   { locate, sourceColumn }: CellPlaces,
 ): Omit<Problem, 'code' | 'detail'> {
@@ -88,6 +126,38 @@ function nameOfRow(
   if (row === undefined) return 'a row whose number is not known';
   const source = column === undefined ? -1 : sourceColumn(column);
   return locate(row, source, column ?? '').cell ?? `row ${row}`;
+}
+
+function reasonOfGenerated(key: GeneratedKey): Pick<Problem, 'code' | 'detail'> {
+  const { lacking, conflictAction } = key;
+  const reason = lacking.length > 0 ? reasonOfLacking(key) : reasonOfOther(key);
+  const ofConflict =
+    lacking.length > 0 && conflictAction
+      ? `. on_conflict=${conflictAction} applies only to rows that have every column of the key`
+      : '';
+  return { code: 'not-unique', detail: `must be unique: ${reason}${ofConflict}` };
+}
+
+function reasonOfLacking({ lacking, numbered }: GeneratedKey): string {
+  if (numbered !== undefined) {
+    return `PostgreSQL generated a value for "${numbered}" that another row already has. The sequence of "${numbered}" gives values that exist already: advance it with setval(), or send "${numbered}"`;
+  }
+  const names = lacking.map((name) => `"${name}"`).join(', ');
+  return `the row has no value for ${names}, and the value that PostgreSQL fills in gives a key that another row already has. Send ${names}`;
+}
+
+function reasonOfOther({ computed, numbered }: GeneratedKey): string {
+  if (computed !== undefined)
+    return `PostgreSQL computes a value of "${computed}" that another row already has`;
+  if (numbered === undefined) return 'PostgreSQL filled in the same key for another row of the upload';
+  return `PostgreSQL generated the same value of "${numbered}" for another row of the upload. The sequence of "${numbered}" gives values that exist already: advance it with setval(), or send "${numbered}" in every row`;
+}
+
+function failingDefault({ defaultOf: { name }, error, row }: FailingDefault, places: CellPlaces): Problem {
+  const { locate, sourceColumn } = places;
+  const place = row === undefined ? {} : { ...locate(row, sourceColumn(name), name), row };
+  const detail = `the column's default cannot be evaluated: ${error.message}; send a value`;
+  return { ...place, column: name, code: 'failing-default', detail };
 }
 
 /** Replaces PostgreSQL's message for a statement that would change a row twice, although the sent keys were different. */
