@@ -2,6 +2,8 @@
 export interface BannerFacts {
   /** The service's URL. */
   url: string;
+  /** Whether the service has the console. */
+  hasConsole: boolean;
   /** Whether the service has the secret with which tokens are signed, so that `npm run token` can make one. */
   hasSecret: boolean;
   /** undefined: the secrets are not shown, because the text goes to a log or a file. */
@@ -16,25 +18,25 @@ export interface Secrets {
 }
 
 /** Returns the text for a service with DATABASE_URL. It shows no token, because another service issues tokens. */
-export function bannerText({ url, hasSecret }: Omit<BannerFacts, 'secrets'>): string {
+export function bannerText({ url, hasConsole, hasSecret }: Omit<BannerFacts, 'secrets'>): string {
   return `
 Tablewright is up.
 
   Service        ${url}
-  API reference  ${url}/docs
+  API reference  ${url}/docs${consoleLine(hasConsole, url, undefined)}
 
 ${hasSecret ? 'npm run -s token prints an access token, under the same settings.' : providerToken}
 `;
 }
 
-export function embeddedBannerText({ url, hasSecret, secrets }: BannerFacts): string {
+export function embeddedBannerText({ url, hasConsole, hasSecret, secrets }: BannerFacts): string {
   const path = `${url}/api/v1/table`;
   const authorization = '-H "Authorization: Bearer $TOKEN"';
   return `
 Tablewright is up, on an embedded PostgreSQL whose data is kept.
 
   Service        ${url}
-  API reference  ${url}/docs
+  API reference  ${url}/docs${consoleLine(hasConsole, url, secrets?.token)}
 ${secrets ? shown(secrets) : hidden(hasSecret)}
 
 Create a table, load JSON rows, load a workbook:
@@ -45,6 +47,12 @@ Create a table, load JSON rows, load a workbook:
 
 Ctrl-C stops both.
 `;
+}
+
+/** The token is in the fragment of the link, which a browser sends to nobody. */
+function consoleLine(hasConsole: boolean, url: string, token: string | undefined): string {
+  if (!hasConsole) return '';
+  return `\n  Console        ${url}/${token === undefined ? '' : `#token=${token}`}`;
 }
 
 const providerToken = 'Your identity provider issues the access tokens.';

@@ -138,6 +138,13 @@ const roleRule: TextRule = {
   example: 'reader',
   fits: (value) => value !== 'none' && Buffer.byteLength(value) <= 63 && !value.includes('\0'),
 };
+const clientIdRule: TextRule = { rule: 'a client id', example: 'tablewright-console' };
+const scopeRule: TextRule = { rule: 'scopes separated by spaces', example: 'openid table:load table:read' };
+const resourceRule: TextRule = {
+  rule: 'a URI without a fragment',
+  example: 'https://tables.example.com',
+  fits: (value) => URL.canParse(value) && !value.includes('#'),
+};
 const issuerRule: TextRule = { rule: 'the `iss` of the tokens', example: 'https://login.example.com/' };
 const audienceRule: TextRule = { rule: 'the `aud` of the tokens', example: 'tablewright' };
 
@@ -150,6 +157,13 @@ const declared = {
     corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. If not set, no page of another origin may.', originsRule),
     trustProxy: optional('TRUST_PROXY', 'The proxies in front of the service whose headers X-Forwarded-For or Forwarded name the address of the client: how many they are, or their IP addresses and networks (CIDR) separated by spaces. If not set, no header counts, and the address is the one that the connection comes from.', proxiesRule),
     shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
+  },
+  console: {
+    isOn: onOff('CONSOLE', 'on', 'Whether the service has the console, a web page at / for loading files. off: browsers get the list of guides at /.'),
+    /** undefined: people paste a token. */
+    oidcClientId: optional('CONSOLE_OIDC_CLIENT_ID', 'The client id of the console at the identity provider, which TOKEN_ISSUER names. People then sign in to the console there (authorization code with PKCE, a public client). The redirect URI is the address of the console: https://tables.example.com/. If not set, people paste a token.', clientIdRule),
+    oidcScope: text('CONSOLE_OIDC_SCOPE', 'openid table:create table:load table:replace table:read', 'The scopes that the console asks the identity provider for, separated by spaces.', scopeRule),
+    oidcResource: optional('CONSOLE_OIDC_RESOURCE', 'The resource (RFC 8707) that the console asks the identity provider for, if the provider issues tokens for this service only then.', resourceRule),
   },
   metrics: {
     /** undefined: no metrics. */
@@ -282,6 +296,11 @@ function checkTogether(config: Config, environment: Environment, errors: string[
       `TOKEN_SECRET, TOKEN_PUBLIC_KEY, TOKEN_JWKS_URL or the URL of an identity provider in TOKEN_ISSUER is needed if DATABASE_URL is set (only the embedded PostgreSQL has a generated secret); for example TOKEN_SECRET with ${declared.tokens.secret.example}`,
     );
   }
+  if (config.console.oidcClientId !== undefined && !isSafeKeyUrl(tokens.issuer ?? '')) {
+    errors.push(
+      `TOKEN_ISSUER must be the URL of the identity provider if CONSOLE_OIDC_CLIENT_ID is set; for example ${issuerRule.example}`,
+    );
+  }
   if (limits.maxRowBytes < limits.maxCellBytes) {
     errors.push(
       `MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is ${limits.maxCellBytes}, not ${limits.maxRowBytes}; for example ${limits.maxCellBytes * 2}`,
@@ -348,6 +367,15 @@ function flag<const Name extends string>(
 ): Setting<Name, boolean> {
   const setting = oneOf(name, String(byDefault), ['false', 'true'], purpose);
   return { ...setting, parse: (value) => value === 'true' };
+}
+
+function onOff<const Name extends string>(
+  name: Name,
+  byDefault: 'on' | 'off',
+  purpose: string,
+): Setting<Name, boolean> {
+  const setting = oneOf(name, byDefault, ['on', 'off'], purpose);
+  return { ...setting, parse: (value) => value === 'on' };
 }
 
 function integer<const Name extends string>(

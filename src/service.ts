@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
-import { bannerText, embeddedBannerText } from './banner.ts';
+import { type BannerFacts, bannerText, embeddedBannerText } from './banner.ts';
 import type { Config, Environment } from './config.ts';
 import {
   allScopes,
@@ -136,8 +136,16 @@ export async function startService(config: Config, environment: Environment = {}
       url,
       banner: async (showsSecrets) =>
         embedded
-          ? embeddedBanner(url, showsSecrets ? embedded : undefined, signingSettings(tokenSettings))
-          : bannerText({ url, hasSecret: tokenSettings.source.kind === 'secret' }),
+          ? embeddedBanner(
+              { url, hasConsole: config.console.isOn },
+              showsSecrets ? embedded : undefined,
+              signingSettings(tokenSettings),
+            )
+          : bannerText({
+              url,
+              hasConsole: config.console.isOn,
+              hasSecret: tokenSettings.source.kind === 'secret',
+            }),
       failed: failed.promise,
       metricsUrl: metricsServer?.url,
       stop: async () => {
@@ -262,14 +270,14 @@ async function warnOfRights(pool: Pool, log: Log): Promise<void> {
 }
 
 async function embeddedBanner(
-  url: string,
+  place: Pick<BannerFacts, 'url' | 'hasConsole'>,
   shown: EmbeddedPostgres | undefined,
   signing: SigningSettings | undefined,
 ): Promise<string> {
   const hasSecret = signing !== undefined;
-  if (shown === undefined) return embeddedBannerText({ url, hasSecret, secrets: undefined });
+  if (shown === undefined) return embeddedBannerText({ ...place, hasSecret, secrets: undefined });
   const token = signing && (await signDevToken(signing, { scope: allScopes, ttlSeconds: 86_400 }));
-  return embeddedBannerText({ url, hasSecret, secrets: { databaseUrl: shown.url, token } });
+  return embeddedBannerText({ ...place, hasSecret, secrets: { databaseUrl: shown.url, token } });
 }
 
 function shuttingDown(): AppError {

@@ -233,6 +233,17 @@ export const LocatedProblem = Type.Object(
   },
 );
 
+/** The columns of an inspected file. */
+export const ColumnCounts = Type.Array(
+  Type.Object({
+    name: Type.String(),
+    letters: Type.Optional(Type.String({ description: 'The column of the sheet: `A`.' })),
+    values: Type.Integer({ description: 'The number of rows that have a value in this column.' }),
+    empty: Type.Integer({ description: 'The number of rows that have none.' }),
+  }),
+  { description: 'How many values the columns have, in the order of `header`.' },
+);
+
 const Warning = Type.Object(
   {
     // This is no enum, for the same reason as in `LocatedProblem`.

@@ -9,6 +9,7 @@ import { jsonMediaTypes } from './json-body.ts';
 import { registerOpenApi } from './openapi.ts';
 import { unsupportedMediaType } from './problem-json.ts';
 import { cancelLoadRoute } from './routes/cancel-load.ts';
+import { consoleRoutes } from './routes/console.ts';
 import { createTableRoute } from './routes/create-table.ts';
 import { describeLoadRoute } from './routes/describe-load.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
@@ -39,7 +40,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
   app.removeAllContentTypeParsers();
   await registerOpenApi(app, context.config.limits);
   healthRoutes(app, context);
-  guideRoutes(app);
+  guideRoutes(app, consoleRoutes(app, context));
   await app.register(async (api) => {
     acceptBodies(api, ['application/json']);
     createTableRoute(api, context);

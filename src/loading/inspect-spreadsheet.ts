@@ -22,7 +22,7 @@ export interface Inspection {
   /** The cells of the file that look most like a table. */
   proposal: FileProposal;
   names: { listed: NamedCells[]; count: number };
-  sheet: { name: string; warnings: Warning[] } & PreviewedRows;
+  sheet: { name: string; headerRow?: number; range?: string; warnings: Warning[] } & PreviewedRows;
 }
 
 interface SheetSize extends PreviewSize {
@@ -30,6 +30,10 @@ interface SheetSize extends PreviewSize {
   proposal?: SheetProposal | undefined;
   /** The reason if the sheet cannot be read. The sizes then describe the part that was read. */
   problem?: { code: ErrorCode; detail: string };
+}
+
+function placeOf({ reading: { headerRow, range } }: SheetSource): { headerRow?: number; range?: string } {
+  return { ...(headerRow !== undefined && { headerRow }), ...(range !== undefined && { range }) };
 }
 
 function otherSheetOf({ name, rows, columns, problem }: SheetSummary & SheetSize): OtherSheet {
@@ -92,7 +96,7 @@ export async function inspectSpreadsheet(
     sheets,
     proposal,
     names,
-    sheet: { name: chosen.sheet, ...preview.result(headerProblems(chosen)), warnings },
+    sheet: { name: chosen.sheet, ...placeOf(chosen), ...preview.result(headerProblems(chosen)), warnings },
   };
 
   async function sizeOf(summary: SheetSummary): Promise<SheetSize> {

@@ -20,9 +20,20 @@ export interface PreviewedRows {
   definition: { columns: { name: string; type: string }[] };
   /** The first rows, each with one text for each column; null: a blank cell. */
   rows: (string | null)[][];
+  /** For each of these rows: its number in the sheet. Rows of JSON have none. */
+  rowNumbers: number[] | undefined;
+  /** For each column: how many rows have a value in it and how many have none, and its letters in the sheet. */
+  columns: ColumnCounts[];
   /** The cells that a load would refuse. */
   errors: Problem[];
   errorCount: number;
+}
+
+export interface ColumnCounts {
+  name: string;
+  letters?: string;
+  values: number;
+  empty: number;
 }
 
 export interface PreviewSize {
@@ -39,6 +50,9 @@ export class Preview implements CellSink {
   readonly #errors: Problem[] = [];
   #errorCount = 0;
   #row: (string | null)[] | undefined;
+  readonly #rowNumbers: number[] = [];
+  /** For each column: the number of its values. */
+  #values = new Uint32Array(64);
   /** For each row: the texts that were read as another value. */
   readonly #originals: (string | undefined)[][] = [];
   #original: string | undefined;
@@ -88,25 +102,44 @@ export class Preview implements CellSink {
           (type === 'text' ? this.#originals[index]?.[column] : undefined) ?? row[column] ?? null,
       ),
     );
+    const counts = inferred.map(({ column, name }) => {
+      const { letters } = this.#addressOf(1, column, name);
+      const values = this.#values[column]!;
+      return { name, ...(letters && { letters }), values, empty: this.#inference.rowCount - values };
+    });
     const unfit = unfitNames(this.#inference, this.#locate);
     const errors = [...ofHeader, ...unfit, ...this.#errors].slice(0, maxListedProblems);
     return {
       header,
       definition: { columns },
       rows,
+      rowNumbers: this.#rowNumbers.length === rows.length ? this.#rowNumbers : undefined,
+      columns: counts,
       errors,
       errorCount: ofHeader.length + unfit.length + this.#errorCount,
     };
   }
 
+  /** Returns the letters and the digits of the address of a cell. JSON has no addresses. */
+  #addressOf(row: number, column: number, name: string): { letters?: string; digits?: string } {
+    return /(?<letters>[A-Z]+)(?<digits>\d+)$/.exec(this.#locate(row, column, name).cell ?? '')?.groups ?? {};
+  }
+
   column(column: number, name: string, place?: number): void {
     this.#inference.column(column, name, place);
+    if (column < this.#values.length) return;
+    const values = this.#values;
+    this.#values = new Uint32Array(column * 2);
+    this.#values.set(values);
   }
 
   beginRow(row: number): void {
     this.#inference.beginRow(row);
     this.#row = this.#rows.length < shownRows ? [] : undefined;
-    if (this.#row) this.#rows.push(this.#row);
+    if (!this.#row) return;
+    this.#rows.push(this.#row);
+    const { digits } = this.#addressOf(row, 0, '');
+    if (digits) this.#rowNumbers.push(Number(digits));
   }
 
   original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {
@@ -123,7 +156,9 @@ export class Preview implements CellSink {
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     this.#inference.cell(column, kind, bytes, start, end);
-    if (!this.#row || kind === NULL) return;
+    if (kind === NULL) return;
+    this.#values[column]!++;
+    if (!this.#row) return;
     this.#takeOriginal(column);
     if (kind === TRUE || kind === FALSE) this.#row[column] = String(kind === TRUE);
     else this.#row[column] = shortenBytes(bytes, start, end);
@@ -131,6 +166,7 @@ export class Preview implements CellSink {
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
     this.#inference.moment(column, kind, days, microseconds);
+    this.#values[column]!++;
     if (!this.#row) return;
     this.#takeOriginal(column);
     this.#row[column] = shortenValue(
@@ -140,6 +176,7 @@ export class Preview implements CellSink {
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     this.#inference.fault(column, fault, bytes, start, end);
+    if (column >= 0) this.#values[column]!++;
     if (this.#row && column >= 0) this.#row[column] = shortenBytes(bytes, start, end);
   }
 

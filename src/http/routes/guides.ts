@@ -1,5 +1,5 @@
 /**
- * The pages for people: `/`, the guides under `/docs`, and `/docs/errors/{code}`, to which the `type` of every error points.
+ * The pages for people: the list of guides at `/` and `/docs/guides`, the guides under `/docs`, and `/docs/errors/{code}`, to which the `type` of every error points.
  *
  * A browser gets HTML. A client that does not ask for HTML gets Markdown, which is easy to read in a terminal.
  */
@@ -7,8 +7,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../errors.ts';
 import { guides, readGuide, renderPage, stylesheet, stylesheetPath } from '../guides.ts';
 import { pagePolicy } from '../openapi.ts';
+import type { SendConsole } from './console.ts';
 
-export function guideRoutes(app: FastifyInstance): void {
+/** @param sendConsole answers browsers that ask for `/`; undefined: they get the list of guides */
+export function guideRoutes(app: FastifyInstance, sendConsole: SendConsole | undefined): void {
   const hidden = { schema: { hide: true } };
   const get = (path: string, markdown: string) =>
     app.get(path, hidden, async (request, reply) => sendPage(request, reply, path, markdown));
@@ -16,7 +18,12 @@ export function guideRoutes(app: FastifyInstance): void {
   app.get(stylesheetPath, hidden, async (_request, reply) =>
     reply.type('text/css; charset=utf-8').header('cache-control', 'max-age=3600').send(stylesheet),
   );
-  get('/', startPage());
+  app.get('/', hidden, async (request, reply) => {
+    if (sendConsole === undefined || !asksForHtml(request)) return sendPage(request, reply, '/', startPage());
+    addVary(reply);
+    return sendConsole(request, reply);
+  });
+  get('/docs/guides', startPage());
   for (const { name } of guides) {
     const markdown = readGuide(name);
     get(`/docs/${name}`, name === 'errors' ? introductionOf(markdown) : markdown);
@@ -52,8 +59,8 @@ function sendPage(
   path: string,
   markdown: string,
 ): FastifyReply {
-  reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '));
-  if (!/\btext\/html\b/i.test(request.headers.accept ?? '')) return reply.type(markdownType).send(markdown);
+  addVary(reply);
+  if (!asksForHtml(request)) return reply.type(markdownType).send(markdown);
   const html = rendered.get(path) ?? renderPage(markdown, path);
   rendered.set(path, html);
   return reply
@@ -61,6 +68,15 @@ function sendPage(
     .header('content-security-policy', pagePolicy)
     .header('x-content-type-options', 'nosniff')
     .send(html);
+}
+
+function asksForHtml({ headers }: FastifyRequest): boolean {
+  return /\btext\/html\b/i.test(headers.accept ?? '');
+}
+
+/** Says that a cache must keep the HTML and the Markdown of a path separately. */
+function addVary(reply: FastifyReply): void {
+  reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '));
 }
 
 function startPage(): string {

@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { inspectSpreadsheet } from '../../loading/inspect-spreadsheet.ts';
 import type { ProposedTable, SheetProposal } from '../../sources/spreadsheet/proposal/propose-table.ts';
 import type { HttpContext } from '../context.ts';
-import { LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
+import { ColumnCounts, LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import {
   filePart,
@@ -108,6 +108,12 @@ const Inspected = Type.Object(
     sheet: Type.Object(
       {
         name: Type.String(),
+        header_row: Type.Optional(Type.Integer({ description: 'The row that was read as the header.' })),
+        range: Type.Optional(
+          Type.String({
+            description: 'The cells that were read, from the header to the last row with a value.',
+          }),
+        ),
         header: Type.Array(Type.String()),
         definition: Type.Object(
           { columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) },
@@ -119,6 +125,10 @@ const Inspected = Type.Object(
         rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Null()])), {
           description: 'The first 20 rows as text; null is a blank cell.',
         }),
+        row_numbers: Type.Optional(
+          Type.Array(Type.Integer(), { description: 'For each of `rows`: its number in the sheet.' }),
+        ),
+        columns: ColumnCounts,
         errors: Type.Array(LocatedProblem, { maxItems: 100, description: 'Cells that a load would refuse.' }),
         error_count: Type.Integer(),
         warnings: Warnings,
@@ -171,7 +181,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
             context.config.limits,
             admitted.signal,
           );
-          const { errorCount, ...shown } = sheet;
+          const { name, headerRow, range, errorCount, rowNumbers, columns, ...shown } = sheet;
           return {
             sheets: sheets.map(({ hasCells: _, size: __, proposal: ofSheet, ...shown }) => ({
               ...shown,
@@ -180,7 +190,15 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
             proposal: shownProposal(proposal),
             names: names.listed,
             name_count: names.count,
-            sheet: { ...shown, error_count: errorCount },
+            sheet: {
+              name,
+              ...(headerRow !== undefined && { header_row: headerRow }),
+              ...(range !== undefined && { range }),
+              ...shown,
+              ...(rowNumbers && { row_numbers: rowNumbers }),
+              columns,
+              error_count: errorCount,
+            },
           };
         },
       );

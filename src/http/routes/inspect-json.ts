@@ -6,7 +6,7 @@ import { inspectJson } from '../../loading/inspect-json.ts';
 import { Spool } from '../../sources/spool.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
-import { LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
+import { ColumnCounts, LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { readBody } from '../request-body.ts';
 import { admitRequest } from '../table-request.ts';
@@ -53,6 +53,7 @@ const Inspected = Type.Object(
           description:
             'The first 20 rows as text, objects and arrays as their JSON; null is a missing value or `null`.',
         }),
+        columns: ColumnCounts,
         errors: Type.Array(LocatedProblem, {
           maxItems: 100,
           description: 'Rows and values that a load would refuse.',
@@ -129,7 +130,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
           { ...jsonLimitsOf(limits), maxRows: limits.maxRows },
           signal,
         );
-        const { rowsAt, rowCount, errorCount, ...shown } = data;
+        const { rowsAt, rowCount, errorCount, rowNumbers: _, ...shown } = data;
         return {
           format,
           arrays: arrays.map((array) => ({ rows_at: array.rowsAt, rows: array.rows })),

@@ -1,0 +1,740 @@
+/** What a person can do: each function talks to the service and changes what the page knows. */
+import {
+  type Client,
+  ConnectionError,
+  createClient,
+  hasEnded,
+  type InspectedSpreadsheet,
+  type Load,
+  type LoadedTable,
+  type Problem,
+  ProblemError,
+  resultOf,
+  type TableDescription,
+  type Transport,
+} from '../client/client.ts';
+import {
+  cellOf,
+  type Fix,
+  hashOf,
+  inspectionOfJson,
+  inspectionOfSheet,
+  keepsDefinition,
+  kindOf,
+  noRules,
+  planColumns,
+  problemsOfCsv,
+  proposedReading,
+  readingQuery,
+  requestText,
+  targetOf,
+  uploadPlan,
+  withFix,
+} from './follows.ts';
+import { jsonWithDefinition } from './json-with-definition.ts';
+import { sessionOf, startSignIn } from './sign-in.ts';
+import {
+  type ColumnPlan,
+  emptyReading,
+  emptyWork,
+  type Failure,
+  type ListedLoad,
+  type ListedTable,
+  type LoadProgress,
+  type Reading,
+  type Route,
+  type RowRules,
+  type State,
+  type Step,
+  type Target,
+} from './state.ts';
+import type { Store } from './store.ts';
+import { xhrTransport } from './xhr-transport.ts';
+
+const loadKey = 'tablewright.load';
+const sheetOfRowBytes = 5_000_000;
+
+export type Actions = ReturnType<typeof createActions>;
+
+export function createActions(store: Store) {
+  const { update } = store;
+  const token = (): string | undefined => store.state.session.token;
+  const client: Client = createClient({ url: location.origin, token, transport: xhrTransport });
+  let inspecting = new AbortController();
+  let checking = new AbortController();
+  let sending = new AbortController();
+  let lookingUp: ReturnType<typeof setTimeout> | undefined;
+
+  /** Returns the failure for the page, and asks for another token if the service does not accept this one. */
+  function failureOf(error: unknown): Failure {
+    if (error instanceof ProblemError && error.status === 401) {
+      const problem = error.code === 'missing-token' ? undefined : error.detail;
+      update((state) => ({ ...state, session: { ...sessionOf(undefined, state.session.signIn), problem } }));
+    }
+    return failureFrom(error);
+  }
+
+  function say(announcement: string): void {
+    update((state) => ({ ...state, announcement }));
+  }
+
+  function signInWith(text: string): void {
+    const value = text.trim().replace(/^(TOKEN=|Bearer )/i, '');
+    update((state) => ({ ...state, session: sessionOf(value, state.session.signIn) }));
+    open(store.state.route);
+  }
+
+  function signOut(): void {
+    update((state) => ({ ...state, session: sessionOf(undefined, state.session.signIn) }));
+  }
+
+  function go(route: Route): void {
+    location.hash = hashOf(route);
+  }
+
+  /** Shows a page, and reads what it shows. */
+  function open(route: Route): void {
+    update((state) => ({ ...state, route, dialog: undefined }));
+    if (token() === undefined) return;
+    if (route.page === 'tables') readTables();
+    else if (route.page === 'table') readTable(route.schema, route.name);
+    else if (route.page === 'loads') readLoads();
+    else if (route.page === 'one-load') watchOne(route.id);
+    else findLoad();
+  }
+
+  function chooseFile(content: File): void {
+    const kind = kindOf(content.name);
+    update((state) => ({
+      ...state,
+      ...emptyWork(),
+      load: undefined,
+      file: { name: content.name, size: content.size, kind, content },
+      target: { ...targetOf(content.name), schema: state.target.schema },
+      rows: noRules,
+    }));
+    sessionStorage.removeItem(loadKey);
+    inspect(emptyReading);
+    lookUpTarget();
+  }
+
+  function forgetFile(): void {
+    inspecting.abort();
+    checking.abort();
+    update((state) => ({ ...state, ...emptyWork(), load: undefined }));
+  }
+
+  /** Reads the file again in another way. */
+  async function inspect(reading: Reading): Promise<void> {
+    inspecting.abort();
+    inspecting = new AbortController();
+    const { signal } = inspecting;
+    const { file } = store.state;
+    if (file === undefined) return;
+    update((state) => ({ ...state, reading, inspection: { is: 'busy', sentBytes: 0 }, top: { is: 'none' } }));
+    try {
+      const query = readingQuery(reading, file.kind);
+      const ask = (asked: object) =>
+        client.inspect({ ...asked, file: file.content, name: file.name, kind: file.kind, signal });
+      const answer = await ask(query);
+      let taken = reading;
+      let inspection = 'sheet' in answer ? inspectionOfSheet(answer) : inspectionOfJson(answer);
+      if ('sheet' in answer && reading === emptyReading) {
+        const proposed = proposedReading(answer, reading);
+        if (proposed !== undefined) {
+          taken = proposed;
+          inspection = inspectionOfSheet(
+            (await ask(readingQuery(proposed, file.kind))) as InspectedSpreadsheet,
+          );
+        }
+      }
+      if (inspection.sheets.length > 1) taken = { ...taken, sheet: inspection.sheet };
+      update((state) => ({
+        ...state,
+        reading: taken,
+        inspection: { is: 'ready', value: inspection },
+        columns: planColumns(inspection, state.columns),
+        step: state.step === 'file' ? 'columns' : state.step,
+        announcement: `${file.name} was read: ${inspection.header.length} columns.`,
+      }));
+    } catch (error) {
+      if (signal.aborted) return;
+      update((state) => ({ ...state, inspection: { is: 'failed', failure: failureOf(error) } }));
+    }
+  }
+
+  /** Shows the first rows of the sheet without a header, for choosing it. */
+  async function readTop(): Promise<void> {
+    const { file, inspection } = store.state;
+    if (file === undefined || inspection.is !== 'ready') return;
+    const { signal } = inspecting;
+    update((state) => ({ ...state, top: { is: 'busy', sentBytes: 0 } }));
+    try {
+      const sheet = inspection.value.sheet;
+      const answer = (await client.inspect({
+        ...(sheet && { sheet }),
+        header: false,
+        range: 'A1:XFD60',
+        file: file.content,
+        name: file.name,
+        kind: file.kind,
+        signal,
+      })) as InspectedSpreadsheet;
+      const { rows, row_numbers = [], columns } = answer.sheet;
+      const letters = columns.map(({ letters = '' }) => letters);
+      update((state) => ({
+        ...state,
+        top: { is: 'ready', value: { letters, rows, rowNumbers: row_numbers } },
+      }));
+    } catch (error) {
+      if (!signal.aborted)
+        update((state) => ({ ...state, top: { is: 'failed', failure: failureOf(error) } }));
+    }
+  }
+
+  function changeColumn(index: number, to: Partial<ColumnPlan>): void {
+    update((state) => ({
+      ...state,
+      columns: state.columns.map((column, at) => (at === index ? { ...column, ...to } : column)),
+    }));
+  }
+
+  function changeColumns(columns: ColumnPlan[]): void {
+    update((state) => ({ ...state, columns }));
+  }
+
+  function changeTarget(to: Partial<Target>): void {
+    update((state) => ({ ...state, target: { ...state.target, ...to } }));
+    if (to.schema !== undefined || to.table !== undefined) lookUpTarget();
+  }
+
+  function changeRows(to: Partial<RowRules>): void {
+    update((state) => ({ ...state, rows: { ...state.rows, ...to } }));
+  }
+
+  /** Asks whether the table exists, a moment after the last key. */
+  function lookUpTarget(): void {
+    clearTimeout(lookingUp);
+    lookingUp = setTimeout(async () => {
+      const { schema, table } = store.state.target;
+      if (table === '' || schema === '') return;
+      let existing: State['existing'];
+      try {
+        existing = { is: 'ready', value: (await client.describeTable(table, { schema })).table };
+      } catch (error) {
+        const isMissing = error instanceof ProblemError && error.code === 'table-not-found';
+        existing = isMissing ? { is: 'ready', value: null } : { is: 'failed', failure: failureOf(error) };
+      }
+      const { target } = store.state;
+      if (target.schema === schema && target.table === table) update((state) => ({ ...state, existing }));
+    }, 300);
+  }
+
+  function showStep(step: Step): void {
+    update((state) => ({ ...state, step, dialog: undefined }));
+  }
+
+  async function sendUpload(
+    options: { dry_run: boolean; signal: AbortSignal; onSent?: (bytes: number) => void },
+    through: Client,
+    isStored: boolean,
+  ): Promise<Load | LoadedTable> {
+    const { state } = store;
+    const { file } = state;
+    const { kind, schema, table, query, definition } = uploadPlan(state);
+    const isJson = kind !== 'spreadsheet';
+    const wrapped =
+      isJson && definition
+        ? await jsonWithDefinition(file!.content, kind, JSON.stringify(definition))
+        : undefined;
+    const request = {
+      ...query,
+      ...options,
+      schema,
+      table,
+      file: wrapped ?? file!.content,
+      name: file!.name,
+      kind: wrapped ? ('json' as const) : kind,
+      ...(!isJson && definition && { definition }),
+    };
+    return isStored ? through.enqueue(request) : through.load(request);
+  }
+
+  /** Sends the file and follows the load until it has ended. @param onLoad called with each change */
+  async function runUpload(
+    isDryRun: boolean,
+    signal: AbortSignal,
+    onSent: (bytes: number) => void,
+    onLoad: (load: Load) => void,
+  ): Promise<LoadedTable> {
+    const begun = await sendUpload({ dry_run: isDryRun, signal, onSent }, client, true);
+    // A service without records of loads answers with the table.
+    if (!('state' in begun)) return begun;
+    onLoad(begun);
+    let last = begun;
+    for await (const load of client.watch(begun.id, { signal })) {
+      last = load;
+      onLoad(load);
+    }
+    return resultOf(last);
+  }
+
+  /** Does a dry run: everything is done and checked, and then rolled back. */
+  async function check(): Promise<void> {
+    checking.abort();
+    checking = new AbortController();
+    const { signal } = checking;
+    let id: string | undefined;
+    signal.addEventListener('abort', () => {
+      if (id !== undefined) client.cancel(id).catch(() => {});
+    });
+    update((state) => ({
+      ...state,
+      step: 'check',
+      check: { is: 'busy', sentBytes: 0 },
+      checkedRequest: requestText(state),
+      shownProblem: undefined,
+      announcement: 'The file is being checked.',
+    }));
+    const progress = (change: { sentBytes?: number; load?: Load }) =>
+      update((state) =>
+        state.check.is === 'busy' ? { ...state, check: { ...state.check, ...change } } : state,
+      );
+    try {
+      const result = await runUpload(
+        true,
+        signal,
+        (sentBytes) => progress({ sentBytes }),
+        (load) => {
+          id = load.id;
+          progress({ load });
+        },
+      );
+      finishCheck({ result, failure: undefined });
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = failureOf(error);
+      if (failure.errorCount > 0) finishCheck({ result: undefined, failure });
+      else update((state) => ({ ...state, check: { is: 'failed', failure } }));
+    }
+  }
+
+  function finishCheck(found: { result: LoadedTable | undefined; failure: Failure | undefined }): void {
+    const words = found.failure
+      ? `${found.failure.errorCount} problems were found.`
+      : 'No problems were found.';
+    update((state) => ({
+      ...state,
+      check: { is: 'ready', value: { ...found, all: undefined, isReadingAll: false, openGroup: undefined } },
+      announcement: words,
+    }));
+  }
+
+  function stopCheck(): void {
+    checking.abort(new Error('stopped'));
+    update((state) => ({ ...state, check: { is: 'none' }, step: 'columns' }));
+  }
+
+  /** Reads all problems, at most 100,000, as the CSV that the service writes. */
+  async function readAllProblems(): Promise<string | undefined> {
+    const asCsv: Transport = (url, request) =>
+      xhrTransport(url, { ...request, headers: { ...request.headers, accept: 'text/csv' } });
+    const reader = createClient({ url: location.origin, token, transport: asCsv, retryMs: 0 });
+    const { signal } = checking;
+    const change = (to: object) =>
+      update((state) =>
+        state.check.is === 'ready'
+          ? { ...state, check: { is: 'ready', value: { ...state.check.value, ...to } } }
+          : state,
+      );
+    change({ isReadingAll: true });
+    try {
+      await sendUpload({ dry_run: true, signal }, reader, false);
+      change({ isReadingAll: false });
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof ProblemError && error.status === 422 && error.code === undefined) {
+        change({ isReadingAll: false, all: problemsOfCsv(error.text) });
+        return error.text;
+      }
+      change({ isReadingAll: false });
+      say(failureOf(error).detail);
+    }
+    return undefined;
+  }
+
+  async function saveAllProblems(): Promise<void> {
+    const text = await readAllProblems();
+    if (text === undefined) return;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+    link.download = `${store.state.target.table || 'problems'}-problems.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  function openGroup(key: string | undefined): void {
+    update((state) =>
+      state.check.is === 'ready'
+        ? { ...state, check: { is: 'ready', value: { ...state.check.value, openGroup: key } } }
+        : state,
+    );
+  }
+
+  function applyFix(fix: Fix): void {
+    update((state) => withFix(state, fix));
+    check();
+  }
+
+  /** Reads the row of a problem from the file. */
+  async function showProblem(problem: Problem | undefined): Promise<void> {
+    if (problem === undefined) {
+      update((state) => ({ ...state, shownProblem: undefined }));
+      return;
+    }
+    update((state) => ({ ...state, shownProblem: { problem, row: { is: 'busy', sentBytes: 0 } } }));
+    const row = await readRow(problem).catch((error: unknown) => ({
+      is: 'failed' as const,
+      failure: failureOf(error),
+    }));
+    update((state) =>
+      state.shownProblem?.problem === problem ? { ...state, shownProblem: { problem, row } } : state,
+    );
+  }
+
+  async function readRow(problem: Problem): Promise<NonNullable<State['shownProblem']>['row']> {
+    const { file, reading, inspection, columns } = store.state;
+    if (file === undefined || inspection.is !== 'ready') return { is: 'none' };
+    const cell = problem.cell === undefined ? undefined : cellOf(problem.cell);
+    if (cell !== undefined) {
+      const sheet = problem.sheet ?? reading.sheet;
+      const answer = (await client.inspect({
+        ...(sheet && { sheet }),
+        header: false,
+        range: `A${cell.row}:XFD${cell.row}`,
+        file: file.content,
+        name: file.name,
+        kind: file.kind,
+      })) as InspectedSpreadsheet;
+      const byLetters = new Map(columns.map(({ letters, name }) => [letters, name]));
+      const letters = answer.sheet.columns.map((column) => column.letters ?? '');
+      const names = letters.map((text) => byLetters.get(text) ?? text);
+      const marked = letters.findIndex((text) => cellOf(`${text}1`)?.column === cell.column);
+      return { is: 'ready', value: { names, values: answer.sheet.rows[0] ?? [], marked } };
+    }
+    const object = await readObject(file.content, file.kind, problem);
+    if (object === undefined) return { is: 'none' };
+    const names = columns.map(({ name }) => name);
+    const values = columns.map(({ header }) => {
+      const value = object[header];
+      return value === undefined || value === null
+        ? null
+        : typeof value === 'string'
+          ? value
+          : JSON.stringify(value);
+    });
+    return { is: 'ready', value: { names, values, marked: names.indexOf(problem.column ?? '') } };
+  }
+
+  /** Sends the file and loads it. */
+  async function load(): Promise<void> {
+    sending = new AbortController();
+    const { signal } = sending;
+    const { file, inspection } = store.state;
+    if (file === undefined) return;
+    const begun: LoadProgress = {
+      fileName: file.name,
+      fileBytes: file.size,
+      expectedRows: inspection.is === 'ready' ? inspection.value.rowCount : undefined,
+      sentBytes: 0,
+      startedAt: performance.now(),
+      rowsSince: undefined,
+      id: undefined,
+      load: undefined,
+      isCancelling: false,
+      result: undefined,
+      rows: undefined,
+      failure: undefined,
+    };
+    update((state) => ({ ...state, step: 'load', load: begun, announcement: `${file.name} is being sent.` }));
+    try {
+      const result = await runUpload(false, signal, (sentBytes) => changeLoad({ sentBytes }), noteLoad);
+      await finishLoad(result);
+    } catch (error) {
+      failLoad(error);
+    }
+  }
+
+  function changeLoad(to: Partial<LoadProgress>): void {
+    update((state) => (state.load ? { ...state, load: { ...state.load, ...to } } : state));
+  }
+
+  function noteLoad(load: Load): void {
+    sessionStorage.setItem(loadKey, load.id);
+    const { rowsSince } = store.state.load ?? {};
+    const isReading = load.rows_read > 0 && rowsSince === undefined;
+    changeLoad({ load, id: load.id, ...(isReading && { rowsSince: performance.now() }) });
+  }
+
+  async function finishLoad(result: LoadedTable): Promise<void> {
+    changeLoad({ result });
+    const { schema, name } = result.table;
+    say(`The rows are in the table ${schema}.${name}.`);
+    const rows = await client.rows(name, { schema, limit: 20 }).catch(() => undefined);
+    changeLoad({ rows });
+    update((state) => ({ ...state, tables: { is: 'none' } }));
+  }
+
+  function failLoad(error: unknown): void {
+    const failure = failureOf(error);
+    changeLoad({ failure, isCancelling: false });
+    say(failure.detail);
+  }
+
+  async function cancelLoad(): Promise<void> {
+    const { load } = store.state;
+    if (load === undefined) return;
+    changeLoad({ isCancelling: true });
+    if (load.id === undefined) {
+      sending.abort(new Error('You have cancelled the load. Nothing was changed.'));
+      return;
+    }
+    try {
+      await client.cancel(load.id);
+    } catch (error) {
+      if (!(error instanceof ProblemError && error.code === 'load-ended')) failLoad(error);
+    }
+  }
+
+  const shownLoadId = (): string | undefined => store.state.load?.id;
+
+  /** Finds the load of this tab again after the page was loaded again. */
+  async function findLoad(): Promise<void> {
+    const id = sessionStorage.getItem(loadKey);
+    if (id === null || store.state.load !== undefined || store.state.file !== undefined) return;
+    try {
+      const found = await client.describeLoad(id);
+      if (store.state.load !== undefined || store.state.file !== undefined) return;
+      const { table } = found;
+      const again: LoadProgress = {
+        fileName: `${table.schema}.${table.name}`,
+        fileBytes: found.bytes_expected ?? found.bytes_received,
+        expectedRows: undefined,
+        sentBytes: found.bytes_received,
+        startedAt: performance.now(),
+        rowsSince: undefined,
+        id,
+        load: found,
+        isCancelling: found.cancel_requested,
+        result: undefined,
+        rows: undefined,
+        failure: undefined,
+      };
+      update((state) => ({ ...state, step: 'load', load: again }));
+      let last = found;
+      for await (const load of client.watch(id)) {
+        last = load;
+        if (shownLoadId() !== id) return;
+        noteLoad(load);
+      }
+      await finishLoad(resultOf(last));
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === 'load-not-found')
+        sessionStorage.removeItem(loadKey);
+      else failLoad(error);
+    }
+  }
+
+  async function readTables(): Promise<void> {
+    update((state) =>
+      state.tables.is === 'ready' ? state : { ...state, tables: { is: 'busy', sentBytes: 0 } },
+    );
+    try {
+      const tables: ListedTable[] = [];
+      for await (const table of client.tables({ limit: 1000 })) {
+        tables.push(table);
+        if (tables.length >= maxTables) break;
+      }
+      update((state) => ({ ...state, tables: { is: 'ready', value: { tables } } }));
+    } catch (error) {
+      update((state) => ({ ...state, tables: { is: 'failed', failure: failureOf(error) } }));
+    }
+  }
+
+  async function readTable(schema: string, name: string): Promise<void> {
+    update((state) => ({ ...state, table: { is: 'busy', sentBytes: 0 } }));
+    try {
+      const [{ table }, rows] = await Promise.all([
+        client.describeTable(name, { schema }),
+        client.rows(name, { schema, limit: 100 }),
+      ]);
+      update((state) => ({ ...state, table: { is: 'ready', value: { table, rows } } }));
+    } catch (error) {
+      update((state) => ({ ...state, table: { is: 'failed', failure: failureOf(error) } }));
+    }
+  }
+
+  async function readLoads(): Promise<void> {
+    update((state) =>
+      state.loads.is === 'ready' ? state : { ...state, loads: { is: 'busy', sentBytes: 0 } },
+    );
+    try {
+      const loads: ListedLoad[] = [];
+      let hasMore = false;
+      for await (const load of client.loads({ limit: 200 })) {
+        if (loads.length >= maxLoads) {
+          hasMore = true;
+          break;
+        }
+        loads.push(load);
+      }
+      update((state) => ({ ...state, loads: { is: 'ready', value: { loads, hasMore } } }));
+    } catch (error) {
+      update((state) => ({ ...state, loads: { is: 'failed', failure: failureOf(error) } }));
+    }
+  }
+
+  async function watchOne(id: string): Promise<void> {
+    update((state) => ({ ...state, oneLoad: { is: 'busy', sentBytes: 0 } }));
+    const isShown = (): boolean => store.state.route.page === 'one-load' && store.state.route.id === id;
+    try {
+      const first = await client.describeLoad(id);
+      update((state) => ({ ...state, oneLoad: { is: 'ready', value: first } }));
+      if (hasEnded(first)) return;
+      for await (const load of client.watch(id)) {
+        if (!isShown()) return;
+        update((state) => ({ ...state, oneLoad: { is: 'ready', value: load } }));
+      }
+    } catch (error) {
+      if (isShown()) update((state) => ({ ...state, oneLoad: { is: 'failed', failure: failureOf(error) } }));
+    }
+  }
+
+  async function cancelOne(id: string): Promise<void> {
+    await client.cancel(id).catch((error: unknown) => say(failureOf(error).detail));
+  }
+
+  async function openColumn(index: number): Promise<void> {
+    update((state) => ({ ...state, dialog: { is: 'column', index, tables: [], referenced: undefined } }));
+    const tables: ListedTable[] = [];
+    try {
+      for await (const table of client.tables({ limit: 1000 })) {
+        tables.push(table);
+        if (tables.length >= maxTables) break;
+      }
+    } catch {
+      // Without the scope table:read the names can still be typed.
+    }
+    changeDialog({ tables });
+    const { reference } = store.state.columns[index] ?? {};
+    if (reference) readReferenced(reference.schema, reference.table);
+  }
+
+  async function readReferenced(schema: string, name: string): Promise<void> {
+    const found: TableDescription | undefined = await client.describeTable(name, { schema }).then(
+      ({ table }) => table,
+      () => undefined,
+    );
+    changeDialog({ referenced: found });
+  }
+
+  function changeDialog(to: object): void {
+    update((state) =>
+      state.dialog?.is === 'column' ? { ...state, dialog: { ...state.dialog, ...to } } : state,
+    );
+  }
+
+  function showDialog(dialog: State['dialog']): void {
+    update((state) => ({ ...state, dialog }));
+  }
+
+  async function copy(text: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      say('Copied.');
+    } catch {
+      say('The browser did not allow copying. Select the text and copy it.');
+    }
+  }
+
+  return {
+    signInWith,
+    signOut,
+    startSignIn: () => {
+      const { signIn } = store.state.session;
+      if (signIn) startSignIn(signIn);
+    },
+    go,
+    open,
+    chooseFile,
+    forgetFile,
+    inspect,
+    readTop,
+    changeColumn,
+    changeColumns,
+    changeTarget,
+    changeRows,
+    showStep,
+    check,
+    stopCheck,
+    readAllProblems,
+    saveAllProblems,
+    openGroup,
+    applyFix,
+    showProblem,
+    load,
+    cancelLoad,
+    filterTables: (tableFilter: string) => update((state) => ({ ...state, tableFilter })),
+    cancelOne,
+    openColumn,
+    readReferenced,
+    showDialog,
+    copy,
+    keepsDefinition: () => keepsDefinition(store.state),
+  };
+}
+
+const maxTables = 10_000;
+const maxLoads = 1000;
+
+export function failureFrom(error: unknown): Failure {
+  if (error instanceof ProblemError) {
+    const { title, detail, code, errors, errorCount, errorGroups: groups, warnings } = error;
+    return { title, detail, code, errors, errorCount, groups, warnings };
+  }
+  const title = error instanceof ConnectionError ? 'The service does not answer' : 'The request was not done';
+  const detail = error instanceof Error ? error.message : String(error);
+  return { title, detail, code: undefined, errors: [], errorCount: 0, groups: [], warnings: [] };
+}
+
+/** Reads one row of JSON; undefined: the file is too long to be read for it. */
+async function readObject(
+  file: File,
+  kind: 'json' | 'ndjson' | 'spreadsheet',
+  { pointer, line }: Problem,
+): Promise<Record<string, unknown> | undefined> {
+  if (file.size > sheetOfRowBytes) return undefined;
+  const text = await file.text();
+  if (kind === 'ndjson')
+    return line === undefined ? undefined : JSON.parse(text.split('\n')[line - 1] ?? 'null');
+  if (pointer === undefined) return undefined;
+  const steps = pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  let value: unknown = JSON.parse(text);
+  // A definition that the page adds puts an array of rows below `data`.
+  if (Array.isArray(value) && steps[0] === 'data') steps.shift();
+  for (const step of steps) {
+    if (value === null || typeof value !== 'object') return undefined;
+    value = (value as Record<string, unknown>)[step];
+    if (Array.isArray(value)) continue;
+    if (isRow(value)) return value;
+  }
+  return undefined;
+}
+
+/** The first object below an array of the path is the row. */
+function isRow(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !('data' in value && Array.isArray(value.data));
+}

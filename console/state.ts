@@ -1,0 +1,266 @@
+/** What the page knows. `follows.ts` has what follows from it, `actions.ts` changes it, and `views/` draw it. */
+import type { components } from '../client/api-types.ts';
+import type { Load, LoadedTable, Problem, TableDescription } from '../client/client.ts';
+
+type Schemas = components['schemas'];
+export type Warning = Schemas['Warning'];
+export type ListedTable = Schemas['ListedTables']['tables'][number];
+export type ListedLoad = Schemas['ListedLoad'];
+export type FirstRows = Schemas['FirstRows'];
+export type ProblemGroup = NonNullable<Schemas['ProblemDocument']['error_groups']>[number];
+
+export interface State {
+  session: Session;
+  route: Route;
+  step: Step;
+  file: ChosenFile | undefined;
+  /** The parameters with which the file is read. */
+  reading: Reading;
+  inspection: Remote<Inspection>;
+  /** The first rows of the sheet without any interpretation, for choosing the header. */
+  top: Remote<TopRows>;
+  columns: ColumnPlan[];
+  target: Target;
+  /** The existing table with the name of the target; null: there is none. */
+  existing: Remote<TableDescription | null>;
+  rows: RowRules;
+  check: Remote<Checked>;
+  /** The request for which `check` was made. */
+  checkedRequest: string | undefined;
+  /** The problem whose row is shown. */
+  shownProblem: ShownProblem | undefined;
+  load: LoadProgress | undefined;
+  tables: Remote<{ tables: ListedTable[] }>;
+  tableFilter: string;
+  table: Remote<{ table: TableDescription; rows: FirstRows | undefined }>;
+  loads: Remote<{ loads: ListedLoad[]; hasMore: boolean }>;
+  oneLoad: Remote<Load>;
+  dialog: Dialog | undefined;
+  /** The text for assistive technology. */
+  announcement: string;
+}
+
+export type Step = 'file' | 'columns' | 'check' | 'load';
+
+export type Route =
+  | { page: 'load' }
+  | { page: 'tables' }
+  | { page: 'table'; schema: string; name: string }
+  | { page: 'loads' }
+  | { page: 'one-load'; id: string };
+
+export interface Session {
+  token: string | undefined;
+  /** What the token says about itself. It is shown, and not verified here. */
+  subject: string | undefined;
+  scopes: string[];
+  /** Why a new token is needed. */
+  problem: string | undefined;
+  /** undefined: people paste a token. */
+  signIn: SignInSettings | undefined;
+}
+
+export interface SignInSettings {
+  issuer: string;
+  clientId: string;
+  scope: string;
+  audience?: string;
+  resource?: string;
+  authorizationEndpoint?: string;
+  tokenEndpoint?: string;
+}
+
+export type Remote<Value> =
+  | { is: 'none' }
+  | { is: 'busy'; sentBytes: number; load?: Load | undefined }
+  | { is: 'ready'; value: Value }
+  | { is: 'failed'; failure: Failure };
+
+/** Why a request did not succeed, for a person. */
+export interface Failure {
+  title: string;
+  detail: string;
+  code: string | undefined;
+  errors: Problem[];
+  errorCount: number;
+  groups: ProblemGroup[];
+  warnings: Warning[];
+}
+
+export interface ChosenFile {
+  name: string;
+  size: number;
+  kind: 'json' | 'ndjson' | 'spreadsheet';
+  content: File;
+}
+
+export interface Reading {
+  /** undefined: the only or the first visible sheet. */
+  sheet: string | undefined;
+  /** undefined: the first row that has a value. */
+  headerRow: number | 'auto' | undefined;
+  hasHeader: boolean;
+  range: string;
+  tableRange: string;
+  skipHidden: boolean;
+  skipFooter: boolean;
+  nullValues: string;
+  dateOrder: 'iso' | 'dmy' | 'mdy' | 'ymd';
+  decimalSign: '.' | ',';
+  thousandsSign: 'none' | '.' | ',' | 'space' | "'";
+  trim: boolean;
+  errorsAreNull: boolean;
+  rowsAt: string | undefined;
+}
+
+/** What an inspection found, the same for spreadsheets and JSON. */
+export interface Inspection {
+  sheets: { name: string; isHidden: boolean; rows: number; columns: number; problem: string | undefined }[];
+  sheet: string;
+  headerRow: number | undefined;
+  range: string | undefined;
+  proposals: { headerRow: number | undefined; range: string; reasons: string[] }[];
+  names: { name: string; sheet: string; range: string }[];
+  arrays: { rowsAt: string; rows: number }[];
+  rowsAt: string | undefined;
+  header: string[];
+  types: string[];
+  counts: { letters: string | undefined; values: number; empty: number }[];
+  rows: (string | null)[][];
+  rowNumbers: number[] | undefined;
+  rowCount: number;
+  errors: Problem[];
+  errorCount: number;
+  warnings: Warning[];
+}
+
+export interface TopRows {
+  letters: string[];
+  rows: (string | null)[][];
+  rowNumbers: number[];
+}
+
+export interface ColumnPlan {
+  /** The name in the file. */
+  header: string;
+  letters: string | undefined;
+  name: string;
+  type: string;
+  inferredType: string;
+  reason: string;
+  example: string | undefined;
+  isIncluded: boolean;
+  isNullable: boolean;
+  default: string;
+  /** Its place in the primary key, from 1; 0: it is not in the key. */
+  keyPlace: number;
+  isUnique: boolean;
+  reference: Reference | undefined;
+}
+
+export interface Reference {
+  schema: string;
+  table: string;
+  column: string;
+}
+
+export interface Target {
+  schema: string;
+  table: string;
+  ifExists: 'fail' | 'append' | 'truncate' | 'replace';
+  onConflict: 'fail' | 'skip' | 'update';
+}
+
+export interface RowRules {
+  leaveOutFaulty: boolean;
+  maxFaulty: number;
+  /** What happens to columns of the file that an existing table does not have. */
+  extraColumns: 'fail' | 'ignore' | 'add';
+}
+
+export interface Checked {
+  result: LoadedTable | undefined;
+  failure: Failure | undefined;
+  /** All problems; undefined: only those that the answer listed are known. */
+  all: Problem[] | undefined;
+  isReadingAll: boolean;
+  openGroup: string | undefined;
+}
+
+export interface ShownProblem {
+  problem: Problem;
+  row: Remote<{ names: string[]; values: (string | null)[]; marked: number }>;
+}
+
+export interface LoadProgress {
+  fileName: string;
+  fileBytes: number;
+  /** The expected number of rows; undefined: the page was loaded again. */
+  expectedRows: number | undefined;
+  sentBytes: number;
+  /** Times in milliseconds since the page was loaded. */
+  startedAt: number;
+  rowsSince: number | undefined;
+  id: string | undefined;
+  load: Load | undefined;
+  isCancelling: boolean;
+  result: LoadedTable | undefined;
+  rows: FirstRows | undefined;
+  failure: Failure | undefined;
+}
+
+export type Dialog =
+  | { is: 'definition' }
+  | { is: 'curl' }
+  | { is: 'column'; index: number; tables: ListedTable[]; referenced: TableDescription | undefined };
+
+export const emptyReading: Reading = {
+  sheet: undefined,
+  headerRow: undefined,
+  hasHeader: true,
+  range: '',
+  tableRange: '',
+  skipHidden: false,
+  skipFooter: false,
+  nullValues: '',
+  dateOrder: 'iso',
+  decimalSign: '.',
+  thousandsSign: 'none',
+  trim: false,
+  errorsAreNull: false,
+  rowsAt: undefined,
+};
+
+export function initialState(session: Session, route: Route): State {
+  return {
+    session,
+    route,
+    ...emptyWork(),
+    load: undefined,
+    tables: { is: 'none' },
+    tableFilter: '',
+    table: { is: 'none' },
+    loads: { is: 'none' },
+    oneLoad: { is: 'none' },
+    dialog: undefined,
+    announcement: '',
+  };
+}
+
+/** Everything that belongs to one file. */
+export function emptyWork() {
+  return {
+    step: 'file',
+    file: undefined,
+    reading: emptyReading,
+    inspection: { is: 'none' },
+    top: { is: 'none' },
+    columns: [],
+    target: { schema: 'public', table: '', ifExists: 'fail', onConflict: 'fail' },
+    existing: { is: 'none' },
+    rows: { leaveOutFaulty: false, maxFaulty: 100, extraColumns: 'fail' },
+    check: { is: 'none' },
+    checkedRequest: undefined,
+    shownProblem: undefined,
+  } satisfies Partial<State>;
+}

@@ -1,0 +1,101 @@
+/** The whole page: its head, and the view of the route. */
+import type { VNode } from 'preact';
+import type { Actions } from '../actions.ts';
+import { hashOf } from '../follows.ts';
+import { h } from '../h.ts';
+import type { Route, State } from '../state.ts';
+import { checkView } from './check.ts';
+import { columnsView } from './columns.ts';
+import { dialogView } from './dialogs.ts';
+import { fileView } from './file.ts';
+import { loadView } from './load.ts';
+import { loadsView, oneLoadView } from './loads.ts';
+import { button, data } from './parts.ts';
+import { signInView } from './sign-in.ts';
+import { stepsView } from './steps.ts';
+import { tablesView, tableView } from './tables.ts';
+
+export function app(state: State, actions: Actions): VNode {
+  const isSignedIn = state.session.token !== undefined;
+  return h(
+    'div',
+    { class: 'app' },
+    h('a', { class: 'skip', href: '#main', onClick: focusMain }, 'Skip to the content'),
+    header(state, actions),
+    h('main', { id: 'main', tabIndex: -1 }, isSignedIn ? page(state, actions) : signInView(state, actions)),
+    h('div', { class: 'unseen', role: 'status', 'aria-live': 'polite' }, state.announcement),
+    isSignedIn ? dialogView(state, actions) : null,
+  );
+}
+
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+}
+
+function page(state: State, actions: Actions): VNode {
+  switch (state.route.page) {
+    case 'tables':
+      return tablesView(state, actions);
+    case 'table':
+      return tableView(state);
+    case 'loads':
+      return loadsView(state, actions);
+    case 'one-load':
+      return oneLoadView(state, actions);
+    case 'load':
+      return h('div', { class: 'work' }, stepsView(state, actions), stepView(state, actions));
+  }
+}
+
+function stepView(state: State, actions: Actions): VNode {
+  if (state.step === 'load' && state.load) return loadView(state, state.load, actions);
+  if (state.file === undefined || state.step === 'file') return fileView(state, actions);
+  return state.step === 'check' ? checkView(state, actions) : columnsView(state, actions);
+}
+
+function header({ session, route }: State, actions: Actions): VNode {
+  const link = (to: Route, label: string, pages: Route['page'][]) =>
+    h('a', { href: hashOf(to), 'aria-current': pages.includes(route.page) ? 'page' : undefined }, label);
+  return h(
+    'header',
+    { class: 'top' },
+    h('a', { class: 'brand', href: '#/' }, mark(), 'Tablewright'),
+    session.token === undefined
+      ? null
+      : h(
+          'nav',
+          { 'aria-label': 'Pages' },
+          link({ page: 'load' }, 'Load a file', ['load']),
+          link({ page: 'tables' }, 'Tables', ['tables', 'table']),
+          link({ page: 'loads' }, 'Loads', ['loads', 'one-load']),
+        ),
+    h(
+      'div',
+      { class: 'top-end' },
+      h('a', { href: '/docs', target: '_blank', rel: 'noopener' }, 'API reference'),
+      session.token === undefined
+        ? null
+        : [
+            session.subject === undefined
+              ? null
+              : h(
+                  'span',
+                  { class: 'subject', title: `Scopes: ${session.scopes.join(' ')}` },
+                  data(session.subject),
+                ),
+            button('Sign out', actions.signOut, { kind: 'quiet' }),
+          ],
+    ),
+  );
+}
+
+/** A table that grows out of a sheet: the sign of the console. */
+function mark(): VNode {
+  return h(
+    'svg',
+    { class: 'mark', viewBox: '0 0 24 24', width: 22, height: 22, 'aria-hidden': 'true' },
+    h('rect', { x: 2.5, y: 3.5, width: 19, height: 17, rx: 3, class: 'mark-frame' }),
+    h('path', { d: 'M2.5 9.5h19M9 9.5v11', class: 'mark-line' }),
+  );
+}

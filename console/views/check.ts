@@ -1,0 +1,284 @@
+/** Step 3: the dry run and its problems. */
+import type { VNode } from 'preact';
+import type { Actions } from '../actions.ts';
+import {
+  countInWords,
+  fixesOf,
+  type GroupedProblems,
+  groupProblems,
+  keepsDefinition,
+  placeOf,
+  plural,
+  requestText,
+  sizeInWords,
+} from '../follows.ts';
+import { h } from '../h.ts';
+import type { Checked, ShownProblem, State } from '../state.ts';
+import { bar, busy, button, data, failureBox, shortened, warningList } from './parts.ts';
+import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
+
+export function checkView(state: State, actions: Actions): VNode {
+  const { check } = state;
+  return h(
+    'section',
+    { class: 'check-step' },
+    h('h1', null, 'Check'),
+    check.is === 'busy' ? checking(state, check, actions) : null,
+    check.is === 'failed'
+      ? [failureBox(check.failure, actions.check), tableExists(check.failure.code)]
+      : null,
+    check.is === 'ready' ? checked(state, check.value, actions) : null,
+    check.is === 'none' || check.is === 'failed'
+      ? h(
+          'div',
+          { class: 'action-bar' },
+          button('Back to the columns', () => actions.showStep('columns')),
+          button('Check', actions.check, { kind: 'main' }),
+        )
+      : null,
+  );
+}
+
+function tableExists(code: string | undefined): VNode | null {
+  if (code !== 'table-exists') return null;
+  return h(
+    'p',
+    null,
+    'Go back to the columns, and choose what to do with the existing table, or choose another name.',
+  );
+}
+
+function checking(
+  { file, inspection }: State,
+  { sentBytes, load }: { sentBytes: number; load?: { state: string; rows_read: number } | undefined },
+  actions: Actions,
+): VNode {
+  const bytes = file?.size ?? 0;
+  const rows = inspection.is === 'ready' ? inspection.value.rowCount : 0;
+  const read = load?.rows_read ?? 0;
+  const isSent = load !== undefined && load.state !== 'receiving';
+  return h(
+    'div',
+    { class: 'card stack' },
+    bar(
+      'Sending',
+      isSent || bytes === 0 ? 1 : Math.min(1, sentBytes / bytes),
+      `${sizeInWords(isSent ? bytes : Math.min(sentBytes, bytes))} of ${sizeInWords(bytes)}`,
+    ),
+    bar(
+      'Rows',
+      rows === 0 ? undefined : Math.min(1, read / rows),
+      `${countInWords(read)} of ${plural(rows, 'row')}`,
+    ),
+    busy('Every row is loaded, checked and rolled back. Nothing is changed.'),
+    h('div', null, button('Stop', actions.stopCheck)),
+  );
+}
+
+function checked(state: State, found: Checked, actions: Actions): VNode[] {
+  const isStale = requestText(state) !== state.checkedRequest;
+  const { result, failure } = found;
+  const warnings = result?.load.warnings ?? failure?.warnings ?? [];
+  return [
+    isStale
+      ? h(
+          'div',
+          { class: 'notice warn', role: 'status' },
+          h('p', null, 'You have changed the request since this check.'),
+          button('Check again', actions.check),
+        )
+      : h('div', null),
+    result ? passed(state, result.load) : h('div', null),
+    failure ? problems(state, found, actions) : h('div', null),
+    warningList(warnings) ?? h('div', null),
+    h(
+      'div',
+      { class: 'action-bar' },
+      h(
+        'div',
+        { class: 'action-text' },
+        result ? 'The load does the same, and keeps the rows.' : 'Nothing was changed.',
+      ),
+      button('Back to the columns', () => actions.showStep('columns')),
+      button('Check again', actions.check),
+      button('Load', actions.load, { kind: 'main', isDisabled: !result || isStale, id: 'load' }),
+    ),
+  ];
+}
+
+function passed(
+  { target }: State,
+  {
+    rows,
+    updated,
+    skipped,
+    rows_left_out: leftOut = 0,
+  }: { rows: number; updated: number; skipped: number; rows_left_out?: number },
+): VNode {
+  const parts = [
+    rows > 0 || updated + skipped === 0 ? `${plural(rows, 'row')} would be loaded` : '',
+    updated > 0 ? `${plural(updated, 'row')} would be updated` : '',
+    skipped > 0 ? `${plural(skipped, 'row')} would be left out, because the key already exists` : '',
+    leftOut > 0 ? `${plural(leftOut, 'row')} with problems would be left out` : '',
+  ].filter(Boolean);
+  return h(
+    'div',
+    { class: 'notice good' },
+    h('p', { class: 'notice-title' }, 'The file fits the table'),
+    h(
+      'p',
+      null,
+      `${parts.join('; ')}. The table is `,
+      h('code', null, data(`${target.schema}.${target.table}`)),
+      '.',
+    ),
+  );
+}
+
+function problems(state: State, { failure, all, isReadingAll, openGroup }: Checked, actions: Actions): VNode {
+  const { errors, errorCount, groups: counted, detail, title } = failure!;
+  const isAboutRows = failure!.code === 'invalid-data';
+  const groups = groupProblems(all ?? errors, counted);
+  const isPart = all === undefined && errorCount > errors.length;
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'div',
+      { class: 'notice bad' },
+      h('p', { class: 'notice-title' }, isAboutRows ? `${plural(errorCount, 'problem')} in the data` : title),
+      h('p', null, data(detail)),
+      isAboutRows
+        ? h(
+            'p',
+            { class: 'notice-actions' },
+            button('Save all problems as .csv', actions.saveAllProblems, { isDisabled: isReadingAll }),
+            isPart
+              ? button(`List all ${countInWords(errorCount)} problems`, actions.readAllProblems, {
+                  isDisabled: isReadingAll,
+                })
+              : null,
+            button('Leave out the rows with problems', () =>
+              actions.applyFix({ is: 'leave-out', count: errorCount, label: '' }),
+            ),
+            isReadingAll ? busy('All problems are being read.') : null,
+          )
+        : null,
+    ),
+    groups.map((group) =>
+      problemGroup(
+        state,
+        group,
+        openGroup === undefined ? group === groups[0] : openGroup === group.key,
+        actions,
+      ),
+    ),
+    state.shownProblem ? shownRow(state.shownProblem, actions) : null,
+  );
+}
+
+const problemHeight = 34;
+
+function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, actions: Actions): VNode {
+  const { key, column, code, count, detail, problems } = group;
+  const rest = count - problems.length;
+  return h(
+    'section',
+    { class: 'group', key },
+    h(
+      'div',
+      { class: 'group-head' },
+      h(
+        'h2',
+        null,
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'group-title',
+            'aria-expanded': isOpen,
+            onClick: () => actions.openGroup(isOpen ? 'none' : key),
+          },
+          h('span', { class: 'count' }, countInWords(count)),
+          column === undefined ? code : [data(column), h('span', { class: 'dim' }, ` ${code}`)],
+        ),
+      ),
+      h(
+        'div',
+        { class: 'fixes' },
+        fixesOf(group, keepsDefinition(state)).map((fix) =>
+          button(fix.label, () => actions.applyFix(fix), { kind: 'fix' }),
+        ),
+      ),
+    ),
+    detail ? h('p', { class: 'group-detail' }, data(detail)) : null,
+    isOpen
+      ? [
+          h(VirtualRows, {
+            label: `Problems: ${code}`,
+            count: problems.length,
+            rowHeight: problemHeight,
+            maxHeight: 12 * problemHeight,
+            row: (index: number) => {
+              const problem = problems[index]!;
+              return h(
+                'button',
+                {
+                  type: 'button',
+                  class: 'problem',
+                  'aria-pressed': state.shownProblem?.problem === problem,
+                  onClick: () => actions.showProblem(problem),
+                },
+                h('span', { class: 'place' }, data(placeOf(problem))),
+                h(
+                  'span',
+                  { class: 'value' },
+                  problem.value === undefined
+                    ? h('span', { class: 'null' }, 'no value')
+                    : h('bdi', null, shortened(problem.value)),
+                ),
+                h('span', { class: 'why' }, data(problem.detail)),
+              );
+            },
+          }),
+          rest > 0 ? h('p', { class: 'hint' }, `${countInWords(rest)} more are not listed yet.`) : null,
+        ]
+      : null,
+  );
+}
+
+function shownRow({ problem, row }: ShownProblem, actions: Actions): VNode {
+  return h(
+    'aside',
+    { class: 'shown-row', 'aria-label': 'The row of the problem' },
+    h(
+      'div',
+      { class: 'panel-head' },
+      h('h2', null, data(placeOf(problem))),
+      button('Close', () => actions.showProblem(undefined), { kind: 'quiet' }),
+    ),
+    h('p', null, data(problem.detail)),
+    row.is === 'busy' ? busy('The row is being read.') : null,
+    row.is === 'failed' ? failureBox(row.failure) : null,
+    row.is === 'none' ? h('p', { class: 'hint' }, 'The row cannot be shown here.') : null,
+    row.is === 'ready'
+      ? h(VirtualGrid, {
+          label: 'The row',
+          columnCount: row.value.names.length,
+          rowCount: 1,
+          columnWidth: 170,
+          rowHeight: 36,
+          headHeight: 32,
+          maxHeight: 100,
+          head: (column: number) => data(row.value.names[column] ?? ''),
+          cell: (_: number, column: number) => {
+            const value = row.value.values[column] ?? null;
+            return {
+              content: value === null ? 'empty' : h('bdi', null, shortened(value)),
+              kind: `${value === null ? 'null' : ''}${column === row.value.marked ? ' at-fault' : ''}`,
+            };
+          },
+        })
+      : null,
+  );
+}

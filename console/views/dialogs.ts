@@ -1,0 +1,108 @@
+/** The dialogs: the definition, the request as a command, and the rest of a column. */
+import type { VNode } from 'preact';
+import type { Actions } from '../actions.ts';
+import { curlText, definitionOf, uploadPlan } from '../follows.ts';
+import { h } from '../h.ts';
+import type { ColumnPlan, Dialog, State } from '../state.ts';
+import { checkbox, codeBlock, data, field, Modal, select, textInput } from './parts.ts';
+
+export function dialogView(state: State, actions: Actions): VNode | null {
+  const { dialog } = state;
+  if (dialog === undefined) return null;
+  const onClose = (): void => actions.showDialog(undefined);
+  switch (dialog.is) {
+    case 'definition': {
+      const text = JSON.stringify({ table: definitionOf(state.columns) }, null, 2);
+      return h(Modal, {
+        title: 'Definition as JSON',
+        onClose,
+        children: [
+          h('p', { class: 'hint' }, 'Create Table and both uploads take this definition.'),
+          codeBlock(text, 'Definition', actions.copy),
+        ],
+      });
+    }
+    case 'curl': {
+      const text = curlText(uploadPlan(state), state.file?.name ?? 'file', location.origin);
+      return h(Modal, {
+        title: 'The load as a command',
+        onClose,
+        children: [
+          h(
+            'p',
+            { class: 'hint' },
+            'Put an access token into the variable TOKEN. The page never writes its own token into the command.',
+          ),
+          codeBlock(text, 'Command', actions.copy),
+        ],
+      });
+    }
+    case 'column': {
+      const column = state.columns[dialog.index];
+      if (column === undefined) return null;
+      return h(Modal, {
+        title: ['Column ', data(column.name)],
+        onClose,
+        children: columnFields(column, dialog, actions),
+      });
+    }
+  }
+}
+
+function columnFields(
+  column: ColumnPlan,
+  dialog: Extract<Dialog, { is: 'column' }>,
+  actions: Actions,
+): VNode {
+  const { index, tables, referenced } = dialog;
+  const { reference, reason } = column;
+  const change = (to: Partial<ColumnPlan>): void => actions.changeColumn(index, to);
+  const key = (schema: string, table: string): string => JSON.stringify([schema, table]);
+  const chosen = reference ? key(reference.schema, reference.table) : '';
+  const options: (readonly [string, string])[] = [
+    ['', 'None'],
+    ...tables.map(
+      ({ schema, name }) => [key(schema, name), schema === 'public' ? name : `${schema}.${name}`] as const,
+    ),
+  ];
+  if (chosen !== '' && !options.some(([value]) => value === chosen))
+    options.push([chosen, `${reference!.schema}.${reference!.table}`]);
+  return h(
+    'div',
+    { class: 'stack' },
+    h('p', { class: 'hint' }, reason),
+    field(
+      'Default',
+      textInput(column.default, (to) => change({ default: to }), { placeholder: 'no default' }),
+      'A value such as 0 or pending, an allowed function such as now(), or a text in quotes',
+    ),
+    checkbox('Each value occurs once (unique)', column.isUnique, (isUnique) => change({ isUnique })),
+    field(
+      'Foreign key to the table',
+      select(chosen, options, (value) => {
+        if (value === '') {
+          change({ reference: undefined });
+          return;
+        }
+        const [schema, table] = JSON.parse(value) as [string, string];
+        change({ reference: { schema, table, column: '' } });
+        actions.readReferenced(schema, table);
+      }),
+      tables.length === 0 ? 'No table is offered, because the token may read none.' : '',
+    ),
+    reference
+      ? field(
+          'and its column',
+          select(
+            reference.column,
+            [
+              ['', 'Choose a column'],
+              ...(referenced?.columns ?? []).map(({ name, type }) => [name, `${name} (${type})`] as const),
+            ],
+            (to) => change({ reference: { ...reference, column: to } }),
+          ),
+          'The column must be a primary key or unique.',
+        )
+      : null,
+  );
+}

@@ -1,0 +1,80 @@
+/** Step 1: choose a file. */
+import type { VNode } from 'preact';
+import type { Actions } from '../actions.ts';
+import { sizeInWords } from '../follows.ts';
+import { h } from '../h.ts';
+import type { State } from '../state.ts';
+import { bar, busy, button, data, failureBox } from './parts.ts';
+
+const extensions = '.xlsx,.xlsm,.xls,.xlsb,.ods,.csv,.tsv,.txt,.json,.ndjson,.jsonl';
+
+export function fileView({ file, inspection, reading }: State, actions: Actions): VNode {
+  const choose = (files: FileList | null | undefined): void => {
+    const [first] = files ?? [];
+    if (first) actions.chooseFile(first);
+  };
+  return h(
+    'section',
+    { class: 'file-step' },
+    h('h1', null, 'Load a file into a table'),
+    h(
+      'p',
+      { class: 'lead' },
+      'The whole file is checked before anything is written. Either every row is loaded, or nothing is changed.',
+    ),
+    h(
+      'label',
+      {
+        class: 'drop',
+        onDragOver: (event: DragEvent) => {
+          event.preventDefault();
+          (event.currentTarget as HTMLElement).classList.add('over');
+        },
+        onDragLeave: (event: DragEvent) => (event.currentTarget as HTMLElement).classList.remove('over'),
+        onDrop: (event: DragEvent) => {
+          event.preventDefault();
+          (event.currentTarget as HTMLElement).classList.remove('over');
+          choose(event.dataTransfer?.files);
+        },
+      },
+      h('input', {
+        type: 'file',
+        class: 'unseen',
+        id: 'file',
+        accept: extensions,
+        onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => choose(currentTarget.files),
+      }),
+      h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),
+      h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .csv  .tsv  .json  .ndjson'),
+    ),
+    file && inspection.is === 'busy'
+      ? h(
+          'div',
+          { class: 'card' },
+          bar(
+            `Reading ${file.name}`,
+            file.size ? Math.min(1, inspection.sentBytes / file.size) || undefined : undefined,
+            sizeInWords(file.size),
+          ),
+          busy('All values are read, to find the type of each column.'),
+        )
+      : null,
+    file && inspection.is === 'failed'
+      ? h(
+          'div',
+          { class: 'stack' },
+          h('p', null, data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`),
+          failureBox(inspection.failure, () => actions.inspect(reading)),
+        )
+      : null,
+    file && inspection.is === 'ready'
+      ? h(
+          'p',
+          null,
+          data(file.name),
+          ' is chosen. ',
+          button('Continue with it', () => actions.showStep('columns')),
+        )
+      : null,
+  );
+}

@@ -1,0 +1,122 @@
+/** Step 4: the load, its progress and its result. */
+import type { VNode } from 'preact';
+import type { Actions } from '../actions.ts';
+import { type Bar, countInWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
+import { h } from '../h.ts';
+import type { LoadProgress, State } from '../state.ts';
+import { bar, busy, button, codeBlock, data, failureBox, warningList } from './parts.ts';
+import { rowsGrid } from './tables.ts';
+
+const stateInWords: Record<string, string> = {
+  receiving: 'The file is being sent.',
+  queued: 'The file is stored and waits for its turn.',
+  running: 'The rows are being read, checked and written.',
+  committed: 'All rows are in the table.',
+  checked: 'The dry run is done.',
+  refused: 'The load was refused. Nothing was changed.',
+  failed: 'The load failed. Nothing was changed.',
+  cancelled: 'The load was cancelled. Nothing was changed.',
+};
+
+export function loadView(state: State, load: LoadProgress, actions: Actions): VNode {
+  const { result, failure } = load;
+  if (result) return loaded(load, actions);
+  const isCancelled =
+    load.load?.state === 'cancelled' ||
+    failure?.code === 'load-cancelled' ||
+    (failure !== undefined && load.isCancelling);
+  return h(
+    'section',
+    { class: 'load-step' },
+    h('h1', null, failure ? (isCancelled ? 'Cancelled' : 'Not loaded') : ['Loading ', data(load.fileName)]),
+    failure
+      ? [
+          isCancelled
+            ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
+            : failureBox(failure),
+          h(
+            'div',
+            { class: 'action-bar' },
+            state.file ? button('Back to the columns', () => actions.showStep('columns')) : null,
+            state.file
+              ? button('Check again', actions.check)
+              : button('Load a file', actions.forgetFile, { kind: 'main' }),
+          ),
+        ]
+      : running(load, actions),
+  );
+}
+
+function running(load: LoadProgress, actions: Actions): VNode {
+  const now = performance.now();
+  const state = load.load?.state ?? 'receiving';
+  return h(
+    'div',
+    { class: 'card stack' },
+    shownBar('Sending', sendingBar(load, now)),
+    shownBar('Rows', rowsBar(load, now)),
+    busy(load.isCancelling ? 'The load is being cancelled.' : (stateInWords[state] ?? state)),
+    h(
+      'p',
+      { class: 'hint' },
+      state === 'receiving'
+        ? 'Keep this page open until the file is sent.'
+        : 'The load goes on if you close or reload this page. You find it again under Loads.',
+    ),
+    h('div', null, button('Cancel', actions.cancelLoad, { isDisabled: load.isCancelling, id: 'cancel' })),
+  );
+}
+
+function shownBar(label: string, { share, words, rate, left }: Bar): VNode {
+  const rest = [rate, left].filter(Boolean).join(', ');
+  return bar(label, share, [words, rest ? h('span', { class: 'dim' }, ` · ${rest}`) : null]);
+}
+
+function loaded({ result, rows, fileName }: LoadProgress, actions: Actions): VNode {
+  const { table, load } = result!;
+  const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
+  const numbers: (readonly [string, number])[] = [
+    ['added', added],
+    ['updated', updated],
+    ['skipped', skipped],
+    ['left out', leftOut],
+  ];
+  return h(
+    'section',
+    { class: 'load-step' },
+    h('h1', null, 'Loaded'),
+    h(
+      'p',
+      { class: 'lead' },
+      data(fileName),
+      ' is in the table ',
+      h(
+        'a',
+        { href: `#/tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}` },
+        data(`${table.schema}.${table.name}`),
+      ),
+      '.',
+    ),
+    h(
+      'dl',
+      { class: 'numbers' },
+      numbers
+        .filter(([name, count]) => name !== 'left out' || count > 0)
+        .map(([name, count]) =>
+          h('div', null, h('dt', null, `Rows ${name}`), h('dd', null, countInWords(count))),
+        ),
+      h(
+        'div',
+        null,
+        h('dt', null, 'Time'),
+        h('dd', null, ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
+      ),
+    ),
+    warningList(warnings),
+    rows
+      ? [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)]
+      : null,
+    codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
+    h('div', { class: 'action-bar' }, button('Load another file', actions.forgetFile, { kind: 'main' })),
+  );
+}

@@ -1,0 +1,241 @@
+/** Small parts that all views use. */
+import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
+import { h } from '../h.ts';
+import type { Failure, Warning } from '../state.ts';
+
+export type Child = ComponentChildren;
+
+export function button(
+  label: Child,
+  onClick: () => void,
+  options: { kind?: string; isDisabled?: boolean; label?: string; id?: string } = {},
+): VNode {
+  const { kind = 'plain', isDisabled = false, label: name, id } = options;
+  return h(
+    'button',
+    { type: 'button', class: `button ${kind}`, disabled: isDisabled, 'aria-label': name, id, onClick },
+    label,
+  );
+}
+
+/** A label above its control. */
+export function field(label: string, control: VNode, hint?: Child, kind = ''): VNode {
+  return h(
+    'label',
+    { class: `field ${kind}` },
+    h('span', { class: 'field-label' }, label),
+    control,
+    hint ? h('span', { class: 'hint' }, hint) : null,
+  );
+}
+
+export function textInput(
+  value: string,
+  onInput: (value: string) => void,
+  more: Record<string, unknown> = {},
+): VNode {
+  return h('input', {
+    type: 'text',
+    value,
+    autocomplete: 'off',
+    spellcheck: false,
+    autocapitalize: 'off',
+    ...more,
+    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
+  });
+}
+
+export function checkbox(
+  label: Child,
+  isChecked: boolean,
+  onChange: (isChecked: boolean) => void,
+  more: Record<string, unknown> = {},
+): VNode {
+  return h(
+    'label',
+    { class: 'checkbox' },
+    h('input', {
+      type: 'checkbox',
+      checked: isChecked,
+      ...more,
+      onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.checked),
+    }),
+    h('span', null, label),
+  );
+}
+
+export function select<Value extends string>(
+  value: Value,
+  options: readonly (readonly [Value, string])[],
+  onChange: (value: Value) => void,
+  more: Record<string, unknown> = {},
+): VNode {
+  return h(
+    'select',
+    {
+      value,
+      ...more,
+      onChange: ({ currentTarget }: { currentTarget: HTMLSelectElement }) =>
+        onChange(currentTarget.value as Value),
+    },
+    options.map(([option, label]) => h('option', { value: option, selected: option === value }, label)),
+  );
+}
+
+/** A text of the file or the database. Marks of direction in it do not turn the text around it. */
+export function data(text: string): VNode {
+  return h('bdi', { class: 'data' }, shortened(text));
+}
+
+/** Longer texts would make the page slow. */
+const maxShown = 400;
+
+export function shortened(text: string): string {
+  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+}
+
+export function failureBox(
+  { title, detail, code, errors, errorCount }: Failure,
+  onRetry?: () => void,
+): VNode {
+  const listed = errors.slice(0, 8);
+  return h(
+    'div',
+    { class: 'notice bad', role: 'alert' },
+    h('p', { class: 'notice-title' }, title),
+    h('p', null, data(detail)),
+    listed.length > 1
+      ? h(
+          'ul',
+          null,
+          listed.map((problem) =>
+            h('li', null, problem.column ? [data(problem.column), ': '] : null, data(problem.detail)),
+          ),
+        )
+      : null,
+    errorCount > listed.length && listed.length > 1
+      ? h('p', null, `and ${errorCount - listed.length} more`)
+      : null,
+    h(
+      'p',
+      { class: 'notice-actions' },
+      onRetry ? button('Try again', onRetry) : null,
+      code
+        ? h(
+            'a',
+            { href: `/docs/errors/${encodeURIComponent(code)}`, target: '_blank', rel: 'noopener' },
+            'What this error means',
+          )
+        : null,
+    ),
+  );
+}
+
+const maxWarnings = 50;
+
+export function warningList(warnings: Warning[], heading = 'Warnings'): VNode | null {
+  if (warnings.length === 0) return null;
+  const rest = warnings.length - maxWarnings;
+  return h(
+    'details',
+    { class: 'notice warn', open: warnings.length <= 4 },
+    h('summary', null, h('span', { class: 'notice-title' }, `${heading} (${warnings.length})`)),
+    h(
+      'ul',
+      null,
+      warnings.slice(0, maxWarnings).map(({ detail }) => h('li', null, data(detail))),
+    ),
+    rest > 0 ? h('p', null, `and ${rest} more`) : null,
+  );
+}
+
+export function busy(words: string): VNode {
+  return h(
+    'p',
+    { class: 'busy', role: 'status' },
+    h('span', { class: 'spinner', 'aria-hidden': 'true' }),
+    words,
+  );
+}
+
+export function bar(label: string, share: number | undefined, words: Child): VNode {
+  const percent = share === undefined ? undefined : Math.round(share * 1000) / 10;
+  return h(
+    'div',
+    { class: 'bar' },
+    h(
+      'div',
+      { class: 'bar-head' },
+      h('span', { class: 'bar-label' }, label),
+      h('span', { class: 'bar-words' }, words),
+    ),
+    h(
+      'div',
+      {
+        class: `bar-track${percent === undefined ? ' endless' : ''}`,
+        role: 'progressbar',
+        'aria-label': label,
+        'aria-valuemin': 0,
+        'aria-valuemax': 100,
+        ...(percent !== undefined && { 'aria-valuenow': percent }),
+      },
+      h('div', { class: 'bar-done', style: { width: `${percent ?? 30}%` } }),
+    ),
+  );
+}
+
+interface DialogProps {
+  title: Child;
+  onClose: () => void;
+  children: Child;
+}
+
+/** A modal dialog. The browser keeps the focus in it and gives it back. */
+export class Modal extends Component<DialogProps> {
+  readonly #element = createRef<HTMLDialogElement>();
+
+  override componentDidMount(): void {
+    this.#element.current?.showModal();
+  }
+
+  render({ title, onClose, children }: DialogProps): VNode {
+    return h(
+      'dialog',
+      {
+        ref: this.#element,
+        'aria-labelledby': 'dialog-title',
+        onClose,
+        onClick: ({ target, currentTarget }: MouseEvent) => {
+          if (target === currentTarget) onClose();
+        },
+      },
+      h(
+        'div',
+        { class: 'dialog-body' },
+        h(
+          'header',
+          { class: 'dialog-head' },
+          h('h2', { id: 'dialog-title' }, title),
+          button('Close', onClose, { kind: 'quiet' }),
+        ),
+        children,
+      ),
+    );
+  }
+}
+
+/** Text to copy, such as a command. */
+export function codeBlock(text: string, label: string, onCopy: (text: string) => void): VNode {
+  return h(
+    'div',
+    { class: 'code' },
+    h('pre', { tabIndex: 0, role: 'region', 'aria-label': label }, shownCode(text)),
+    button('Copy', () => onCopy(text), { kind: 'quiet' }),
+  );
+}
+
+const maxCode = 20_000;
+
+function shownCode(text: string): string {
+  return text.length > maxCode ? `${text.slice(0, maxCode)}\n… Copy to get the whole text.` : text;
+}

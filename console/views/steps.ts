@@ -1,0 +1,45 @@
+/** The four steps from a file to a table. A step that is possible is a button. */
+import type { VNode } from 'preact';
+import type { Actions } from '../actions.ts';
+import { h } from '../h.ts';
+import type { State, Step } from '../state.ts';
+
+const steps: readonly (readonly [Step, string])[] = [
+  ['file', 'File'],
+  ['columns', 'Columns'],
+  ['check', 'Check'],
+  ['load', 'Load'],
+];
+
+export function stepsView(state: State, actions: Actions): VNode {
+  const current = state.file === undefined && state.load === undefined ? 'file' : state.step;
+  const at = steps.findIndex(([step]) => step === current);
+  return h(
+    'nav',
+    { class: 'steps', 'aria-label': 'Steps' },
+    h(
+      'ol',
+      null,
+      steps.map(([step, label], index) => {
+        const isCurrent = step === current;
+        const inside = [h('span', { class: 'step-number', 'aria-hidden': 'true' }, index + 1), label];
+        return h(
+          'li',
+          { class: index < at ? 'done' : isCurrent ? 'current' : '' },
+          isPossible(state, step) && !isCurrent
+            ? h('button', { type: 'button', onClick: () => actions.showStep(step) }, inside)
+            : h('span', { 'aria-current': isCurrent ? 'step' : undefined }, inside),
+        );
+      }),
+    ),
+  );
+}
+
+function isPossible({ file, inspection, check, load }: State, step: Step): boolean {
+  const isRunning = load !== undefined && load.result === undefined && load.failure === undefined;
+  if (isRunning) return step === 'load';
+  if (step === 'file') return file !== undefined || load !== undefined;
+  if (step === 'columns') return file !== undefined && inspection.is === 'ready';
+  if (step === 'check') return check.is !== 'none';
+  return load !== undefined;
+}

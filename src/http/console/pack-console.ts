@@ -1,0 +1,105 @@
+/**
+ * Makes the files of the console as browsers get them: modules without types, whose imports are paths, and the style sheet. It starts at
+ * `console/main.ts` and follows the imports, so it serves exactly the modules that the page needs.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join, posix, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+export interface ConsoleFile {
+  type: string;
+  bytes: Uint8Array;
+  /** The same bytes, packed by gzip. */
+  packed: Uint8Array;
+}
+
+export interface PackedConsole {
+  /** Changes with any file. It is in the path of all files, so a browser can keep them for ever. */
+  version: string;
+  /** The files by their paths below the version. */
+  files: Map<string, ConsoleFile>;
+  /** The paths of the modules that the page needs, so that a browser can load all of them at once. */
+  modules: string[];
+}
+
+const moduleType = 'text/javascript; charset=utf-8';
+const gzipped = promisify(gzip);
+
+/**
+ * Reads and packs all files of the console.
+ *
+ * @param root the folder that has `console/`
+ */
+export async function packConsole(root: string): Promise<PackedConsole> {
+  const modules = new Map<string, string>();
+  readModules(root, join(root, 'console', 'main'), modules);
+  const texts = new Map([...modules].map(([path, text]) => [path, { type: moduleType, text }]));
+  const style = readFileSync(join(root, 'console', 'style.css'), 'utf8');
+  texts.set('console/style.css', { type: 'text/css; charset=utf-8', text: style });
+
+  const hash = createHash('sha256');
+  const files = new Map<string, ConsoleFile>();
+  for (const [path, { type, text }] of texts) {
+    hash.update(path).update('\0').update(text).update('\0');
+    const bytes = Buffer.from(text);
+    files.set(path, { type, bytes, packed: await gzipped(bytes, { level: 9 }) });
+  }
+  return { version: hash.digest('base64url').slice(0, 16), files, modules: [...modules.keys()] };
+}
+
+/** Adds a module and all that it imports. @param place the path of the file without its extension */
+function readModules(root: string, place: string, modules: Map<string, string>): void {
+  const path = `${posixPath(relative(root, place))}.js`;
+  if (modules.has(path)) return;
+  modules.set(path, '');
+  const source = existsSync(`${place}.ts`)
+    ? withoutTypes(`${place}.ts`)
+    : readFileSync(`${place}.js`, 'utf8');
+  const text = rewriteImports(source, (specifier) => {
+    if (!specifier.startsWith('.')) return relativeTo(path, addPackage(specifier, modules));
+    readModules(root, join(dirname(place), specifier.replace(/\.[jt]s$/, '')), modules);
+    return specifier.replace(/\.ts$/, '.js');
+  });
+  modules.set(path, text);
+}
+
+/** Adds the module of a package. @returns its path */
+function addPackage(name: string, modules: Map<string, string>): string {
+  const path = `packages/${name.replaceAll('/', '-')}.js`;
+  if (modules.has(path)) return path;
+  modules.set(path, '');
+  const source = readFileSync(fileURLToPath(import.meta.resolve(name)), 'utf8');
+  const withoutMap = source.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n');
+  modules.set(
+    path,
+    rewriteImports(withoutMap, (specifier) => relativeTo(path, addPackage(specifier, modules))),
+  );
+  return path;
+}
+
+/** Types become white space. Lines with nothing else are left out, because nobody reads them. */
+function withoutTypes(file: string): string {
+  return stripTypeScriptTypes(readFileSync(file, 'utf8')).replaceAll(/^\s*;?\s*\n/gm, '');
+}
+
+const importPattern = /(\bfrom\s*|^import\s*)(["'])([^"'\n]+)\2/gm;
+
+function rewriteImports(source: string, rewrite: (specifier: string) => string): string {
+  return source.replaceAll(
+    importPattern,
+    (_, before: string, quote: string, specifier: string) => `${before}${quote}${rewrite(specifier)}${quote}`,
+  );
+}
+
+function relativeTo(from: string, to: string): string {
+  const path = posix.relative(posix.dirname(from), to);
+  return path.startsWith('.') ? path : `./${path}`;
+}
+
+function posixPath(path: string): string {
+  return path.replaceAll(sep, '/');
+}
