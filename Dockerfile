@@ -8,6 +8,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE ./
 COPY docs docs
+COPY client client
+COPY console console
 COPY scripts scripts
 COPY src src
 RUN npm run build bundle

@@ -11,8 +11,8 @@ import {
   ProblemError,
   resultOf,
   type TableDescription,
-  type Transport,
 } from '../client/client.ts';
+import { xhrTransport } from '../client/xhr-transport.ts';
 import {
   cellOf,
   type Fix,
@@ -34,6 +34,7 @@ import {
 import { jsonWithDefinition } from './json-with-definition.ts';
 import { sessionOf, startSignIn } from './sign-in.ts';
 import {
+  type Checked,
   type ColumnPlan,
   emptyReading,
   emptyWork,
@@ -49,7 +50,6 @@ import {
   type Target,
 } from './state.ts';
 import type { Store } from './store.ts';
-import { xhrTransport } from './xhr-transport.ts';
 
 const loadKey = 'tablewright.load';
 const sheetOfRowBytes = 5_000_000;
@@ -234,11 +234,15 @@ export function createActions(store: Store) {
     update((state) => ({ ...state, step, dialog: undefined }));
   }
 
-  async function sendUpload(
-    options: { dry_run: boolean; signal: AbortSignal; onSent?: (bytes: number) => void },
-    through: Client,
-    isStored: boolean,
-  ): Promise<Load | LoadedTable> {
+  async function sendUpload(options: {
+    dry_run: boolean;
+    signal: AbortSignal;
+    onSent?: (bytes: number) => void;
+  }): Promise<Load | LoadedTable> {
+    return client.enqueue(await uploadRequest(options));
+  }
+
+  async function uploadRequest<Options extends object>(options: Options) {
     const { state } = store;
     const { file } = state;
     const { kind, schema, table, query, definition } = uploadPlan(state);
@@ -247,7 +251,7 @@ export function createActions(store: Store) {
       isJson && definition
         ? await jsonWithDefinition(file!.content, kind, JSON.stringify(definition))
         : undefined;
-    const request = {
+    return {
       ...query,
       ...options,
       schema,
@@ -257,7 +261,6 @@ export function createActions(store: Store) {
       kind: wrapped ? ('json' as const) : kind,
       ...(!isJson && definition && { definition }),
     };
-    return isStored ? through.enqueue(request) : through.load(request);
   }
 
   /** Sends the file and follows the load until it has ended. @param onLoad called with each change */
@@ -267,7 +270,7 @@ export function createActions(store: Store) {
     onSent: (bytes: number) => void,
     onLoad: (load: Load) => void,
   ): Promise<LoadedTable> {
-    const begun = await sendUpload({ dry_run: isDryRun, signal, onSent }, client, true);
+    const begun = await sendUpload({ dry_run: isDryRun, signal, onSent });
     // A service without records of loads answers with the table.
     if (!('state' in begun)) return begun;
     onLoad(begun);
@@ -276,7 +279,7 @@ export function createActions(store: Store) {
       last = load;
       onLoad(load);
     }
-    return resultOf(last);
+    return resultOf(last) ?? shortResult(last);
   }
 
   /** Does a dry run: everything is done and checked, and then rolled back. */
@@ -335,42 +338,55 @@ export function createActions(store: Store) {
     update((state) => ({ ...state, check: { is: 'none' }, step: 'columns' }));
   }
 
-  /** Reads all problems, at most 100,000, as the CSV that the service writes. */
-  async function readAllProblems(): Promise<string | undefined> {
-    const asCsv: Transport = (url, request) =>
-      xhrTransport(url, { ...request, headers: { ...request.headers, accept: 'text/csv' } });
-    const reader = createClient({ url: location.origin, token, transport: asCsv, retryMs: 0 });
-    const { signal } = checking;
-    const change = (to: object) =>
+  /** Reads all problems, at most 100,000. */
+  async function readAllProblems(): Promise<void> {
+    const changeCheck = (to: Partial<Checked>): void =>
       update((state) =>
         state.check.is === 'ready'
           ? { ...state, check: { is: 'ready', value: { ...state.check.value, ...to } } }
           : state,
       );
-    change({ isReadingAll: true });
+    changeCheck({ isReadingAll: true });
     try {
-      await sendUpload({ dry_run: true, signal }, reader, false);
-      change({ isReadingAll: false });
+      changeCheck({ isReadingAll: false, all: problemsOfCsv(await problemsAsCsv()) });
     } catch (error) {
-      if (signal.aborted) return undefined;
-      if (error instanceof ProblemError && error.status === 422 && error.code === undefined) {
-        change({ isReadingAll: false, all: problemsOfCsv(error.text) });
-        return error.text;
-      }
-      change({ isReadingAll: false });
+      changeCheck({ isReadingAll: false });
       say(failureOf(error).detail);
     }
-    return undefined;
+  }
+
+  /** Returns all problems of the check as the service has stored them. A service without records checks the file again. */
+  async function problemsAsCsv(): Promise<string> {
+    const id = store.state.check.is === 'ready' ? store.state.check.value.failure?.loadId : undefined;
+    if (id !== undefined) {
+      const answer = await fetch(`/api/v1/loads/${encodeURIComponent(id)}/problems?limit=100000`, {
+        headers: { authorization: `Bearer ${token()}`, accept: 'text/csv' },
+      });
+      const text = await answer.text();
+      if (answer.ok) return text;
+      throw new ProblemError(answer.status, answer.headers, text);
+    }
+    try {
+      const answer = await client.loadForCsv(await uploadRequest({ dry_run: true }));
+      return typeof answer === 'string' ? answer : '';
+    } catch (error) {
+      if (error instanceof ProblemError && error.status === 422 && error.code === undefined)
+        return error.text;
+      throw error;
+    }
   }
 
   async function saveAllProblems(): Promise<void> {
-    const text = await readAllProblems();
-    if (text === undefined) return;
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-    link.download = `${store.state.target.table || 'problems'}-problems.csv`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    try {
+      const text = await problemsAsCsv();
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+      link.download = `${store.state.target.table || 'problems'}-problems.csv`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    } catch (error) {
+      say(failureOf(error).detail);
+    }
   }
 
   function openGroup(key: string | undefined): void {
@@ -537,7 +553,7 @@ export function createActions(store: Store) {
         if (shownLoadId() !== id) return;
         noteLoad(load);
       }
-      await finishLoad(resultOf(last));
+      await finishLoad(resultOf(last) ?? shortResult(last));
     } catch (error) {
       if (error instanceof ProblemError && error.code === 'load-not-found')
         sessionStorage.removeItem(loadKey);
@@ -697,14 +713,39 @@ export function createActions(store: Store) {
 const maxTables = 10_000;
 const maxLoads = 1000;
 
+/** The service keeps no answer of more than 1 MiB. Then the page shows what the load itself says. */
+function shortResult({ table, rows_read: rows, created_at: from, ended_at: to }: Load): LoadedTable {
+  const { schema, name } = table;
+  return {
+    table: { schema, name, columns: [], constraints: { unique: [], primary_key: null, foreign_keys: [] } },
+    load: {
+      rows,
+      skipped: 0,
+      updated: 0,
+      format: '',
+      warnings: [],
+      duration_ms: to === null ? 0 : Date.parse(to) - Date.parse(from),
+    },
+  } as unknown as LoadedTable;
+}
+
 export function failureFrom(error: unknown): Failure {
   if (error instanceof ProblemError) {
-    const { title, detail, code, errors, errorCount, errorGroups: groups, warnings } = error;
-    return { title, detail, code, errors, errorCount, groups, warnings };
+    const { title, detail, code, errors, errorCount, errorGroups: groups, warnings, loadId } = error;
+    return { title, detail, code, errors, errorCount, groups, warnings, loadId };
   }
   const title = error instanceof ConnectionError ? 'The service does not answer' : 'The request was not done';
   const detail = error instanceof Error ? error.message : String(error);
-  return { title, detail, code: undefined, errors: [], errorCount: 0, groups: [], warnings: [] };
+  return {
+    title,
+    detail,
+    code: undefined,
+    errors: [],
+    errorCount: 0,
+    groups: [],
+    warnings: [],
+    loadId: undefined,
+  };
 }
 
 /** Reads one row of JSON; undefined: the file is too long to be read for it. */

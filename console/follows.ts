@@ -150,7 +150,8 @@ export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
     rowCount: own?.rows ?? sheet.rows.length,
     errors: sheet.errors,
     errorCount: sheet.error_count,
-    warnings: sheet.warnings,
+    // The sheets are shown, so nobody needs to be told of the other ones.
+    warnings: sheet.warnings.filter(({ code }) => code !== 'other-sheets'),
   };
 }
 
@@ -194,14 +195,14 @@ const valuesOfType: Record<string, string> = {
 
 /** Says why a column has its inferred type. */
 export function reasonOf(type: string, values: number, empty: number, warnings: Warning[]): string {
-  if (values === 0) return 'text, because no row has a value';
+  if (values === 0) return 'because no row has a value';
   const mixed = warnings.find(({ code }) => code === 'mixed-column' || code === 'other-notation');
   const rest = empty > 0 ? `; ${countInWords(empty)} empty` : '';
   if (mixed) return `${mixed.detail}${rest}`;
   const what = valuesOfType[type] ?? type;
   const all =
     values === 1 ? 'its only value has this form' : `all ${countInWords(values)} values are ${what}`;
-  return `${type}, because ${all}${rest}`;
+  return `because ${all}${rest}`;
 }
 
 /** Returns the columns that the table gets unless the person changes them. Earlier changes to the same headers are kept. */

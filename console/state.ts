@@ -85,6 +85,8 @@ export interface Failure {
   errorCount: number;
   groups: ProblemGroup[];
   warnings: Warning[];
+  /** The load that was refused; undefined: it is no load, or the service records none. */
+  loadId: string | undefined;
 }
 
 export interface ChosenFile {

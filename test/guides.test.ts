@@ -10,7 +10,8 @@ import { startTestService, type TestService } from './support/service.ts';
 let service: TestService;
 
 before(async () => {
-  service = await startTestService();
+  // The console replaces the list of guides for browsers: console.test.ts.
+  service = await startTestService({ CONSOLE: 'off' });
 });
 
 after(() => service.stop());
@@ -23,6 +24,7 @@ function asBrowser(path: string) {
 
 const paths = [
   '/',
+  '/docs/guides',
   ...guides.map(({ name }) => `/docs/${name}`),
   ...Object.keys(errorCatalogue).map((code) => `/docs/errors/${code}`),
 ];

@@ -28,6 +28,11 @@ export const guides: Guide[] = [
     title: 'Loading rows',
     about: 'how rows become a table, and every parameter of an upload',
   },
+  {
+    name: 'console',
+    title: 'Console',
+    about: 'the web page for loading files, and how people sign in to it',
+  },
   { name: 'loads', title: 'Loads', about: 'states, progress, answers and cancelling of uploads' },
   { name: 'events', title: 'Events', about: 'what happened to tables, as a feed for other programs' },
   {
