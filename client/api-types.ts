@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 fd2bed426e40136238b3342f614739a272b72b6858d90af3120e5384514b0d29.
+// The structure of the OpenAPI document has the SHA-256 1bfb9db226044db8d770791d2d2d9505c43509ba5fc908d4fdfaac1b504d2375.
 
 export interface paths {
   '/healthz': {
@@ -1370,6 +1370,16 @@ export interface components {
         };
         /** @description The first 20 rows as text, objects and arrays as their JSON; null is a missing value or `null`. */
         rows: (string | null)[][];
+        /** @description How many values the columns have, in the order of `header`. */
+        columns: {
+          name: string;
+          /** @description The column of the sheet: `A`. */
+          letters?: string;
+          /** @description The number of rows that have a value in this column. */
+          values: number;
+          /** @description The number of rows that have none. */
+          empty: number;
+        }[];
         /** @description Rows and values that a load would refuse. */
         errors: components['schemas']['Problem'][];
         error_count: number;
@@ -1468,6 +1478,10 @@ export interface components {
       /** @description The chosen sheet. */
       sheet: {
         name: string;
+        /** @description The row that was read as the header. */
+        header_row?: number;
+        /** @description The cells that were read, from the header to the last row with a value. */
+        range?: string;
         header: string[];
         /** @description The definition that would be inferred from all rows. You can send it as `table`, changed or unchanged. */
         definition: {
@@ -1478,6 +1492,18 @@ export interface components {
         };
         /** @description The first 20 rows as text; null is a blank cell. */
         rows: (string | null)[][];
+        /** @description For each of `rows`: its number in the sheet. */
+        row_numbers?: number[];
+        /** @description How many values the columns have, in the order of `header`. */
+        columns: {
+          name: string;
+          /** @description The column of the sheet: `A`. */
+          letters?: string;
+          /** @description The number of rows that have a value in this column. */
+          values: number;
+          /** @description The number of rows that have none. */
+          empty: number;
+        }[];
         /** @description Cells that a load would refuse. */
         errors: components['schemas']['Problem'][];
         error_count: number;

@@ -355,25 +355,10 @@ export function createActions(store: Store) {
     }
   }
 
-  /** Returns all problems of the check as the service has stored them. A service without records checks the file again. */
-  async function problemsAsCsv(): Promise<string> {
-    const id = store.state.check.is === 'ready' ? store.state.check.value.failure?.loadId : undefined;
-    if (id !== undefined) {
-      const answer = await fetch(`/api/v1/loads/${encodeURIComponent(id)}/problems?limit=100000`, {
-        headers: { authorization: `Bearer ${token()}`, accept: 'text/csv' },
-      });
-      const text = await answer.text();
-      if (answer.ok) return text;
-      throw new ProblemError(answer.status, answer.headers, text);
-    }
-    try {
-      const answer = await client.loadForCsv(await uploadRequest({ dry_run: true }));
-      return typeof answer === 'string' ? answer : '';
-    } catch (error) {
-      if (error instanceof ProblemError && error.status === 422 && error.code === undefined)
-        return error.text;
-      throw error;
-    }
+  /** Returns all problems of the check as the service has stored them. The page asks only for a load that is recorded. */
+  function problemsAsCsv(): Promise<string> {
+    const { check } = store.state;
+    return client.problemsCsv((check.is === 'ready' && check.value.failure?.loadId) || '');
   }
 
   async function saveAllProblems(): Promise<void> {

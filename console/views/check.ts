@@ -139,7 +139,7 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
   const { errors, errorCount, groups: counted, detail, title } = failure!;
   const isAboutRows = failure!.code === 'invalid-data';
   const groups = groupProblems(all ?? errors, counted);
-  const isPart = all === undefined && errorCount > errors.length;
+  const isPart = all === undefined && errorCount > errors.length && failure!.loadId !== undefined;
   return h(
     'div',
     { class: 'stack' },
@@ -152,7 +152,9 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
         ? h(
             'p',
             { class: 'notice-actions' },
-            button('Save all problems as .csv', actions.saveAllProblems, { isDisabled: isReadingAll }),
+            failure!.loadId
+              ? button('Save all problems as .csv', actions.saveAllProblems, { isDisabled: isReadingAll })
+              : null,
             isPart
               ? button(`List all ${countInWords(errorCount)} problems`, actions.readAllProblems, {
                   isDisabled: isReadingAll,

@@ -7,6 +7,7 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { packConsole, toText } from '../../src/http/console/pack-console.ts';
 
 /** The programs, by their names in the folder. The last one is a process of its own, which may read only the files in `sources/`. */
 const programs = [
@@ -41,6 +42,8 @@ export async function bundle(project: string, folder: string): Promise<void> {
       for (const id of part.type === 'chunk' ? part.moduleIds : []) modules.add(id);
     }
   }
+  // The console has this package (`pack-console.ts`).
+  modules.add(join(project, 'node_modules', 'preact', 'package.json'));
   await writeLicences(modules, join(folder, 'THIRD-PARTY-LICENSES.txt'));
   await copyOtherFiles(project, folder);
 }
@@ -67,6 +70,7 @@ async function copyOtherFiles(project: string, folder: string): Promise<void> {
   await cp(join(project, 'LICENSE'), join(folder, 'LICENSE'));
   const page = join(project, 'node_modules', '@fastify', 'swagger-ui', 'static');
   await cp(page, join(folder, 'static'), { recursive: true, filter: (path) => !path.endsWith('.map') });
+  await writeFile(join(folder, 'console.json'), toText(await packConsole(project)));
   await mkdir(join(folder, 'docs'));
   for (const file of await readdir(join(project, 'docs'))) {
     if (file.endsWith('.md')) await cp(join(project, 'docs', file), join(folder, 'docs', file));

@@ -8,7 +8,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { gunzipSync, gzip } from 'node:zlib';
 
 export interface ConsoleFile {
   type: string;
@@ -49,6 +49,31 @@ export async function packConsole(root: string): Promise<PackedConsole> {
     files.set(path, { type, bytes, packed: await gzipped(bytes, { level: 9 }) });
   }
   return { version: hash.digest('base64url').slice(0, 16), files, modules: [...modules.keys()] };
+}
+
+interface StoredFile {
+  type: string;
+  packed: string;
+}
+
+/** Writes the files as one text, for a program that has no sources of the console. */
+export function toText({ version, files, modules }: PackedConsole): string {
+  const stored = [...files].map(([path, { type, packed }]): [string, StoredFile] => [
+    path,
+    { type, packed: Buffer.from(packed).toString('base64') },
+  ]);
+  return JSON.stringify({ version, files: Object.fromEntries(stored), modules });
+}
+
+export function fromText(text: string): PackedConsole {
+  const { version, files, modules } = JSON.parse(text) as Omit<PackedConsole, 'files'> & {
+    files: Record<string, StoredFile>;
+  };
+  const read = Object.entries(files).map(([path, { type, packed }]): [string, ConsoleFile] => {
+    const bytes = Buffer.from(packed, 'base64');
+    return [path, { type, bytes: gunzipSync(bytes), packed: bytes }];
+  });
+  return { version, files: new Map(read), modules };
 }
 
 /** Adds a module and all that it imports. @param place the path of the file without its extension */
