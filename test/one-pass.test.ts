@@ -6,14 +6,14 @@ import { AppError } from '../src/errors.ts';
 import { jsonInput } from '../src/loading/inputs/json-input.ts';
 import { spreadsheetInput } from '../src/loading/inputs/spreadsheet-input.ts';
 import type { HeadSize, LoadInput } from '../src/loading/load-input.ts';
-import type { LoadRequest } from '../src/loading/load-request.ts';
+import type { LoadPhase, LoadRequest } from '../src/loading/load-request.ts';
 import { loadTable } from '../src/loading/load-table.ts';
 import { Spool } from '../src/sources/spool.ts';
 import { openSpreadsheet } from '../src/sources/spreadsheet/open-spreadsheet.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { type RandomNumbers, randomNumbers } from './support/random-numbers.ts';
 import { sized } from './support/sized.ts';
-import { type CellSpec, sheetXml } from './support/workbook.ts';
+import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
 import { buildWorkbook, memoryFile } from './support/xlsx-builder.ts';
 
 const cases = sized(15, 100);
@@ -38,6 +38,7 @@ async function outcomeOf(
   input: LoadInput,
   headSize: HeadSize,
   options: Partial<LoadRequest> = {},
+  onPhase: (phase: LoadPhase) => void = () => {},
 ): Promise<string> {
   const request: LoadRequest = {
     schema: 'public',
@@ -51,7 +52,7 @@ async function outcomeOf(
     admitSchema: () => {},
     ...options,
   };
-  const context = { pool: database.pool, transaction: {}, extraFunctions: [], limits, headSize };
+  const context = { pool: database.pool, transaction: {}, extraFunctions: [], limits, headSize, onPhase };
   try {
     const loaded = await loadTable(context, request, input);
     const { rows } = await database.pool.query('SELECT array_agg(loaded::text) AS rows FROM public.loaded');
@@ -103,6 +104,7 @@ function valuesOf(pick: RandomNumbers, rowCount: number): unknown[] {
     () => `2026-01-0${1 + pick(9)}T10:00:00Z`,
     () => ({ key: pick(5) }),
     () => [pick(5)],
+    () => `0192f7a8-0000-7000-8000-00000000000${pick(10)}`,
     () => 'a\u0000b',
   ];
   const usual = kinds[pick(kinds.length - 1)]!;
@@ -186,6 +188,90 @@ suite('random rows', () => {
       }
     }
   });
+});
+
+suite('a later row has another type, and the rows before it are not copied again', () => {
+  const uuid = '0192f7a8-0000-7000-8000-00000000000';
+  const empty = (row: number) => [null, undefined][row % 2];
+  const late: [name: string, usual: (row: number) => unknown, odd: unknown, last?: unknown][] = [
+    ['a fraction among whole numbers', (row) => row * 2 ** 40, 1.5],
+    ['a fraction and then a text among whole numbers', (row) => row, 1.5, 'n/a'],
+    ['a text among whole numbers', (row) => row - 7, 'n/a'],
+    ['a text among booleans', (row) => row % 2 === 0, 'unknown'],
+    ['a text among dates', (row) => `000${1 + (row % 9)}-12-31`, 'soon'],
+    ['a text among UUIDs', (row) => `${uuid}${row % 10}`, 'none'],
+    ['a new key', () => undefined, 7],
+    ['a new key and then another type', () => undefined, 7, 'x'],
+    ['a number after NULLs', empty, 7],
+    ['an object after NULLs', empty, { a: 1 }],
+    ['a date after NULLs', empty, '2026-11-22'],
+    ['a date and then a text after NULLs', empty, '2026-11-22', 'word'],
+  ];
+  for (const [index, [name, usual, odd, last = odd]] of late.entries()) {
+    test(name, async () => {
+      const options = { ifExists: (['fail', 'replace', 'append'] as const)[index % 3]! };
+      const rows = Array.from({ length: 60 }, (_, row) => {
+        const value = row === 40 ? odd : row === 50 ? last : usual(row);
+        return { row, value, word: `w${row}` };
+      });
+      const body = JSON.stringify(rows);
+      const expected = await outcomeOf(jsonOf(body, 50), noHead, options);
+      assert.match(expected, /"rows": 60/);
+      const phases: LoadPhase[] = [];
+      const note = (phase: LoadPhase) => phases.push(phase);
+      assert.equal(await outcomeOf(jsonOf(body, 50), { ...noHead, bytes: 400 }, options, note), expected);
+      assert.deepEqual(phases, ['copy']);
+    });
+  }
+
+  test('a date with a time among the dates of a sheet', async () => {
+    const dateCell = (text: string): CellSpec => ({ attributes: 't="d"', content: `<v>${text}</v>` });
+    const dates = Array.from({ length: 60 }, (_, row) =>
+      dateCell(row === 40 ? '2026-11-22T10:30:00' : `2026-11-${10 + (row % 20)}`),
+    );
+    const file = sheetOf([['number', 'at'], ...dates.map((date, row): CellSpec[] => [row, date])]);
+    const expected = await outcomeOf(await sheetInputOf(file), noHead);
+    assert.match(expected, /timestamp without time zone/);
+    const phases: LoadPhase[] = [];
+    const note = (phase: LoadPhase) => phases.push(phase);
+    assert.equal(await outcomeOf(await sheetInputOf(file), { ...noHead, cells: 20 }, {}, note), expected);
+    assert.deepEqual(phases, ['copy']);
+  });
+});
+
+suite('a later row has another type, and all rows are copied again', () => {
+  const late: [
+    name: string,
+    usual: (row: number) => unknown,
+    odd: unknown,
+    options?: Partial<LoadRequest>,
+  ][] = [
+    ['a text among numbers', (row) => row / 8, 'n/a'],
+    ['a text among whole numbers with a minus zero', (row) => (row === 3 ? '-0' : row), 'n/a'],
+    ['a text among timestamps', () => '2026-11-22T10:00:00.5', 'n/a'],
+    ['a text among objects', () => ({ b: 1, a: 2 }), 'n/a'],
+    ['a fraction in the primary key', (row) => row, 1.5, { primaryKey: ['value'] }],
+    ['a fraction after a row with a problem', (row) => (row === 30 ? '\u0000' : row), 1.5],
+    ['a fraction, and rows may be left out', (row) => row, 1.5, { maxFaultyRows: 5 }],
+    ['a fraction, with on_conflict', (row) => row, 1.5, { primaryKey: ['row'], onConflict: 'skip' }],
+  ];
+  for (const [name, usual, odd, options] of late) {
+    test(name, async () => {
+      const rows = Array.from({ length: 60 }, (_, row) => ({
+        row,
+        value: row < 40 ? usual(row) : odd,
+        word: `w${row}`,
+      }));
+      const body = JSON.stringify(rows)
+        .replace('"-0"', '-0')
+        .replace('"\\u0000","word":"w30"', '30,"word":"\\u0000"');
+      const expected = await outcomeOf(jsonOf(body, 50), noHead, options);
+      const phases: LoadPhase[] = [];
+      const note = (phase: LoadPhase) => phases.push(phase);
+      assert.equal(await outcomeOf(jsonOf(body, 50), { ...noHead, bytes: 400 }, options, note), expected);
+      assert.deepEqual(phases, ['copy', 'copy']);
+    });
+  }
 });
 
 suite('an error in the first rows is the error of two passes', () => {

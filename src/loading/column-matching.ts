@@ -19,7 +19,7 @@ export interface ColumnMatch {
 export class ColumnMatcher {
   /** The columns of the data that were left out, for the warnings. */
   readonly ignored: string[] = [];
-  readonly #columns: LoadColumn[];
+  #columns: LoadColumn[] = [];
   readonly #byName = new Map<string, number>();
   readonly #byLooseName = new Map<string, number>();
   readonly #isLoose: boolean;
@@ -34,9 +34,20 @@ export class ColumnMatcher {
    *   ignored, if exactly one column then matches
    */
   constructor(columns: LoadColumn[], matching: 'exact' | 'loose', extraColumns: ExtraColumns) {
-    this.#columns = columns;
     this.#isLoose = matching === 'loose';
     this.#extraColumns = extraColumns;
+    this.restart(columns);
+  }
+
+  /** Begins again, with columns that the table has now. */
+  restart(columns: LoadColumn[]): void {
+    this.#columns = columns;
+    this.ignored.length = 0;
+    this.#byName.clear();
+    this.#byLooseName.clear();
+    this.#taken.clear();
+    this.#shownColumns = undefined;
+    this.#refused = 0;
     columns.forEach((column, index) => {
       this.#byName.set(column.name, index);
       if (!this.#isLoose) return;

@@ -14,7 +14,7 @@ import { headerProblems, type Problems } from './problems.ts';
 import { type Refusal, refusalOfCopy } from './staged/refusal.ts';
 import type { CellPlaces } from './staged/staged-load.ts';
 import { targetColumns } from './target-columns.ts';
-import type { WrittenLimits } from './written-bytes.ts';
+import type { WrittenBytes, WrittenLimits } from './written-bytes.ts';
 
 export interface CopyOptions {
   /** The name of the relation, quoted. */
@@ -37,6 +37,8 @@ export interface CopyOptions {
   maxRefusedRows?: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
+  /** See `EncodingOptions`. */
+  written?: WrittenBytes;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
   signal: AbortSignal;
@@ -92,6 +94,7 @@ export async function copyRows(
     ...(options.maxRefusedRows !== undefined && { maxRefusedRows: options.maxRefusedRows }),
     maxRowBytes,
     writtenLimits,
+    written: options.written,
     typesAreInferred: options.typesAreInferred,
     mayUpdate: options.mayUpdate,
     onTooManyRows: () => {

@@ -54,6 +54,8 @@ export interface EncodingOptions {
   /** The limit on a row as PostgreSQL receives it. */
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
+  /** The account of the written bytes, if other rows of the upload are in it already. */
+  written?: WrittenBytes | undefined;
   /** The types of the columns were inferred, so the caller has not said that a column is text. */
   typesAreInferred?: boolean;
   /** A row may update an existing row (`on_conflict=update`). */
@@ -150,7 +152,7 @@ export class EncodingSink implements CellSink {
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);
     this.#defaultBytes = targets.map(({ column }) => column.defaultBytes ?? 0);
-    this.#written = new WrittenBytes(options.writtenLimits);
+    this.#written = options.written ?? new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
     this.#points = new GroupedPoints(targets.map((target) => valueFor(target) === NUMBER_VALUE));
     this.#pointsOf = this.#points.states;

@@ -7,6 +7,7 @@
  */
 
 import { limitExceeded } from '../limit-exceeded.ts';
+import { MINUS, ZERO } from '../sources/bytes/ascii.ts';
 import {
   ARRAY,
   DATE,
@@ -38,6 +39,7 @@ import {
   OTHER,
   TIME_CELL,
   TIMESTAMP_CELL,
+  WHOLE,
 } from './infer/seen.ts';
 import { classifyString } from './infer/string-class.ts';
 import { ALL_FORMS, COMMA_FORMS, type FormHint, TextForms } from './infer/text-forms.ts';
@@ -105,6 +107,8 @@ export class TypeInference implements CellSink {
   /** The counts for columns that are or were `MIXED`. */
   readonly #oddValues: (OddValues | undefined)[] = [];
   readonly #firstRows: number[] = [];
+  /** The columns that have had the number `-0`, which `bigint` stores as 0. */
+  readonly #withMinusZero = new Set<number>();
   /** The arguments of the last call of `original`. */
   #rewritten: Buffer | undefined;
   #isMomentRewritten = false;
@@ -124,7 +128,7 @@ export class TypeInference implements CellSink {
     return this.#rowCount;
   }
 
-  /** How many times a column was added or a column's type may have changed. */
+  /** How many times a column was added or the type of a column has changed. */
   get changes(): number {
     return this.#changes;
   }
@@ -159,6 +163,16 @@ export class TypeInference implements CellSink {
   /** Returns the data row that named the column; 0: the column was named before the rows. */
   firstRow(column: number): number {
     return this.#firstRows[column]!;
+  }
+
+  /** Returns the data row that has the first value of the column; undefined: no row has one. */
+  firstValueRow(column: number): number | undefined {
+    return this.#firstValues[column]?.sighting.row;
+  }
+
+  /** Returns whether a row has the number `-0` in the column. It is known as long as all values are whole numbers. */
+  hasMinusZero(column: number): boolean {
+    return this.#withMinusZero.has(column);
   }
 
   /** @throws AppError `limit-exceeded` */
@@ -201,6 +215,8 @@ export class TypeInference implements CellSink {
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
     const isNew = (seen & found) === 0;
+    if (found === WHOLE && end - start === 2 && bytes[start] === MINUS && bytes[start + 1] === ZERO)
+      this.#withMinusZero.add(column);
     const isPoint = found === EXACT && kind === TEXT && (forms & COMMA_FORMS) !== 0;
     if (forms !== 0 && (isNew || isPoint || found === OTHER)) {
       this.#noteForm(column, forms, kind, found, bytes, start, end);
@@ -271,8 +287,9 @@ export class TypeInference implements CellSink {
   #take(column: number, seen: number, found: number): boolean {
     if (seen === MIXED) return this.#count(column, found);
     const union = seen | found;
-    const isText = typeOf(union) === 'text';
-    this.#changes++;
+    const type = typeOf(union);
+    const isText = type === 'text';
+    if (type !== typeOf(seen)) this.#changes++;
     this.#seen[column] = isText ? this.#afterTurn(column, seen) : union;
     return isText || seen === NOTHING;
   }

@@ -14,7 +14,7 @@ import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
 import { isBrokenReference, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { asLackOfTemporary } from '../postgres/temporary-privilege.ts';
 import { ColumnMatcher } from './column-matching.ts';
-import { type CopiedRows, copyRows } from './copy-rows.ts';
+import type { CopiedRows } from './copy-rows.ts';
 import { manyRefusedRows } from './encoding-sink.ts';
 import { lackOnColumns } from './lack-on-columns.ts';
 import { cannotBeStaged, noGoodRow } from './left-out/faulty-rows.ts';
@@ -22,6 +22,7 @@ import { moveGoodRows } from './left-out/move-good-rows.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadTarget } from './load-target.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
+import { copyChanging } from './one-pass/copy-changing.ts';
 import { Problems } from './problems.ts';
 import type { RowOptions } from './row-options.ts';
 import type { RefusedLoad } from './staged/explain-refusal.ts';
@@ -129,7 +130,7 @@ async function copyStraight(client: ClientBase, load: RowLoad): Promise<Attempt>
     mayUpdate: false,
     keepRows: mayRefuseRows || options.faulty !== undefined,
   };
-  const copied = await copyRows(client, input, copyOptions, problems);
+  const copied = await copyChanging(client, input, target, copyOptions, problems);
   countFaulty(load, copied.refused);
   return { copied, refusal: copied.refusal ?? (await refusalOfKeys(client, load)) };
 }

@@ -68,7 +68,7 @@ async function loadWithin(
   const progress = new LoadProgress(problems, context.observer);
   const target = await openTarget(client, upload, types.inferred);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
-  const options = rowOptions(upload, target, matcher, progress);
+  const options = rowOptions(upload, target, matcher, progress, types);
 
   const copy = () => loadRows(client, input, target, options, problems);
   const { loaded, refused } = await timed(context, 'copy', copy);

@@ -5,7 +5,7 @@
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../errors.ts';
 import { queryWithSavepoint } from '../postgres/savepoints.ts';
-import { inCallersPath } from '../postgres/search-path.ts';
+import { inCallersPath, queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteQualified, randomName, type Statement } from '../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../postgres/sqlstate.ts';
 import { findRelation } from '../tables/catalog.ts';
@@ -19,10 +19,12 @@ import {
 } from '../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../tables/describe-table.ts';
 import type { LoadColumn } from '../tables/load-column.ts';
+import { changeColumnsOf } from '../tables/load-statements.ts';
 import { namesAside } from '../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents, TableSwap } from '../tables/replace-table.ts';
 import type { LoadedRows } from './loaded-rows.ts';
+import type { TableChange } from './one-pass/table-change.ts';
 import type { RowTarget } from './row-target.ts';
 import type { ConflictKey } from './staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from './staged/row-rules.ts';
@@ -60,7 +62,7 @@ export async function openNewTable(
 /** A new table, from its creation until the end of the transaction. */
 export class NewTable implements RowTarget {
   readonly relation: string;
-  readonly columns: LoadColumn[];
+  columns: LoadColumn[];
   readonly keys: ConflictKey[];
   readonly replaces: boolean;
   readonly added: string[] = [];
@@ -103,6 +105,12 @@ export class NewTable implements RowTarget {
       ...(await readRowRules(client, this.#table.schema, this.#naming.name)),
       ...(await rulesOfNewTable(client, this.#table, this.columns)),
     ];
+  }
+
+  /** Adds columns and converts others, with the rows that the table has. The table must have no keys. */
+  async change(client: ClientBase, change: TableChange): Promise<void> {
+    await queryInCallersPath(client, changeColumnsOf(this.relation, change));
+    this.columns = await readLoadColumns(client, this.#table.schema, this.#naming.name);
   }
 
   /**

@@ -4,6 +4,7 @@ import { conflictOption } from './conflict-option.ts';
 import { FaultyRows } from './left-out/faulty-rows.ts';
 import type { LoadProgress } from './load-progress.ts';
 import type { LoadTarget } from './load-target.ts';
+import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
 import type { TargetOptions } from './open-target.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
 import type { WrittenLimits } from './written-bytes.ts';
@@ -22,6 +23,8 @@ export interface RowOptions {
   writtenLimits: WrittenLimits;
   /** The types of the columns were inferred, not chosen by the caller. */
   typesAreInferred: boolean;
+  /** undefined: the types of the columns cannot change while the rows are read. */
+  changingTypes: ChangingTypes | undefined;
   /** See `CopySessionOptions`. */
   freezes: boolean;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
@@ -38,6 +41,7 @@ export function rowOptions(
   target: LoadTarget,
   matcher: ColumnMatcher,
   progress: LoadProgress,
+  { changing: changingTypes }: TableTypes,
 ): RowOptions {
   const hasDefinition = input.definition !== undefined;
   return {
@@ -47,6 +51,7 @@ export function rowOptions(
     maxRowBytes: context.limits.maxRowBytes,
     writtenLimits: context.limits,
     typesAreInferred: target.isBare && !hasDefinition,
+    changingTypes,
     freezes: target.isBare && (request.bytes ?? Number.POSITIVE_INFINITY) >= minFrozenBytes,
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,

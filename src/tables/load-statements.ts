@@ -33,10 +33,29 @@ export function truncateTable(relation: string, kind: string | undefined): strin
  * @param columns columns with inferred types
  */
 export function addColumnsTo(relation: string, columns: { name: string; type: string }[]): string {
-  const additions = columns.map(
+  return changeColumnsOf(relation, { added: columns, converted: [] });
+}
+
+/**
+ * Returns a statement that adds columns and converts others.
+ *
+ * @param change columns with inferred types, at least one; `using` is the new value of a converted column in SQL
+ */
+export function changeColumnsOf(
+  relation: string,
+  change: {
+    added: { name: string; type: string }[];
+    converted: { name: string; type: string; using: string }[];
+  },
+): string {
+  const additions = change.added.map(
     ({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${typeForSql(type)}`,
   );
-  return `ALTER TABLE ${relation} ${additions.join(', ')}`;
+  const conversions = change.converted.map(
+    ({ name, type, using }) =>
+      `ALTER COLUMN ${quoteIdentifier(name)} TYPE ${typeForSql(type)} USING ${using}`,
+  );
+  return `ALTER TABLE ${relation} ${[...additions, ...conversions].join(', ')}`;
 }
 
 /** Returns a type name for SQL. SQL keywords must not have a schema. */

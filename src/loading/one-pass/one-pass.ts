@@ -4,8 +4,11 @@
  * The types of the columns are inferred from all rows. Without this folder each upload is read twice: to infer the types, and to load the
  * rows. But all rows nearly always have the types that the first rows have (the head). So the table is created with the types of the
  * head, and one pass gives each cell to two sinks: one encodes it for this table, and the other infers types from all rows, as always. If
- * both have the same types at the end, the load is done. If not, everything is rolled back, and the rows are read once more and loaded
- * with the types that this pass has found.
+ * both have the same types at the end, the load is done.
+ *
+ * If a row needs another type, the encoder stops before it, and the pass finds the types of all rows. If PostgreSQL can convert the rows
+ * that the table has without loss, it does so (table-change.ts), and a second pass copies the rows from that one on. If not, everything is
+ * rolled back, and a second pass copies all rows.
  *
  * The table, the rows and the warnings are always those of two passes, and so are the errors of the data.
  */
@@ -16,7 +19,10 @@ import { Inferring } from '../infer-definition.ts';
 import type { InferenceLimits, TypeInference } from '../infer-types.ts';
 import { type InputWrapper, wrapInput } from '../inputs/wrap-input.ts';
 import type { HeadSize, LoadInput } from '../load-input.ts';
+import { RestSink } from './rest-sink.ts';
+import { changeOfTable, type TableChange } from './table-change.ts';
 import { TeeSink } from './tee-sink.ts';
+import { TypesDiffer } from './types-differ.ts';
 
 /** A longer head has the types of all rows more often. A shorter head takes less time. */
 export const usualHead: HeadSize = { bytes: 1024 * 1024, cells: 50_000 };
@@ -31,6 +37,18 @@ export interface OnePassOptions {
 export interface TableTypes {
   /** The inferred types. Before the rows are loaded in one pass they are the types of the first rows. undefined: none are inferred. */
   readonly inferred: TypeInference | undefined;
+  /** undefined: the types are those of all rows. */
+  readonly changing?: ChangingTypes;
+}
+
+/** The types of a table whose rows are loaded in one pass. */
+export interface ChangingTypes {
+  /** Set it before the rows are read if the table can be changed after them. If not, the pass throws `TypesDiffer`. */
+  mayChange: boolean;
+  /** After the rows were read: how the table gets the types of all rows; undefined: it has them. */
+  readonly change: TableChange | undefined;
+  /** The rows that the table does not have when it is to be changed. */
+  readonly rest: LoadInput;
 }
 
 /**
@@ -78,20 +96,17 @@ function isLoadable(head: Inferring): boolean {
   }
 }
 
-/** The first rows do not have the types of all rows. */
-class TypesDiffer extends Error {
-  override name = 'TypesDiffer';
-  constructor() {
-    super('the first rows do not have the types of all rows');
-  }
-}
-
-class OnePass implements TableTypes, InputWrapper {
-  /** The first pass over this input also infers types. It throws `TypesDiffer` at its end if they are not those of the head. */
+class OnePass implements TableTypes, ChangingTypes, InputWrapper {
+  /**
+   * The first pass over this input also infers types. If they are not those of the head, and the table cannot get them by `change`, the
+   * pass throws `TypesDiffer` at its end.
+   */
   readonly input: LoadInput;
   readonly keepsRows = true;
   /** undefined: the pass has not begun. */
   inferring: Inferring | undefined;
+  mayChange = false;
+  change: TableChange | undefined;
   readonly #original: LoadInput;
   readonly #head: TypeInference;
   readonly #limits: InferenceLimits;
@@ -108,6 +123,15 @@ class OnePass implements TableTypes, InputWrapper {
     return this.inferring?.inference ?? this.#head;
   }
 
+  get changing(): ChangingTypes {
+    return this;
+  }
+
+  get rest(): LoadInput {
+    const row = this.#tee!.differingRow!;
+    return wrapInput(this.#original, { through: (sink) => new RestSink(sink, row), warnings: () => [] });
+  }
+
   through(encoder: CellSink): CellSink {
     if (this.#tee !== undefined) return encoder;
     this.inferring = new Inferring(this.#limits, this.#original);
@@ -117,7 +141,13 @@ class OnePass implements TableTypes, InputWrapper {
 
   afterPass(): void {
     // A definition that comes after the rows decides the types.
-    if (this.#original.definition !== undefined || !this.#tee!.hasAgreed()) throw new TypesDiffer();
+    if (this.#original.definition !== undefined) throw new TypesDiffer();
+    const tee = this.#tee!;
+    if (tee.hasAgreed()) return;
+    const row = tee.differingRow;
+    if (this.mayChange && row !== undefined)
+      this.change = changeOfTable(this.#head.columns(), this.inferred, row);
+    if (this.change === undefined) throw new TypesDiffer();
   }
 
   warnings(): [] {

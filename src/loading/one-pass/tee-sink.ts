@@ -4,8 +4,8 @@ import type { CellSink } from '../../sources/cell-sink.ts';
 import type { TypeInference } from '../infer-types.ts';
 
 /**
- * Passes the rows to the inference and to the encoder. If the inference finds other types than the encoder has, or if the encoder throws,
- * the encoder gets nothing more, and the inference continues.
+ * Passes the rows to the inference and to the encoder. If the inference finds another type than the encoder has, or if the encoder throws,
+ * the encoder gets nothing more, and the inference continues. The encoder never gets the cell that has the other type.
  */
 export class TeeSink implements CellSink {
   readonly #inference: TypeInference;
@@ -13,11 +13,12 @@ export class TeeSink implements CellSink {
   readonly #headTypes: string;
   /** undefined: it gets nothing more. */
   #encoder: CellSink | undefined;
-  #hasOtherTypes = false;
   /** The error of the encoder that it would throw again. */
   #error: AppError | undefined;
-  /** `TypeInference.changes` when its types were last compared; -1: never. */
-  #comparedAt = -1;
+  /** `TypeInference.changes` as long as its types are those of the head; -1: it has not had all rows of the head. */
+  #changes = -1;
+  #row = 0;
+  #differingRow: number | undefined;
 
   /** @param head the inference of the first rows, whose types the encoder has */
   constructor(inference: TypeInference, encoder: CellSink, head: TypeInference) {
@@ -33,13 +34,22 @@ export class TeeSink implements CellSink {
    * @throws the AppError of the encoder, if it had these types
    */
   hasAgreed(): boolean {
-    this.#compare();
-    if (!this.#hasOtherTypes && this.#error !== undefined) throw this.#error;
-    return this.#encoder !== undefined;
+    const isSame = typesOf(this.#inference) === this.#headTypes;
+    if (isSame && this.#error !== undefined) throw this.#error;
+    return isSame && this.#encoder !== undefined;
+  }
+
+  /**
+   * The first data row that needs other types than the head, if the encoder has taken all rows before it. It may have a part of this
+   * row. undefined: there is no such row, or the encoder has not taken the rows before it.
+   */
+  get differingRow(): number | undefined {
+    return this.#differingRow;
   }
 
   column(column: number, name: string, place?: number): void {
     this.#inference.column(column, name, place);
+    if (this.#inference.changes !== this.#changes) this.#noteChange();
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.column(column, name, place);
@@ -50,6 +60,8 @@ export class TeeSink implements CellSink {
 
   beginRow(row: number): void {
     this.#inference.beginRow(row);
+    this.#row = row;
+    if (this.#changes < 0 && this.#inference.rowCount > this.#headRows) this.#compareWithHead();
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.beginRow(row);
@@ -60,6 +72,7 @@ export class TeeSink implements CellSink {
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     this.#inference.cell(column, kind, bytes, start, end);
+    if (this.#inference.changes !== this.#changes) this.#noteChange();
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.cell(column, kind, bytes, start, end);
@@ -70,6 +83,7 @@ export class TeeSink implements CellSink {
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
     this.#inference.moment(column, kind, days, microseconds);
+    if (this.#inference.changes !== this.#changes) this.#noteChange();
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.moment(column, kind, days, microseconds);
@@ -98,8 +112,6 @@ export class TeeSink implements CellSink {
   }
 
   drain(): Promise<void> | undefined {
-    // Before the end of the head the inference has fewer types than the encoder, which proves nothing.
-    if (this.#inference.rowCount > this.#headRows) this.#compare();
     if (this.#encoder === undefined) return undefined;
     try {
       return this.#encoder.drain()?.catch((error: unknown) => this.#fail(error));
@@ -109,12 +121,17 @@ export class TeeSink implements CellSink {
     }
   }
 
-  #compare(): void {
-    const { changes } = this.#inference;
-    if (changes === this.#comparedAt) return;
-    this.#comparedAt = changes;
-    this.#hasOtherTypes = typesOf(this.#inference) !== this.#headTypes;
-    if (this.#hasOtherTypes) this.#encoder = undefined;
+  /** Compares the types after the last row of the head. The head may lack cells of this row. */
+  #compareWithHead(): void {
+    this.#changes = this.#inference.changes;
+    if (typesOf(this.#inference) !== this.#headTypes) this.#encoder = undefined;
+  }
+
+  /** Before the end of the head the inference has fewer types than the encoder, which proves nothing. */
+  #noteChange(): void {
+    if (this.#changes < 0 || this.#encoder === undefined) return;
+    this.#differingRow = this.#row;
+    this.#encoder = undefined;
   }
 
   #fail(error: unknown): void {
