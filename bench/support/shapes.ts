@@ -31,35 +31,38 @@ const date = (index: number, salt: number) => {
 const hex = (index: number, salt: number, digits: number) =>
   mix(index, salt).toString(16).padStart(8, '0').slice(0, digits);
 
+const mixed: Shape = {
+  name: 'mixed',
+  rows: 1_000_000,
+  columns: [
+    { name: 'id', type: 'bigint' },
+    { name: 'key', type: 'uuid' },
+    { name: 'name', type: 'text' },
+    { name: 'email', type: 'varchar(80)' },
+    { name: 'amount', type: 'numeric(12,2)' },
+    { name: 'ratio', type: 'double precision' },
+    { name: 'is_active', type: 'boolean' },
+    { name: 'created_at', type: 'timestamptz' },
+    { name: 'born', type: 'date' },
+    { name: 'visits', type: 'integer' },
+  ],
+  row: (i) => [
+    i + 1,
+    `${hex(i, 1, 8)}-${hex(i, 2, 4)}-4${hex(i, 3, 3)}-8${hex(i, 4, 3)}-${hex(i, 5, 8)}${hex(i, 6, 4)}`,
+    `${word(i, 7)} ${word(i, 8)}`,
+    `${word(i, 9)}.${i}@example.com`,
+    (mix(i, 10) % 10_000_000) / 100,
+    mix(i, 11) / 4294967296,
+    mix(i, 12) % 2 === 0,
+    `${date(i, 13)}T${two(mix(i, 14) % 24)}:${two(mix(i, 15) % 60)}:${two(mix(i, 16) % 60)}Z`,
+    date(i, 17),
+    mix(i, 18) % 1000,
+  ],
+};
+
 export const shapes: Shape[] = [
-  {
-    name: 'mixed',
-    rows: 1_000_000,
-    columns: [
-      { name: 'id', type: 'bigint' },
-      { name: 'key', type: 'uuid' },
-      { name: 'name', type: 'text' },
-      { name: 'email', type: 'varchar(80)' },
-      { name: 'amount', type: 'numeric(12,2)' },
-      { name: 'ratio', type: 'double precision' },
-      { name: 'is_active', type: 'boolean' },
-      { name: 'created_at', type: 'timestamptz' },
-      { name: 'born', type: 'date' },
-      { name: 'visits', type: 'integer' },
-    ],
-    row: (i) => [
-      i + 1,
-      `${hex(i, 1, 8)}-${hex(i, 2, 4)}-4${hex(i, 3, 3)}-8${hex(i, 4, 3)}-${hex(i, 5, 8)}${hex(i, 6, 4)}`,
-      `${word(i, 7)} ${word(i, 8)}`,
-      `${word(i, 9)}.${i}@example.com`,
-      (mix(i, 10) % 10_000_000) / 100,
-      mix(i, 11) / 4294967296,
-      mix(i, 12) % 2 === 0,
-      `${date(i, 13)}T${two(mix(i, 14) % 24)}:${two(mix(i, 15) % 60)}:${two(mix(i, 16) % 60)}Z`,
-      date(i, 17),
-      mix(i, 18) % 1000,
-    ],
-  },
+  mixed,
+  { ...mixed, name: 'shorter', rows: 100_000 },
   {
     name: 'narrow',
     rows: 5_000_000,
