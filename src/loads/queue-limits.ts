@@ -5,7 +5,7 @@
 
 import type { SettingName } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { limitInWords } from '../limit-exceeded.ts';
+import { limitDetail } from '../limit-exceeded.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { type QueuedSize, readQueueSize } from './load-statements.ts';
@@ -110,6 +110,8 @@ function bytesOf(bodies: Arriving[]): number {
 }
 
 function queueFull(what: string, limit: number, setting: SettingName): AppError {
-  const detail = `${what} asynchronous uploads that wait or run: the limit is ${limitInWords(limit, { setting })}. Try again when some have ended.`;
-  return new AppError('queue-full', detail, { headers: { 'retry-after': '30' } });
+  const detail = limitDetail(`${what} asynchronous uploads that wait or run`, limit, { setting });
+  return new AppError('queue-full', `${detail} Try again when some have ended.`, {
+    headers: { 'retry-after': '30' },
+  });
 }
