@@ -18,11 +18,11 @@ FROM node:24-slim
 ENV NODE_ENV=production NODE_COMPILE_CACHE=compiled HOST=0.0.0.0 METRICS_HOST=0.0.0.0 SPOOL_DIR=/var/lib/tablewright
 WORKDIR /app
 COPY --from=build /build/dist/bundle ./
-# This start compiles all modules and keeps the result for later starts. It then ends because nothing listens at the address. The
-# result belongs to one user, so the user is the same as below.
+# This start compiles all modules and keeps the result for later starts. It then ends because the file of the authority does not
+# exist. The result belongs to one user, so the user is the same as below.
 RUN mkdir -m 777 compiled
 USER node
-RUN TOKEN_SECRET=$(node -p 'crypto.randomUUID()') DATABASE_URL=postgresql://nobody@127.0.0.1:1/none node main.js 2>&1 | grep ECONNREFUSED
+RUN TOKEN_SECRET=$(node -p 'crypto.randomUUID()') DATABASE_URL='postgresql://nobody@127.0.0.1:1/none?sslrootcert=missing' node main.js 2>&1 | grep 'sslrootcert of DATABASE_URL'
 USER root
 # A new volume gets the mode of the folder that it is mounted on, so any user can write to the volume.
 RUN chmod 755 compiled && mkdir -p -m 1777 ../var/lib/tablewright

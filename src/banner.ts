@@ -17,10 +17,17 @@ export interface Secrets {
   token: string | undefined;
 }
 
-/** Returns the text for a service with DATABASE_URL. It shows no token, because another service issues tokens. */
-export function bannerText({ url, hasConsole, hasSecret }: Omit<BannerFacts, 'secrets'>): string {
+/**
+ * Returns the text for a service with DATABASE_URL. It shows no token, because another service issues tokens.
+ *
+ * @param isWaiting the database is not there yet
+ */
+export function bannerText(
+  { url, hasConsole, hasSecret }: Omit<BannerFacts, 'secrets'>,
+  { isWaiting }: { isWaiting: boolean },
+): string {
   return `
-Tablewright is up.
+${isWaiting ? 'Tablewright waits for its database. The log has the reason.' : 'Tablewright is up.'}
 
   Service        ${url}
   API reference  ${url}/docs${consoleLine(hasConsole, url, undefined)}

@@ -120,6 +120,8 @@ export interface AppErrorOptions {
   body?: ErrorBody | undefined;
   /** The original error. It is logged and never part of the answer. */
   cause?: unknown;
+  /** true: it is not known whether the changes of the request were kept. */
+  isOutcomeUnknown?: boolean;
 }
 
 /** An error of the catalogue. The caller sees `detail`, so it contains no SQL, no stack and no path. */
@@ -132,6 +134,8 @@ export class AppError extends Error {
   readonly headers: Record<string, string>;
   readonly warnings: Warning[];
   readonly body: ErrorBody | undefined;
+  /** Whether the changes of the request may have been kept. With every other error nothing was changed. */
+  readonly isOutcomeUnknown: boolean;
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
@@ -144,6 +148,7 @@ export class AppError extends Error {
     this.headers = options.headers ?? {};
     this.warnings = options.warnings ?? [];
     this.body = options.body;
+    this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
   }
 
   /** Returns this error with another text, with warnings or with another answer. */
@@ -156,7 +161,7 @@ export class AppError extends Error {
     warnings?: Warning[];
     body?: ErrorBody | undefined;
   }): AppError {
-    const { errors, errorCount, errorGroups, headers } = this;
+    const { errors, errorCount, errorGroups, headers, isOutcomeUnknown } = this;
     return new AppError(this.code, detail, {
       errors,
       errorCount,
@@ -164,6 +169,7 @@ export class AppError extends Error {
       headers,
       warnings,
       body,
+      isOutcomeUnknown,
       cause: this,
     });
   }

@@ -45,15 +45,15 @@ async function start(): Promise<void> {
     return;
   }
   if (stoppingSinceMs !== undefined) {
-    await end();
+    await end(undefined);
     return;
   }
   // Output that is not a terminal is often stored, for example in the log of a process manager.
   const showsSecrets = process.stdout.isTTY === true || process.argv.includes('--show-secrets');
   process.stdout.write(`${await service.banner(showsSecrets)}\n`);
-  // Without its database the service cannot continue. A process manager can start it again.
+  // The service cannot continue. A process manager can start it again.
   service.failed.then((detail) => {
-    process.stderr.write(`Tablewright ends: ${detail}\n`);
+    process.stderr.write(`${detail}\n`);
     process.exit(1);
   });
 }
@@ -67,12 +67,12 @@ function stop(signal: NodeJS.Signals): void {
   }
   stoppingSinceMs = performance.now();
   // If the service is still starting, `start` ends it later.
-  if (service !== undefined) end();
+  if (service !== undefined) end(signal);
 }
 
-async function end(): Promise<void> {
+async function end(signal: NodeJS.Signals | undefined): Promise<void> {
   try {
-    await service!.stop();
+    await service!.stop(signal);
     process.exit(0);
   } catch (error) {
     fail(error);

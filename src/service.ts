@@ -20,12 +20,14 @@ import { EventFeed } from './events/event-feed.ts';
 import { WebhookAddresses } from './events/webhook-addresses.ts';
 import { Webhooks } from './events/webhooks.ts';
 import { fittingConnections, openFileLimit } from './http/connections.ts';
+import type { HttpContext, RecordContext } from './http/context.ts';
 import { createLines } from './http/lines.ts';
 import { abandonedAnswer } from './http/load-end.ts';
 import { noMeasures } from './http/measures.ts';
 import { buildServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import type { Tracing } from './http/trace-requests.ts';
+import { AwayLog, StopLog } from './life-log.ts';
 import { Loads } from './loads/loads.ts';
 import { QueuedLoads } from './loads/queued-loads.ts';
 import { noServiceSchema, prepareServiceSchema } from './loads/service-schema.ts';
@@ -39,26 +41,36 @@ import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import type { ServiceSchema } from './postgres/service-schema.ts';
+import { whenDatabaseIsThere } from './postgres/wait-for-database.ts';
 import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
+import { startFailure } from './start-failure.ts';
 import { startTracing } from './tracing/tracing.ts';
 
 /** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
 const poolEndMs = 5_000;
 
+/** The longest time at the start before the service listens although the database has not answered. */
+const firstAnswerMs = 3_000;
+
 export interface Service {
   url: string;
   /** Returns the text for the person who started the service. @param showsSecrets adds the database's password and a token, if the service generated them */
   banner(showsSecrets: boolean): Promise<string>;
-  /** Resolves with the reason when the embedded PostgreSQL ends by itself. After that no request can succeed. */
+  /** Resolves with the reason when no request can succeed any more: the embedded PostgreSQL has ended, or the database refuses the service. */
   failed: Promise<string>;
   /** The address of the metrics; undefined: there are none. */
   metricsUrl: string | undefined;
-  /** Waits at most SHUTDOWN_GRACE_MS for running requests, rolls the other requests back, and releases everything. */
-  stop(): Promise<void>;
+  /**
+   * Waits at most SHUTDOWN_GRACE_MS for running requests, rolls the other requests back, and releases everything.
+   *
+   * @param cause the signal, for the log
+   */
+  stop(cause?: string): Promise<void>;
 }
 
 /**
- * Starts the service: PostgreSQL if it is embedded, the connections and the HTTP server.
+ * Starts the service: PostgreSQL if it is embedded, the connections and the HTTP server. When this resolves, the service listens. It is also
+ * ready, unless the database of DATABASE_URL is not there yet: then the service waits for it.
  *
  * @param environment the standard variables of OpenTelemetry; default: no traces are sent
  * @throws Error with a message for the person who starts the service
@@ -67,11 +79,15 @@ export async function startService(config: Config, environment: Environment = {}
   const { database, http } = config;
   const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });
   const stopping = new AbortController();
+  /** Aborted when the stop of the service begins. */
+  const ending = new AbortController();
   let isReady = false;
+  let isWaiting = false;
   const tokenSettings = await resolveTokenSettings(config);
   const tokens = await startTokenVerifier(tokenSettings, log);
   const failed = Promise.withResolvers<string>();
-  const onExit = (detail: string) => failed.resolve(`the embedded PostgreSQL ended by itself: ${detail}`);
+  const onExit = (detail: string) =>
+    failed.resolve(`Tablewright ends: the embedded PostgreSQL ended by itself: ${detail}`);
   const lines = createLines(config);
   const maxConnections = chooseMaxConnections(config, log);
   const readerSlots = new ReaderSlots(config.limits.maxLegacyReaders);
@@ -86,52 +102,55 @@ export async function startService(config: Config, environment: Environment = {}
   let metricsServer: MetricsServer | undefined;
   let tracing: Tracing | undefined;
   try {
-    await checkServerVersion(pool);
-    const serviceSchema = await openServiceSchema(pool, database.serviceSchema, log);
-    const loads = serviceSchema && openLoads(serviceSchema, pool, recordPool, config, log);
-    await loads?.start();
-    const queuedLoads = loads && (await openQueuedLoads(loads, { pool, recordPool }, config, log));
     const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log);
     metricsServer = metrics?.server;
     tracing = await startTracing(environment, log);
-    const events = serviceSchema && new EventFeed(serviceSchema, recordPool, log);
-    events?.start();
-    const webhooks =
-      serviceSchema &&
-      new Webhooks({
-        schema: serviceSchema,
-        pool,
-        recordPool,
-        feed: events!,
-        addresses: new WebhookAddresses(config.webhooks.privateNetworks),
-        log,
+    const context: Omit<HttpContext, 'quotas'> = {
+      config,
+      pool,
+      databaseCheck,
+      ...noRecords,
+      tokens,
+      lines,
+      measures: metrics?.measures ?? noMeasures,
+      tracing,
+      readerSlots,
+      maxConnections,
+      isReady: () => isReady,
+      isWaitingForDatabase: () => isWaiting,
+      stopping: stopping.signal,
+    };
+    const open = () => openRecords(config, { pool, recordPool }, log);
+    const away = new AwayLog(log);
+    const opening = embedded
+      ? open()
+      : whenDatabaseIsThere(open, { signal: ending.signal, onAway: (error) => away.note(error) });
+    // It may fail before anybody waits for it.
+    opening.catch(() => {});
+    const isThere = embedded !== undefined || (await succeedsSoon(opening, away));
+    const server = await buildServer(context, log);
+    const begin = async (records: RecordContext) => {
+      if (ending.signal.aborted) return;
+      Object.assign(context, records);
+      away.end();
+      isWaiting = false;
+      isReady = true;
+      await server.takeQueuedLoads();
+      records.webhooks?.start();
+    };
+    let url: string;
+    if (isThere) {
+      const records = await opening;
+      url = await server.listen({ host: http.host, port: http.port });
+      await begin(records);
+    } else {
+      isWaiting = true;
+      const begun = opening.then(begin);
+      begun.catch((error) => {
+        if (!ending.signal.aborted) failed.resolve(startFailure(error));
       });
-    const server = await buildServer(
-      {
-        config,
-        pool,
-        databaseCheck,
-        serviceSchema,
-        loads,
-        events,
-        queuedLoads,
-        webhooks,
-        tokens,
-        lines,
-        measures: metrics?.measures ?? noMeasures,
-        tracing,
-        readerSlots,
-        maxConnections,
-        isReady: () => isReady,
-        stopping: stopping.signal,
-      },
-      log,
-    );
-    if (config.tokens.requireRole) await warnOfRights(pool, log);
-    const url = await server.listen({ host: http.host, port: http.port });
-    isReady = true;
-    await server.takeQueuedLoads();
-    webhooks?.start();
+      url = await server.listen({ host: http.host, port: http.port });
+    }
     return {
       url,
       banner: async (showsSecrets) =>
@@ -141,36 +160,49 @@ export async function startService(config: Config, environment: Environment = {}
               showsSecrets ? embedded : undefined,
               signingSettings(tokenSettings),
             )
-          : bannerText({
-              url,
-              hasConsole: config.console.isOn,
-              hasSecret: tokenSettings.source.kind === 'secret',
-            }),
+          : bannerText(
+              {
+                url,
+                hasConsole: config.console.isOn,
+                hasSecret: tokenSettings.source.kind === 'secret',
+              },
+              { isWaiting },
+            ),
       failed: failed.promise,
       metricsUrl: metricsServer?.url,
-      stop: async () => {
+      stop: async (cause) => {
+        const stop = new StopLog(log, server, { cause, graceMs: http.shutdownGraceMs });
         isReady = false;
-        const timer = setTimeout(() => stopping.abort(shuttingDown()), http.shutdownGraceMs);
+        isWaiting = false;
+        ending.abort(shuttingDown());
+        const timer = setTimeout(() => {
+          stop.graceEnded();
+          stopping.abort(shuttingDown());
+        }, http.shutdownGraceMs);
         // Meanwhile the service still listens, so /readyz and new requests get the answer that it is stopping.
         await server.requestsEnded();
         await server.close();
         clearTimeout(timer);
+        const { events, queuedLoads, loads, webhooks } = context;
         events?.stop();
         // Asynchronous loads wait for the next start.
         stopping.abort(shuttingDown());
-        const stopLoads = async (): Promise<void> => {
+        const stopLoads = async (): Promise<true> => {
           await queuedLoads?.stop();
           await Promise.all([loads?.stop(), webhooks?.stop()]);
           await Promise.all([recordPool.end(), pool.end()]);
+          return true;
         };
-        await Promise.race([
+        const haveEnded = await Promise.race([
           Promise.all([stopLoads(), databaseCheck.end(), metricsServer?.close(), tracing?.stop()]),
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
         await embedded?.stop();
+        stop.ended(haveEnded !== undefined);
       },
     };
   } catch (error) {
+    ending.abort(error);
     await Promise.all([
       pool.end(),
       recordPool.end(),
@@ -181,6 +213,49 @@ export async function startService(config: Config, environment: Environment = {}
     await embedded?.stop();
     throw error;
   }
+}
+
+/** Returns false if the database is away, or does not answer. @throws the error of a database that refuses the service */
+async function succeedsSoon(opening: Promise<unknown>, away: AwayLog): Promise<boolean> {
+  const timer = new AbortController();
+  const late = sleep(firstAnswerMs, undefined, { signal: timer.signal }).then(
+    () => away.note(new Error(`it has not answered for ${firstAnswerMs / 1000} seconds`)),
+    () => {},
+  );
+  try {
+    await Promise.race([opening, away.first, late]);
+  } finally {
+    timer.abort();
+  }
+  return !away.isAway;
+}
+
+const noRecords: RecordContext = {
+  serviceSchema: undefined,
+  loads: undefined,
+  events: undefined,
+  queuedLoads: undefined,
+  webhooks: undefined,
+};
+
+/** Opens the parts of the service that need the database. @throws Error if the server cannot be used; PostgreSQL's errors */
+async function openRecords(
+  config: Config,
+  { pool, recordPool }: { pool: Pool; recordPool: Pool },
+  log: Log,
+): Promise<RecordContext> {
+  await checkServerVersion(pool);
+  if (config.tokens.requireRole) await warnOfRights(pool, log);
+  const serviceSchema = await openServiceSchema(pool, config.database.serviceSchema, log);
+  if (serviceSchema === undefined) return noRecords;
+  const loads = openLoads(serviceSchema, pool, recordPool, config, log);
+  const queuedLoads = await openQueuedLoads(loads, { pool, recordPool }, config, log);
+  await loads.start();
+  const events = new EventFeed(serviceSchema, recordPool, log);
+  events.start();
+  const addresses = new WebhookAddresses(config.webhooks.privateNetworks);
+  const webhooks = new Webhooks({ schema: serviceSchema, pool, recordPool, feed: events, addresses, log });
+  return { serviceSchema, loads, events, queuedLoads, webhooks };
 }
 
 /** Loads the library for metrics only if they are wanted. */

@@ -14,6 +14,14 @@ export function startFailure(error: unknown): string {
   return isPlain ? `Tablewright cannot start: ${error.message}` : (error.stack ?? error.message);
 }
 
+/** Returns why the database cannot be reached, and what to check, for the log. */
+export function reasonAndRemedy(error: Error): { reason: string; remedy?: string } {
+  // Node.js tried several addresses of one host.
+  const one = error instanceof AggregateError ? (error.errors[0] as Error) : error;
+  const remedy = remedyOf(one);
+  return { reason: one.message, ...(remedy !== undefined && { remedy }) };
+}
+
 interface SystemFacts {
   code?: string;
   syscall?: string;
@@ -188,7 +196,7 @@ const databaseRemedies: DatabaseRemedy[] = [
     conditions: ['admin_shutdown', 'crash_shutdown', 'cannot_connect_now'],
     message: /^/,
     remedy:
-      'The database server is starting, stopping or recovering. Start Tablewright again when it accepts connections.',
+      'The database server is starting, stopping or recovering. Tablewright continues when it accepts connections.',
   },
   // Errors of the network.
   {

@@ -1,9 +1,12 @@
 /** The audit log: who changed what, and how it ended. And the ids of the caller's trace in all lines of a request. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { after, before, test } from 'node:test';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { logLines } from './support/log-lines.ts';
+import { assertProblem } from './support/problem.ts';
 import { beginUpload, chunk } from './support/raw-http.ts';
 import type { RequestOptions, TestAnswer } from './support/service.ts';
 import { until } from './support/until.ts';
@@ -11,14 +14,32 @@ import { sheetOf } from './support/workbook.ts';
 
 let database: TestDatabase;
 let service: ChildService;
+/** Stands between the service and PostgreSQL. */
+let relay: Server;
+/** The text that PostgreSQL gets, after which the relay breaks the connection; undefined: it breaks no connection. */
+let lastText: string | undefined;
 
 before(async () => {
   database = await createTestDatabase();
-  service = await startChildService(database);
+  const { hostname, port } = new URL(database.serviceUrl);
+  relay = createServer((from) => {
+    const to = connect(Number(port), hostname).on('error', () => from.destroy());
+    from.on('error', () => to.destroy()).on('close', () => to.destroy());
+    from.on('data', (data) => {
+      to.write(data);
+      if (lastText !== undefined && data.includes(lastText)) from.destroy();
+    });
+    to.pipe(from);
+  }).listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const url = new URL(database.serviceUrl);
+  Object.assign(url, { hostname: '127.0.0.1', port: (relay.address() as AddressInfo).port });
+  service = await startChildService({ serviceUrl: url.href });
 });
 
 after(async () => {
   await service.end('SIGTERM');
+  relay.close();
   await database.drop();
 });
 
@@ -97,6 +118,17 @@ test('a refused change has a line with the role and the code, and reading and re
   assert.deepEqual(await auditOf(await service.get(path)), []);
   assert.deepEqual(await auditOf(await service.post(`${path}?if_not_exists=true`, definition)), []);
   assert.deepEqual(await auditOf(await service.post(path, definition, { token: null })), []);
+});
+
+test('a change whose COMMIT was sent before the connection broke has an unknown outcome in the audit log', async () => {
+  lastText = 'COMMIT';
+  const answer = await service.post('/table/unsure', definition).finally(() => {
+    lastText = undefined;
+  });
+  assert.match(assertProblem(answer, 503, 'database-unavailable').detail, /not known whether/);
+  assert.deepEqual(await auditOf(answer), [
+    { ...who, table: 'unsure', audit: 'create-table', outcome: 'unknown', code: 'database-unavailable' },
+  ]);
 });
 
 test('an upload whose client disconnects is cancelled in the audit log', async () => {

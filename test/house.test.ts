@@ -34,6 +34,7 @@ const layersBelow: Record<string, string[]> = {
 const layerOfRootFile: Record<string, string> = {
   banner: 'service',
   'dev-token': 'service',
+  'life-log': 'service',
   'start-failure': 'service',
   'database-url': 'config',
   'node-http': 'errors',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { type ChildService, startChildService } from './support/child-service.ts';
+import { logLines } from './support/log-lines.ts';
 import { assertProblem } from './support/problem.ts';
 import { beginUpload, chunk, openSocket, parseAnswer } from './support/raw-http.ts';
 import {
@@ -296,6 +297,11 @@ suite('a service that ends in the middle', () => {
       assert.ok(Number(answer.headers.get('retry-after')) > 0);
     }
     assert.equal(await ended, 0);
+    const [begun, late, last] = ['is stopping', 'has passed', 'has stopped'].map((text) =>
+      logLines(child.output()).find(({ msg }) => String(msg).includes(text)),
+    );
+    assert.deepEqual([begun?.cause, late?.running, last?.rolledBack], ['SIGTERM', 2, 2]);
+    assert.ok(Number(begun?.running) >= 3 && Number(last?.durationMs) >= Number(begun?.graceMs));
     await assertNothingLeft(slow);
     await assertNothingLeft(silent);
     assert.deepEqual(await service.rows(`SELECT count(*)::int AS rows FROM ${quick}`), [{ rows: 10_001 }]);

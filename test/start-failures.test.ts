@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,13 +13,14 @@ import { readConfig } from '../src/config.ts';
 import { sendCancelRequest } from '../src/postgres/cancel-request.ts';
 import { findBinaries } from '../src/postgres/embedded/binaries.ts';
 import { connectionOptions } from '../src/postgres/tls.ts';
-import { startService } from '../src/service.ts';
-import { startFailure } from '../src/start-failure.ts';
+import { type Service, startService } from '../src/service.ts';
+import { reasonAndRemedy, startFailure } from '../src/start-failure.ts';
 import { serviceEnvironment } from './support/child-environment.ts';
+import { startChildService } from './support/child-service.ts';
 import { freePort } from './support/free-port.ts';
 import { findPgBouncer, startPooler } from './support/pooler.ts';
 import { assertProblem } from './support/problem.ts';
-import { secret, serviceClient } from './support/service.ts';
+import { type ServiceClient, secret, serviceClient } from './support/service.ts';
 import { startThrowAwayServer, type ThrowAwayServer } from './support/throw-away-server.ts';
 import { until } from './support/until.ts';
 
@@ -203,24 +205,6 @@ const cases: [what: string, url: () => string | Promise<string>, remedy: RegExp]
     /add sslmode=verify-full/,
   ],
   [
-    'a port that nobody listens on',
-    async () => {
-      const port = await freePort();
-      return urlWith((url) => (url.port = String(port)));
-    },
-    /Nothing listens there/,
-  ],
-  [
-    'a socket folder without a server',
-    () => 'postgresql://u:p@localhost/d?host=/nowhere',
-    /Nothing listens there/,
-  ],
-  [
-    'a host that does not exist',
-    () => urlWith((url) => (url.hostname = 'no-such-host.invalid')),
-    /names a host that does not exist/,
-  ],
-  [
     'a slash in the password',
     () => 'postgresql://u:p@ss/word@localhost/d',
     /percent-encoded: write \/ as %2F/,
@@ -274,6 +258,59 @@ describe('a service does not start and says what to do, for', () => {
     assertRefused(await start(url.href), /has no TLS.*sslmode=disable/);
   });
 
+  test('a parameter that PgBouncer refuses', {
+    skip: findPgBouncer() === undefined && 'this machine has no pgbouncer',
+  }, async () => {
+    const pooler = await startPooler('transaction', server.url);
+    const url = new URL(pooler.urlOf(server.url));
+    url.searchParams.set('options', '-c work_mem=64MB');
+    assertRefused(await start(url.href), /ALTER ROLE or ALTER DATABASE/);
+    await pooler.stop();
+  });
+});
+
+const awayCases: [what: string, url: () => string | Promise<string>, remedy: RegExp][] = [
+  [
+    'a port that nobody listens on',
+    async () => {
+      const port = await freePort();
+      return urlWith((url) => (url.port = String(port)));
+    },
+    /Nothing listens there/,
+  ],
+  [
+    'a socket folder without a server',
+    () => 'postgresql://u:p@localhost/d?host=/nowhere',
+    /Nothing listens there/,
+  ],
+  [
+    'a host that does not exist',
+    () => urlWith((url) => (url.hostname = 'no-such-host.invalid')),
+    /names a host that does not exist/,
+  ],
+];
+
+/** Starts the service in this process, and checks that it waits. */
+async function startWaiting(databaseUrl: string): Promise<Service & { client: ServiceClient }> {
+  const service = await startService(readConfig(environmentWith(databaseUrl)));
+  const client = await serviceClient(service.url);
+  assert.equal((await client.get('/healthz')).status, 200);
+  assertProblem(await client.get('/readyz'), 503, 'database-unavailable');
+  assertProblem(await client.get('/table/t'), 503, 'database-unavailable');
+  return { ...service, client };
+}
+
+describe('a service starts, waits for its database and says what to check, for', () => {
+  for (const [what, url, remedy] of awayCases) {
+    test(what, async () => {
+      const databaseUrl = await url();
+      const service = await startWaiting(databaseUrl);
+      await service.stop();
+      const error = await new pg.Client(connectionOptions(databaseUrl)).connect().catch((thrown) => thrown);
+      assert.match(reasonAndRemedy(error).remedy!, remedy);
+    });
+  }
+
   test('a server whose connections are all in use', async () => {
     const taken: pg.Client[] = [];
     const takeAll = async () => {
@@ -285,22 +322,68 @@ describe('a service does not start and says what to do, for', () => {
       }
     };
     await assert.rejects(takeAll(), { code: '53300' });
-    assertRefused(await start(server.url), /lower DATABASE_POOL_SIZE/);
+    const service = await startWaiting(server.url);
     await Promise.all(taken.map((client) => client.end()));
+    await until('the service to be ready', async () => (await service.client.get('/readyz')).status === 200);
+    await service.stop();
     // The server releases the place of a connection a moment later.
     const others = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE usename = 'tablewright'`;
     await until('the connections to end', async () => (await admin.query(others)).rows[0].n === 0);
   });
+});
 
-  test('a parameter that PgBouncer refuses', {
-    skip: findPgBouncer() === undefined && 'this machine has no pgbouncer',
-  }, async () => {
-    const pooler = await startPooler('transaction', server.url);
-    const url = new URL(pooler.urlOf(server.url));
-    url.searchParams.set('options', '-c work_mem=64MB');
-    assertRefused(await start(url.href), /ALTER ROLE or ALTER DATABASE/);
-    await pooler.stop();
+test('a service that waited for its database keeps records, runs the loads that wait, and logs each reason once', async () => {
+  const later = await startThrowAwayServer(await findBinaries());
+  const port = await freePort();
+  const forwarded = new Set<Socket>();
+  const relay = createServer((from) => {
+    const to = connect(later.port, '127.0.0.1');
+    for (const socket of [from, to]) forwarded.add(socket.on('error', () => {}));
+    from.pipe(to).pipe(from);
   });
+  const url = new URL(later.url);
+  url.port = String(port);
+  const service = await startChildService({ serviceUrl: url.href });
+  try {
+    assertProblem(await service.get('/api/v1/loads'), 503, 'database-unavailable');
+    relay.listen(port, '127.0.0.1');
+    await until('the service to be ready', async () => (await service.get('/readyz')).status === 200);
+    const headers = { prefer: 'respond-async', 'idempotency-key': 'one' };
+    const accepted = await service.post('/table/t/upload/json', { data: [{ a: 1 }] }, { headers });
+    assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+    await until(
+      'the load to be committed',
+      async () => (await service.get(`/api/v1/loads/${accepted.body.id}`)).body.state === 'committed',
+    );
+    const waiting = service
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('The service waits for it'));
+    assert.match(waiting.join(), /Nothing listens there/);
+    assert.equal(waiting.length, 1);
+    assert.ok(!service.output().includes('a password for tests'));
+    assert.match(service.output(), /"msg":"The database can be reached\. The service is ready"/);
+  } finally {
+    await service.end('SIGTERM');
+    relay.close();
+    for (const socket of forwarded) socket.destroy();
+    await later.stop();
+  }
+});
+
+test('a service that waits ends with the reason when the database comes and refuses it', async () => {
+  const port = await freePort();
+  const wrong = urlWith((url) => Object.assign(url, { port: String(port), password: 'wrong' }));
+  const service = await startChildService({ serviceUrl: wrong });
+  const relay = createServer((from) => {
+    from.on('error', () => {});
+    from.pipe(connect(server.port, '127.0.0.1').on('error', () => {})).pipe(from);
+  });
+  const ended = once(service.child, 'close');
+  relay.listen(port, '127.0.0.1');
+  assert.deepEqual(await ended, [1, null]);
+  relay.close();
+  assert.match(service.output(), /^Tablewright cannot start: .*\nCheck the user and the password/m);
 });
 
 const certificateCases: [what: string, url: () => string, remedy: RegExp][] = [

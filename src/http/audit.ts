@@ -54,7 +54,8 @@ export function auditing<Result>(operation: Operation, handle: Handler<Result>):
 
 export function auditedEnd(error: unknown): { outcome: string; code?: string } {
   if (error instanceof ClientGone) return { outcome: 'cancelled' };
-  const { status, code } = asAppError(error);
+  const { status, code, isOutcomeUnknown } = asAppError(error);
+  if (isOutcomeUnknown) return { outcome: 'unknown', code };
   if (code === 'load-cancelled') return { outcome: 'cancelled', code };
   return { outcome: status >= 500 ? 'failed' : 'refused', code };
 }

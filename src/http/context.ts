@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
 import type { EventFeed } from '../events/event-feed.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { Loads } from '../loads/loads.ts';
@@ -13,11 +14,8 @@ import type { RequestQuotas } from './request-quotas.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
 import type { Tracing } from './trace-requests.ts';
 
-/** The parts of the running service that the routes use. */
-export interface HttpContext {
-  config: Config;
-  pool: Pool;
-  databaseCheck: DatabaseCheck;
+/** The parts of the service that exist only when the database was there. They are set before the service is ready. */
+export interface RecordContext {
   /** The service's own schema; undefined: it has none (`SERVICE_SCHEMA`). */
   serviceSchema: ServiceSchema | undefined;
   /** The loads; undefined: the service has no schema of its own. */
@@ -28,6 +26,13 @@ export interface HttpContext {
   queuedLoads: QueuedLoads | undefined;
   /** The webhooks; undefined: the service has no schema of its own. */
   webhooks: Webhooks | undefined;
+}
+
+/** The parts of the running service that the routes use. Routes must read `RecordContext` for each request. */
+export interface HttpContext extends RecordContext {
+  config: Config;
+  pool: Pool;
+  databaseCheck: DatabaseCheck;
   tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;
@@ -40,6 +45,22 @@ export interface HttpContext {
   readerSlots: ReaderSlots;
   /** False while the service starts and stops. */
   isReady: () => boolean;
+  /** True while the service waits at its start for a database that is not there. It is not ready meanwhile. */
+  isWaitingForDatabase: () => boolean;
   /** Aborted when the service must end the running requests. */
   stopping: AbortSignal;
+}
+
+/** Checks that the service is ready. @throws AppError `shutting-down`, `database-unavailable` */
+export function requireReady({
+  isReady,
+  isWaitingForDatabase,
+}: Pick<HttpContext, 'isReady' | 'isWaitingForDatabase'>): void {
+  if (isReady()) return;
+  const headers = { 'retry-after': '5' };
+  if (!isWaitingForDatabase()) {
+    throw new AppError('shutting-down', 'The service is starting or stopping.', { headers });
+  }
+  const detail = 'The service has started, and waits for its database. Send the request again later.';
+  throw new AppError('database-unavailable', detail, { headers });
 }

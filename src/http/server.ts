@@ -60,6 +60,8 @@ export interface TableServer {
    * @returns the URL of the server
    */
   listen(place: { host: string; port: number }): Promise<string>;
+  /** Returns how many requests are running. */
+  runningRequests(): number;
   /** Resolves when no request is running, or when `stopping` is aborted. */
   requestsEnded(): Promise<void>;
   /** Runs the asynchronous loads that wait, from now on. */
@@ -80,13 +82,15 @@ export async function buildServer(
   guardChunkedBodies(app.server, answerRefusedBody);
   const methodsByPath = collectMethods(app);
   addHooks(app, service);
-  const context = { ...service, quotas: await limitRequests(app, service.config) };
+  // The caller sets more parts of `service` when the database is there.
+  const context = Object.assign(service, { quotas: await limitRequests(app, service.config) });
   addChecks(app);
   handleErrors(app, context);
   await registerRoutes(app, context);
   refuseOtherMethods(app, new Map(methodsByPath));
   return {
     listen: (place) => app.listen(place),
+    runningRequests: () => running.count,
     requestsEnded: () => running.ended(context.stopping),
     close: () => app.close(),
     takeQueuedLoads: async () => {
@@ -121,7 +125,7 @@ function makeApp(running: RunningRequests, log: FastifyBaseLogger, measures: Mea
     forceCloseConnections: 'idle',
     serverFactory: (handle, { keepAliveTimeout }) => {
       // Node's own answer for a missing Host is not `application/problem+json`, so `refuseWrongHost` answers.
-      const server = createServer({ requireHostHeader: false }, inTurn(running.count(handle)));
+      const server = createServer({ requireHostHeader: false }, inTurn(running.counting(handle)));
       return Object.assign(server, { keepAliveTimeout, requestTimeout, headersTimeout });
     },
     // Fastify's own answer is not `application/problem+json`, so the routes answer `shutting-down`.
@@ -198,8 +202,12 @@ class RunningRequests {
   #running = 0;
   #onNone = (): void => {};
 
+  get count(): number {
+    return this.#running;
+  }
+
   /** Returns a handler that counts the requests that it passes on. */
-  count(handle: RequestListener): RequestListener {
+  counting(handle: RequestListener): RequestListener {
     return (request, response) => {
       this.#running++;
       response.once('close', () => {

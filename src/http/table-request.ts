@@ -10,7 +10,7 @@ import { factsOf } from './access-log.ts';
 import { authenticate, type Grants, requireSchema, requireScope, type Scope } from './auth.ts';
 import type { BodyDigest } from './body-digest.ts';
 import { identifyCaller } from './caller.ts';
-import type { HttpContext } from './context.ts';
+import { type HttpContext, requireReady } from './context.ts';
 import { ClientGone } from './request-body.ts';
 import { invalidToken } from './tokens/invalid-token.ts';
 
@@ -49,7 +49,7 @@ export interface AdmittedRequest {
  * Admits a request: checks that the service is ready, the token and the scope.
  *
  * @param scope undefined: no scope is needed
- * @throws AppError 401, 403, `too-many-requests`, `token-keys-unavailable`, `shutting-down`
+ * @throws AppError 401, 403, `too-many-requests`, `token-keys-unavailable`, `shutting-down`, `database-unavailable`
  */
 export async function admitRequest(
   request: FastifyRequest,
@@ -57,11 +57,7 @@ export async function admitRequest(
   context: HttpContext,
   scope: Scope | undefined,
 ): Promise<AdmittedRequest> {
-  if (!context.isReady()) {
-    throw new AppError('shutting-down', 'The service is starting or stopping.', {
-      headers: { 'retry-after': '5' },
-    });
-  }
+  requireReady(context);
   refuseSecondToken(request.raw.rawHeaders);
   const { config } = context;
   const granted = await authenticate(request.headers.authorization, context.tokens);

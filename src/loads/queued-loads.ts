@@ -86,7 +86,7 @@ export class QueuedLoads {
   async start(run: RunTaken): Promise<void> {
     this.#run = run;
     this.#bodies = await StoredBodies.openExisting(this.#options.folder);
-    await this.sweep();
+    await this.sweep().catch((error) => this.#warn(error));
     this.#sweeping = setInterval(() => this.#inBackground(this.sweep()), this.#options.leaseMs / 3);
     this.#sweeping.unref();
   }

@@ -272,6 +272,43 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
 }
 
 /**
+ * Returns whether the connection broke, so PostgreSQL may have done what it was sent. A pooler reports with a SQLSTATE of the class 08 that
+ * its own connection to the server broke.
+ */
+export function isBrokenConnection(error: unknown): boolean {
+  return !isDatabaseError(error) || error.code?.startsWith('08') === true;
+}
+
+/** Conditions of a server that cannot be used now, and later perhaps can. */
+const temporaryConditions = new Set<Condition | undefined>([
+  'admin_shutdown',
+  'crash_shutdown',
+  'cannot_connect_now',
+  'too_many_connections',
+]);
+/** PgBouncer answers everything with the SQLSTATE of a protocol violation. With these words it means a wrong setting. */
+const wrongForPooler = /no such|authentication|password|unsupported startup|not allowed|config error/i;
+
+/**
+ * Returns whether a connection failed because the server or the network was not there, so that waiting may help. A server that refuses the
+ * password, the role, the database or the certificate is there.
+ */
+export function isDatabaseAway(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  // The connection broke at the COMMIT of a migration.
+  if (error instanceof AppError) return error.code === 'database-unavailable' && !isReadOnlyDatabase(error);
+  if (isDatabaseError(error)) {
+    const condition = conditionOf(error);
+    if (condition === 'protocol_violation') return !wrongForPooler.test(error.message);
+    return temporaryConditions.has(condition) || error.code?.startsWith('08') === true;
+  }
+  if (error.message === poolExhausted || /^Connection terminated|^timeout expired$/.test(error.message))
+    return true;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return isConnectionError(error) && !tlsCodes.test(code) && (code !== '' || error instanceof AggregateError);
+}
+
+/**
  * Returns the SQLSTATE of an error of PostgreSQL, to compare it with that of another error; undefined: another kind of error.
  */
 export function sqlstateOf(error: unknown): string | undefined {

@@ -4,14 +4,14 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { AppError } from '../errors.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { breakConnection } from './deadline-client.ts';
 import { noteSession, ownSession } from './own-session.ts';
 import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
 import type { Statement } from './sql.ts';
-import { conditionOf, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
+import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
 import { beginStatements, type TransactionSettings, underOwnRole } from './transaction-settings.ts';
 
@@ -248,7 +248,7 @@ function resultsOf(sent: PipelineWithTail, command: Ending['command']): pg.Query
   try {
     return sent.results();
   } catch (error) {
-    if (command === 'COMMIT' && !(error instanceof pg.DatabaseError)) throw unknownOutcome(error);
+    if (command === 'COMMIT' && isBrokenConnection(error)) throw unknownOutcome(error);
     throw error;
   }
 }
@@ -258,7 +258,7 @@ function unknownOutcome(cause: unknown): AppError {
   return new AppError(
     'database-unavailable',
     'The connection to the database broke at the end of the request, so it is not known whether its changes were kept. Check the table before you send the request again.',
-    { cause },
+    { cause, isOutcomeUnknown: true },
   );
 }
 

@@ -3,8 +3,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { AppError } from '../../errors.ts';
-import type { HttpContext } from '../context.ts';
+import { type HttpContext, requireReady } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 
 const Status = Type.Object(
@@ -44,11 +43,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
       },
     },
     async () => {
-      if (!context.isReady()) {
-        throw new AppError('shutting-down', 'The service is starting or stopping.', {
-          headers: { 'retry-after': '5' },
-        });
-      }
+      requireReady(context);
       context.tokens.check();
       await context.databaseCheck.run();
       return { status: 'ready' };
