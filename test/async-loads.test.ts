@@ -304,7 +304,6 @@ test('each load and each key does its work exactly once, however often the servi
         .catch(() => undefined);
       if (answer?.status === 202) ids.set(work, answer.body.id);
       if (answer && answer.status < 300) break;
-      console.error(work, answer?.status, answer?.body?.code, answer?.body?.detail);
       assert(answer === undefined || [409, 429, 503].includes(answer.status), JSON.stringify(answer?.body));
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

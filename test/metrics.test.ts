@@ -36,14 +36,17 @@ function seriesValue(metrics: string, name: string, labels: Record<string, strin
   return line === undefined ? 0 : Number(line.split(' ').at(-1));
 }
 
-/** Returns by how much a series grew while the work was done. */
+/** Returns by how much a series grew while the work was done. @param isEventual the series may grow a moment after the work */
 async function growth(
   work: () => Promise<unknown>,
   name: string,
   labels?: Record<string, string>,
+  isEventual = false,
 ): Promise<number> {
   const before = seriesValue(await readMetrics(), name, labels);
   await work();
+  if (isEventual)
+    await until('the series to grow', async () => seriesValue(await readMetrics(), name, labels) > before);
   return seriesValue(await readMetrics(), name, labels) - before;
 }
 
@@ -61,6 +64,27 @@ test('the port of the metrics has nothing else', async () => {
     assert.equal((await fetch(new URL(path, service.metricsUrl))).status, 404);
   }
   assert.equal((await fetch(service.metricsUrl!, { method: 'POST' })).status, 405);
+});
+
+test('rows, problems and errors of asynchronous loads are counted', async () => {
+  const headers = { prefer: 'respond-async' };
+  const load = async (path: string, body: object, state: string) => {
+    const { status, body: accepted } = await service.post(path, body, { headers });
+    assert.equal(status, 202);
+    await until(
+      'the end of the load',
+      async () => (await service.get(`/api/v1/loads/${accepted.id}`)).body.state === state,
+    );
+  };
+  const rows = { data: [{ a: 1 }, { a: 2 }] };
+  const loading = () => load('/table/later/upload/json', rows, 'committed');
+  assert.equal(await growth(loading, 'tablewright_rows_loaded_total', { format: 'json' }, true), 2);
+  const bytes = () => load('/table/later/upload/json?if_exists=append', rows, 'committed');
+  const length = JSON.stringify(rows).length;
+  assert.equal(await growth(bytes, 'tablewright_bytes_loaded_total', { format: 'json' }, true), length);
+  const wrong = () => load('/table/later/upload/json?if_exists=append', { data: [{ a: 'x' }] }, 'refused');
+  assert.equal(await growth(wrong, 'tablewright_errors_total', { code: 'invalid-data' }, true), 1);
+  assert.equal(await growth(wrong, 'tablewright_problems_total', { code: 'wrong-type' }, true), 1);
 });
 
 test('requests are counted by route and status, and no path or parameter of a request is a label', async () => {

@@ -61,6 +61,37 @@ test('a request is a span in the trace of its caller, and no span has its path, 
   }
 });
 
+test('spans that a collector refuses are a warning, and not one for each attempt', async (context) => {
+  let attempts = 0;
+  const collector = createServer((_, response) => {
+    attempts += 1;
+    response.writeHead(400).end('hunter2');
+  }).listen(0, '127.0.0.1');
+  await once(collector, 'listening');
+  const { port } = collector.address() as AddressInfo;
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${port}`;
+  context.after(() => {
+    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+    collector.close();
+  });
+  const warnings: [object, string][] = [];
+  const log = {
+    info: () => {},
+    warn: (details: object, message: string) => warnings.push([details, message]),
+  };
+  const tracing = await startTracing(process.env, log);
+  const request = { method: 'GET', route: '/', status: 200, requestId: 'a', code: undefined };
+  // A batch has at most 512 spans.
+  for (let n = 0; n < 600; n += 1)
+    tracing!.answered({ ...request, startedAt: Date.now(), durationMs: 1, parent: undefined });
+  await tracing!.stop();
+  assert.ok(attempts >= 2, `there were ${attempts} attempts`);
+  assert.equal(warnings.length, 1);
+  const [{ reason }, message] = warnings[0] as [{ reason: string }, string];
+  assert.match(message, /^Spans could not be sent/);
+  assert.ok(reason.length > 0 && !reason.includes('hunter2'), reason);
+});
+
 test('a sentence in the log says which packages are missing or which protocol is not supported, and the service starts', async () => {
   const warnings: string[] = [];
   const log = { info: () => {}, warn: (_details: object, message: string) => warnings.push(message) };

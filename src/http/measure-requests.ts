@@ -27,7 +27,7 @@ function measure(
   measures.answered({ method, route: routeOptions.url, status, seconds: elapsedTime / 1000 });
 }
 
-/** Measures the error of a request. */
+/** Measures the error of a request, or of an asynchronous load. */
 export function measureError(measures: Measures, error: AppError): void {
   measures.refused(error.code);
   if (error.code === 'missing-token') measures.tokenRefused('missing');

@@ -4,6 +4,8 @@
  */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../errors.ts';
+import type { LoadInput } from '../loading/load-input.ts';
+import type { LoadResult } from '../loading/load-request.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
 import type { StoredRequest } from '../loads/load-statements.ts';
@@ -13,8 +15,9 @@ import { auditedEnd, writeAudit } from './audit.ts';
 import type { HttpContext } from './context.ts';
 import { shownLoad } from './load-answers.ts';
 import { type CommitStatements, eitherSignal, runToEnd } from './load-end.ts';
+import { measureError } from './measure-requests.ts';
 import { jsonContentType } from './problem-json.ts';
-import { type AdmittedUpload, changeOf, uploadChoices } from './upload.ts';
+import { type AdmittedUpload, changeOf, measureLoaded, uploadChoices } from './upload.ts';
 import type { UploadBody, UploadOperation } from './upload-operation.ts';
 
 /** The headers that describe the body or the answer. */
@@ -99,6 +102,7 @@ export function storedUploadRunner(
     const { error, known, hasEnded } = outcome;
     if (!hasEnded) return 'again';
     if (known && known.status >= 500) log.error({ err: known.cause ?? error, load: load.id }, 'load failed');
+    if (known) measureError(context.measures, known);
     writeAudit(log, operation.name, facts, auditedEnd(error));
     return 'ended';
   };
@@ -109,7 +113,7 @@ const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
 
 async function runStored(
   context: HttpContext,
-  { facts, request }: TakenLoad,
+  { facts, request, bytesReceived }: TakenLoad,
   operation: UploadOperation,
   run: LoadRun,
   chunks: () => AsyncGenerator<Buffer>,
@@ -141,7 +145,10 @@ async function runStored(
   const body = { headers: request.headers, parameters: [], chunks };
   const origin = {
     accept: request.headers.accept,
-    onLoaded: (result: Parameters<typeof changeOf>[1]) => onChanged(changeOf(query, result)),
+    onLoaded: (result: LoadResult, input: LoadInput) => {
+      onChanged(changeOf(query, result));
+      measureLoaded(context, query, result, input, bytesReceived);
+    },
   };
   try {
     return await operation.load(context, upload, query, body, origin, run);

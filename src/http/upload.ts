@@ -303,16 +303,27 @@ export function originOf(request: FastifyRequest, context: HttpContext, query: U
 
 /** Notes the rows for the logs and the metrics. */
 function noteLoaded(
-  { measures }: HttpContext,
+  context: HttpContext,
   request: FastifyRequest,
   query: UploadQuery,
   result: LoadResult,
-  { reading = { format: 'json' } }: LoadInput,
+  input: LoadInput,
 ): void {
   const facts = factsOf(request);
   facts.rows = result.rows;
   noteChange(request, changeOf(query, result));
-  if (!query.dry_run) measures.loaded(reading.format, result.rows + result.updated, facts.bytes ?? 0);
+  measureLoaded(context, query, result, input, facts.bytes ?? 0);
+}
+
+/** Counts the rows of a load, unless it was a dry run. @param bytes the received bytes of the body */
+export function measureLoaded(
+  { measures }: Pick<HttpContext, 'measures'>,
+  query: UploadQuery,
+  { rows, updated }: LoadResult,
+  { reading = { format: 'json' } }: LoadInput,
+  bytes: number,
+): void {
+  if (!query.dry_run) measures.loaded(reading.format, rows + updated, bytes);
 }
 
 /** Returns the change that an upload has made, for the audit log. */

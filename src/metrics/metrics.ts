@@ -47,7 +47,7 @@ function createMeasures(registry: Registry): Measures {
   });
   const refused = new Counter({
     name: 'tablewright_errors_total',
-    help: 'Error answers by the code of docs/errors.md.',
+    help: 'Error answers, and ends of asynchronous loads with an error, by the code of docs/errors.md.',
     labelNames: ['code'],
     registers,
   });

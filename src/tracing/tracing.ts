@@ -4,12 +4,16 @@
  * The packages of OpenTelemetry are not installed with the service. They are loaded only if the variables name a collector.
  */
 import type { SpanContext } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Environment } from '../config.ts';
 import type { RequestSpan, Tracing } from '../http/trace-requests.ts';
 import type { Log } from '../postgres/log.ts';
 
 /** The longest time for the last spans when the service stops. */
 const stopMs = 3000;
+
+/** The shortest time between two lines in the log about lost spans. */
+const failureMs = 300_000;
 
 const packages = '@opentelemetry/sdk-trace @opentelemetry/exporter-trace-otlp-proto';
 
@@ -41,7 +45,7 @@ export async function startTracing(
     return undefined;
   }
   try {
-    return openTracing(await load());
+    return openTracing(await load(), log);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     log.warn(
@@ -69,7 +73,7 @@ async function loadPackages(): Promise<Packages> {
   return { api, sdk, resources, exporter };
 }
 
-function openTracing({ api, sdk, resources, exporter }: Packages): Tracing {
+function openTracing({ api, sdk, resources, exporter }: Packages, log: Log): Tracing {
   const { envDetector, detectResources, resourceFromAttributes } = resources;
   // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have priority over the name here.
   const named = resourceFromAttributes({ 'service.name': 'tablewright' });
@@ -77,7 +81,9 @@ function openTracing({ api, sdk, resources, exporter }: Packages): Tracing {
     resource: named.merge(detectResources({ detectors: [envDetector] })),
     // A caller that records its trace decides for the spans here, too. All other requests are recorded.
     sampler: new sdk.ParentBasedSampler({ root: new sdk.AlwaysOnSampler() }),
-    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new exporter.OTLPTraceExporter() })],
+    spanProcessors: [
+      new sdk.BatchSpanProcessor({ exporter: loggingFailures(new exporter.OTLPTraceExporter(), log) }),
+    ],
   });
   const tracer = provider.getTracer('tablewright');
   const answered = (request: RequestSpan): void => {
@@ -105,6 +111,30 @@ function openTracing({ api, sdk, resources, exporter }: Packages): Tracing {
     isRemote: true,
   });
   return { answered, stop: () => within(stopMs, provider.shutdown()) };
+}
+
+/** Lets an exporter log that spans were lost: the first time, and then at most once in `failureMs`. */
+function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
+  const send = exporter.export.bind(exporter);
+  let lost = 0;
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  return Object.assign(exporter, {
+    export: (spans, done) =>
+      send(spans, (result) => {
+        // ExportResultCode.SUCCESS
+        if (result.code !== 0) {
+          lost += spans.length;
+          const now = performance.now();
+          if (now - loggedAtMs > failureMs) {
+            const reason = result.error?.message;
+            log.warn({ reason, spans: lost }, 'Spans could not be sent to the OpenTelemetry collector');
+            loggedAtMs = now;
+            lost = 0;
+          }
+        }
+        done(result);
+      }),
+  } satisfies Partial<SpanExporter>);
 }
 
 /** Waits for the promise, but not longer. A collector that is away must not keep the service from stopping. */
