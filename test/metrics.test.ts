@@ -84,7 +84,7 @@ test('rows, problems and errors of asynchronous loads are counted', async () => 
   assert.equal(await growth(bytes, 'tablewright_bytes_loaded_total', { format: 'json' }, true), length);
   const wrong = () => load('/table/later/upload/json?if_exists=append', { data: [{ a: 'x' }] }, 'refused');
   assert.equal(await growth(wrong, 'tablewright_errors_total', { code: 'invalid-data' }, true), 1);
-  assert.equal(await growth(wrong, 'tablewright_problems_total', { code: 'wrong-type' }, true), 1);
+  assert.equal(await growth(wrong, 'tablewright_problems_total', { code: 'not-a-whole-number' }, true), 1);
 });
 
 test('requests are counted by route and status, and no path or parameter of a request is a label', async () => {
