@@ -36,26 +36,35 @@ export function addColumnsTo(relation: string, columns: { name: string; type: st
   return changeColumnsOf(relation, { added: columns, converted: [] });
 }
 
+/** How a column gets its values of another type: by the cast between the types, as a text of ISO 8601, or as NULL in all rows. */
+export type ColumnConversion = 'cast' | 'date-to-text' | 'all-null';
+
 /**
  * Returns a statement that adds columns and converts others.
  *
- * @param change columns with inferred types, at least one; `using` is the new value of a converted column in SQL
+ * @param change columns with inferred types, at least one
  */
 export function changeColumnsOf(
   relation: string,
   change: {
     added: { name: string; type: string }[];
-    converted: { name: string; type: string; using: string }[];
+    converted: { name: string; type: string; conversion: ColumnConversion }[];
   },
 ): string {
   const additions = change.added.map(
     ({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${typeForSql(type)}`,
   );
   const conversions = change.converted.map(
-    ({ name, type, using }) =>
-      `ALTER COLUMN ${quoteIdentifier(name)} TYPE ${typeForSql(type)} USING ${using}`,
+    ({ name, type, conversion }) =>
+      `ALTER COLUMN ${quoteIdentifier(name)} TYPE ${typeForSql(type)} USING ${convertedValue(quoteIdentifier(name), conversion)}`,
   );
   return `ALTER TABLE ${relation} ${[...additions, ...conversions].join(', ')}`;
+}
+
+function convertedValue(column: string, conversion: ColumnConversion): string {
+  if (conversion === 'all-null') return 'NULL';
+  // PostgreSQL writes a date as the setting `DateStyle` says.
+  return conversion === 'date-to-text' ? `pg_catalog.to_char(${column}, 'YYYY-MM-DD')` : column;
 }
 
 /** Returns a type name for SQL. SQL keywords must not have a schema. */

@@ -2,7 +2,7 @@
  * Finds out how a table with the types of the first rows gets those of all rows, if PostgreSQL can convert the rows that it already has
  * so that they are exactly as if they had been copied with the final types.
  */
-import { quoteIdentifier } from '../../postgres/sql.ts';
+import type { ColumnConversion } from '../../tables/load-statements.ts';
 import type { InferredColumn, InferredType, TypeInference } from '../infer-types.ts';
 
 export interface TableChange {
@@ -14,8 +14,7 @@ export interface TableChange {
 export interface ConvertedColumn {
   name: string;
   type: InferredType;
-  /** The new value of the column in SQL. */
-  using: string;
+  conversion: ColumnConversion;
 }
 
 /**
@@ -38,15 +37,15 @@ export function changeOfTable(
     if (type === from) continue;
     const hasValue = (inference.firstValueRow(column) ?? row) < row;
     const isAsSent = !inference.hasMinusZero(column);
-    const using = hasValue ? exactConversion(quoteIdentifier(name), from, type, isAsSent) : 'NULL';
-    if (using === undefined) return undefined;
-    converted.push({ name, type, using });
+    const conversion = hasValue ? exactConversion(from, type, isAsSent) : 'all-null';
+    if (conversion === undefined) return undefined;
+    converted.push({ name, type, conversion });
   }
   return { added: columns.slice(head.length).map(({ name, type }) => ({ name, type })), converted };
 }
 
 /**
- * Returns the SQL that converts all values of a column without loss.
+ * Returns how all values of a column are converted without loss; undefined: in no way.
  *
  * Text must be the text that was sent. Inference accepts only one way to write a date, a UUID or a boolean, and one way to write a whole
  * number except zero. Other numbers and moments can be written in several ways.
@@ -54,16 +53,14 @@ export function changeOfTable(
  * @param isAsSent a whole number becomes the text that was sent
  */
 function exactConversion(
-  column: string,
   from: InferredType,
   to: InferredType,
   isAsSent: boolean,
-): string | undefined {
-  if (from === 'bigint' && to === 'numeric') return column;
-  if (from === 'date' && to === 'timestamp without time zone') return column;
+): ColumnConversion | undefined {
+  if (from === 'bigint' && to === 'numeric') return 'cast';
+  if (from === 'date' && to === 'timestamp without time zone') return 'cast';
   if (to !== 'text') return undefined;
-  // PostgreSQL writes a date as the setting `DateStyle` says.
-  if (from === 'date') return `pg_catalog.to_char(${column}, 'YYYY-MM-DD')`;
+  if (from === 'date') return 'date-to-text';
   const isExact = from === 'boolean' || from === 'uuid' || (from === 'bigint' && isAsSent);
-  return isExact ? column : undefined;
+  return isExact ? 'cast' : undefined;
 }
