@@ -375,7 +375,8 @@ export function requestText(state: PlanFacts): string {
 /** Returns the request as a command for a terminal. */
 export function curlText(plan: UploadPlan, fileName: string, origin: string): string {
   const operation = plan.kind === 'spreadsheet' ? 'excel' : 'json';
-  const query = new URLSearchParams(Object.entries(plan.query).map(([name, value]) => [name, String(value)]));
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(plan.query)) query.set(name, String(value));
   const text = query.size > 0 ? `?${query.toString().replaceAll('+', '%20')}` : '';
   const url = `${origin}/api/v1/table/${encodeURIComponent(plan.table)}/upload/${operation}${text}`;
   const definition = plan.definition && JSON.stringify(plan.definition);

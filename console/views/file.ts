@@ -42,6 +42,10 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
         class: 'unseen',
         id: 'file',
         accept: extensions,
+        // Browsers open the dialog by the space bar only.
+        onKeyDown: (event: KeyboardEvent) => {
+          if (event.key === 'Enter') (event.currentTarget as HTMLInputElement).click();
+        },
         onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => choose(currentTarget.files),
       }),
       h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),

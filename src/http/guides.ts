@@ -119,6 +119,8 @@ const marked = new Marked({
     heading(this: RendererThis, { tokens, depth, text }) {
       return `<h${depth} id="${slug(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
+    // The service has no images. The pages say in words what the images show.
+    image: () => '',
     link(this: RendererThis, { href, tokens }) {
       // A guide links to the files of other guides, so the links are changed to paths of the service.
       const named = guides.find(({ name }) => tokens[0]?.raw === `${name}.md`);

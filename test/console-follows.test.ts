@@ -1,0 +1,296 @@
+/** What the console concludes from what it knows: names, requests, fixes, bars. These are pure functions; console.matrix.ts has the page. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  cellOf,
+  claimsOf,
+  curlText,
+  definitionOf,
+  fixesOf,
+  groupProblems,
+  hashOf,
+  placeOf,
+  planColumns,
+  planFaults,
+  problemsOfCsv,
+  psqlText,
+  reasonOf,
+  routeOf,
+  rowsBar,
+  sendingBar,
+  sizeInWords,
+  tableNameOf,
+  uploadPlan,
+  withFix,
+  withKey,
+} from '../console/follows.ts';
+import {
+  type ColumnPlan,
+  emptyWork,
+  type Inspection,
+  initialState,
+  type LoadProgress,
+  type State,
+} from '../console/state.ts';
+
+const inspection: Inspection = {
+  sheets: [],
+  sheet: 'Orders',
+  headerRow: 1,
+  range: 'A1:C3',
+  proposals: [],
+  names: [],
+  arrays: [],
+  rowsAt: undefined,
+  header: ['no', 'day', 'note'],
+  types: ['bigint', 'date', 'text'],
+  counts: [
+    { letters: 'A', values: 2, empty: 0 },
+    { letters: 'B', values: 1, empty: 1 },
+    { letters: 'C', values: 0, empty: 2 },
+  ],
+  rows: [
+    ['1', '2026-11-20', null],
+    ['2', null, null],
+  ],
+  rowNumbers: [2, 3],
+  rowCount: 2,
+  errors: [],
+  errorCount: 0,
+  warnings: [],
+};
+
+function stateWith(change: (columns: ColumnPlan[]) => ColumnPlan[], name = 'orders.xlsx'): State {
+  const session = { token: 'a', subject: undefined, scopes: [], problem: undefined, signIn: undefined };
+  const kind = name.endsWith('.json') ? ('json' as const) : ('spreadsheet' as const);
+  return {
+    ...initialState(session, { page: 'load' }),
+    ...emptyWork(),
+    file: { name, size: 1000, kind, content: new File(['x'], name) },
+    inspection: { is: 'ready', value: inspection },
+    columns: change(planColumns(inspection, [])),
+    target: { schema: 'public', table: 'orders', ifExists: 'fail', onConflict: 'fail' },
+  };
+}
+
+const same = (columns: ColumnPlan[]): ColumnPlan[] => columns;
+const changed =
+  (index: number, to: Partial<ColumnPlan>) =>
+  (columns: ColumnPlan[]): ColumnPlan[] =>
+    columns.map((column, at) => (at === index ? { ...column, ...to } : column));
+
+test('a file name becomes the name of a table', () => {
+  assert.equal(tableNameOf('Orders 2026 (final).xlsx'), 'orders_2026_final');
+  assert.equal(tableNameOf('Größe.csv'), 'größe');
+  assert.equal(tableNameOf('---.csv'), 'rows');
+  assert.equal(Buffer.byteLength(tableNameOf(`${'ü'.repeat(100)}.csv`)), 62);
+});
+
+test('a type has a reason with the number of values', () => {
+  assert.equal(reasonOf('date', 4212, 3, []), 'because all 4,212 values are dates; 3 empty');
+  assert.equal(reasonOf('text', 0, 9, []), 'because no row has a value');
+  const warning = { code: 'mixed-column', detail: 'Column "a" became text because of "x".' };
+  assert.equal(reasonOf('text', 5, 0, [warning]), warning.detail);
+});
+
+test('a file that is not changed is sent without a definition', () => {
+  const { query, definition } = uploadPlan(stateWith(same));
+  assert.deepEqual([query, definition], [{}, undefined]);
+});
+
+test('a changed type, a key and a column that is left out make a definition', () => {
+  const state = stateWith((columns) =>
+    withKey(changed(1, { type: 'text' })(changed(2, { isIncluded: false })(columns)), 0, true),
+  );
+  const { query, definition } = uploadPlan(state);
+  assert.deepEqual(query, { extra_columns: 'ignore' });
+  assert.deepEqual(definition, {
+    columns: [
+      { name: 'no', type: 'bigint', is_nullable: false },
+      { name: 'day', type: 'text' },
+    ],
+    constraints: { primary_key: { columns: ['no'] } },
+  });
+});
+
+test('a new name of a column is sent as rename, with its signs escaped', () => {
+  const { query, definition } = uploadPlan(stateWith(changed(0, { name: 'a,b:c' })));
+  assert.deepEqual([query.rename, definition], ['no:a\\,b\\:c', undefined]);
+});
+
+test('an existing table that rows are added to decides the types', () => {
+  const table = {
+    name: 'orders',
+    schema: 'public',
+    columns: [],
+    constraints: { unique: [], primary_key: null, foreign_keys: [] },
+  };
+  const state = {
+    ...stateWith(changed(0, { type: 'text' })),
+    existing: { is: 'ready', value: table } as unknown as State['existing'],
+  };
+  const append = { ...state, target: { ...state.target, ifExists: 'append' as const } };
+  assert.equal(uploadPlan(append).definition, undefined);
+  const replace = { ...state, target: { ...state.target, ifExists: 'replace' as const } };
+  assert.notEqual(uploadPlan(replace).definition, undefined);
+});
+
+test('columns keep their places in the key when one of them leaves it', () => {
+  const columns = planColumns(inspection, []);
+  const three = withKey(withKey(withKey(columns, 2, true), 0, true), 1, true);
+  assert.deepEqual(definitionOf(three).constraints?.primary_key?.columns, ['note', 'no', 'day']);
+  assert.deepEqual(definitionOf(withKey(three, 0, false)).constraints?.primary_key?.columns, ['note', 'day']);
+});
+
+test('names that are missing, repeated or too long are faults', () => {
+  assert.deepEqual(planFaults(stateWith(same)), []);
+  assert.match(planFaults(stateWith(changed(1, { name: 'no' })))[0]!, /Two columns/);
+  assert.match(planFaults(stateWith(changed(1, { name: '' })))[0]!, /Name the column/);
+  assert.match(planFaults(stateWith(changed(1, { name: 'ü'.repeat(32) })))[0]!, /63 bytes/);
+});
+
+test('a file that is read again keeps what the person has changed', () => {
+  const before = changed(0, { type: 'text', name: 'number' })(planColumns(inspection, []));
+  const after = planColumns({ ...inspection, types: ['numeric', 'text', 'text'] }, before);
+  assert.deepEqual(
+    after.map(({ name, type }) => [name, type]),
+    [
+      ['number', 'text'],
+      ['day', 'text'],
+      ['note', 'text'],
+    ],
+  );
+});
+
+test('the command quotes every name for the shell', () => {
+  const state = stateWith(changed(0, { type: 'text', default: "it's" }), "it's; rm.xlsx");
+  const text = curlText(
+    uploadPlan({ ...state, target: { ...state.target, table: 'a b/c' } }),
+    "it's; rm.xlsx",
+    'http://localhost',
+  );
+  assert.match(text, /-F 'file=@"it'\\''s; rm\.xlsx"'/);
+  assert.match(text, /'http:\/\/localhost\/api\/v1\/table\/a%20b%2Fc\/upload\/excel'$/);
+  assert.match(text, /"default":"it'\\''s"/);
+  assert.equal(
+    psqlText('public', `a"b'`),
+    `psql "$DATABASE_URL" -c 'SELECT * FROM "public"."a""b'\\''" LIMIT 20'`,
+  );
+});
+
+test('problems are grouped by column and kind, with the counts of the service', () => {
+  const problem = (column: string, row: number) => ({
+    column,
+    row,
+    code: 'not-a-number',
+    detail: 'no number',
+    value: 'n/a',
+  });
+  const groups = groupProblems(
+    [problem('a', 1), problem('b', 1), problem('a', 2)],
+    [{ column: 'a', code: 'not-a-number', count: 500, first: {} }],
+  );
+  assert.deepEqual(
+    groups.map(({ column, count, problems }) => [column, count, problems.length]),
+    [
+      ['a', 500, 2],
+      ['b', 1, 1],
+    ],
+  );
+  assert.deepEqual(
+    fixesOf(groups[0]!, false).map(({ label }) => label),
+    ['Treat “n/a” as empty', 'Make “a” text'],
+  );
+  assert.deepEqual(
+    fixesOf(groups[0]!, true).map(({ label }) => label),
+    ['Treat “n/a” as empty'],
+  );
+});
+
+test('a fix changes the request', () => {
+  const state = stateWith(same);
+  const fixed = withFix(withFix(state, { is: 'null-value', value: 'n/a', label: '' }), {
+    is: 'null-value',
+    value: 'a,b',
+    label: '',
+  });
+  assert.equal(uploadPlan(fixed).query.null_values, 'n/a,a\\,b');
+  assert.equal(uploadPlan(withFix(state, { is: 'errors-null', label: '' })).query.cell_errors, 'null');
+  assert.equal(
+    uploadPlan(withFix(state, { is: 'leave-out', count: 500, label: '' })).query.max_faulty_rows,
+    500,
+  );
+});
+
+test('the CSV of problems is read with quotes, line ends in values, and empty fields', () => {
+  const text =
+    'sheet,cell,row,column,value,code,reason\r\nS,S!A2,1,"a, b","x\r\n""y""",too-long,"is, too long"\r\n,,2,c,,null-not-allowed,needed\r\n';
+  assert.deepEqual(problemsOfCsv(text), [
+    {
+      sheet: 'S',
+      cell: 'S!A2',
+      row: 1,
+      column: 'a, b',
+      value: 'x\r\n"y"',
+      code: 'too-long',
+      detail: 'is, too long',
+    },
+    { row: 2, column: 'c', code: 'null-not-allowed', detail: 'needed' },
+  ]);
+});
+
+test('the bars say what is done, how fast, and how long it still takes', () => {
+  const load: LoadProgress = {
+    fileName: 'a',
+    fileBytes: 10_000_000,
+    expectedRows: 100_000,
+    sentBytes: 2_500_000,
+    startedAt: 1000,
+    rowsSince: 5000,
+    id: undefined,
+    load: undefined,
+    isCancelling: false,
+    result: undefined,
+    rows: undefined,
+    failure: undefined,
+  };
+  assert.deepEqual(sendingBar(load, 2000), {
+    share: 0.25,
+    words: '2.5 MB of 10 MB',
+    rate: '2.5 MB per second',
+    left: '3 seconds left',
+  });
+  const running = { state: 'running', rows_read: 50_000, ended_at: null } as LoadProgress['load'];
+  assert.deepEqual(rowsBar({ ...load, load: running }, 6000), {
+    share: 0.5,
+    words: '50,000 of 100,000 rows',
+    rate: '50,000 rows per second',
+    left: '1 second left',
+  });
+  assert.equal(sendingBar({ ...load, load: running }, 9000).share, 1);
+});
+
+test('pages have addresses, whatever the names of tables are', () => {
+  for (const route of [
+    { page: 'table', schema: 'a/b', name: '#?% ü' },
+    { page: 'loads' },
+    { page: 'load' },
+  ] as const) {
+    assert.deepEqual(routeOf(hashOf(route)), route);
+  }
+  assert.deepEqual(routeOf('#/tables/%E0%A4%A'), { page: 'tables' });
+});
+
+test('places, sizes and tokens are read as they are written', () => {
+  assert.deepEqual(cellOf("'It''s'!AB12"), { column: 28, row: 12 });
+  assert.equal(placeOf({ row: 1234, code: 'a', detail: '' }), 'row 1,234');
+  assert.deepEqual([999, 1000, 999_600, 12_345_678].map(sizeInWords), [
+    '999 bytes',
+    '1.0 kB',
+    '1.0 MB',
+    '12 MB',
+  ]);
+  const token = `x.${Buffer.from(JSON.stringify({ sub: 'Zoë', scope: 'a b', exp: 1 })).toString('base64url')}.y`;
+  assert.deepEqual(claimsOf(token), { subject: 'Zoë', scopes: ['a', 'b'], expiresAt: 1 });
+  assert.equal(claimsOf('nonsense'), undefined);
+});

@@ -1,0 +1,450 @@
+/** The console in a real browser, on a real service: whole ways from a file to a table, problems, cancelling, reloading, tokens and keyboards. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { readConfig } from '../../src/config.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { noBrowser, startBrowser } from '../support/browser.ts';
+import { startConsoleProvider } from '../support/console-provider.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
+import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
+import { buildWorkbook } from '../support/xlsx-builder.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const axeSource = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+describe('the console', { skip: noBrowser }, () => {
+  let database: TestDatabase;
+  let folder: string;
+  let port: number;
+  let service: Service;
+  let client: ServiceClient;
+  let browser: Browser;
+  const url = (): string => `http://127.0.0.1:${port}`;
+
+  const start = (environment: Record<string, string> = {}): Promise<Service> =>
+    startService(readConfig(testEnvironment(database, folder, { PORT: String(port), ...environment })));
+
+  before(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'tablewright-console-'));
+    port = await freePort();
+    service = await start();
+    client = await serviceClient(url());
+    browser = await startBrowser();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+    await database?.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Runs a test in a window of its own, and fails if the page had an error or asked another host. */
+  async function inPage(
+    work: (page: Page, context: BrowserContext) => Promise<void>,
+    {
+      token,
+      viewport = { width: 1280, height: 900 },
+    }: { token?: string; viewport?: { width: number; height: number } } = {},
+  ): Promise<void> {
+    const context = await browser.newContext({ viewport });
+    const faults: string[] = [];
+    context.on('request', (request) => {
+      if (!/^(blob:|data:)/.test(request.url()) && new URL(request.url()).origin !== url())
+        faults.push(request.url());
+    });
+    context.on('weberror', (error) => faults.push(error.error().stack ?? ''));
+    context.on('console', (message) => {
+      if (message.type() === 'error' && !/status of|ERR_/.test(message.text())) faults.push(message.text());
+    });
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    try {
+      await page.goto(`${url()}/#token=${token ?? (await client.token())}`);
+      await page.waitForSelector('.drop');
+      await work(page, context);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+    }
+  }
+
+  async function drop(page: Page, name: string, content: Buffer | string): Promise<void> {
+    await page.setInputFiles('#file', {
+      name,
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.from(content as string),
+    });
+    await page.waitForSelector('.editor-row');
+  }
+
+  async function check(page: Page): Promise<void> {
+    await page.click('#check');
+    await page.waitForSelector('.check-step .notice.good, .check-step .notice.bad');
+  }
+
+  async function load(page: Page): Promise<void> {
+    await page.click('#load');
+    await page.waitForSelector('.numbers');
+  }
+
+  const rows = async (sql: string) => (await database.pool.query(sql)).rows;
+
+  /** Fails if axe-core finds anything on the page. */
+  async function isAccessible(page: Page, screen: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.evaluate(await axe());
+      const found = await page.evaluate(async () => {
+        // @ts-expect-error axe is a global of the page
+        const { violations } = await globalThis.axe.run();
+        return violations.map(
+          ({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) => [
+            id,
+            nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+          ],
+        );
+      });
+      assert.deepEqual(found, [], `${screen}, ${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+  }
+
+  let axeText: string | undefined;
+  const axe = async (): Promise<string> => (axeText ??= await readFile(axeSource, 'utf8'));
+
+  test('a workbook becomes a table with a column made text and a primary key, and every screen is accessible', () =>
+    inPage(async (page) => {
+      assert.equal(page.url(), `${url()}/#/`, 'the token is still in the address');
+      await isAccessible(page, 'file');
+      await drop(page, 'orders.xlsx', await readFile(join(root, 'examples', 'orders.xlsx')));
+      await isAccessible(page, 'columns');
+      await page.getByLabel('Type of EAN').fill('text');
+      await page.getByLabel('Order no is in the primary key').check();
+      await page.getByRole('button', { name: 'More about Article', exact: true }).click();
+      await isAccessible(page, 'column');
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'curl' }).click();
+      assert.match(await page.locator('dialog pre').innerText(), /-F 'body=\{"table":/);
+      await page.keyboard.press('Escape');
+      await check(page);
+      await isAccessible(page, 'check');
+      await load(page);
+      await isAccessible(page, 'loaded');
+      assert.equal(await page.locator('.numbers dd').first().innerText(), '300');
+      const [types] = await rows(
+        `SELECT pg_typeof("EAN")::text AS ean, count(*) OVER () AS count FROM orders LIMIT 1`,
+      );
+      assert.deepEqual(types, { ean: 'text', count: '300' });
+      const [key] = await rows(
+        `SELECT pg_get_constraintdef(oid) AS key FROM pg_constraint WHERE conrelid = 'orders'::regclass AND contype = 'p'`,
+      );
+      assert.equal(key!.key, 'PRIMARY KEY ("Order no")');
+      await page.getByRole('link', { name: 'Tables' }).click();
+      await page.waitForSelector('.list-row');
+      await isAccessible(page, 'tables');
+      await page.getByRole('link', { name: /orders/ }).click();
+      await page.waitForSelector('.grid-row');
+      await isAccessible(page, 'table');
+      await page.getByRole('link', { name: 'Loads', exact: true }).click();
+      await page.waitForSelector('.list-row');
+      await isAccessible(page, 'loads');
+      await page.locator('.list-row').first().click();
+      await page.waitForSelector('.keys');
+      await isAccessible(page, 'one load');
+    }));
+
+  test('a title above the header is left out, and another row can be the header', () =>
+    inPage(async (page) => {
+      await drop(page, 'visits.xlsx', await readFile(join(root, 'examples', 'visits.xlsx')));
+      assert.equal(await page.getByLabel('Name of the column for Site no').inputValue(), 'Site no');
+      assert.match(await page.locator('.head-reason').nth(2).innerText(), /because all 3 values are dates/);
+      await page.getByRole('button', { name: 'Move the header or the range' }).click();
+      await page.getByRole('button', { name: 'Row 4 is the header' }).click();
+      await page.getByLabel('Name of the column for V-001').waitFor();
+      await isAccessible(page, 'header');
+    }));
+
+  test('every kind of problem is found, shown in its row, and fixed by a button', () =>
+    inPage(async (page) => {
+      const lines = Array.from({ length: 300 }, (_, index) => `${index + 1},${index},2026-11-20,ok`);
+      lines[10] = '11,n/a,2026-11-20,ok';
+      lines[20] = '21,x7,2026-11-31,ok';
+      lines[30] = '31,30,2026-11-20,';
+      lines[40] = '40,40,2026-11-20,ok';
+      await drop(page, 'problems.csv', `no,parcels,day,note\n${lines.join('\n')}\n`);
+      await page.getByLabel('no is in the primary key').check();
+      await page.getByLabel('Type of parcels').fill('integer');
+      await page.getByLabel('Type of day').fill('date');
+      await page.getByLabel('note may be NULL').uncheck();
+      await check(page);
+      await isAccessible(page, 'problems');
+      const groups = await page.locator('.group-title').allInnerTexts();
+      assert.deepEqual(groups.map((text) => text.replace(/\s+/g, ' ')).sort(), [
+        '1 day no-such-date',
+        '1 no not-unique',
+        '1 note null-not-allowed',
+        '2 parcels not-a-whole-number',
+      ]);
+      await page.getByRole('button', { name: /B12/ }).click();
+      await page.locator('.shown-row .at-fault', { hasText: 'n/a' }).waitFor();
+      await isAccessible(page, 'row of a problem');
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Save all problems as .csv' }).click();
+      assert.match(
+        await readFile(await (await saved).path(), 'utf8'),
+        /,B12,11,parcels,n\/a,not-a-whole-number,/,
+      );
+      await page.getByRole('button', { name: 'Treat “n/a” as empty' }).click();
+      await page.locator('.group-title', { hasText: '1parcels' }).waitFor();
+      await page.getByRole('button', { name: 'Make “parcels” text' }).click();
+      await page.locator('.group-title', { hasText: 'parcels' }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Allow NULL in “note”' }).click();
+      await page.locator('.group-title', { hasText: 'note' }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Make “no” no key' }).click();
+      await page.locator('.group-title', { hasText: 'not-unique' }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
+      await page.locator('.check-step .notice.good', { hasText: '299 rows' }).waitFor();
+      await load(page);
+      const [found] = await rows('SELECT count(*) AS count, count(parcels) AS parcels FROM problems');
+      assert.deepEqual(found, { count: '299', parcels: '298' });
+    }));
+
+  test('JSON rows, and lines of JSON with a definition, become tables with all their digits', () =>
+    inPage(async (page) => {
+      await drop(page, 'items.json', '[{"id": 1, "n": 12345678901234567890.12}, {"id": 2, "n": 1}]');
+      await page.getByLabel('id is in the primary key').check();
+      await check(page);
+      await load(page);
+      assert.deepEqual(await rows('SELECT n::text FROM items ORDER BY id'), [
+        { n: '12345678901234567890.12' },
+        { n: '1' },
+      ]);
+      await page.locator('.grid-cell', { hasText: '12345678901234567890.12' }).waitFor();
+      await page.getByRole('button', { name: 'Load another file' }).click();
+      await drop(page, 'lines.ndjson', '{"id": 1}\n\n{"id": 2, "t": "x"}\r\n');
+      await page.getByLabel('Type of id').fill('smallint');
+      await check(page);
+      await load(page);
+      assert.deepEqual(await rows('SELECT id, t, pg_typeof(id)::text AS type FROM lines ORDER BY id'), [
+        { id: 1, t: null, type: 'smallint' },
+        { id: 2, t: 'x', type: 'smallint' },
+      ]);
+    }));
+
+  test('hostile names of sheets, headers and values are text', () =>
+    inPage(async (page) => {
+      const hostile = `<img src=x onerror="document.title='broken'">`;
+      const escaped = hostile
+        .replaceAll('&', '&amp;')
+        .replaceAll('<', '&lt;')
+        .replaceAll('>', '&gt;')
+        .replaceAll('"', '&quot;');
+      const cell = (address: string, text: string) =>
+        `<c r="${address}" t="inlineStr"><is><t>${text}</t></is></c>`;
+      const xml = `<row r="1">${cell('A1', escaped)}${cell('B1', '\u202Eevil')}</row><row r="2">${cell('A2', escaped)}${cell('B2', 'y'.repeat(30_000))}</row>`;
+      await drop(
+        page,
+        `${hostile.replaceAll('/', '')}.xlsx`,
+        buildWorkbook({
+          sheets: [
+            { name: '<b>a', xml },
+            { name: '<i>b', xml },
+          ],
+        }),
+      );
+      await check(page);
+      await load(page);
+      assert.equal(await page.title(), 'Tablewright');
+      assert.equal(await page.locator('img').count(), 0);
+      await page.getByText(hostile).first().waitFor();
+    }));
+
+  test('1,600 columns and 10,000 problems are shown with few elements', () =>
+    inPage(async (page) => {
+      const header = Array.from({ length: 1500 }, (_, index) => `c${index}`).join(',');
+      await drop(page, 'wide.csv', `${header}\n${header}\n`);
+      assert.ok((await page.locator('*').count()) < 2500);
+      await page
+        .getByRole('region', { name: 'Columns of the table' })
+        .evaluate((element) => element.scrollTo(0, 1e6));
+      await page.getByLabel('Name of the column for c1499').waitFor();
+      await page.getByRole('button', { name: 'Choose another file' }).click();
+      const values = Array.from({ length: 10_000 }, (_, index) => `v${index}`).join('\n');
+      await drop(page, 'many.csv', `a\n${values}\n`);
+      await page.getByLabel('Type of a').fill('integer');
+      await check(page);
+      const listAll = page.getByRole('button', { name: 'List all 10,000 problems' });
+      await listAll.click();
+      await listAll.waitFor({ state: 'detached' });
+      await page.getByRole('region', { name: /^Problems/ }).evaluate((element) => element.scrollTo(0, 1e6));
+      await page.getByRole('button', { name: /A10001/ }).waitFor();
+      assert.ok((await page.locator('*').count()) < 2500);
+    }));
+
+  /** Holds a lock on the table, so that a load into it waits. */
+  async function holding(
+    table: string,
+    work: (release: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const session = await database.pool.connect();
+    await session.query(`CREATE TABLE IF NOT EXISTS ${table} (a text)`);
+    await session.query(`BEGIN; LOCK TABLE ${table}`);
+    let isHeld = true;
+    const release = async (): Promise<void> => {
+      if (isHeld) await session.query('ROLLBACK');
+      isHeld = false;
+    };
+    try {
+      await work(release);
+    } finally {
+      await release();
+      session.release();
+    }
+  }
+
+  /** Makes the page begin a load that waits for the table. */
+  async function beginWaiting(page: Page, table: string): Promise<void> {
+    await drop(page, `${table}.csv`, 'a\nx\ny\n');
+    await page.locator('select[name=if_exists]').selectOption('append');
+    await check(page);
+  }
+
+  test('a load that is cancelled changes nothing', () =>
+    inPage(async (page) => {
+      await rows('CREATE TABLE cancelled (a text)');
+      await beginWaiting(page, 'cancelled');
+      await holding('cancelled', async () => {
+        await page.click('#load');
+        await page.waitForSelector('#cancel');
+        await isAccessible(page, 'loading');
+        await page.locator('.busy', { hasText: 'The rows are being' }).waitFor();
+        await page.click('#cancel');
+        await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
+      });
+      assert.deepEqual(await rows('SELECT * FROM cancelled'), []);
+    }));
+
+  test('a page that is loaded again finds its load, and a restart of the service loses nothing', () =>
+    inPage(async (page) => {
+      await rows('CREATE TABLE resumed (a text)');
+      await beginWaiting(page, 'resumed');
+      await holding('resumed', async (release) => {
+        await page.click('#load');
+        await page.locator('.busy', { hasText: 'The rows are being' }).waitFor();
+        await page.reload();
+        await page.getByRole('heading', { name: /Loading/ }).waitFor();
+        await service.stop();
+        service = await start();
+        await release();
+        await page.waitForSelector('.numbers');
+      });
+      assert.deepEqual(await rows('SELECT * FROM resumed ORDER BY a'), [{ a: 'x' }, { a: 'y' }]);
+    }));
+
+  test('a token that expires costs no work, and two tabs have tokens of their own', () =>
+    inPage(async (page, context) => {
+      const expired = await client.token({ ttlSeconds: -60 });
+      await drop(page, 'kept.csv', 'a\n1\n');
+      await page.getByLabel('Name of the column for a').fill('kept name');
+      // The token that was valid for the inspection has expired when the file is checked.
+      await page.route(
+        '**/upload/excel?*',
+        (route) =>
+          route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${expired}` } }),
+        { times: 1 },
+      );
+      await page.click('#check');
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await isAccessible(page, 'sign in');
+      const other = await context.newPage();
+      await other.goto(`${url()}/`);
+      await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await other.close();
+      await page.getByLabel('Access token').fill(await client.token());
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Check', exact: true }).click();
+      await page.waitForSelector('.notice.good');
+      await load(page);
+      assert.deepEqual(await rows('SELECT "kept name" FROM kept'), [{ 'kept name': '1' }]);
+    }));
+
+  test('the keyboard is enough, on a narrow screen too', () =>
+    inPage(
+      async (page) => {
+        const focused = (): Promise<string> =>
+          page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.id");
+        const tabTo = async (label: RegExp): Promise<void> => {
+          for (let step = 0; step < 80; step++) {
+            await page.keyboard.press('Tab');
+            if (label.test(await focused())) return;
+          }
+          assert.fail(`Tab does not reach ${label}`);
+        };
+        await tabTo(/^file$/);
+        const chooser = page.waitForEvent('filechooser');
+        await page.keyboard.press('Enter');
+        await (await chooser).setFiles({
+          name: 'keys.csv',
+          mimeType: 'text/csv',
+          buffer: Buffer.from('a,b\n1,2\n'),
+        });
+        await page.waitForSelector('.editor-row');
+        await tabTo(/^a is in the primary key$/);
+        await page.keyboard.press('Space');
+        await tabTo(/^check$/);
+        await page.keyboard.press('Enter');
+        await page.waitForSelector('.notice.good');
+        await tabTo(/^load$/);
+        await page.keyboard.press('Enter');
+        await page.waitForSelector('.numbers');
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        assert.ok(width <= 360, `the page is ${width} px wide`);
+        assert.equal((await rows('SELECT * FROM keys')).length, 1);
+      },
+      { viewport: { width: 360, height: 740 } },
+    ));
+
+  test('people sign in at the identity provider', async () => {
+    const provider = await startConsoleProvider(`${url()}/`);
+    await service.stop();
+    try {
+      const { TOKEN_SECRET: _, ...environment } = testEnvironment(database, folder, { PORT: String(port) });
+      service = await startService(
+        readConfig({
+          ...environment,
+          TOKEN_ISSUER: provider.issuer,
+          TOKEN_AUDIENCE: provider.audience,
+          CONSOLE_OIDC_CLIENT_ID: provider.clientId,
+          CONSOLE_OIDC_RESOURCE: provider.audience,
+        }),
+      );
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      page.setDefaultTimeout(20_000);
+      await page.goto(url());
+      await page.getByRole('button', { name: /^Sign in with/ }).click();
+      await page.fill('input[name=login]', 'ann');
+      await page.fill('input[name=password]', 'any');
+      await page.click('button[type=submit]');
+      await page.click('button[type=submit]');
+      await page.waitForSelector('.drop');
+      assert.equal(page.url(), `${url()}/#/`);
+      await page.getByRole('link', { name: 'Tables' }).click();
+      await page.waitForSelector('.list-row, .dim[role=status]');
+      assert.equal(await page.locator('.notice.bad').count(), 0);
+      await context.close();
+    } finally {
+      await service.stop();
+      await provider.stop();
+      service = await start();
+    }
+  });
+});
