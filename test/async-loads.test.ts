@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { type ChildService, startChildService } from './support/child-service.ts';
+import { startChildService } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import {
   type ServiceClient,
@@ -12,7 +12,6 @@ import {
   type TestAnswer,
   type TestService,
 } from './support/service.ts';
-import { sized } from './support/sized.ts';
 import { until } from './support/until.ts';
 import { sheetOf } from './support/workbook.ts';
 
@@ -277,68 +276,6 @@ test('a load whose file is lost fails', async () => {
     assert.deepEqual([state, answer.status], ['failed', 500]);
   } finally {
     await next.end('SIGTERM');
-    await rm(own, { recursive: true, force: true });
-  }
-});
-
-/**
- * Kills the service at random moments while asynchronous loads and keyed requests run, and starts it again. The short run has 30 loads
- * and 4 kills (LOAD_FAULT_LOADS, LOAD_FAULT_KILLS).
- */
-test('each load and each key does its work exactly once, however often the service is killed', async () => {
-  const loads = Number(process.env.LOAD_FAULT_LOADS ?? sized(30, 200));
-  const kills = Number(process.env.LOAD_FAULT_KILLS ?? sized(4, 20));
-  const own = await mkdtemp(join(tmpdir(), 'tablewright-faults-'));
-  await service.rows('CREATE TABLE public.works (work text)');
-  const start = () => startChildService(service.database, { SPOOL_DIR: own });
-  let child: ChildService = await start();
-  const isDone = new Set<string>();
-  const ids = new Map<string, string>();
-  /** Sends one request until it is answered. */
-  const send = async (work: string, headers: Record<string, string>): Promise<void> => {
-    for (;;) {
-      const path = '/table/works/upload/json?if_exists=append';
-      const body = { data: Array.from({ length: 500 }, () => ({ work })) };
-      const answer = await child
-        .post(path, body, { headers: { ...headers, 'idempotency-key': work.replace(' ', '-') } })
-        .catch(() => undefined);
-      if (answer?.status === 202) ids.set(work, answer.body.id);
-      if (answer && answer.status < 300) break;
-      assert(answer === undefined || [409, 429, 503].includes(answer.status), JSON.stringify(answer?.body));
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    isDone.add(work);
-  };
-  const expireLeases = () =>
-    service.rows(`UPDATE ${schema}.processes SET seen_at = seen_at - interval '1 minute' WHERE id <> (
-      SELECT id FROM ${schema}.processes ORDER BY started_at DESC LIMIT 1)`);
-  try {
-    const works = Array.from({ length: loads }, (_, n) => `${n % 2 ? 'keyed' : 'later'} ${n}`);
-    const sending = (async () => {
-      for (let n = 0; n < works.length; n += 3) {
-        const some = works.slice(n, n + 3);
-        await Promise.all(some.map((work) => send(work, work.startsWith('later') ? later : {})));
-      }
-    })();
-    for (let kill = 0; kill < kills; kill++) {
-      const enough = (loads * (kill + 1)) / (kills + 1);
-      await until('some requests', () => isDone.size >= enough);
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
-      await child.end('SIGKILL');
-      // A killed process has no lease. The test does not wait until it expires.
-      await service.rows(`UPDATE ${schema}.processes SET seen_at = now() - interval '1 minute'`);
-      child = await start();
-    }
-    await sending;
-    await expireLeases();
-    for (const id of ids.values()) assert.equal((await endOf(id, child)).state, 'committed');
-    const counted = await service.rows('SELECT work, count(*)::int AS n FROM public.works GROUP BY work');
-    assert.deepEqual(
-      counted.map(({ work, n }) => `${work}: ${n}`).sort(),
-      works.map((work) => `${work}: 500`).sort(),
-    );
-  } finally {
-    await child.end('SIGTERM');
     await rm(own, { recursive: true, force: true });
   }
 });
