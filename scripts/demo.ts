@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: runs the three operations with the files of examples/, with the service on a separate PostgreSQL, which is
+ * `npm run demo`: runs the three operations with the files of examples/, and an asynchronous upload with a webhook, with the service on a separate PostgreSQL, which is
  * removed at the end. It shows each request, its answer and the rows.
  */
 
@@ -13,6 +13,7 @@ import { readConfig } from '../src/config.ts';
 import { allScopes, signDevToken } from '../src/dev-token.ts';
 import { startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { startService } from '../src/service.ts';
+import { loadLater } from './demo/asynchronous.ts';
 import { shownJson, shownTable } from './demo/shown.ts';
 
 interface Operation {
@@ -65,6 +66,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 try {
   const demo = await start(interrupted.signal);
   for (const [index, operation] of operations.entries()) await perform(demo, operation, index + 1);
+  say(`\n${operations.length + 1}. An asynchronous upload, its progress and a webhook\n`);
+  await loadLater(demo, say);
   say('\nThat was the service. "npm start" starts one whose data stays.');
 } catch (error) {
   const isInterrupted = interrupted.signal.aborted;
@@ -94,6 +97,8 @@ async function start(signal: AbortSignal): Promise<Demo> {
     DATA_DIR: dataDir,
     DATABASE_URL: postgres.url,
     TOKEN_SECRET: secret,
+    // The receiver of the webhook is on this machine.
+    WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8',
   });
   const service = await startService(config);
   endings.push(() => service.stop());

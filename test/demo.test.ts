@@ -33,7 +33,7 @@ function runDemo(cwd: string): ChildProcess {
   });
 }
 
-test('performs the three operations, shows requests, answers and rows, and leaves nothing behind', async () => {
+test('performs the three operations and an asynchronous upload, shows requests, answers, rows, progress and a webhook, and leaves nothing behind', async () => {
   const child = runDemo(root);
   const [output, errors, [code]] = await Promise.all([
     text(child.stdout!),
@@ -51,6 +51,15 @@ test('performs the three operations, shows requests, answers and rows, and leave
   assert.match(output, /"rows": 20\b/);
   assert.match(output, /^ {2}shipment +│ reference +│ city/m);
   assert.match(output, /^ {2}\(5 of 300 rows; \d+ more columns\)$/m);
+  assert.match(output, /^202 Accepted\nLocation: \/api\/v1\/loads\//m);
+  assert.match(
+    output,
+    /^event: state +(queued|running) .*\n(?:.*\n)*event: state +committed +200,000 rows read$/m,
+  );
+  assert.match(
+    output,
+    /^The webhook has arrived, and its signature is right:\n\n\{\n(?:.*\n)*? {2}"type": "rows\.loaded"/m,
+  );
   assert.deepEqual(await readdir(temporary), []);
 });
 
