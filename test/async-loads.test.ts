@@ -1,5 +1,6 @@
 /** Asynchronous uploads: they are answered when the body is stored, and are loaded once whatever happens to the process. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -277,5 +278,39 @@ test('a load whose file is lost fails', async () => {
   } finally {
     await next.end('SIGTERM');
     await rm(own, { recursive: true, force: true });
+  }
+});
+
+test('a full disk refuses an upload before it is accepted, and each accepted one is loaded', async (context) => {
+  const small = await mkdtemp(join(tmpdir(), 'tablewright-small-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small]);
+  const limited = await startTestService({ SPOOL_DIR: small });
+  const lock = await limited.database.pool.connect();
+  try {
+    if (mounted.status !== 0) return context.skip('this process may not mount');
+    await limited.rows('CREATE TABLE public.t (a bigint)');
+    await lock.query('BEGIN; LOCK TABLE public.t');
+    // The loads wait for the table, so their bodies stay on the disk.
+    const accepted: string[] = [];
+    let answer: TestAnswer;
+    do {
+      const body = '{"data":[{"a":1}]}'.padEnd(200_000);
+      const headers = { 'content-type': 'application/json', ...later };
+      answer = await limited.request('POST', '/table/t/upload/json?if_exists=append', { headers, body });
+      if (answer.status === 202) accepted.push(answer.body.id);
+    } while (answer.status === 202);
+    assertProblem(answer, 503, 'storage-full');
+    assert.ok(accepted.length > 0);
+    const stored = (await readdir(small, { recursive: true })).filter((name) => name.endsWith('.body'));
+    assert.equal(stored.length, accepted.length);
+    await lock.query('ROLLBACK');
+    for (const id of accepted) assert.equal((await endOf(id, limited)).state, 'committed');
+    assert.equal((await limited.rows('SELECT FROM public.t')).length, accepted.length);
+    assert.equal((await limited.get(`/api/v1/loads/${answer.headers.get('load-id')}`)).body.state, 'failed');
+  } finally {
+    lock.release();
+    await limited.stop();
+    if (mounted.status === 0) spawnSync('umount', [small]);
+    await rm(small, { recursive: true, force: true });
   }
 });
