@@ -34,7 +34,7 @@ before(async () => {
   await once(relay, 'listening');
   const url = new URL(database.serviceUrl);
   Object.assign(url, { hostname: '127.0.0.1', port: (relay.address() as AddressInfo).port });
-  service = await startChildService({ serviceUrl: url.href });
+  service = await startChildService({ serviceUrl: url.href }, { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' });
 });
 
 after(async () => {
@@ -118,6 +118,49 @@ test('a refused change has a line with the role and the code, and reading and re
   assert.deepEqual(await auditOf(await service.get(path)), []);
   assert.deepEqual(await auditOf(await service.post(`${path}?if_not_exists=true`, definition)), []);
   assert.deepEqual(await auditOf(await service.post(path, definition, { token: null })), []);
+});
+
+test('webhooks that are created and deleted, and loads that are cancelled, have a line without the path of the URL', async () => {
+  const url = 'http://127.0.0.1:9/hunter2?key=hunter2';
+  const created = await service.post('/api/v1/webhooks', { url, types: ['rows.loaded'] });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const facts = { subject: 'development', outcome: 'committed', origin: 'http://127.0.0.1:9' };
+  const webhook = { ...facts, webhook: created.body.id };
+  assert.deepEqual(await auditOf(created), [
+    { ...webhook, audit: 'create-webhook', change: 'webhook-created' },
+  ]);
+  const removed = await service.request('DELETE', `/api/v1/webhooks/${created.body.id}`);
+  assert.deepEqual(await auditOf(removed), [
+    { ...webhook, audit: 'delete-webhook', change: 'webhook-deleted' },
+  ]);
+  const missing = await service.request('DELETE', `/api/v1/webhooks/${created.body.id}`);
+  assert.deepEqual(await auditOf(missing), [
+    { subject: 'development', audit: 'delete-webhook', outcome: 'refused', code: 'webhook-not-found' },
+  ]);
+  assert.ok(!service.output().includes('hunter2'));
+
+  await service.post('/table/waited', definition);
+  const holder = await database.pool.connect();
+  try {
+    await holder.query('BEGIN; LOCK TABLE waited');
+    const headers = { prefer: 'respond-async' };
+    const body = { data: [{ a: 1 }] };
+    const waiting = await service.post('/table/waited/upload/json?if_exists=append', body, { headers });
+    const cancelled = await service.request('POST', `/api/v1/loads/${waiting.body.id}/cancel`);
+    assert.equal(cancelled.status, 202, JSON.stringify(cancelled.body));
+    assert.deepEqual(await auditOf(cancelled), [
+      {
+        ...who,
+        table: 'waited',
+        audit: 'cancel-load',
+        outcome: 'committed',
+        change: 'cancel-requested',
+      },
+    ]);
+  } finally {
+    await holder.query('ROLLBACK');
+    holder.release();
+  }
 });
 
 test('a change whose COMMIT was sent before the connection broke has an unknown outcome in the audit log', async () => {

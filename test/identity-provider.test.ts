@@ -251,6 +251,17 @@ test('a provider that answers without any key is not an outage', async () => {
   assert.equal(await verdictOf(verifier, token), 'token-keys-unavailable');
 });
 
+test('the query of the URL of the keys is not in the log', async () => {
+  for (const body of ['{', ' '.repeat(300_000), '{"keys": []}']) {
+    provider.answerWith((_, response) => {
+      response.end(body);
+    });
+    const { warnings } = await startVerifier({ TOKEN_JWKS_URL: `${provider.jwksUrl}?key=hunter2` });
+    assert.equal(warnings.length, 1);
+    assert.ok(!warnings.join().includes('hunter2'), warnings.join());
+  }
+});
+
 test('keys at an address without TLS are not fetched', async () => {
   const jwksUrl = 'http://keys.example.com/jwks';
   provider.answerWith((_, response) => {

@@ -299,6 +299,7 @@ suite('a service with a public key refuses a token', () => {
       () => keyed({ alg: 'HS256' }, Buffer.from(rsa.publicKey.export({ format: 'jwk' }).n!, 'base64url')),
     ],
     ['of alg RS256 with an HMAC', () => keyed({ alg: 'RS256' }, pem)],
+    ['of another type', () => signed({ alg: 'RS256', typ: 'logout+jwt' }, rsa.privateKey)],
     ['of alg none', () => `${encode({ alg: 'none' })}.${encode(claims())}.`],
     ['of alg None', () => `${encode({ alg: 'None' })}.${encode(claims())}.`],
     ['without alg', () => `${encode({ typ: 'JWT' })}.${encode(claims())}.`],
@@ -309,8 +310,9 @@ suite('a service with a public key refuses a token', () => {
     });
   }
 
-  test('and accepts one of its key', async () => {
-    assertProblem(await get(signed({ alg: 'RS256' }, rsa.privateKey)), 404, 'table-not-found');
+  test('and accepts one of its key, also of a type for access tokens', async () => {
+    for (const typ of [undefined, 'JWT', 'at+jwt', 'application/at+jwt'])
+      assertProblem(await get(signed({ alg: 'RS256', typ }, rsa.privateKey)), 404, 'table-not-found');
   });
 });
 

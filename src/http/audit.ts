@@ -1,5 +1,5 @@
 /**
- * The audit log: one line for each request that changes tables, or that was refused or failed although its token is valid. It says
+ * The audit log: one line for each request that changes tables, webhooks or loads, or that was refused or failed although its token is valid. It says
  * who changed what, and how that ended. It never contains the value of a cell, a token, or the text of an error, because that may
  * quote the request.
  */
@@ -22,12 +22,32 @@ export interface AuditedChange {
   leftOut?: number;
 }
 
-export type Operation = 'create-table' | 'upload-json' | 'upload-excel';
+/** A change of something else than a table. */
+export interface OtherChange {
+  outcome: 'committed';
+  change: 'webhook-created' | 'webhook-deleted' | 'cancel-requested';
+  /** The id of the webhook. */
+  webhook?: string;
+  /** The scheme, host and port of the webhook. The rest of its URL may have a secret. */
+  origin?: string;
+  /** The id and the table of the load. */
+  load?: string;
+  schema?: string;
+  table?: string;
+}
 
-const changes = new WeakMap<FastifyRequest, AuditedChange>();
+export type Operation =
+  | 'create-table'
+  | 'upload-json'
+  | 'upload-excel'
+  | 'create-webhook'
+  | 'delete-webhook'
+  | 'cancel-load';
+
+const changes = new WeakMap<FastifyRequest, AuditedChange | OtherChange>();
 
 /** Notes the change that a request has made. It is in the audit log even if the request fails after that. */
-export function noteChange(request: FastifyRequest, change: AuditedChange): void {
+export function noteChange(request: FastifyRequest, change: AuditedChange | OtherChange): void {
   changes.set(request, change);
 }
 

@@ -1,7 +1,9 @@
 /** `POST /api/v1/loads/{id}/cancel`: cancels a load. */
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../../errors.ts';
+import { auditing, noteChange } from '../audit.ts';
 import { requireScope } from '../auth.ts';
+
 import type { HttpContext } from '../context.ts';
 import {
   admitLoadRequest,
@@ -32,7 +34,7 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
         },
       },
     },
-    async (request, reply) => {
+    auditing('cancel-load', async (request, reply) => {
       const { loads, grants, visible, signal } = await admitLoadRequest(request, reply, context);
       const id = loadIdOf(request);
       return context.lines.describes.use('loads', signal, async () => {
@@ -44,9 +46,12 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
           throw loadNotFound();
         }
         const found = (await loads.read(id, cancellable))!;
+        const { schema, table } = found;
+        if (outcome === 'accepted')
+          noteChange(request, { outcome: 'committed', change: 'cancel-requested', load: id, schema, table });
         if (outcome === 'accepted') return reply.code(202).send(shownLoad(found));
         throw new AppError('load-ended', `The load has ended: it is ${found.state}.`);
       });
-    },
+    }),
   );
 }

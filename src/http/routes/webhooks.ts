@@ -11,6 +11,8 @@ import {
 } from '../../events/webhook-statements.ts';
 import { maxWebhooksPerCaller, type Webhooks } from '../../events/webhooks.ts';
 import { limitDetail } from '../../limit-exceeded.ts';
+import { auditing, noteChange } from '../audit.ts';
+
 import { requireSchema, requireScope } from '../auth.ts';
 import type { HttpContext } from '../context.ts';
 import { isUuid, nullable, requireRecords } from '../load-answers.ts';
@@ -118,7 +120,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
       ),
     },
   };
-  app.post('/api/v1/webhooks', { schema }, async (request, reply) => {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { webhooks, grants, signal } = await admit(request, reply, context);
     // A webhook is sent what the feed of events has.
     requireScope(grants, 'event:read');
@@ -139,8 +141,18 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
       const detail = limitDetail('The caller has too many webhooks', maxWebhooksPerCaller, 'webhooks');
       throw invalidWebhook(`${detail} Delete one first.`);
     }
+    noteWebhook(request, 'webhook-created', created);
     return reply.code(201).send({ ...shown(created), secret: created.secret });
-  });
+  };
+  app.post('/api/v1/webhooks', { schema }, auditing('create-webhook', handle));
+}
+
+function noteWebhook(
+  request: FastifyRequest,
+  change: 'webhook-created' | 'webhook-deleted',
+  { id, url }: WebhookView,
+): void {
+  noteChange(request, { outcome: 'committed', change, webhook: id, origin: new URL(url).origin });
 }
 
 /** Registers the operations without a body. */
@@ -183,13 +195,15 @@ function deleteRoute(app: FastifyInstance, context: HttpContext): void {
       ...problemResponses(...usualErrors, 'webhook-not-found'),
     },
   };
-  app.delete('/api/v1/webhooks/:id', { schema }, async (request, reply) => {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { webhooks, grants, signal } = await admit(request, reply, context);
     const id = idOf(request);
     const removed = await useLine(context, signal, () => webhooks.remove(id, grants.owner));
     if (removed === undefined) throw webhookNotFound();
+    noteWebhook(request, 'webhook-deleted', removed);
     return shown(removed);
-  });
+  };
+  app.delete('/api/v1/webhooks/:id', { schema }, auditing('delete-webhook', handle));
 }
 
 function deliveriesRoute(app: FastifyInstance, context: HttpContext): void {

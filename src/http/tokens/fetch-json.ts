@@ -6,9 +6,10 @@ const maxBytes = 256 * 1024;
 /**
  * Returns the document. Redirects are not followed, because they could lead to an address without TLS.
  *
- * @throws Error with a message for the log
+ * @throws Error with a message for the log, without the query of the URL, because that may have a secret
  */
 export async function fetchJson(url: string): Promise<unknown> {
+  const shown = url.replace(/\?.*$/s, '');
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
     redirect: 'manual',
@@ -16,14 +17,14 @@ export async function fetchJson(url: string): Promise<unknown> {
   });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`${url} answered with status ${response.status} instead of 200`);
+    throw new Error(`${shown} answered with status ${response.status} instead of 200`);
   }
-  const text = await boundedText(response, url);
+  const text = await boundedText(response, shown);
   try {
     return JSON.parse(text);
   } catch {
     // The message of JSON.parse has a part of the text.
-    throw new Error(`${url} did not answer with JSON`);
+    throw new Error(`${shown} did not answer with JSON`);
   }
 }
 

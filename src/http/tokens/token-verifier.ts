@@ -99,14 +99,24 @@ async function verifyToken(
     ...(audience && { audience }),
   };
   try {
-    const { payload } = await jwtVerify(token, find, options).catch((error: unknown) => {
+    const { payload, protectedHeader } = await jwtVerify(token, find, options).catch((error: unknown) => {
       if (error instanceof joseErrors.JWKSMultipleMatchingKeys) return verifyWithEach(error, token, options);
       throw error;
     });
+    refuseOtherType(protectedHeader.typ);
     return payload;
   } catch (error) {
     throw error instanceof AppError ? error : refusalOf(error);
   }
+}
+
+/**
+ * Refuses a token whose header says that it is for something else (RFC 8725 section 3.11), such as `logout+jwt`. Most access tokens have the
+ * type `JWT`, which says nothing, or `at+jwt` (RFC 9068).
+ */
+function refuseOtherType(type: string | undefined): void {
+  if (type === undefined || !/\+jwt$/i.test(type) || /(^|[/-])at\+jwt$/i.test(type)) return;
+  throw invalidToken('The token is not an access token: its header "typ" names another kind of token.');
 }
 
 /** Tries every key that fits the token's header. A token without `kid` may fit several keys. */
