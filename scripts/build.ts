@@ -1,7 +1,7 @@
 /**
- * `npm run build [package | bundle]`: compiles the TypeScript into `dist/`, which is made anew. Without a word it makes both:
+ * `npm run build [package | bundle]`: compiles the TypeScript into `dist/`. Without a word it makes both:
  *
- * - package: `dist/src/`, the modules of the npm package, with types and source maps
+ * - package: `dist/src/`, `dist/client/` and `dist/cli/`, the modules of the npm package, with types and source maps
  * - bundle: `dist/bundle/`, the program of the container image, with everything that it needs in few files
  */
 import { execFile } from 'node:child_process';
@@ -17,12 +17,19 @@ if (others.length > 0 || !['package', 'bundle', undefined].includes(wanted)) {
   process.stderr.write('Usage: npm run build [package | bundle]\n');
   process.exitCode = 2;
 } else {
-  await rm(join(project, 'dist'), { recursive: true, force: true });
   if (wanted !== 'bundle') await compile();
-  if (wanted !== 'package') await bundle(project, join(project, 'dist', 'bundle'));
+  if (wanted !== 'package') await bundle(project, await without('bundle'));
+}
+
+/** Removes a folder of an earlier build, and returns its path. */
+async function without(name: string): Promise<string> {
+  const folder = join(project, 'dist', name);
+  await rm(folder, { recursive: true, force: true });
+  return folder;
 }
 
 async function compile(): Promise<void> {
+  for (const name of ['src', 'client', 'cli']) await without(name);
   const compiler = join(project, 'node_modules', 'typescript', 'bin', 'tsc');
   await promisify(execFile)(process.execPath, [compiler, '--project', join(project, 'tsconfig.build.json')]);
 }

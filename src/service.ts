@@ -42,6 +42,7 @@ import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import type { ServiceSchema } from './postgres/service-schema.ts';
 import { whenDatabaseIsThere } from './postgres/wait-for-database.ts';
+import { version } from './program-files.ts';
 import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
 import { startFailure } from './start-failure.ts';
 import { startTracing } from './tracing/tracing.ts';
@@ -78,6 +79,7 @@ export interface Service {
 export async function startService(config: Config, environment: Environment = {}): Promise<Service> {
   const { database, http } = config;
   const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });
+  log.info({ version }, 'Tablewright starts');
   const stopping = new AbortController();
   /** Aborted when the stop of the service begins. */
   const ending = new AbortController();

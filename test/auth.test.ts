@@ -196,7 +196,7 @@ suite('authentication', () => {
   });
 
   test('is not needed for health and documentation', async () => {
-    for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs/errors/missing-token']) {
+    for (const path of ['/healthz', '/readyz', '/version', '/openapi.json', '/docs/errors/missing-token']) {
       assert.notEqual((await service.get(path, { token: null })).status, 401, path);
     }
   });

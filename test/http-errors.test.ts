@@ -77,6 +77,7 @@ suite('methods', () => {
     '/api/v1/table/a/upload/excel': ['POST'],
     '/healthz': ['GET', 'HEAD'],
     '/readyz': ['GET', 'HEAD'],
+    '/version': ['GET', 'HEAD'],
   };
   for (const [path, methods] of Object.entries(allowed)) {
     test(`${path} answers ${methods} and refuses the others with 405`, async () => {

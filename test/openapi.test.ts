@@ -85,6 +85,7 @@ test('the operations of the contract are there', () => {
     'get /api/v1/webhooks/{id}/deliveries',
     'get /healthz',
     'get /readyz',
+    'get /version',
     'post /api/v1/inspect/excel',
     'post /api/v1/inspect/json',
     'post /api/v1/loads/{id}/cancel',
@@ -281,9 +282,13 @@ test('the answers of the service match their schemas', async () => {
     ],
     ['get', '/healthz', await service.get('/healthz')],
     ['get', '/readyz', await service.get('/readyz')],
+    ['get', '/version', await service.get('/version')],
   ] as const;
   const statuses = answers.map(([, , answer]) => answer.status);
-  assert.deepEqual(statuses, [201, 200, 409, 422, 200, 404, 401, 201, 200, 409, 201, 200, 200, 200, 200]);
+  assert.deepEqual(
+    statuses,
+    [201, 200, 409, 422, 200, 404, 401, 201, 200, 409, 201, 200, 200, 200, 200, 200],
+  );
   for (const [method, where, { status, headers, body }] of answers) {
     const documented = followed(document.paths[where][method].responses[status]);
     const type = headers.get('content-type')!.split(';')[0]!;

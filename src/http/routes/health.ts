@@ -1,14 +1,27 @@
 /**
  * `/healthz`: the process runs (nothing else is checked). `/readyz`: the service can answer requests, because the database answers and tokens can be verified.
+ * `/version`: which version runs.
  */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { version } from '../../program-files.ts';
 import { type HttpContext, requireReady } from '../context.ts';
 import { problemResponses } from '../openapi.ts';
 
 const Status = Type.Object(
   { status: Type.String({ description: '`alive` or `ready`.' }) },
   { title: 'Health' },
+);
+
+const Version = Type.Object(
+  {
+    name: Type.String({ description: 'Always `tablewright`.' }),
+    version: Type.String({
+      description: 'The version of the service (Semantic Versioning).',
+      examples: ['0.1.0'],
+    }),
+  },
+  { title: 'Version' },
 );
 
 export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
@@ -48,5 +61,21 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
       await context.databaseCheck.run();
       return { status: 'ready' };
     },
+  );
+  app.get(
+    '/version',
+    {
+      schema: {
+        operationId: 'getVersion',
+        tags: ['health'],
+        summary: 'Version',
+        description: 'Answers the version of the service. The version of the HTTP interface is in its paths.',
+        security: [],
+        response: {
+          200: { description: 'The version.', content: { 'application/json': { schema: Version } } },
+        },
+      },
+    },
+    async () => ({ name: 'tablewright', version }),
   );
 }
