@@ -1,0 +1,134 @@
+/** The npm package is complete: it is packed, checked, installed into an empty folder, and used there by an ordinary user. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, delimiter, join } from 'node:path';
+import process from 'node:process';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { databaseUser } from '../../src/postgres/embedded/system-user.ts';
+import { freePort } from '../support/free-port.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const run = promisify(execFile);
+const startTimeoutMs = 120_000;
+
+let folder: string;
+let tarball: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-package-'));
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });
+  // The build may print lines before the list.
+  const packed = JSON.parse(stdout.slice(stdout.search(/^[[{]$/m)));
+  const [{ filename }] = Object.values<{ filename: string }>(packed) as [{ filename: string }];
+  tarball = join(folder, basename(filename));
+});
+
+after(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('publint and arethetypeswrong find nothing wrong in the package', async () => {
+  const content = new Uint8Array(await readFile(tarball));
+  const { messages } = await publint({ pack: { tarball: content.buffer }, strict: true });
+  assert.deepEqual(messages, []);
+  const checked = await checkPackage(createPackageFromTarballData(content));
+  assert.ok(checked.types);
+  // The package has ES modules only, and needs a resolver that knows `exports`.
+  const expected = (kind: string, resolution: unknown) =>
+    kind === 'CJSResolvesToESM' || (kind === 'NoResolution' && resolution === 'node10');
+  const problems = checked.problems.filter(
+    (problem) => !expected(problem.kind, 'resolutionKind' in problem && problem.resolutionKind),
+  );
+  assert.deepEqual(problems, []);
+});
+
+test('the package has compiled modules with types and source maps, and no test, benchmark or TypeScript', async () => {
+  const { stdout } = await run('tar', ['--list', '--gzip', '--file', tarball]);
+  const files = stdout.trim().split('\n');
+  const wrong = files.filter((file) =>
+    /\.test\.|\/(test|bench|soak|scripts)\/|(?<!\.d)\.ts$|^package\/src/.test(file),
+  );
+  assert.deepEqual(wrong, []);
+  const modules = files.filter((file) => file.endsWith('.js'));
+  assert.ok(modules.length > 300);
+  for (const path of modules) {
+    for (const other of [`${path}.map`, path.replace(/js$/, 'd.ts')]) assert.ok(files.includes(other), other);
+  }
+});
+
+test('the installed package serves, loads and tells its version, for an ordinary user', async () => {
+  const user = await databaseUser(undefined);
+  const place = join(folder, 'installed');
+  await mkdir(place);
+  await writeFile(join(place, 'package.json'), '{ "private": true }');
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', tarball], { cwd: place });
+  await chmod(folder, 0o755);
+  if (user) await run('chown', ['-R', `${user.uid}:${user.gid}`, place]);
+  const installed = join(place, 'node_modules', 'tablewright');
+  const port = await freePort();
+  const PATH = [join(place, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
+  const inPlace = { cwd: place, env: { PATH, HOME: place, PORT: String(port) }, ...user };
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+
+  const program = [join(installed, 'dist', 'src', 'main.js'), '--show-secrets'];
+  const service = spawn('node', program, { ...inPlace, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(service, 'close');
+  let output = '';
+  for (const stream of [service.stdout, service.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk;
+    });
+  }
+  const isRunning = () => service.exitCode === null;
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    await untilReady(url, isRunning, () => output);
+    assert.deepEqual(await (await fetch(`${url}/version`)).json(), { name: 'tablewright', version });
+    assert.equal(JSON.parse(output.slice(0, output.indexOf('\n'))).version, version);
+    assert.equal((await fetch(`${url}/docs/loading`)).status, 200);
+
+    const token = /TOKEN=(\S+)/.exec(output)![1]!;
+    const script = `
+      import { readFileSync } from 'node:fs';
+      import { createClient } from 'tablewright/client';
+      const client = createClient(${JSON.stringify({ url, token })});
+      for (const [table, name, options] of ${JSON.stringify(await filesIn(installed))}) {
+        const { load } = await client.load({ table, name, file: readFileSync(name), ...options });
+        console.log(table, load.rows);
+      }`;
+    const loaded = await run('node', ['--input-type=module', '--eval', script], inPlace);
+    assert.match(loaded.stdout, /^rows 20\norders 300\nkinds \d+\n$/);
+  } finally {
+    service.kill('SIGTERM');
+  }
+  assert.deepEqual(await ended, [0, null], output);
+});
+
+/** Returns the names of tables, their files and parameters. A process of its own reads the last one. */
+async function filesIn(installed: string): Promise<[table: string, path: string, options: object][]> {
+  const examples = join(installed, 'examples');
+  const workbook = join(folder, 'kinds.xls');
+  await writeFile(workbook, await readFile(join(root, 'test', 'fixtures', 'kinds.xls')));
+  return [
+    ['rows', join(examples, 'rows.json'), {}],
+    ['orders', join(examples, 'orders.xlsx'), {}],
+    ['kinds', workbook, { cell_errors: 'null' }],
+  ];
+}
+
+async function untilReady(url: string, runs: () => boolean, output: () => string): Promise<void> {
+  const giveUpAt = performance.now() + startTimeoutMs;
+  while (runs() && performance.now() < giveUpAt) {
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await sleep(50);
+  }
+  throw new Error(`the service was not ready: ${output()}`);
+}
