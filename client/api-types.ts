@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 1bfb9db226044db8d770791d2d2d9505c43509ba5fc908d4fdfaac1b504d2375.
+// The structure of the OpenAPI document has the SHA-256 1abcedd98b914c85624d917945958666fcb0c86fb0a9d719a5cb655dbaa93b23.
 
 export interface paths {
   '/healthz': {
@@ -34,6 +34,26 @@ export interface paths {
      * @description Answers 200 while the database answers. Answers 503 within two seconds if the database does not answer, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.
      */
     get: operations['getReadiness'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/version': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Version
+     * @description Answers the version of the service. The version of the HTTP interface is in its paths.
+     */
+    get: operations['getVersion'];
     put?: never;
     post?: never;
     delete?: never;
@@ -270,7 +290,7 @@ export interface paths {
     put?: never;
     /**
      * Cancel Load
-     * @description Cancels a load. After this answer the load will not be committed; it ends within about a second. The token must see the load.
+     * @description Cancels a load. After this answer the load will not be committed; it ends within about a second. A token cancels its own loads, and with the scope `load:cancel-all` the loads of all tokens in the schemas that it may use.
      */
     post: operations['cancelLoad'];
     delete?: never;
@@ -789,6 +809,7 @@ export interface components {
         | 'invalid-webhook'
         | 'too-many-uploads'
         | 'too-many-requests'
+        | 'queue-full'
         | 'headers-too-large'
         | 'internal-error'
         | 'not-enabled'
@@ -820,6 +841,15 @@ export interface components {
       }[];
       /** @description The warnings of a refused upload, if there are any. */
       warnings?: components['schemas']['Warning'][];
+    };
+    Version: {
+      /** @description Always `tablewright`. */
+      name: string;
+      /**
+       * @description The version of the service (Semantic Versioning).
+       * @example 0.1.0
+       */
+      version: string;
     };
     /** @description A column. */
     ColumnDefinition: {
@@ -1957,6 +1987,26 @@ export interface operations {
       503: components['responses']['ServiceUnavailable'];
     };
   };
+  getVersion: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The version. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Version'];
+        };
+      };
+    };
+  };
   describeTable: {
     parameters: {
       query?: {
@@ -2902,7 +2952,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -3188,7 +3238,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];

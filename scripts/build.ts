@@ -5,10 +5,11 @@
  * - bundle: `dist/bundle/`, the program of the container image, with everything that it needs in few files
  */
 import { execFile } from 'node:child_process';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
+import { packConsole, toText } from '../src/http/console/pack-console.ts';
 import { bundle } from './build/bundle.ts';
 
 const project = join(import.meta.dirname, '..');
@@ -32,4 +33,5 @@ async function compile(): Promise<void> {
   for (const name of ['src', 'client', 'cli']) await without(name);
   const compiler = join(project, 'node_modules', 'typescript', 'bin', 'tsc');
   await promisify(execFile)(process.execPath, [compiler, '--project', join(project, 'tsconfig.build.json')]);
+  await writeFile(join(project, 'dist', 'src', 'console.json'), toText(await packConsole(project)));
 }

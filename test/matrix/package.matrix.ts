@@ -93,9 +93,12 @@ test('the installed package serves, loads and tells its version, for an ordinary
     assert.deepEqual(await (await fetch(`${url}/version`)).json(), { name: 'tablewright', version });
     assert.equal(JSON.parse(output.slice(0, output.indexOf('\n'))).version, version);
     assert.equal((await fetch(`${url}/docs/loading`)).status, 200);
+    const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
+    const [, script = 'none'] = /<script type="module" src="([^"]+)"/.exec(page) ?? [];
+    assert.equal((await fetch(url + script)).status, 200, 'the console has no script');
 
     const token = /TOKEN=(\S+)/.exec(output)![1]!;
-    const script = `
+    const loads = `
       import { readFileSync } from 'node:fs';
       import { createClient } from 'tablewright/client';
       const client = createClient(${JSON.stringify({ url, token })});
@@ -103,7 +106,7 @@ test('the installed package serves, loads and tells its version, for an ordinary
         const { load } = await client.load({ table, name, file: readFileSync(name), ...options });
         console.log(table, load.rows);
       }`;
-    const loaded = await run('node', ['--input-type=module', '--eval', script], inPlace);
+    const loaded = await run('node', ['--input-type=module', '--eval', loads], inPlace);
     assert.match(loaded.stdout, /^rows 20\norders 300\nkinds \d+\n$/);
   } finally {
     service.kill('SIGTERM');

@@ -1,14 +1,14 @@
 /**
  * The files of the console, which are made at the first request. A thread makes them, because removing the types takes tenths of a second
- * of processor time, and the service must answer other requests meanwhile. The container image has them as they were made by
- * `npm run build`, because it has no packages.
+ * of processor time, and the service must answer other requests meanwhile. The container image and the npm package have them as they
+ * were made by `npm run build`, because they have no TypeScript.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { modulePath, programFolder } from '../../program-files.ts';
+import { moduleFolder, modulePath, programFolder } from '../../program-files.ts';
 import { fromText, type PackedConsole } from './pack-console.ts';
 
 /** The name of the file that `npm run build` writes. */
@@ -26,7 +26,7 @@ export function consoleFiles(): Promise<PackedConsole> {
 }
 
 async function readOrPack(): Promise<PackedConsole> {
-  const built = join(programFolder, builtFile);
+  const built = join(moduleFolder(''), builtFile);
   return existsSync(built) ? fromText(await readFile(built, 'utf8')) : packInThread();
 }
 
