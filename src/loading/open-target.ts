@@ -1,11 +1,12 @@
 /** Finds, creates or opens the table of an upload, and compares an existing table with what the request says about it. */
 import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, wrongParameter } from '../errors.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
+import { findTarget } from '../tables/catalog.ts';
 import { compareWithExisting } from '../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../tables/create-table.ts';
 import { isTable } from '../tables/describe-table.ts';
-import { findLoadTarget } from '../tables/find-load-target.ts';
+import { isLoadTarget, type TargetRights } from '../tables/find-load-target.ts';
 import { prepareTable } from '../tables/prepare-table.ts';
 import type { PreparedTable } from '../tables/prepared-table.ts';
 import { refuseDependents } from '../tables/replace-table.ts';
@@ -33,13 +34,16 @@ export interface TargetOptions {
  */
 export async function findTable({ pool, transaction }: LoadContext, request: LoadRequest): Promise<boolean> {
   const { schema, name, ifExists } = request;
-  return inTransaction(pool, { ...transaction, readOnly: true }, async (client) => {
-    const exists = await findLoadTarget(client, schema, name, neededRights(request));
+  const needed = neededRights(request);
+  const search = findTarget(schema, name, needed.privileges);
+  const check = async (client: ClientBase, { begun }: TransactionEdges): Promise<boolean> => {
+    const exists = isLoadTarget(begun!.rows as TargetRights[], schema, name, needed);
     if (exists && ifExists === 'fail') throw tableExists(schema, name, { kind: 'r' }, uploadRemedies);
     // The swap checks this again. The early check gives the answer before the rows are sent.
     if (exists && ifExists === 'replace') await refuseDependents(client, schema, name);
     return exists;
-  });
+  };
+  return inTransaction(pool, { ...transaction, readOnly: true }, check, search);
 }
 
 /**

@@ -1,7 +1,5 @@
 /** Finds out before the rows are read whether the table exists, and whether the role may load into it. */
-import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
-import { findTarget } from './catalog.ts';
 import { isTable } from './describe-table.ts';
 
 export interface NeededRights {
@@ -28,18 +26,17 @@ export interface TargetRights {
 }
 
 /**
- * Finds out whether a table has the name. Takes one round trip.
+ * Returns whether a table has the name.
  *
+ * @param rows the result of `findTarget`
  * @throws AppError `permission-denied` if the table exists and the role lacks a privilege
  */
-export async function findLoadTarget(
-  client: ClientBase,
+export function isLoadTarget(
+  [found]: readonly TargetRights[],
   schema: string,
   name: string,
   needed: NeededRights,
-): Promise<boolean> {
-  const { rows } = await client.query<TargetRights>(findTarget(schema, name, needed.privileges));
-  const [found] = rows;
+): boolean {
   if (found === undefined || !isTable(found.kind)) return false;
   const lack = lackOf(found, schema, name, needed);
   if (lack !== undefined) throw new AppError('permission-denied', `The role "${found.role}" ${lack}.`);

@@ -23,8 +23,8 @@ export type { PreparedTable, PrepareOptions };
  * @throws AppError `invalid-definition` with every problem, and the errors of `resolveDefinition`
  */
 export async function prepareTable(client: ClientBase, options: PrepareOptions): Promise<PreparedTable> {
-  await client.query(lockTableName(options.schema, options.name));
-  const resolved = await resolveDefinition(client, options);
+  const lock = lockTableName(options.schema, options.name);
+  const resolved = await resolveDefinition(client, options, [lock]);
   resolved.admitSequences();
   return checkDefinition(client, resolved);
 }

@@ -7,8 +7,8 @@ import type { ClientBase } from 'pg';
 import type { Problem, Warning } from '../errors.ts';
 import { AppError } from '../errors.ts';
 import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
-import { toQuery } from '../postgres/own-session.ts';
-import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
+import { pipeline } from '../postgres/pipeline.ts';
+import { quoteLiteral, quoteQualified, type Statement } from '../postgres/sql.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import type {
   CatalogSequence,
@@ -82,17 +82,18 @@ export interface DefinitionDraft {
 /**
  * Checks a definition and finds what it names in the catalogue.
  *
+ * @param before a statement that is sent in the same round trip, before the catalogue is read
  * @throws AppError as `draftDefinition` and `resolveDraft` do
  */
 export async function resolveDefinition(
   client: ClientBase,
   options: PrepareOptions,
+  before: Statement[] = [],
 ): Promise<ResolvedDefinition> {
   const draft = await draftDefinition(options);
-  const { rows } = await client.query<{ found: LookUpResult }>(
-    toQuery(client, await lookUpDefinition(draft.request)),
-  );
-  return resolveDraft(client, draft, rows[0]!.found);
+  const results = await pipeline(client, [...before, await lookUpDefinition(draft.request)]);
+  const { found } = results.at(-1)!.rows[0] as { found: LookUpResult };
+  return resolveDraft(client, draft, found);
 }
 
 /**
