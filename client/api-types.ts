@@ -1353,7 +1353,7 @@ export interface components {
         }[];
         /** @description The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key. */
         conflict_key?: string[];
-        /** @description The format in which the rows were read, such as `json`, `ndjson`, `xlsx` or `csv`. */
+        /** @description The format in which the rows were read: `json`, `ndjson`, or the format of the file. */
         format: string;
         /** @description For text files: the character between the fields. */
         delimiter?: string;
@@ -1420,7 +1420,7 @@ export interface components {
     ExcelUpload: {
       /**
        * Format: binary
-       * @description An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file. It is recognized by its content; its name does not matter.
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter.
        */
       file: string;
       /**
@@ -1434,7 +1434,7 @@ export interface components {
     ExcelInspection: {
       /**
        * Format: binary
-       * @description An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file. It is recognized by its content; its name does not matter.
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter.
        */
       file: string;
     };

@@ -172,7 +172,7 @@ suite('content', () => {
       [
         '/table/a/upload/json',
         'text/csv',
-        'The content type "text/csv" is not accepted here: send application/json with {"data": […]} or an array of rows, application/x-ndjson with a row on each line, or a spreadsheet or .csv file to upload/excel.',
+        'The content type "text/csv" is not accepted here: send application/json with {"data": […]} or an array of rows, application/x-ndjson with a row on each line, or a spreadsheet or text file to upload/excel.',
       ],
       [
         '/table/a',

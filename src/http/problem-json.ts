@@ -144,6 +144,6 @@ function wantedBody(path: string): string {
     return 'send multipart/form-data with the spreadsheet in a part named "file" (curl -F file=@workbook.xlsx)';
   }
   return path.endsWith('/json')
-    ? 'send application/json with {"data": […]} or an array of rows, application/x-ndjson with a row on each line, or a spreadsheet or .csv file to upload/excel'
+    ? 'send application/json with {"data": […]} or an array of rows, application/x-ndjson with a row on each line, or a spreadsheet or text file to upload/excel'
     : 'send application/json with {"table": {"columns": […]}}';
 }

@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode, wrongParameter } from '../errors.ts';
 import { namedEncodings } from '../sources/bytes/text-encoding.ts';
 import { Spool } from '../sources/spool.ts';
-import { openSpreadsheet } from '../sources/spreadsheet/open-spreadsheet.ts';
+import { openSpreadsheet, supportedEndings } from '../sources/spreadsheet/open-spreadsheet.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../sources/spreadsheet/spreadsheet-options.ts';
 import type { HttpContext } from './context.ts';
@@ -91,8 +91,7 @@ export const filePart = Type.String({
   // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
   format: 'binary',
   contentMediaType: 'application/octet-stream',
-  description:
-    'An .xlsx, .xlsm, .xlsb, .xls, .ods, .csv or .tsv file. It is recognized by its content; its name does not matter.',
+  description: `A spreadsheet or a text file (${supportedEndings}). It is recognized by its content; its name does not matter.`,
 });
 
 export const spreadsheetErrors: ErrorCode[] = [

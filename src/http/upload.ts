@@ -102,7 +102,7 @@ const Loaded = Type.Object(
         }),
       ),
       format: Type.String({
-        description: 'The format in which the rows were read, such as `json`, `ndjson`, `xlsx` or `csv`.',
+        description: 'The format in which the rows were read: `json`, `ndjson`, or the format of the file.',
       }),
       delimiter: Type.Optional(
         Type.String({ description: 'For text files: the character between the fields.' }),

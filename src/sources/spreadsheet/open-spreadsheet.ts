@@ -13,15 +13,27 @@ import { takeProposals, withoutProposals } from './proposal/take-proposal.ts';
 import { type RandomAccessFile, readRange } from './random-access-file.ts';
 import { recognizedBytes, recognizeFile } from './recognize-file.ts';
 import { refuseFile } from './refuse-file.ts';
-import type { FileContent, OpenFormat } from './sheet-format.ts';
+import type { FileContent, SheetFormat } from './sheet-format.ts';
 import { openInFormat, type SheetSource } from './sheet-source.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 import { openXlsb } from './xlsb/open-xlsb.ts';
 import { openXlsx } from './xlsx/open-xlsx.ts';
 
-/** The formats in the order in which they are tried. CSV is the last one, because any text can be CSV. */
-const formats: readonly OpenFormat[] = [openOds, openXlsx, openXlsb, openXls, openCsv];
+/**
+ * The formats in the order in which they are tried, with the usual endings of their file names for texts. CSV is the last one, because
+ * any text can be CSV.
+ */
+const formats: readonly SheetFormat[] = [
+  { open: openOds, endings: ['.ods'] },
+  { open: openXlsx, endings: ['.xlsx', '.xlsm'] },
+  { open: openXlsb, endings: ['.xlsb'] },
+  { open: openXls, endings: ['.xls'] },
+  { open: openCsv, endings: ['.csv', '.tsv'] },
+];
+
+/** The usual endings of the names of all files that can be opened, for texts: `.xlsx, .csv`. */
+export const supportedEndings = formats.flatMap(({ endings }) => endings).join(', ');
 
 /**
  * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass, so the caller must close the file only after the last pass.
@@ -38,7 +50,7 @@ export async function openSpreadsheet(
 ): Promise<SheetSource> {
   const content = await contentOf(file, limits, signal);
   const open = async (wanted: SpreadsheetOptions): Promise<SheetSource> =>
-    (await openInFormat(formats, content, wanted, limits, signal)) ?? refuseFile(content);
+    (await openInFormat(formats, content, wanted, limits, signal)) ?? refuseFile(content, supportedEndings);
   const first = withoutProposals(options);
   if (first === undefined) return open(options);
   const source = await open(first);

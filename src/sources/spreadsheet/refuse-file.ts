@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { ZipContainer } from './package/zip-container.ts';
 import type { FileKind } from './recognize-file.ts';
 import { notAWorkbook } from './refused-files.ts';
+import type { FileContent } from './sheet-format.ts';
 
 const asWorkbook = 'Open it in a spreadsheet program, save it as .xlsx or .csv, and send the new file.';
 
@@ -30,20 +31,17 @@ const known: Partial<Record<FileKind, [what: string, remedy?: string]>> = {
   empty: ['empty', 'Send a file with at least a row of column names.'],
 };
 
-const unknown = [
-  'of a type that is not recognized',
-  'Send an Excel workbook (.xlsx, .xls, .xlsb), an OpenDocument spreadsheet (.ods) or a text file (CSV).',
-] as const;
-
-/** Refuses a file that has none of the supported formats. */
-export function refuseFile({
-  kind,
-  container,
-}: {
-  kind: FileKind;
-  container: ZipContainer | undefined;
-}): never {
+/**
+ * Refuses a file that has none of the supported formats.
+ *
+ * @param endings the usual endings of the names of supported files
+ */
+export function refuseFile({ kind, container }: FileContent, endings: string): never {
   if (container !== undefined) throw refusedZip(container);
+  const unknown = [
+    'of a type that is not recognized',
+    `Send a file of a supported type: ${endings}.`,
+  ] as const;
   const [what, remedy = asWorkbook] = known[kind] ?? unknown;
   throw new AppError('unsupported-file', `The file is ${what}. ${remedy}`);
 }

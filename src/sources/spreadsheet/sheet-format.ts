@@ -52,6 +52,13 @@ export type OpenFormat = (
   signal: AbortSignal,
 ) => Promise<OpenedFile | undefined>;
 
+/** A format in the list of all formats. */
+export interface SheetFormat {
+  open: OpenFormat;
+  /** The usual endings of the names of its files. The content of a file decides its format, not its name. */
+  endings: readonly string[];
+}
+
 /** The bytes of a sheet that are searched for rows or for a header. */
 export const maxProbedBytes = 1024 * 1024;
 

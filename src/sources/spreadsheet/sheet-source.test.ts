@@ -38,7 +38,13 @@ const scanTwoRows: ScanSheet = async (rows) => {
 async function open(format: OpenFormat): Promise<SheetSource> {
   const content = await contentOf(memoryFile(Buffer.from('toy')), limits, never);
   const options = { columnNames: 'exact', cellErrors: 'problem' } as const;
-  return (await openInFormat([async () => undefined, format], content, options, limits, never))!;
+  return (await openInFormat(
+    [{ open: async () => undefined }, { open: format }],
+    content,
+    options,
+    limits,
+    never,
+  ))!;
 }
 
 test('a chart is not among the other sheets with rows', async () => {

@@ -16,7 +16,7 @@ import type { WorkbookNames } from './names/workbook-names.ts';
 import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
 import type { SheetOutline } from './proposal/sheet-outline.ts';
 import { RowProbe } from './row-probe.ts';
-import type { FileContent, OpenedFile, OpenFormat, OpenOptions, ScanSheet } from './sheet-format.ts';
+import type { FileContent, OpenedFile, OpenOptions, ScanSheet, SheetFormat } from './sheet-format.ts';
 import { SheetRows } from './sheet-rows.ts';
 import { type SheetRowsOptions, toRowsOptions } from './sheet-rows-options.ts';
 import { type SheetWindow, windowOfRange } from './sheet-window.ts';
@@ -37,7 +37,7 @@ import {
  * @throws AppError as `openSpreadsheet`
  */
 export async function openInFormat(
-  formats: readonly OpenFormat[],
+  formats: readonly Pick<SheetFormat, 'open'>[],
   content: FileContent,
   options: SpreadsheetOptions,
   limits: SpreadsheetLimits,
@@ -50,7 +50,7 @@ export async function openInFormat(
     text,
     chooseSheet: async (sheets, names) => (await choosePart(sheets, names, options)).sheet,
   };
-  for (const open of formats) {
+  for (const { open } of formats) {
     const file = await open(content, openOptions, limits, signal);
     if (file === undefined) continue;
     if (!file.isText) refuseTextDialect(text);

@@ -33,7 +33,7 @@ async function openWithBounds(
   bounds: Parameters<typeof openXlsWithin>[0],
 ): Promise<SheetSource> {
   const content = await contentOf(file, limits, never);
-  return (await openInFormat([openXlsWithin(bounds)], content, plainOptions, limits, never))!;
+  return (await openInFormat([{ open: openXlsWithin(bounds) }], content, plainOptions, limits, never))!;
 }
 
 const open = (bytes: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<SheetSource> =>

@@ -6,7 +6,7 @@ import { partSlices } from '../package/part-slices.ts';
 import { attributeOf, readSmallPart } from '../package/small-part.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { encrypted, notAWorkbook } from '../refused-files.ts';
-import { maxProbedBytes, type OpenFormat, type ScanResult } from '../sheet-format.ts';
+import { maxProbedBytes, type OpenFormat } from '../sheet-format.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SheetSummary } from '../spreadsheet-options.ts';
 import { OdsOutline } from './ods-outline.ts';
@@ -41,13 +41,17 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
     format: 'ods',
     sheets,
     names: async () => names,
-    scanOf: (sheet) => (rows, scanSignal) => {
+    scanOf: (sheet) => async (rows, scanSignal) => {
       const scanner = new OdsScanner(rows, { ...scanning, sheet });
-      return scan(scanner, partSlices(container, content, scanSignal), rows, scanSignal);
+      await feed(scanner, partSlices(container, content, scanSignal), rows, scanSignal);
+      scanner.finish();
+      return {};
     },
-    probe: (sheet, rows, isEnough, probeSignal) => {
+    probe: async (sheet, rows, isEnough, probeSignal) => {
       const scanner = new OdsScanner(rows, { ...scanning, sheet });
-      return probe(scanner, partSlices(container, content, probeSignal), isEnough, skipped);
+      const probe = { isEnough, bytes: 0, skipped };
+      await feed(scanner, partSlices(container, content, probeSignal), rows, probeSignal, probe);
+      return scanner.isDone && !isEnough();
     },
   };
 };
@@ -60,42 +64,39 @@ interface SkippedBytes {
 /** All probes of one file together read at most this many bytes of other sheets. This takes about two seconds. */
 const maxSkippedBytes = 256 * 1024 * 1024;
 
-async function probe(
-  scanner: OdsScanner,
-  slices: AsyncIterable<Buffer>,
-  isEnough: () => boolean,
-  skipped: SkippedBytes,
-): Promise<boolean> {
-  let bytes = 0;
-  for await (const slice of slices) {
-    scanner.feed(slice);
-    while (!isEnough() && !scanner.run());
-    if (scanner.hasBegun) bytes += slice.length;
-    else skipped.left -= slice.length;
-    if (isEnough() || scanner.isDone || bytes > maxProbedBytes || skipped.left < 0) break;
-  }
-  return scanner.isDone && !isEnough();
+interface Probe {
+  isEnough: () => boolean;
+  /** The bytes of the sheet that were read. */
+  bytes: number;
+  skipped: SkippedBytes;
 }
 
-async function scan(
+/** Feeds the scanner until the sheet ends or, for a probe, until it has enough. */
+async function feed(
   scanner: OdsScanner,
   slices: AsyncIterable<Buffer>,
   rows: SheetRows,
   signal: AbortSignal,
-): Promise<ScanResult> {
+  probe?: Probe,
+): Promise<void> {
   for await (const slice of slices) {
     scanner.feed(slice);
-    for (let isRead = false; !isRead; ) {
+    for (let isRead = false; !isRead && !probe?.isEnough(); ) {
       isRead = scanner.run();
       const wait = rows.pause();
       if (wait !== undefined) await wait;
       signal.throwIfAborted();
     }
     // Only the other sheets follow.
-    if (scanner.isDone) break;
+    if (scanner.isDone || (probe && hasEnough(probe, scanner, slice.length))) break;
   }
-  scanner.finish();
-  return {};
+}
+
+/** Counts the bytes of a slice, and returns whether the probe has read enough of the file. */
+function hasEnough(probe: Probe, { hasBegun }: OdsScanner, bytes: number): boolean {
+  if (hasBegun) probe.bytes += bytes;
+  else probe.skipped.left -= bytes;
+  return probe.isEnough() || probe.bytes > maxProbedBytes || probe.skipped.left < 0;
 }
 
 /** Returns whether the package is an OpenDocument file of any kind (OpenDocument part 2, 3.2). */
