@@ -2,16 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { inTransaction } from '../postgres/transaction.ts';
-import {
-  answerKey,
-  type ClaimedKeyRow,
-  claimKey,
-  keyIsLost,
-  readKey,
-  releaseKey,
-} from './idempotency-statements.ts';
+import { answerKey, type ClaimedKeyRow, claimKey, readKey, releaseKey } from './idempotency-statements.ts';
 import type { KeptAnswer } from './load-record.ts';
 import { renewLease } from './load-statements.ts';
 
@@ -55,7 +49,7 @@ export async function claimIdempotencyKey(
 
 /** Returns whether a transaction was refused because its request does not have the key any more. */
 export function isLostKey(error: unknown): boolean {
-  return error instanceof Error && error.message.includes(keyIsLost);
+  return wasRefused(error, 'another request has the idempotency key');
 }
 
 /** The key of a request that runs. */

@@ -1,5 +1,6 @@
 /** The statements for the table of idempotency keys. */
 
+import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import type { KeptAnswer } from './load-record.ts';
@@ -53,9 +54,6 @@ export function readKey({ quoted }: ServiceSchema, owner: Buffer, key: string): 
   };
 }
 
-/** The text that PostgreSQL's error contains if `answerKey` refuses the transaction. */
-export const keyIsLost = 'tablewright: another request has the idempotency key';
-
 /**
  * Returns the statement that keeps the answer of a key. It has no values and only ASCII characters. It fails, and so its transaction, if
  * the request does not have the key any more.
@@ -72,7 +70,7 @@ export function answerKey(
     WHERE owner OPERATOR(pg_catalog.=) ${bytesLiteral(owner)} AND key OPERATOR(pg_catalog.=) ${asciiLiteral(key)}
       AND load OPERATOR(pg_catalog.=) '${claim}'::pg_catalog.uuid AND answer_status IS NULL
     RETURNING key)
-  SELECT CAST(CASE WHEN EXISTS (SELECT FROM written) THEN '0' ELSE '${keyIsLost}' END AS pg_catalog.int4)`;
+  ${refuseUnless('EXISTS (SELECT FROM written)', 'another request has the idempotency key')}`;
 }
 
 /** Makes a key free that has no answer. */

@@ -1,5 +1,6 @@
 /** The statements for the table of loads. */
 import { storeEvents } from '../events/outbox.ts';
+import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import { eventOfEnd } from './load-events.ts';
@@ -133,9 +134,6 @@ export function readWishes({ quoted }: ServiceSchema, ids: string[]): Statement 
   };
 }
 
-/** The text that PostgreSQL's error contains if `commitLoad` refuses the load. */
-export const loadHasEnded = 'tablewright: the load has ended or is cancelled';
-
 /**
  * Returns the statement that records a load as committed, for the transaction that writes its rows. It has no values and only ASCII
  * characters. It fails, and so the transaction, if the load has ended already or is to be cancelled.
@@ -152,7 +150,7 @@ export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): s
     ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL AND NOT known.cancel_requested
       AND known.process OPERATOR(pg_catalog.=) excluded.process
     RETURNING id)
-  SELECT CAST(CASE WHEN EXISTS (SELECT FROM written) THEN '0' ELSE '${loadHasEnded}' END AS pg_catalog.int4)`;
+  ${refuseUnless('EXISTS (SELECT FROM written)', 'the load has ended or is cancelled')}`;
 }
 
 /** Asks a load to end. A load that waits ends at once. It returns the row of the load if it had not ended. */

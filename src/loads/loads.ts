@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import type { Log } from '../postgres/log.ts';
+import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
@@ -24,7 +25,6 @@ import type { LoadState } from './load-state.ts';
 import {
   type LoadFilter,
   listLoads,
-  loadHasEnded,
   readLoad,
   readWishes,
   removeLoad,
@@ -390,7 +390,7 @@ async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Returns whether a transaction was refused because its load has ended or is to be cancelled. */
 export function isRefusedCommit(error: unknown): boolean {
-  return error instanceof Error && error.message.includes(loadHasEnded);
+  return wasRefused(error, 'the load has ended or is cancelled');
 }
 
 /** The error of a load that its caller has cancelled. */

@@ -4,9 +4,10 @@
  * Readers of the existing table wait only for these few statements and the commit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientBase, DatabaseError } from 'pg';
+import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
 import { pipeline } from '../postgres/pipeline.ts';
+import { refuseUnless, wasRefused } from '../postgres/refuse-unless.ts';
 import { rollBackAndRelease, rollBackTo, savepoint, setSavepoint } from '../postgres/savepoints.ts';
 import { enterCallersPath, inCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
@@ -203,7 +204,10 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   if (statements.length > 0) await client.query(inCallersPath(...statements));
   return {
     statements: [
-      `SELECT CAST(CASE ${fingerprint(old)} WHEN ${quoteLiteral(before)} THEN '0' ELSE '${changed}' END AS integer)`,
+      refuseUnless(
+        `${fingerprint(old)} OPERATOR(pg_catalog.=) ${quoteLiteral(before)}`,
+        'the table has changed',
+      ),
       // Functions of event triggers expect the callers' path.
       `SELECT ${enterCallersPath}`,
       // The new table continues to use these sequences, so they must not be dropped with the old one.
@@ -420,18 +424,12 @@ function renames(schema: string, before: ObjectNames, after: ObjectNames): strin
   });
 }
 
-/** The text that the first statement of the swap casts to an integer if the old table has changed. */
-const changed = 'tablewright: the table changed';
-
 /**
  * Returns whether the old table has changed since the plan was made. The first statement of the swap reports it, or PostgreSQL found
  * the change.
  */
 function isChange(error: unknown): boolean {
-  if (isCatalogueRace(error)) return true;
-  return (
-    conditionOf(error) === 'invalid_text_representation' && (error as DatabaseError).message.includes(changed)
-  );
+  return isCatalogueRace(error) || wasRefused(error, 'the table has changed');
 }
 
 /**

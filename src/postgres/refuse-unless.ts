@@ -1,0 +1,31 @@
+/**
+ * Lets a transaction of the service fail if a condition is not true when it commits. The service need not read the condition first, so no
+ * round trip passes between the check and the COMMIT. In SQL without a procedural language a statement can fail only by an expression
+ * that fails: a cast of a text that is no number. PostgreSQL's error contains the text.
+ */
+import { randomBytes } from 'node:crypto';
+import { conditionOf } from './sqlstate.ts';
+
+export type Reason =
+  | 'the table has changed'
+  | 'the load has ended or is cancelled'
+  | 'another request has the idempotency key';
+
+/** No function of a table can know it and raise the error itself. */
+const mark = randomBytes(8).toString('hex');
+
+/** Returns a query, which may follow a WITH clause. It fails unless the condition, an SQL expression, is true. */
+export function refuseUnless(condition: string, reason: Reason): string {
+  return `SELECT CAST(CASE WHEN ${condition} THEN '0' ELSE '${textOf(reason)}' END AS pg_catalog.int4)`;
+}
+
+/** Returns whether `refuseUnless` of this process caused the error, for this reason. */
+export function wasRefused(error: unknown, reason: Reason): boolean {
+  return (
+    conditionOf(error) === 'invalid_text_representation' && (error as Error).message.includes(textOf(reason))
+  );
+}
+
+function textOf(reason: Reason): string {
+  return `tablewright: ${reason} (${mark})`;
+}
