@@ -1,6 +1,6 @@
 /**
- * Reads the events in their order, for any number of readers in this process. While somebody waits, the feed asks the database for new
- * events once in a while; this also works over a pooler and for events of other replicas, where LISTEN does not.
+ * Reads the events in their order, for any number of readers in this process. While somebody waits, the feed regularly asks the database for new
+ * events; this also works over a pooler and for events of other replicas, where LISTEN does not.
  */
 
 import type { Pool } from 'pg';
@@ -17,7 +17,7 @@ const removalMs = 3_600_000;
 const removalSize = 5000;
 /** How often the database is asked while somebody waits. */
 const pollMs = 500;
-/** The longest wait of a reader, after which it can look whether it should stop. */
+/** The longest wait of a reader, after which it can check whether it should stop. */
 const maxWaitMs = 1000;
 const pageSize = 100;
 

@@ -13,7 +13,7 @@ export const eventTypes = [
 
 export type EventType = (typeof eventTypes)[number];
 
-/** What happened. It has no value of a cell. */
+/** The facts of an event. They have no value of a cell. */
 export interface EventFacts {
   type: EventType;
   schema: string;
@@ -36,7 +36,7 @@ const specversion = '1.0';
  */
 export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<string, unknown> {
   const { type, schema, table, load, rows, refusal } = facts;
-  // A reference to the thing that happened to: the URL of the table, relative to the service (CloudEvents, "source").
+  // The thing that the event is about: the URL of the table, relative to the service (CloudEvents, "source").
   const source = `/api/v1/table/${encodeURIComponent(table)}?schema=${encodeURIComponent(schema)}`;
   const data = { schema, table, ...(load !== undefined && { load }), ...rows, ...refusal };
   return envelope(id, source, type, time, data);

@@ -37,8 +37,8 @@ export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): st
 }
 
 /**
- * Returns parts of a WITH clause that store events. The last one, `announced`, must be read, because PostgreSQL does not compute what
- * nobody reads.
+ * Returns parts of a WITH clause that store events. The last one, `announced`, must be read, because PostgreSQL does not run a SELECT in WITH
+ * whose rows are not read.
  *
  * @param query a query of ids, schemas of tables and events
  */

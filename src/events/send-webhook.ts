@@ -1,4 +1,4 @@
-/** Sends one event to the URL of a webhook, signed as Standard Webhooks say. */
+/** Sends one event to the URL of a webhook, signed as the specification Standard Webhooks says. */
 import type { LookupAddress } from 'node:dns';
 import type { ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';

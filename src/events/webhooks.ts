@@ -2,7 +2,7 @@
  * Webhooks: callers name URLs to which the service sends events.
  *
  * Each webhook remembers the position of the last event for which its deliveries were made. Making deliveries and moving the position is
- * one transaction, so each event has exactly one delivery for each webhook that wants it, whichever process does it. A delivery is
+ * one transaction, so each event has exactly one delivery for each webhook to which it must be sent, whichever process makes it. A delivery is
  * attempted until the receiver answers with 2xx, or for 24 hours.
  */
 
@@ -51,7 +51,7 @@ export interface WebhooksOptions {
 }
 
 export const maxWebhooksPerCaller = 100;
-/** How often the database is asked while there are webhooks, and while there are none. Another process may have got the first one. */
+/** How often the database is asked while there are webhooks, and while there are none. Another process may have created the first one. */
 const busyMs = 1000;
 const idleMs = 30_000;
 /** The most attempts at the same time: in this process, for all webhooks of one caller, and for one webhook. */

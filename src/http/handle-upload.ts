@@ -136,7 +136,7 @@ async function runLoad(
   throw outcome.error;
 }
 
-/** A load that finds no place has not begun. */
+/** A load for which there is no place has not begun. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'queue-full'];
 
 /** Does the work that puts a load into the queue. It ends only if that fails. */

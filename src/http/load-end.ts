@@ -14,14 +14,14 @@ export const loadIdHeader = 'load-id';
 /** Returns the statements that keep the answer of a request with a key; none without a key. */
 export type CommitStatements = (answer: KeptAnswer) => string[];
 
-/** What became of the work of a load. */
+/** The result of the work of a load. */
 export type LoadOutcome =
   | { answer: KeptAnswer; error?: undefined }
   | {
       answer?: undefined;
       /** The error for the caller. */
       error: unknown;
-      /** undefined: the client went away. */
+      /** undefined: the client has disconnected. */
       known: AppError | undefined;
       /** Its end was recorded. Otherwise the load has not begun. */
       hasEnded: boolean;
@@ -70,7 +70,7 @@ function asLoadError(error: unknown): unknown {
   return isRefusedCommit(error) ? loadCancelled() : asKeyError(error);
 }
 
-/** Returns the state in which a load ends with an error, and its answer; undefined: the client went away. */
+/** Returns the state in which a load ends with an error, and its answer; undefined: the client has disconnected. */
 function endOfError(
   error: unknown,
   requestId: string,

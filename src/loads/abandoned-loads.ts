@@ -12,7 +12,7 @@ export interface AbandonedLoadsOptions {
   schema: ServiceSchema;
   recordPool: Pool;
   lease: Lease;
-  /** The answer that a load has whose process ended. */
+  /** The answer of a load whose process ended. */
   answer: KeptAnswer;
   /** Returns whether a load runs in this process. */
   isRunning: (id: string) => boolean;
@@ -20,7 +20,7 @@ export interface AbandonedLoadsOptions {
 
 export class AbandonedLoads {
   readonly #options: AbandonedLoadsOptions;
-  /** The ids of the strays that the last sweep found. */
+  /** The records without a load that the last sweep found, by their ids. */
   #strays: ReadonlySet<string> = new Set();
 
   constructor(options: AbandonedLoadsOptions) {

@@ -9,7 +9,7 @@ import { answerKey, type ClaimedKeyRow, claimKey, readKey, releaseKey } from './
 import type { KeptAnswer } from './load-record.ts';
 import { renewLease } from './load-statements.ts';
 
-/** What was found when a request asked for its key. */
+/** The result of a request for a key. */
 export type KeyClaim =
   | { claimed: ClaimedKey; answered?: undefined }
   /** Another request with the key still runs. */
@@ -41,13 +41,13 @@ export async function claimIdempotencyKey(
   const [, claimed, found] = await inTransaction(pool, {}, (_, { endWith }) => endWith(statements));
   if (claimed!.rows.length > 0) return { claimed: new ClaimedKey(pool, schema, row) };
   const [known] = found!.rows;
-  // The other request was answered with an error that is not kept, at this moment. The caller may try again at once.
+  // At this moment the other request was answered with an error that is not kept. The caller may try again at once.
   if (known === undefined || known.status === null) return {};
   const { fingerprint, status, headers, body } = known;
   return { answered: { fingerprint, answer: { status, headers, body } } };
 }
 
-/** Returns whether a transaction was refused because its request does not have the key any more. */
+/** Returns whether a transaction was refused because its request no longer has the key. */
 export function isLostKey(error: unknown): boolean {
   return wasRefused(error, 'another request has the idempotency key');
 }

@@ -56,7 +56,7 @@ export function readKey({ quoted }: ServiceSchema, owner: Buffer, key: string): 
 
 /**
  * Returns the statement that keeps the answer of a key. It has no values and only ASCII characters. It fails, and so its transaction, if
- * the request does not have the key any more.
+ * the request no longer has the key.
  */
 export function answerKey(
   { quoted }: ServiceSchema,
@@ -73,7 +73,7 @@ export function answerKey(
   ${refuseUnless('EXISTS (SELECT FROM written)', 'another request has the idempotency key')}`;
 }
 
-/** Makes a key free that has no answer. */
+/** Releases a key that has no answer. */
 export function releaseKey({ quoted }: ServiceSchema, { owner, key, claim }: ClaimedKeyRow): Statement {
   return {
     text: `DELETE FROM ${quoted}.idempotency_keys WHERE owner OPERATOR(pg_catalog.=) $1 AND key OPERATOR(pg_catalog.=) $2

@@ -7,7 +7,7 @@ import { renewLease } from './load-statements.ts';
 export class Lease {
   /** Identifies this process. */
   readonly process = randomUUID();
-  /** How long the process is taken for alive after it has renewed its lease. */
+  /** How long other processes assume that this process runs after it has renewed its lease. */
   readonly ms: number;
   readonly #schema: ServiceSchema;
   #renewedAtMs = Number.NEGATIVE_INFINITY;

@@ -124,8 +124,8 @@ export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[])
   };
 }
 
-/** Reads what others want of loads of this process. It returns a `WrittenLoad` for each of them that has not ended. */
-export function readWishes({ quoted }: ServiceSchema, ids: string[]): Statement {
+/** Reads which of these loads are to be cancelled, and which somebody watches. It returns a `WrittenLoad` for each load that has not ended. */
+export function readRequestsAbout({ quoted }: ServiceSchema, ids: string[]): Statement {
   return {
     text: `SELECT id, cancel_requested AS "cancelRequested",
         coalesce(watched_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp(), false) AS "isWatched"
@@ -221,7 +221,7 @@ export function listLoads(
 }
 
 /**
- * Says that somebody watches a load, so that its process writes its progress more often. It skips a row that is locked, because that load is
+ * Records that somebody watches a load, so that its process writes its progress more often. It skips a row that is locked, because that load is
  * about to end.
  */
 export function watchLoad({ quoted }: ServiceSchema, id: string): Statement {
@@ -252,7 +252,7 @@ export function renewLease({ quoted }: ServiceSchema, process: string): Statemen
 }
 
 /**
- * Ends the loads of processes whose lease has expired: their transactions cannot be committed any more. Rows that another session has
+ * Ends the loads of processes whose lease has expired: their transactions can no longer be committed. Rows that another session has
  * locked are left for the next time, because a load that is being committed is alive. It returns an `AbandonedLoad` for each.
  */
 export function failAbandonedLoads(
@@ -381,7 +381,7 @@ export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process
   };
 }
 
-/** Lets a load of this process wait again. */
+/** Puts a load of this process back into the queue. */
 export function queueAgain({ quoted }: ServiceSchema, id: string, process: string): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
@@ -391,7 +391,7 @@ export function queueAgain({ quoted }: ServiceSchema, id: string, process: strin
   };
 }
 
-/** Lets loads wait again whose process has lost its lease. */
+/** Puts the loads of processes that have lost their lease back into the queue. */
 export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leaseSeconds: number): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
@@ -406,7 +406,7 @@ export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leas
   };
 }
 
-/** Says that a process serves a folder. */
+/** Records that a process serves a folder. */
 export function serveSpool({ quoted }: ServiceSchema, process: string, spool: string): Statement {
   return {
     text: `INSERT INTO ${quoted}.processes AS known (id, spool) VALUES ($1, $2)

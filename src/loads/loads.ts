@@ -4,8 +4,8 @@
  * A load is recorded in the transaction that writes its rows. Before that it is recorded only if it lasts long, so that short loads
  * cost nothing more. If a load fails, its end is recorded before it is answered.
  *
- * A process that has recorded loads renews a lease. If a process ends without a word, its lease expires, and another process records
- * its loads as failed.
+ * A process that has recorded loads renews a lease. If a process ends before it has recorded the end of its loads, its lease expires, and another
+ * process records its loads as failed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
@@ -26,7 +26,7 @@ import {
   type LoadFilter,
   listLoads,
   readLoad,
-  readWishes,
+  readRequestsAbout,
   removeLoad,
   requestCancel,
   type Visible,
@@ -45,16 +45,16 @@ export interface LoadsOptions {
   recordPool: Pool;
   log: Log;
   historyDays: number;
-  /** The answer that a load has whose process ended. */
+  /** The answer of a load whose process ended. */
   abandonedAnswer: KeptAnswer;
   leaseMs?: number;
 }
 
-/** How often the process looks after its running loads. */
+/** How often the process checks its running loads. */
 const tickMs = 250;
 /** A load that has lasted this long is recorded. */
 const recordAfterMs = 200;
-/** How often the progress of a load is written that somebody watches, and of another one. */
+/** How often the progress of a load is written: of one that somebody watches, and of any other. */
 const watchedMs = 500;
 const unwatchedMs = 5000;
 const sweepMs = 60_000;
@@ -110,7 +110,7 @@ export class Loads {
     this.#sweeping.unref();
   }
 
-  /** Writes what is left to write. */
+  /** Writes the records that were not written yet. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#sweeping);
@@ -215,7 +215,7 @@ export class Loads {
     return 'accepted';
   }
 
-  /** Continues a load of the queue in this process. The caller must call `end` or `forget` when it ends. */
+  /** Runs a load of the queue in this process. The caller must call `end` or `forget` when it ends. */
   adopt({ id, facts, bytesReceived, createdAt }: TakenRun): LoadRun {
     const body = { bytesReceived: () => bytesReceived, isReceived: () => true };
     const run = new LoadRun({ id, schema: this.schema, process: this.process, facts, createdAt, ...body });
@@ -227,12 +227,12 @@ export class Loads {
     return run;
   }
 
-  /** Takes a load out of the registry that continues elsewhere. */
+  /** Removes a load from the registry, because another process may continue it. */
   forget(run: LoadRun): void {
     if (this.#running.get(run.id)?.run === run) this.#running.delete(run.id);
   }
 
-  /** Takes a load out of the registry that did not begin, and removes its record. */
+  /** Removes a load that did not begin from the registry, and removes its record. */
   async discard(run: LoadRun): Promise<void> {
     this.forget(run);
     try {
@@ -299,7 +299,7 @@ export class Loads {
     this.#tickLater();
   }
 
-  /** Writes the loads whose time has come, and learns which loads of this process others have cancelled. */
+  /** Writes the records that are due, and reads which loads of this process were cancelled by a request to another process. */
   async #writeDue(isLast: boolean): Promise<void> {
     const now = performance.now();
     const due: LoadRun[] = [];
@@ -317,7 +317,7 @@ export class Loads {
     }
     if (others.length === 0 || isLast) return;
     const ids = others.map(({ id }) => id);
-    const { rows } = await this.#ask(this.#options.recordPool, readWishes(this.schema, ids));
+    const { rows } = await this.#ask(this.#options.recordPool, readRequestsAbout(this.schema, ids));
     this.#note(others, rows as unknown as WrittenLoad[]);
   }
 
@@ -360,7 +360,7 @@ export class Loads {
     removing.catch((error) => this.#warn(error));
   }
 
-  /** Takes the wishes of others for loads of this process. A load without a row that has not ended was ended by another process. */
+  /** Cancels the loads whose cancelling was requested at another process. If a load is not among the found rows, another process has ended it. */
   #note(runs: LoadRun[], found: WrittenLoad[]): void {
     const byId = new Map(found.map((one) => [one.id, one]));
     for (const run of runs) {

@@ -6,7 +6,7 @@
  */
 
 export interface Migration {
-  /** The number after the one of the entry before. */
+  /** The number of the migration. Each is one more than the number before it. */
   version: number;
   /** What the migration adds, in a few words. */
   name: string;
@@ -78,7 +78,7 @@ export const migrations: readonly Migration[] = [
     version: 2,
     name: 'events',
     statements: (schema) => [
-      // `position` is the place in the order in which events are read. It is null until the event has got one.
+      // `position` is the place in the order in which events are read. It is null until the event has a position.
       `CREATE TABLE ${schema}.events (
         id pg_catalog.uuid PRIMARY KEY,
         position pg_catalog.int8 UNIQUE,
@@ -88,7 +88,7 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX events_new ON ${schema}.events (created_at, id) WHERE position IS NULL`,
       `CREATE INDEX events_age ON ${schema}.events (created_at)`,
       `CREATE SEQUENCE ${schema}.event_positions`,
-      // One row. All events up to this position may have been removed.
+      // This table has one row. All events up to this position may have been removed.
       `CREATE TABLE ${schema}.event_state (
         id pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (id),
         removed_to pg_catalog.int8 NOT NULL DEFAULT 0)`,

@@ -61,7 +61,7 @@ export interface QueuedLoadsOptions {
   log: Log;
 }
 
-/** The pause before a load that found no place is tried again. */
+/** The pause before a load for which there was no place is tried again. */
 const againMs = 1000;
 
 export class QueuedLoads {
@@ -152,7 +152,7 @@ export class QueuedLoads {
     throw error;
   }
 
-  /** Takes over the loads of dead processes, and removes what is left of loads that have ended. */
+  /** Takes over the loads of processes that have ended, and removes the stored bodies of loads that have ended. */
   async sweep(): Promise<void> {
     const { loads, leaseMs, lostAnswer } = this.#options;
     await loads.abandoned.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
@@ -214,7 +214,7 @@ export class QueuedLoads {
     const run = loads.adopt(load);
     const outcome = await this.#run!(load, run, () => bodies.chunks(load.id));
     if (outcome === 'ended') {
-      // If this process was taken for dead, another one may have taken the load, and needs the body.
+      // If this process has lost its lease, another one may have taken the load, and needs the body.
       const unended = await this.#ask(readUnended(loads.schema, [load.id]));
       if (unended.length === 0) await bodies.remove(load.id);
       return;

@@ -1,6 +1,6 @@
 /**
  * Chooses the folder for the bodies of asynchronous loads. Services with different databases may share `SPOOL_DIR`: each database has a
- * sub-folder, because a service takes the bodies of loads that its database does not know for remnants.
+ * sub-folder, because a service removes the bodies of loads that its database does not know.
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';

@@ -10,7 +10,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** A scraper needs one connection. More than some are a mistake or an attack. */
+/** A scraper needs one connection. Many connections are a mistake or an attack. */
 const maxConnections = 50;
 
 /** Starts the server. @throws the error of the system if it cannot listen */

@@ -137,7 +137,7 @@ function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
   } satisfies Partial<SpanExporter>);
 }
 
-/** Waits for the promise, but not longer. A collector that is away must not keep the service from stopping. */
+/** Waits for the promise, but not longer than the limit, because the service must also stop if the collector does not answer. */
 async function within(timeoutMs: number, promise: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, timeoutMs);

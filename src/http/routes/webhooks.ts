@@ -1,4 +1,4 @@
-/** `/api/v1/webhooks`: the URLs to which a caller lets the service send events, and what became of the deliveries. */
+/** `/api/v1/webhooks`: the URLs to which a caller lets the service send events, and the results of the deliveries. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../errors.ts';

@@ -27,7 +27,7 @@ export interface ProviderSettings {
 
 /** After this time the next request causes a fetch, and does not wait for it. */
 const freshMs = 300_000;
-/** After this time the next request waits for the fetch, so that a key that the provider removed is not used any more. */
+/** After this time the next request waits for the fetch, so that a key that the provider removed is no longer used. */
 const staleMs = 600_000;
 /** The shortest time between a fetch that failed, or that did not have the key of a token, and the next one. */
 const pauseMs = 30_000;
