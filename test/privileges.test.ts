@@ -148,6 +148,39 @@ suite('rows that violate a rule, under a role that may only add rows', () => {
       ],
     );
   });
+
+  test('a row that refers to no row is named although earlier rows refer to later ones, in a table that it may not read', async () => {
+    await service.rows(`CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree);
+      INSERT INTO tree VALUES (100);
+      GRANT INSERT ON tree TO ${role}`);
+    const parents = [4, 100, 99, null, 98, 100];
+    const data = parents.map((parent, index) => ({ id: index + 1, parent }));
+    const answer = await service.post('/table/tree/upload/json?if_exists=append', { data }, { token });
+    await service.rows('DROP TABLE tree');
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row, column, code }) => [row, column, code]),
+      [
+        [3, 'parent', 'no-such-reference'],
+        [5, 'parent', 'no-such-reference'],
+      ],
+    );
+  });
+
+  test('such a row is named although more than 100 rows before it refer to rows of the table', async () => {
+    await service.rows(`CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree);
+      INSERT INTO tree VALUES (1000);
+      GRANT INSERT ON tree TO ${role}`);
+    const parents = [4, ...Array<number>(120).fill(1000), 999, 3];
+    const data = parents.map((parent, index) => ({ id: index + 1, parent }));
+    const answer = await service.post('/table/tree/upload/json?if_exists=append', { data }, { token });
+    await service.rows('DROP TABLE tree');
+    const { errors } = assertProblem(answer, 422, 'invalid-data');
+    assert.deepEqual(
+      errors.map(({ row, code }) => [row, code]),
+      [[122, 'refused-by-postgresql']],
+    );
+  });
 });
 
 suite('without TEMPORARY on the database', () => {

@@ -7,7 +7,7 @@ import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlst
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Problems } from '../problems.ts';
 import { findFailingDefault } from './failing-default.ts';
-import { findInStaged } from './find-in-staged.ts';
+import { findInStaged, findOrphan, isSelfReference } from './find-in-staged.ts';
 import { findRefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
 import { generatedKey } from './generated-key.ts';
@@ -114,7 +114,13 @@ async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: P
     return;
   }
   // For triggers and exclusion constraints the problem contains PostgreSQL's own message, for the first refused row.
-  const found = await findRow();
+  const { constraint } = error as { constraint?: string };
+  const key = rules
+    .filter(isSelfReference)
+    .find(({ name }) => name === constraint && unchecked.includes(name));
+  const found = key
+    ? { ...refusal, ...(await findOrphan(client, staged, sent, key, refusal)) }
+    : await findRow();
   if (!problems.namesKeyOf(found.row)) problems.add(rowProblem(found, places));
 }
 

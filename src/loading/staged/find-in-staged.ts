@@ -2,18 +2,22 @@
  * Finds the staged rows that violate a rule of the target table, if the staged values are enough to decide that. Defaults,
  * generated columns and triggers change rows only later, when the rows are moved into the table.
  */
-import type { ClientBase } from 'pg';
+import type { ClientBase, DatabaseError } from 'pg';
+import { queryWithSavepoint, runAndUndo } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteIdentifier, randomName } from '../../postgres/sql.ts';
 import { type Condition, conditionOf } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
+import { findRefusedRow, type RefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
+import type { Refusal } from './refusal.ts';
 import type { Violation } from './row-problem.ts';
-import { columnsRead, type RowRule } from './row-rules.ts';
+import { columnsRead, type ForeignKeyRule, type RowRule } from './row-rules.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { analyzeStagingTable, indexByRow } from './staging-table.ts';
+import { analyzeStagingTable, indexByRow, keepOnly } from './staging-table.ts';
 import { indexSurplusTable } from './surplus-rows.ts';
 import { tryRows } from './try-rows.ts';
-import type { SentRows } from './violation-queries.ts';
+import { type SentRows, storeAnswer, violationQueries } from './violation-queries.ts';
 
 /**
  * Adds the rows that violate a rule to the problems.
@@ -38,7 +42,70 @@ export async function findInStaged(
     if (load.conflict) await queryInCallersPath(client, indexSurplusTable.text);
   }
   const unchecked = await findViolations(client, staged, checked, load.places, problems, isReal);
-  return [...unchecked, ...rules.filter((rule) => !checked.includes(rule)).map((rule) => rule.name)];
+  const unread = checked.filter(isSelfReference).filter(({ name }) => unchecked.includes(name));
+  const named = await findOrphans(client, load, staged, unread, problems);
+  const rest = unchecked.filter((name) => !named.includes(name));
+  return [...rest, ...rules.filter((rule) => !checked.includes(rule)).map((rule) => rule.name)];
+}
+
+export function isSelfReference(rule: RowRule): rule is ForeignKeyRule {
+  return rule.kind === 'foreign key' && rule.isSelf;
+}
+
+/**
+ * Adds the rows that refer to no row of the table, for foreign keys to the table itself, which the role may not read. A query finds the
+ * rows that refer to no staged row, and PostgreSQL then says which of these refer to no row of the table.
+ *
+ * @returns the names of the foreign keys for which rows were found
+ */
+async function findOrphans(
+  client: ClientBase,
+  load: StagedLoad,
+  sent: SentRows,
+  keys: ForeignKeyRule[],
+  problems: Problems,
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  await queryInCallersPath(client, indexByRow.text);
+  const found: string[] = [];
+  for (const key of keys) {
+    const before = problems.count;
+    const isOrphan = ({ row }: Violation) => isRefusedFor(client, key, row, load);
+    await findViolations(client, { ...sent, existing: undefined }, [key], load.places, problems, isOrphan);
+    if (problems.count > before) found.push(key.name);
+  }
+  return found;
+}
+
+/**
+ * Finds the row that PostgreSQL refuses for a foreign key to the table itself, which the role may not read. Only the rows that refer to no
+ * staged row are searched: the others are refused if they are moved without the rows to which they refer.
+ */
+export async function findOrphan(
+  client: ClientBase,
+  load: StagedLoad,
+  sent: SentRows,
+  key: ForeignKeyRule,
+  refusal: Refusal,
+): Promise<RefusedRow> {
+  const [query] = violationQueries({ ...sent, existing: undefined }, [key], 'ALL');
+  const found = `pg_temp.${quoteIdentifier(randomName('orphans'))}`;
+  return runAndUndo(client, 'orphans', async () => {
+    await queryWithSavepoint(client, 'rule', storeAnswer(query!, found));
+    await client.query(keepOnly(found));
+    return findRefusedRow(client, load, refusal);
+  });
+}
+
+/** Returns whether PostgreSQL refuses the row, if it is moved alone, for this foreign key. */
+async function isRefusedFor(
+  client: ClientBase,
+  { name }: ForeignKeyRule,
+  row: number | undefined,
+  load: StagedLoad,
+): Promise<boolean> {
+  const error = row === undefined ? undefined : await tryRows(client, load, [row]);
+  return conditionOf(error) === 'foreign_key_violation' && (error as DatabaseError).constraint === name;
 }
 
 /** Returns the names that are columns of the staging table. A rule may read columns that no row has. */
@@ -80,7 +147,7 @@ export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
 
 /** Returns the columns of the table itself that a foreign key refers to. */
 export function ownReferencedColumns(rule: RowRule): string[] {
-  return rule.kind === 'foreign key' && rule.isSelf ? rule.referencedColumns : [];
+  return isSelfReference(rule) ? rule.referencedColumns : [];
 }
 
 /** Returns the shapes whose rows get a value of one of these columns from PostgreSQL, if the value is not NULL. */

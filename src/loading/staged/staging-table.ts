@@ -69,6 +69,17 @@ export function analyzeStagingTable(columns: readonly string[]): Statement {
   return { text: `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})` };
 }
 
+/**
+ * Deletes all other rows from the staging table.
+ *
+ * @param found the quoted name of a table with the numbers of the rows in the column `number`
+ */
+export function keepOnly(found: string): Statement {
+  return {
+    text: `DELETE FROM ${stagingTable} s WHERE s.${rowNumber} NOT IN (SELECT f.number FROM ${found} f)`,
+  };
+}
+
 /** Creates an index that finds the rows of one shape in their order. */
 export const indexByShape: Statement = {
   text: `CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber})`,
