@@ -1,4 +1,4 @@
-/** Ends the loads of processes that ended without a word, and those records of this process that have no load any more. */
+/** Ends the loads of processes whose leases have expired, and the records of this process that no longer have a load. */
 import type { Pool } from 'pg';
 import { insertEvents } from '../events/outbox.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
@@ -53,7 +53,7 @@ export class AbandonedLoads {
   }
 
   /**
-   * Gives up the records of this process that have no load in it, so that they are treated as those of a dead process. Such a record is
+   * Gives up the records of this process that have no load in it, so that they are treated as those of a process that has ended. Such a record is
    * left if the database did not answer when the load ended. It must be found twice, because a load that is just being taken from the
    * queue is not in the registry yet.
    */

@@ -100,7 +100,7 @@ export class QueueLimits {
 export interface QueuePlace {
   /** Says how many bytes have arrived. @throws AppError `queue-full` */
   arrived(bytes: number): void;
-  /** Checks the limits again, with what others have stored meanwhile. @throws AppError `queue-full`; PostgreSQL's errors */
+  /** Checks the limits again, including what other requests have stored meanwhile. @throws AppError `queue-full`; PostgreSQL's errors */
   check(): Promise<void>;
   release(): void;
 }
