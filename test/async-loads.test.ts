@@ -18,6 +18,8 @@ import { sheetOf } from './support/workbook.ts';
 
 let service: TestService;
 let folder: string;
+/** A load that was cancelled while it waited. */
+let cancelled: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tablewright-spool-'));
@@ -207,6 +209,7 @@ suite('an asynchronous upload', () => {
     await client.query('ROLLBACK');
     client.release();
     for (const id of ids.slice(1, 5)) assert.equal((await endOf(id)).state, 'committed');
+    cancelled = ids[5]!;
   });
 });
 
@@ -313,4 +316,15 @@ test('a full disk refuses an upload before it is accepted, and each accepted one
     if (mounted.status === 0) spawnSync('umount', [small]);
     await rm(small, { recursive: true, force: true });
   }
+});
+
+test('the file of a load that was cancelled while it waited is removed, because no limit counts it any more', async () => {
+  await until('the file to be removed', async () => !(await bodies()).join().includes(cancelled));
+});
+
+test('an asynchronous upload is accepted and loaded also after somebody has removed the folder', async () => {
+  await rm(folder, { recursive: true });
+  const { status, body } = await service.post(append, { data: [{ a: 1 }] }, { headers: later });
+  assert.equal(status, 202);
+  assert.equal((await endOf(body.id)).state, 'committed');
 });

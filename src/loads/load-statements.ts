@@ -463,10 +463,11 @@ export function readQueued({ quoted }: ServiceSchema, id: string): Statement {
   };
 }
 
-/** Reads which of these loads have not ended. */
-export function readUnended({ quoted }: ServiceSchema, ids: string[]): Statement {
+/** Reads which of these loads are recorded, and whether each has ended. It returns rows with `id` and `hasEnded`. */
+export function readEnds({ quoted }: ServiceSchema, ids: string[]): Statement {
   return {
-    text: `SELECT id FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.uuid[]) AND ended_at IS NULL`,
+    text: `SELECT id, ended_at IS NOT NULL AS "hasEnded" FROM ${quoted}.loads
+      WHERE id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.uuid[])`,
     values: [ids],
   };
 }

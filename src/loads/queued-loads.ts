@@ -15,8 +15,8 @@ import {
   queueAbandonedLoads,
   queueAgain,
   queueLoad,
+  readEnds,
   readQueued,
-  readUnended,
   type StoredRequest,
   serveSpool,
   takeQueuedLoad,
@@ -161,8 +161,8 @@ export class QueuedLoads {
     if (bodies === undefined) return;
     await this.#ask(serveSpool(loads.schema, loads.process, bodies.id));
     await bodies.removeRemnants(async (ids) => {
-      const rows = await this.#ask(readUnended(loads.schema, ids));
-      return new Set(rows.map(({ id }) => id as string));
+      const rows = await this.#ask(readEnds(loads.schema, ids));
+      return new Map(rows.map(({ id, hasEnded }) => [id as string, hasEnded as boolean]));
     });
     this.#take();
   }
@@ -215,8 +215,8 @@ export class QueuedLoads {
     const outcome = await this.#run!(load, run, () => bodies.chunks(load.id));
     if (outcome === 'ended') {
       // If this process has lost its lease, another one may have taken the load, and needs the body.
-      const unended = await this.#ask(readUnended(loads.schema, [load.id]));
-      if (unended.length === 0) await bodies.remove(load.id);
+      const [found] = await this.#ask(readEnds(loads.schema, [load.id]));
+      if (found?.hasEnded !== false) await bodies.remove(load.id);
       return;
     }
     loads.forget(run);

@@ -9,6 +9,8 @@ import { AppError } from '../errors.ts';
 
 const idFile = 'folder-id';
 const suffix = '.body';
+/** The name of a file with a body. Files that others have put into the folder have other names. */
+const bodyName = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.body$/;
 const readBytes = 64 * 1024;
 /** A body without a load may be one that is being received. After this time it is a remnant. */
 const remnantMs = 3_600_000;
@@ -53,7 +55,7 @@ export class StoredBodies {
     let size = 0;
     let file: FileHandle | undefined;
     try {
-      file = await open(this.#pathOf(load), 'wx', 0o600);
+      file = await this.#create(load);
       for await (const chunk of chunks) {
         size += chunk.length;
         onArrived(size);
@@ -96,17 +98,47 @@ export class StoredBodies {
     await rm(this.#pathOf(load), { force: true });
   }
 
-  /** Removes old bodies that belong to no load. @param isNeeded returns the ids of those that are needed */
-  async removeRemnants(isNeeded: (loads: string[]) => Promise<Set<string>>): Promise<void> {
-    const old: string[] = [];
-    for (const name of await readdir(this.#folder)) {
-      if (!name.endsWith(suffix)) continue;
-      const found = await stat(join(this.#folder, name)).catch(() => undefined);
-      if (found && Date.now() - found.mtimeMs > remnantMs) old.push(name.slice(0, -suffix.length));
+  /**
+   * Removes the bodies of loads that have ended, because no limit counts them any more, and old bodies that belong to no load.
+   *
+   * @param readEnds returns for each of these loads that is recorded whether it has ended
+   */
+  async removeRemnants(readEnds: (loads: string[]) => Promise<Map<string, boolean>>): Promise<void> {
+    const stored = await this.#stored();
+    if (stored.length === 0) return;
+    const ends = await readEnds(stored);
+    for (const load of stored) {
+      const hasEnded = ends.get(load) ?? (await this.#isOld(load));
+      if (hasEnded) await this.remove(load);
     }
-    if (old.length === 0) return;
-    const needed = await isNeeded(old);
-    for (const load of old) if (!needed.has(load)) await this.remove(load);
+  }
+
+  /** Returns the ids of the loads whose bodies are in the folder. If somebody has removed the folder, there are none. */
+  async #stored(): Promise<string[]> {
+    const names = await readdir(this.#folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    return names.flatMap((name) => bodyName.exec(name)?.[1] ?? []);
+  }
+
+  /** Returns whether a body without a record is too old to be one that is being received. */
+  async #isOld(load: string): Promise<boolean> {
+    const found = await stat(this.#pathOf(load)).catch(() => undefined);
+    return found !== undefined && Date.now() - found.mtimeMs > remnantMs;
+  }
+
+  /** Creates the file of a body. If somebody has removed the folder, it is created again with the same id. */
+  async #create(load: string): Promise<FileHandle> {
+    try {
+      return await open(this.#pathOf(load), 'wx', 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    if ((await readOrCreateId(this.#folder, this.id)) !== this.id)
+      throw new Error('another service has created the folder of the stored bodies again');
+    return open(this.#pathOf(load), 'wx', 0o600);
   }
 
   #pathOf(load: string): string {
@@ -115,7 +147,7 @@ export class StoredBodies {
 }
 
 /** Returns the id of the folder. The file is written aside and then linked, so that it is never found without its content. */
-async function readOrCreateId(folder: string): Promise<string> {
+async function readOrCreateId(folder: string, newId: string = randomUUID()): Promise<string> {
   const path = join(folder, idFile);
   const known = await readFile(path, 'utf8').catch(() => '');
   if (known !== '') return known.trim();
@@ -123,7 +155,7 @@ async function readOrCreateId(folder: string): Promise<string> {
   try {
     const file = await open(aside, 'wx', 0o600);
     try {
-      await file.writeFile(`${randomUUID()}\n`);
+      await file.writeFile(`${newId}\n`);
       await file.sync();
     } finally {
       await file.close();

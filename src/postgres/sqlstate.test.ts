@@ -210,3 +210,9 @@ test('an error of TLS means that the database is unavailable', () => {
     assert.equal(codeOf(Object.assign(new Error('TLS'), { code })), 'database-unavailable', code);
   }
 });
+
+test('a file that does not exist does not mean that the database is unavailable', () => {
+  const missing = (syscall: string) => Object.assign(new Error('missing'), { code: 'ENOENT', syscall });
+  assert.equal(codeOf(missing('connect')), 'database-unavailable');
+  assert.equal(toAppError(missing('open')) instanceof AppError, false);
+});

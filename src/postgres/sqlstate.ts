@@ -234,7 +234,7 @@ const classesOfNames = /^(08|0A|25|26|28|3[BDF]|40|42|5[3-8]|XX)/;
 
 /** Codes of Node.js for the connection's socket. */
 const socketCodes = new Set(
-  'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
+  'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
 );
 /** Codes of Node.js and OpenSSL for TLS, such as that of a certificate that has expired. */
 const tlsCodes = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_(VERIFY|GET)|SELF_SIGNED_|DEPTH_ZERO_)/;
@@ -479,6 +479,8 @@ function isConnectionError(error: Error): boolean {
   // Node.js tried several addresses of one host.
   if (error instanceof AggregateError)
     return errors!.some((one) => one instanceof Error && isConnectionError(one));
+  // A file that does not exist has the same code as the socket of a server that does not run.
+  if (code === 'ENOENT') return syscall === 'connect';
   // A request whose client closed the connection has the same code, but no system call.
   if (code !== undefined) return tlsCodes.test(code) || (syscall !== undefined && socketCodes.has(code));
   return driverMessages.test(error.message);
