@@ -319,6 +319,11 @@ suite('the feed', () => {
     last.stop();
   });
 
+  test('answers HEAD at once', async () => {
+    const { status, headers } = await service.request('HEAD', '/api/v1/events');
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
+  });
+
   test('needs the scope event:read, and allows 20 streams for one caller', async () => {
     assertProblem(
       await service.get('/api/v1/events', { token: await service.token({ scope: 'table:read' }) }),

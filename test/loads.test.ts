@@ -385,3 +385,18 @@ suite('the list of loads', () => {
     assertProblem(await load(randomUUID()), 404, 'load-not-found');
   });
 });
+
+test('a request that needs no body may have one, of any type', async () => {
+  const cancel = `/api/v1/loads/${randomUUID()}/cancel`;
+  const webhook = `/api/v1/webhooks/${randomUUID()}`;
+  for (const [method, path] of [
+    ['POST', cancel] as const,
+    ['POST', `${webhook}/ping`] as const,
+    ['DELETE', webhook] as const,
+  ])
+    for (const body of ['', '{}', '{"a'])
+      for (const type of ['application/json', 'text/plain']) {
+        const { status } = await service.request(method, path, { body, headers: { 'content-type': type } });
+        assert.equal(status, 404, `${method} ${path} ${type} ${body}`);
+      }
+});

@@ -56,6 +56,11 @@ export async function sendEventStream(
   reply.header('x-accel-buffering', 'no');
   reply.hijack();
   raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+  // The answer to HEAD has no body, so there is nothing to wait for.
+  if (reply.request.method === 'HEAD') {
+    raw.end();
+    return;
+  }
   const endsAtMs = performance.now() + maxStreamMs;
   let sentAtMs = performance.now();
   let sentId = startId;

@@ -50,12 +50,15 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     eventFeedRoute(api, context);
     createWebhookRoute(api, context);
   });
-  listLoadsRoute(app, context);
-  describeLoadRoute(app, context);
-  watchLoadRoute(app, context);
-  loadProblemsRoute(app, context);
-  cancelLoadRoute(app, context);
-  webhookRoutes(app, context);
+  await app.register(async (api) => {
+    ignoreBodies(api);
+    listLoadsRoute(api, context);
+    describeLoadRoute(api, context);
+    watchLoadRoute(api, context);
+    loadProblemsRoute(api, context);
+    cancelLoadRoute(api, context);
+    webhookRoutes(api, context);
+  });
   await app.register(async (api) => {
     acceptBodies(api, jsonMediaTypes);
     uploadJsonRoute(api, context);
@@ -78,6 +81,14 @@ function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
     refuseOtherCharset(request.headers['content-type']);
     parseContentEncoding(request.headers['content-encoding']);
   });
+}
+
+/**
+ * Lets requests through whose routes need no body. Many clients send `Content-Type: application/json` with each request, and some send `{}`.
+ * The body is not read.
+ */
+function ignoreBodies(api: FastifyInstance): void {
+  api.addContentTypeParser('*', async () => undefined);
 }
 
 /** Refuses JSON in another charset than UTF-8, because it would be misread (RFC 8259 section 8.1). */
