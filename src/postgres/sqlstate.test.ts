@@ -115,11 +115,6 @@ test('a change of the catalogue by another session is a conflict, and not a prob
   assert.ok(!isRefusalOfData(postgresError('23505', inCatalogue)));
 });
 
-test('the missing privilege to create temporary tables is named', () => {
-  const error = postgresError('42501', { routine: 'InitTempTableNamespace' });
-  assert.match((toAppError(error) as AppError).detail, /TEMPORARY on the database/);
-});
-
 test('every rule has a code of the catalogue and never repeats a value, and only a few repeat the message', () => {
   for (const [sqlstate, rule] of Object.entries(sqlstateRules)) {
     assert(rule.code in errorCatalogue, sqlstate);
