@@ -44,16 +44,25 @@ export interface ClientOptions {
   transport?: Transport | undefined;
   /** How long a request is repeated while the service cannot answer it, in milliseconds. Default: 60,000. 0: never. */
   retryMs?: number | undefined;
+  /** Called before each pause, for example to tell a person why nothing happens. */
+  onRetry?: ((error: Error, pauseMs: number) => void) | undefined;
 }
 
 export type Client = ReturnType<typeof createClient>;
 
-export function createClient({ url, token, transport = fetchTransport, retryMs = 60_000 }: ClientOptions) {
+export function createClient({
+  url,
+  token,
+  transport = fetchTransport,
+  retryMs = 60_000,
+  onRetry,
+}: ClientOptions) {
   const connection: Connection = {
     url: String(url).replace(/\/+$/, ''),
     token: typeof token === 'function' ? token : () => token,
     transport,
     retryMs,
+    onRetry,
   };
   const get = <Body>(path: string, query: object, { signal }: RequestOptions): Promise<Body> =>
     send(connection, { path, query, signal, isRepeatable: true }, jsonOf);

@@ -9,6 +9,8 @@ export interface Connection {
   transport: Transport;
   /** How long requests are repeated after a failure that may pass. 0: never. */
   retryMs: number;
+  /** Called before each pause. */
+  onRetry: ((error: Error, pauseMs: number) => void) | undefined;
 }
 
 export interface SentRequest {
@@ -38,16 +40,19 @@ export async function send<Result>(
   read: (answer: Response) => Promise<Result>,
 ): Promise<Result> {
   const { open, signal } = request;
-  const endAt = Date.now() + connection.retryMs;
+  let endAt = Date.now() + connection.retryMs;
   let body = open?.();
   for (let attempt = 0; ; attempt++) {
     const outcome = await attemptOf(connection, request, body, read);
     if ('result' in outcome) return outcome.result;
     signal?.throwIfAborted();
+    // The service still works on the same request, however long that takes.
+    if (isInUse(outcome)) endAt = Date.now() + connection.retryMs;
     const pauseMs = pauseAfter(outcome, attempt);
     if (!request.isRepeatable || pauseMs === undefined || Date.now() + pauseMs > endAt) throw outcome;
     body = open?.();
     if (open && body === undefined) throw outcome;
+    connection.onRetry?.(outcome, pauseMs);
     await sleep(pauseMs, signal);
   }
 }
@@ -74,7 +79,7 @@ async function attemptOf<Result>(
   } catch (cause) {
     const reason = (cause as Error | undefined)?.cause ?? cause;
     const words = (reason as Error | undefined)?.message ?? String(reason);
-    return new ConnectionError(`The service at ${url} does not answer: ${words}`, { cause });
+    return new ConnectionError(`The service at ${url} does not answer: ${words}.`, { cause });
   }
 }
 
@@ -95,7 +100,11 @@ function pauseAfter(error: ProblemError | ConnectionError, attempt: number): num
   const growing = Math.min(firstPauseMs * 2 ** attempt, longestPauseMs) * (0.75 + Math.random() / 2);
   if (error instanceof ConnectionError) return growing;
   const { status, code, retryAfter } = error;
-  const mayPass = [429, 502, 503, 504].includes(status) || code === 'idempotency-key-in-use';
+  const mayPass = [429, 502, 503, 504].includes(status) || isInUse(error);
   if (!mayPass || code === 'storage-full') return undefined;
   return Math.max(growing, (retryAfter ?? 0) * 1000);
+}
+
+function isInUse(error: ProblemError | ConnectionError): boolean {
+  return error instanceof ProblemError && error.code === 'idempotency-key-in-use';
 }

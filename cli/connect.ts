@@ -1,0 +1,105 @@
+/** Finds the service: at an address, of a profile, or the embedded one, which runs as long as the command. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { type Client, createClient, type Transport } from '../client/client.ts';
+import type { CommandLine } from './commands.ts';
+import { WrongUse } from './exit-codes.ts';
+import { lengthOf, nodeTransport } from './node-transport.ts';
+import { note } from './print.ts';
+
+export interface Connected {
+  client: Client;
+  /** The service ends with the command. */
+  isEmbedded: boolean;
+  /** Returns the length of the last body that was sent; null: it was not known. */
+  bodyLength: () => number | null;
+}
+
+interface Place {
+  url?: string | undefined;
+  token?: string | undefined;
+}
+
+const defaultRetrySeconds = 60;
+
+/**
+ * Calls `work` with a client of the service, and stops the service afterwards if it is the embedded one.
+ *
+ * @throws WrongUse if the profile does not exist
+ */
+export async function withClient(
+  { options }: CommandLine,
+  work: (connected: Connected) => Promise<number>,
+): Promise<number> {
+  const retryMs = retryMsOf(options);
+  const profile = readProfile(options.profile as string | undefined);
+  const url = (options.url as string | undefined) ?? process.env.TABLEWRIGHT_URL ?? profile.url;
+  const token = process.env.TABLEWRIGHT_TOKEN ?? profile.token;
+  if (url !== undefined) {
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+      throw new WrongUse(`"${url}" is no address of a service, such as http://127.0.0.1:8080.`);
+    }
+    return work(connected({ url, token }, false, retryMs));
+  }
+  const { startEmbedded } = await import('./embedded-service.ts');
+  const service = await startEmbedded();
+  try {
+    return await work(connected(service, true, retryMs));
+  } finally {
+    await service.stop();
+  }
+}
+
+function connected({ url, token }: Place & { url: string }, isEmbedded: boolean, retryMs: number): Connected {
+  let length: number | null = null;
+  const transport: Transport = (address, request) => {
+    if (request.body !== undefined) length = lengthOf(request.body) ?? null;
+    return nodeTransport(address, request);
+  };
+  let isTold = false;
+  const onRetry = ({ message }: Error): void => {
+    if (!isTold) note(`${message} Trying again for ${Math.round(retryMs / 1000)} s.`);
+    isTold = true;
+  };
+  const client = createClient({ url, token, transport, retryMs, onRetry });
+  return { client, isEmbedded, bodyLength: () => length };
+}
+
+function retryMsOf({ retry }: CommandLine['options']): number {
+  const seconds = retry === undefined ? defaultRetrySeconds : Number(retry);
+  if (!(seconds >= 0)) throw new WrongUse(`--retry is a number of seconds, not "${retry}".`);
+  return seconds * 1000;
+}
+
+/** The profiles are in `~/.config/tablewright/profiles.json`: `{"default": {"url": "…", "token": "…"}}`. */
+function readProfile(wanted = process.env.TABLEWRIGHT_PROFILE): Place {
+  const folder = process.env.XDG_CONFIG_HOME ?? join(homedir(), '.config');
+  const path = join(folder, 'tablewright', 'profiles.json');
+  if (!existsSync(path)) {
+    if (wanted !== undefined)
+      throw new WrongUse(`There is no profile "${wanted}", because there is no ${path}.`);
+    return {};
+  }
+  const profiles = parsed(path);
+  const place = profiles[wanted ?? 'default'];
+  if (place === undefined && wanted !== undefined) {
+    throw new WrongUse(
+      `There is no profile "${wanted}" in ${path}: it has ${Object.keys(profiles).join(', ')}.`,
+    );
+  }
+  const othersMayRead = process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
+  if (place?.token !== undefined && othersMayRead) {
+    note(`warning: other users may read the token in ${path}. "chmod 600" changes this.`);
+  }
+  return place ?? {};
+}
+
+function parsed(path: string): Record<string, Place> {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new WrongUse(`${path} is no JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,47 @@
+/** `tablewright inspect FILE` */
+import type { InspectedJson, InspectedSpreadsheet, InspectOptions } from '../client/client.ts';
+import type { CommandLine } from './commands.ts';
+import { withClient } from './connect.ts';
+import { exitCodes, WrongUse } from './exit-codes.ts';
+import { queryOf } from './load.ts';
+import { inCount, note, say, sayJson, tableLines } from './print.ts';
+import { noteProblems } from './report-error.ts';
+import { expandPaths, openSource } from './source.ts';
+
+const shownRows = 5;
+const cellWidth = 24;
+
+export async function inspect(line: CommandLine): Promise<number> {
+  const { positionals, options } = line;
+  const paths = await expandPaths(positionals);
+  if (paths.length !== 1) throw new WrongUse('Name one file.');
+  const { file, name, kind } = await openSource(paths[0]!, options.kind as string | undefined);
+  return withClient(line, async ({ client }) => {
+    const query = queryOf(options) as InspectOptions;
+    const inspected = await client.inspect({ ...query, file, name, kind });
+    if (options.json) sayJson(inspected);
+    else show(inspected);
+    return exitCodes.done;
+  });
+}
+
+function show(inspected: InspectedJson | InspectedSpreadsheet): void {
+  if ('sheets' in inspected) showSheets(inspected);
+  else say(`${inCount(inspected.data.row_count, 'row')} (${inspected.format})`);
+  const part = 'sheets' in inspected ? inspected.sheet : inspected.data;
+  say('');
+  const columns = part.definition.columns.map(({ name, type }) => [name, type]);
+  for (const one of tableLines(['column', 'type'], columns)) say(one);
+  say('');
+  const rows = part.rows.slice(0, shownRows).map((row) => row.map((cell) => cell ?? ''));
+  for (const one of tableLines(part.header, rows, cellWidth)) say(one);
+  for (const { detail, code } of part.warnings) note(`warning: ${detail} (${code})`);
+  noteProblems(part.errors, part.error_count);
+}
+
+function showSheets({ sheets, sheet }: InspectedSpreadsheet): void {
+  const rows = sheets.map(({ name, rows: count, columns }) => [name, String(count), String(columns)]);
+  for (const one of tableLines(['sheet', 'rows', 'columns'], rows)) say(one);
+  say('');
+  say(`Sheet ${sheet.name}:`);
+}

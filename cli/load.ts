@@ -1,0 +1,242 @@
+/** `tablewright load FILE…` */
+import { writeFileSync } from 'node:fs';
+import { parse } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Client,
+  type Load,
+  type LoadedTable,
+  type LoadOptions,
+  type LoadQuery,
+  ProblemError,
+  type UploadDefinition,
+} from '../client/client.ts';
+import { type CommandLine, optionOf, parameterNames } from './commands.ts';
+import { type Connected, withClient } from './connect.ts';
+import { exitCodes, WrongUse } from './exit-codes.ts';
+import { loadFinder } from './find-load.ts';
+import { inCount, note, say, sayJson } from './print.ts';
+import { showProgress } from './progress.ts';
+import { exitCodeOf, noteProblems, reportError } from './report-error.ts';
+import { expandPaths, openSource, readDefinition, type Source, standardInput } from './source.ts';
+import { withDefinition } from './with-definition.ts';
+
+export async function load(line: CommandLine): Promise<number> {
+  const { positionals, options } = line;
+  if (positionals.length === 0) throw new WrongUse('Name a file, or "-" for the standard input.');
+  const paths = await expandPaths(positionals);
+  const table = options.table as string | undefined;
+  if (table === undefined && paths.includes(standardInput)) {
+    throw new WrongUse('The standard input has no name: name the table with --table.');
+  }
+  for (const name of ['problems', 'idempotency-key']) {
+    if (paths.length > 1 && options[name] !== undefined)
+      throw new WrongUse(`--${name} needs exactly one file.`);
+  }
+  const path = options.definition as string | undefined;
+  const definition = path === undefined ? undefined : readDefinition(path);
+  return withClient(line, async (connected) => {
+    if (options.async && connected.isEmbedded) {
+      throw new WrongUse('--async needs a service that runs on: set TABLEWRIGHT_URL.');
+    }
+    for (const [index, one] of paths.entries()) {
+      const query = queryOf(options, table !== undefined && index > 0);
+      const code = await loadFile(connected, one, {
+        line,
+        table: table ?? parse(one).name,
+        query,
+        definition,
+      });
+      const left = paths.length - index - 1;
+      if (code !== exitCodes.done && left > 0) note(`${inCount(left, 'file')} after it not loaded.`);
+      if (code !== exitCodes.done) return code;
+    }
+    return exitCodes.done;
+  });
+}
+
+/** Returns the parameters of the upload. @param isFurther rows of another file are already in the table */
+export function queryOf(options: CommandLine['options'], isFurther = false): LoadQuery {
+  const entries = parameterNames.map((name) => [name, options[optionOf(name)]]);
+  const given = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  // The service checks the values.
+  return (isFurther ? { ...given, if_exists: 'append' } : given) as LoadQuery;
+}
+
+interface FileLoad {
+  line: CommandLine;
+  table: string;
+  query: LoadQuery;
+  definition: UploadDefinition | undefined;
+}
+
+async function loadFile(connected: Connected, path: string, file: FileLoad): Promise<number> {
+  const { client } = connected;
+  const { options } = file.line;
+  const source = await sourceOf(path, file);
+  const isQuiet = options.quiet === true || options.json === true;
+  const progress = showProgress(source.name, source.bytes, isQuiet);
+  const stop = new AbortController();
+  const schema = file.query.schema ?? 'public';
+  const findLoad = await loadFinder(client, {
+    schema,
+    table: file.table,
+    bytesExpected: connected.bodyLength,
+  });
+  const interrupt = onInterrupt(client, findLoad, stop);
+  const following = new AbortController();
+  if (!isQuiet) followRows(client, findLoad, progress.rows, following.signal);
+  const upload: LoadOptions = {
+    ...file.query,
+    table: file.table,
+    file: source.file,
+    name: source.name,
+    kind: source.kind,
+    definition: source.kind === 'spreadsheet' ? file.definition : undefined,
+    idempotencyKey: options['idempotency-key'] as string | undefined,
+    signal: stop.signal,
+    onSent: progress.sent,
+  };
+  try {
+    const answer = options.async ? await client.enqueue(upload) : await client.load(upload);
+    following.abort();
+    progress.stop();
+    await writeProblems(client, options.problems, 'load' in answer ? answer.load.id : undefined);
+    report(path, answer, options);
+    return exitCodes.done;
+  } catch (error) {
+    following.abort();
+    progress.stop();
+    if (interrupt.hasHappened() && isInterruption(error)) {
+      note('Cancelled. Nothing was changed.');
+      return exitCodes.interrupted;
+    }
+    const isRefused = error instanceof ProblemError;
+    if (options.json)
+      sayJson({ file: path, error: isRefused ? documentOf(error) : { detail: String(error) } });
+    else {
+      note(`${path} was not loaded.`);
+      reportError(error);
+    }
+    if (isRefused && error.errorCount > 0) await writeProblems(client, options.problems, error.loadId);
+    return exitCodeOf(error);
+  } finally {
+    interrupt.end();
+  }
+}
+
+async function sourceOf(path: string, { line, definition }: FileLoad): Promise<Source> {
+  const source = await openSource(path, line.options.kind as string | undefined);
+  return definition === undefined || source.kind === 'spreadsheet'
+    ? source
+    : withDefinition(source, definition);
+}
+
+function isInterruption(error: unknown): boolean {
+  if (error instanceof ProblemError) return error.code === 'load-cancelled';
+  return (error as Error | undefined)?.name === 'AbortError';
+}
+
+/** Cancels the load at the first Ctrl-C, and ends the process at the second one. */
+function onInterrupt(client: Client, findLoad: () => Promise<string | undefined>, stop: AbortController) {
+  let count = 0;
+  const cancel = async (): Promise<void> => {
+    const id = await findLoad();
+    // If the load has just ended, its answer is on its way.
+    if (id !== undefined) await client.cancel(id).catch(() => {});
+    // The service cancels a load whose connection is closed.
+    else stop.abort();
+  };
+  const handle = (): void => {
+    count++;
+    if (count > 1) process.exit(exitCodes.interrupted);
+    note('\rCancelling the load. Ctrl-C again ends at once.');
+    cancel().catch(() => stop.abort());
+  };
+  process.on('SIGINT', handle);
+  return { hasHappened: () => count > 0, end: () => void process.off('SIGINT', handle) };
+}
+
+const followMs = 500;
+
+/** Reports the rows that the service has read, as soon as the load is found. It ends with the signal, and whatever fails. */
+async function followRows(
+  client: Client,
+  findLoad: () => Promise<string | undefined>,
+  onRows: (rows: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    let id: string | undefined;
+    while (id === undefined) {
+      await sleep(followMs, undefined, { signal, ref: false });
+      id = await findLoad();
+    }
+    for await (const load of client.watch(id, { signal })) onRows(load.rows_read);
+  } catch {
+    // The progress is a help for people. The answer of the upload decides.
+  }
+}
+
+/** Writes all problems of the load into the file of `--problems`. */
+async function writeProblems(
+  client: Client,
+  path: string | boolean | undefined,
+  id: string | undefined,
+): Promise<void> {
+  if (typeof path !== 'string') return;
+  if (id === undefined) {
+    note(`${path} was not written, because the service has no record of the load.`);
+    return;
+  }
+  const csv = await client.problemsCsv(id);
+  writeFileSync(path, csv);
+  const count = Math.max(0, csv.trimEnd().split('\n').length - 1);
+  if (count > 0) note(`All problems are in ${path}.`);
+}
+
+function report(path: string, answer: Load | LoadedTable, { json, quiet }: CommandLine['options']): void {
+  if (json) sayJson({ file: path, ...('load' in answer ? answer : { load: answer }) });
+  else if ('load' in answer) reportLoaded(path, answer, quiet === true);
+  else if (!quiet)
+    say(
+      `${path} is stored as load ${answer.id}. "tablewright loads ${answer.id} --watch" waits for its end.`,
+    );
+}
+
+function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boolean): void {
+  const {
+    rows,
+    updated,
+    skipped,
+    rows_left_out: leftOut = 0,
+    left_out: problems = [],
+    left_out_count: count = 0,
+  } = load;
+  if (!isQuiet) {
+    for (const { code, detail } of load.warnings) note(`warning: ${detail} (${code})`);
+    const parts = [`${inCount(rows, 'row')} loaded`];
+    if (updated > 0) parts.push(`${inCount(updated, 'row')} updated`);
+    if (skipped > 0) parts.push(`${inCount(skipped, 'row')} skipped`);
+    if (leftOut > 0) parts.push(`${inCount(leftOut, 'row')} left out`);
+    const end = load.dry_run ? ' This was a dry run: nothing was changed.' : '';
+    say(
+      `${path} → ${table.schema}.${table.name}: ${parts.join(', ')}, ${(load.duration_ms / 1000).toFixed(1)} s.${end}`,
+    );
+  }
+  noteProblems(problems, count);
+}
+
+function documentOf({
+  status,
+  code,
+  title,
+  detail,
+  instance,
+  errors,
+  errorCount,
+  loadId,
+}: ProblemError): object {
+  return { status, code, title, detail, instance, errors, error_count: errorCount, load_id: loadId };
+}

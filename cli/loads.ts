@@ -1,0 +1,79 @@
+/** `tablewright loads` and `tablewright cancel` */
+import { hasEnded, type ListedLoad, type Load, resultOf } from '../client/client.ts';
+import type { CommandLine } from './commands.ts';
+import { withClient } from './connect.ts';
+import { exitCodes, WrongUse } from './exit-codes.ts';
+import { inBytes, inCount, note, say, sayJson, tableLines } from './print.ts';
+
+const defaultLimit = 20;
+
+export async function loads(line: CommandLine): Promise<number> {
+  const { positionals, options } = line;
+  if (positionals.length > 1) throw new WrongUse('Name at most one load.');
+  const [id] = positionals;
+  if (options.watch && id === undefined) throw new WrongUse('--watch needs the ID of a load.');
+  return withClient(line, async ({ client }) => {
+    if (id === undefined)
+      return list(client.loads(filterOf(options)), limitOf(options), options.json === true);
+    let found = await client.describeLoad(id);
+    if (options.watch) {
+      for await (const load of client.watch(id)) {
+        if (!options.quiet && !options.json && !hasEnded(load)) note(summaryOf(load));
+        found = load;
+      }
+    }
+    if (options.json) sayJson(found);
+    else say(summaryOf(found));
+    // A load that was not committed is reported as its upload would have been.
+    if (hasEnded(found)) resultOf(found);
+    return exitCodes.done;
+  });
+}
+
+export async function cancel(line: CommandLine): Promise<number> {
+  const [id, ...others] = line.positionals;
+  if (id === undefined || others.length > 0) throw new WrongUse('Name one load by its ID.');
+  return withClient(line, async ({ client }) => {
+    const load = await client.cancel(id);
+    if (line.options.json) sayJson(load);
+    else if (!line.options.quiet) say(`Load ${id} will be cancelled.`);
+    return exitCodes.done;
+  });
+}
+
+function filterOf({ state, schema, table }: CommandLine['options']): object {
+  const given = Object.entries({ state, schema, table }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given);
+}
+
+function limitOf({ limit }: CommandLine['options']): number {
+  const count = limit === undefined ? defaultLimit : Number(limit);
+  if (!Number.isInteger(count) || count < 1)
+    throw new WrongUse(`--limit is a number from 1, not "${limit}".`);
+  return count;
+}
+
+async function list(found: AsyncGenerator<ListedLoad>, limit: number, isJson: boolean): Promise<number> {
+  const rows: string[][] = [];
+  for await (const load of found) {
+    if (isJson) sayJson(load);
+    const { id, state, table, rows_read: count, created_at: createdAt } = load;
+    rows.push([id, state, `${table.schema}.${table.name}`, count.toLocaleString('en'), createdAt]);
+    if (rows.length === limit) break;
+  }
+  if (!isJson) for (const one of tableLines(['id', 'state', 'table', 'rows read', 'created'], rows)) say(one);
+  return exitCodes.done;
+}
+
+function summaryOf({
+  id,
+  state,
+  table,
+  rows_read: rows,
+  bytes_received: bytes,
+  problems_found: problems,
+}: Load): string {
+  const parts = [`${inBytes(bytes)} received`, `${inCount(rows, 'row')} read`];
+  if (problems > 0) parts.push(inCount(problems, 'problem'));
+  return `${id} ${table.schema}.${table.name} ${state}: ${parts.join(', ')}`;
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+/**
+ * `tablewright COMMAND`: the command line. This file reads the arguments and decides the exit code. Each command is loaded when
+ * it runs, so that `--help` starts fast.
+ */
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { type Command, commands } from './commands.ts';
+import { exitCodes, WrongUse } from './exit-codes.ts';
+import { commandHelp, generalHelp } from './help.ts';
+
+// A reader such as `head` may end before the output.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.refused);
+});
+
+const exitCode = await run(process.argv.slice(2));
+// An open standard input or a timer of the embedded service must not keep the process alive. The output may still be on its way.
+if (exitCode !== undefined) {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
+}
+
+async function run([name, ...parameters]: string[]): Promise<number | undefined> {
+  if (name === '--version' || name === '-V') return printVersion();
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help')
+    return printHelp(parameters[0]);
+  const command = commands[name];
+  if (command === undefined) {
+    return wrongUse(`There is no command "${name}". "tablewright --help" lists the commands.`);
+  }
+  try {
+    const line = parse(command, parameters);
+    if (line.options.help) return printHelp(name);
+    return await command.run(line);
+  } catch (error) {
+    if (error instanceof WrongUse) return wrongUse(`${error.message}\nUsage: tablewright ${command.usage}`);
+    const { reportError } = await import('./report-error.ts');
+    return reportError(error);
+  }
+}
+
+function parse({ options }: Command, parameters: string[]) {
+  const types = Object.entries(options).map(([name, { value }]) => {
+    return [name, { type: value === undefined ? 'boolean' : 'string' }] as const;
+  });
+  try {
+    const { values, positionals } = parseArgs({
+      // Parameters may be written as in a URL: --if_exists.
+      args: parameters.map((one) => one.replace(/^--[a-z_-]+/, (option) => option.replaceAll('_', '-'))),
+      options: { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    });
+    return { positionals, options: values as Record<string, string | boolean | undefined> };
+  } catch (error) {
+    throw new WrongUse((error as Error).message);
+  }
+}
+
+function printHelp(name: string | undefined): number {
+  const command = name === undefined ? undefined : commands[name];
+  process.stdout.write(command ? commandHelp(command) : generalHelp());
+  return exitCodes.done;
+}
+
+async function printVersion(): Promise<number> {
+  const { programVersion } = await import('./program-version.ts');
+  process.stdout.write(`${programVersion()}\n`);
+  return exitCodes.done;
+}
+
+async function wrongUse(message: string): Promise<number> {
+  const { note } = await import('./print.ts');
+  for (const line of message.split('\n')) note(line);
+  return exitCodes.wrongUse;
+}

@@ -1,0 +1,106 @@
+/**
+ * Sends requests with `node:http`. Unlike `fetch` it waits for the service before it sends a large body (`Expect: 100-continue`),
+ * so that an early refusal arrives; it has no time limit for the answer; and it counts the bytes that were sent.
+ */
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Readable } from 'node:stream';
+import type { Transport, TransportRequest } from '../client/transport.ts';
+
+/** Smaller bodies are sent at once. curl has the same limit. */
+const largeBodyBytes = 1024 * 1024;
+/** A server that does not know the header sends no sign to continue. */
+const continueMs = 1_000;
+
+export const nodeTransport: Transport = (url, { method, headers, body, signal, onSent }) =>
+  new Promise((resolve, reject) => {
+    const length = lengthOf(body);
+    const isLarge = body !== undefined && (length === undefined || length > largeBodyBytes);
+    const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, {
+      method,
+      headers: {
+        ...headers,
+        ...(length !== undefined && { 'content-length': length }),
+        ...(isLarge && { expect: '100-continue' }),
+      },
+      signal,
+    });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      // The signal of `node:http` ends with the head of the answer. The answer may be a stream of events.
+      const stop = (): void => void response.destroy(new Error('aborted'));
+      signal?.addEventListener('abort', stop);
+      response.on('close', () => signal?.removeEventListener('abort', stop));
+      resolve(answerOf(response));
+    });
+    if (isLarge) whenContinued(request, () => send(request, body, onSent));
+    else send(request, body, onSent);
+  });
+
+/** Returns the length in bytes; undefined: it is not known. */
+export function lengthOf(body: TransportRequest['body']): number | undefined {
+  if (body === undefined || body instanceof ReadableStream) return undefined;
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.size;
+}
+
+function whenContinued(request: ClientRequest, start: () => void): void {
+  let isDone = false;
+  const once = (startsNow: boolean): void => {
+    clearTimeout(timer);
+    if (!isDone && startsNow) start();
+    isDone = true;
+  };
+  const timer = setTimeout(() => once(true), continueMs);
+  request.on('continue', () => once(true));
+  request.on('response', () => once(false));
+  request.on('error', () => once(false));
+  request.flushHeaders();
+}
+
+async function send(
+  request: ClientRequest,
+  body: TransportRequest['body'],
+  onSent?: (bytes: number) => void,
+) {
+  if (body === undefined || typeof body === 'string') {
+    request.end(body);
+    return;
+  }
+  const stream = body instanceof ReadableStream ? body : body.stream();
+  let sent = 0;
+  try {
+    for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
+      if (request.destroyed || request.writableEnded) return;
+      if (!request.write(chunk)) await drained(request);
+      sent += chunk.byteLength;
+      onSent?.(sent);
+    }
+    request.end();
+  } catch (error) {
+    request.destroy(error as Error);
+  }
+}
+
+/** Waits until more may be written, or until the request has ended. */
+function drained(request: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      request.off('drain', done).off('close', done).off('response', done);
+      resolve();
+    };
+    request.on('drain', done).on('close', done).on('response', done);
+  });
+}
+
+function answerOf(response: IncomingMessage): Response {
+  const { rawHeaders, statusCode = 0 } = response;
+  const headers = new Headers();
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index]!, rawHeaders[index + 1]!);
+  const hasBody = ![204, 205, 304].includes(statusCode);
+  if (!hasBody) response.resume();
+  return new Response(hasBody ? (Readable.toWeb(response) as ReadableStream) : null, {
+    status: statusCode,
+    headers,
+  });
+}

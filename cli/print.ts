@@ -1,0 +1,47 @@
+/** Prints lines. Every line is harmless for a terminal, whatever text it has from a file or from the service. */
+import process from 'node:process';
+import { harmless, harmlessJson } from './harmless.ts';
+
+/** Prints a line of the result. */
+export function say(line: string): void {
+  process.stdout.write(`${harmless(line)}\n`);
+}
+
+/** Prints a line that is not a part of the result: an error, a warning, progress. */
+export function note(line: string): void {
+  process.stderr.write(`${harmless(line)}\n`);
+}
+
+export function sayJson(value: unknown): void {
+  process.stdout.write(`${harmlessJson(value)}\n`);
+}
+
+/** Returns the rows as lines whose columns are as wide as their longest text. Long texts are shortened. */
+export function tableLines(head: string[], rows: string[][], maxWidth = 60): string[] {
+  const all = [head, ...rows].map((row) => row.map((cell) => shorten(harmless(cell), maxWidth)));
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  );
+  lines.splice(1, 0, widths.map((width) => '-'.repeat(width)).join('  '));
+  return lines;
+}
+
+function shorten(text: string, maxWidth: number): string {
+  return text.length <= maxWidth ? text : `${text.slice(0, maxWidth - 1)}…`;
+}
+
+const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+export function inBytes(bytes: number): string {
+  const power = bytes < 1024 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
+  const amount = bytes / 1024 ** power;
+  return `${power === 0 ? amount : amount.toFixed(1)} ${units[power]}`;
+}
+
+export function inCount(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}

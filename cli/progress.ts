@@ -1,0 +1,75 @@
+/** Shows how an upload goes on: a bar on a terminal, and a line every few seconds elsewhere. */
+import process from 'node:process';
+import { harmless } from './harmless.ts';
+import { inBytes, inCount, note } from './print.ts';
+
+export interface Progress {
+  /** The bytes of the body that were sent. */
+  sent: (bytes: number) => void;
+  /** The rows that the service has read. */
+  rows: (count: number) => void;
+  /** Removes the bar. */
+  stop: () => void;
+}
+
+const barMs = 100;
+const lineMs = 5_000;
+const barWidth = 24;
+
+/** @param total the bytes of the file; undefined: not known */
+export function showProgress(name: string, total: number | undefined, isQuiet: boolean): Progress {
+  const startedAt = performance.now();
+  let sent = 0;
+  let rows = 0;
+  const isTerminal = process.stderr.isTTY === true;
+  const seconds = (): number => (performance.now() - startedAt) / 1000;
+  const draw = (): void => {
+    const text = progressText({ name, total, sent, rows, seconds: seconds() });
+    const width = (process.stderr.columns ?? 80) - 1;
+    process.stderr.write(`\r\u001b[K${harmless(text).slice(0, width)}`);
+  };
+  const tell = (): void => note(progressText({ name, total, sent, rows, seconds: seconds() }));
+  const timer = isQuiet ? undefined : setInterval(isTerminal ? draw : tell, isTerminal ? barMs : lineMs);
+  timer?.unref();
+  return {
+    sent: (bytes) => {
+      sent = bytes;
+    },
+    rows: (count) => {
+      rows = count;
+    },
+    stop: () => {
+      clearInterval(timer);
+      if (isTerminal && !isQuiet) process.stderr.write('\r\u001b[K');
+    },
+  };
+}
+
+export interface ProgressFacts {
+  name: string;
+  total: number | undefined;
+  sent: number;
+  rows: number;
+  seconds: number;
+}
+
+/** Returns the line: the part that was sent, the rows, the rate and the time that is left. */
+export function progressText({ name, total, sent, rows, seconds }: ProgressFacts): string {
+  const parts = [name];
+  if (total !== undefined && total > 0) {
+    const share = Math.min(sent / total, 1);
+    const filled = Math.round(share * barWidth);
+    parts.push(`${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}`, `${Math.floor(share * 100)}%`);
+  }
+  parts.push(`${inBytes(sent)} sent`);
+  if (rows > 0) parts.push(inCount(rows, 'row'), `${inCount(Math.round(rows / seconds), 'row')}/s`);
+  if (total !== undefined && sent > 0 && sent < total && seconds > 1) {
+    parts.push(`${inTime((seconds / sent) * (total - sent))} left`);
+  }
+  return parts.join('  ');
+}
+
+export function inTime(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}

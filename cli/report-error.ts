@@ -1,0 +1,53 @@
+/** Prints errors, and decides the exit code. */
+import { ConnectionError, type Problem, ProblemError } from '../client/client.ts';
+import { exitCodes, WrongUse } from './exit-codes.ts';
+import { inCount, note, tableLines } from './print.ts';
+
+const shownProblems = 50;
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof WrongUse) return exitCodes.wrongUse;
+  if (error instanceof ConnectionError) return exitCodes.unreachable;
+  if (error instanceof ProblemError && [502, 503, 504].includes(error.status)) return exitCodes.unreachable;
+  return exitCodes.refused;
+}
+
+/** Prints the error and returns the exit code. */
+export function reportError(error: unknown): number {
+  if (error instanceof ProblemError) reportProblem(error);
+  else note(`error: ${error instanceof Error ? error.message : String(error)}`);
+  return exitCodeOf(error);
+}
+
+function reportProblem({ status, code, detail, title, errors, errorCount }: ProblemError): void {
+  note(`error: ${title}${code ? ` (${code})` : ''}`);
+  if (detail !== title) note(detail);
+  noteProblems(errors, errorCount);
+  if (status === 401) note('Set TABLEWRIGHT_TOKEN to a valid access token.');
+}
+
+/** Prints the first problems as a table. */
+export function noteProblems(problems: Problem[], count: number): void {
+  if (problems.length === 0) return;
+  const shown = problems.slice(0, shownProblems);
+  const rows = shown.map((problem) => [
+    placeOf(problem),
+    problem.column ?? '',
+    problem.value ?? '',
+    problem.detail,
+  ]);
+  note('');
+  for (const line of tableLines(['place', 'column', 'value', 'problem'], rows)) note(line);
+  if (count > shown.length) {
+    note(
+      `… and ${inCount(count - shown.length, 'more problem')}. --problems FILE.csv writes all of them into a file.`,
+    );
+  }
+}
+
+function placeOf({ cell, line, row, pointer, parameter }: Problem): string {
+  if (cell !== undefined) return cell;
+  if (line !== undefined) return `line ${line}`;
+  if (row !== undefined) return `row ${row}`;
+  return parameter === undefined ? (pointer ?? '') : `--${parameter.replaceAll('_', '-')}`;
+}

@@ -1,0 +1,127 @@
+/** The files of a command: what they are, and how they are opened for each attempt. */
+import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
+import { glob, open } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import process from 'node:process';
+import { Readable } from 'node:stream';
+import type { FileContent, FileKind, UploadDefinition } from '../client/client.ts';
+import { WrongUse } from './exit-codes.ts';
+
+export interface Source {
+  /** The name that is shown: the path, or `-`. */
+  path: string;
+  name: string;
+  kind: FileKind;
+  /** undefined: not known. */
+  bytes: number | undefined;
+  file: FileContent | (() => FileContent);
+}
+
+export const standardInput = '-';
+
+/** Returns the paths. A text that names no file may be a pattern, because not every shell reads patterns. @throws WrongUse */
+export async function expandPaths(patterns: string[]): Promise<string[]> {
+  const paths: string[] = [];
+  for (const pattern of patterns) {
+    if (pattern === standardInput || statSync(pattern, { throwIfNoEntry: false })) {
+      paths.push(pattern);
+      continue;
+    }
+    const found = /[*?[{]/.test(pattern) ? (await Array.fromAsync(glob(pattern))).sort() : [];
+    if (found.length === 0) throw new WrongUse(`There is no file "${pattern}".`);
+    paths.push(...found);
+  }
+  if (paths.filter((path) => path === standardInput).length > 1) {
+    throw new WrongUse('The standard input can be read once.');
+  }
+  return paths;
+}
+
+/** @throws WrongUse if the file cannot be read */
+export async function openSource(path: string, kind: string | undefined): Promise<Source> {
+  if (kind !== undefined && !['json', 'ndjson', 'spreadsheet'].includes(kind)) {
+    throw new WrongUse(`--kind is json, ndjson or spreadsheet, not "${kind}".`);
+  }
+  if (path === standardInput) return openStandardInput(kind as FileKind | undefined);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) throw new WrongUse(`"${path}" is a folder.`);
+  try {
+    const start = await firstBytes(path);
+    const found = (kind as FileKind | undefined) ?? kindOf(path, start);
+    // A named pipe has no length, and can be read once.
+    const isFile = stats?.isFile() === true;
+    const file = isFile ? await openAsBlob(path) : (Readable.toWeb(createReadStream(path)) as FileContent);
+    return { path, name: basename(path), kind: found, bytes: isFile ? stats.size : undefined, file };
+  } catch (error) {
+    throw new WrongUse(`"${path}" cannot be read: ${(error as Error).message}`);
+  }
+}
+
+const sniffedBytes = 4096;
+
+async function firstBytes(path: string): Promise<string> {
+  if (!statSync(path).isFile()) return '';
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(sniffedBytes), 0, sniffedBytes, 0);
+    return buffer.toString('latin1', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function kindOf(path: string, start: string): FileKind {
+  const ending = extname(path).toLowerCase();
+  if (ending === '.ndjson' || ending === '.jsonl') return 'ndjson';
+  if (ending === '.json' || ending === '') return kindOfContent(start, ending === '.json');
+  return 'spreadsheet';
+}
+
+/** JSON begins with `[` or `{`. If the first line is a whole object and another one follows, each line is a row. */
+function kindOfContent(start: string, isNamedJson: boolean): FileKind {
+  const text = start.replace(/^\u00ef\u00bb\u00bf/, '').trimStart();
+  if (!/^[[{]/.test(text)) return isNamedJson ? 'json' : 'spreadsheet';
+  const [first = '', second] = text.split(/\r?\n/, 2);
+  if (!text.startsWith('{')) return 'json';
+  try {
+    const { data } = JSON.parse(first) as { data?: unknown };
+    return second?.startsWith('{') || !Array.isArray(data) ? 'ndjson' : 'json';
+  } catch {
+    return 'json';
+  }
+}
+
+async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
+  const chunks = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const first = await chunks.next();
+  const start = first.done ? '' : first.value.toString('latin1', 0, sniffedBytes);
+  async function* all() {
+    if (first.done) return;
+    yield first.value;
+    for (;;) {
+      const { done, value } = await chunks.next();
+      if (done) return;
+      yield value;
+    }
+  }
+  const file = Readable.toWeb(Readable.from(all(), { objectMode: false })) as FileContent;
+  return {
+    path: standardInput,
+    name: 'stdin',
+    kind: kind ?? kindOfContent(start, false),
+    bytes: undefined,
+    file,
+  };
+}
+
+/** @throws WrongUse if the file is no JSON object */
+export function readDefinition(path: string): UploadDefinition {
+  try {
+    const value = JSON.parse(readFileSync(path === standardInput ? 0 : path, 'utf8'));
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw new Error('it is no JSON object');
+    return value.table ?? value;
+  } catch (error) {
+    throw new WrongUse(`The definition "${path}" cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,92 @@
+/** `tablewright create`, `tablewright describe` and `tablewright tables` */
+import type { TableDefinition, TableDescription } from '../client/client.ts';
+import type { CommandLine } from './commands.ts';
+import { withClient } from './connect.ts';
+import { exitCodes, WrongUse } from './exit-codes.ts';
+import { inBytes, note, say, sayJson, tableLines } from './print.ts';
+import { readDefinition } from './source.ts';
+
+export async function create(line: CommandLine): Promise<number> {
+  const { options } = line;
+  const name = nameOf(line);
+  if (options.definition === undefined)
+    throw new WrongUse('Name the file of the definition with --definition.');
+  const definition = readDefinition(options.definition as string) as TableDefinition;
+  const isLenient = options['if-not-exists'] === true;
+  return withClient(line, async ({ client }) => {
+    const created = await client.createTable(name, definition, {
+      ...schemaOf(line),
+      if_not_exists: isLenient,
+    });
+    const { table, warnings = [], differences } = created;
+    if (options.json) {
+      sayJson(created);
+      return exitCodes.done;
+    }
+    for (const { detail, code } of warnings) note(`warning: ${detail} (${code})`);
+    for (const difference of differences ?? []) note(`different: ${difference}`);
+    if (!options.quiet)
+      say(
+        `${table.schema}.${table.name} ${differences ? 'already exists, and is unchanged' : 'is created'}.`,
+      );
+    return exitCodes.done;
+  });
+}
+
+export async function describe(line: CommandLine): Promise<number> {
+  const name = nameOf(line);
+  return withClient(line, async ({ client }) => {
+    const described = await client.describeTable(name, schemaOf(line));
+    if (line.options.json) sayJson(described);
+    else show(described.table);
+    return exitCodes.done;
+  });
+}
+
+export async function list(line: CommandLine): Promise<number> {
+  if (line.positionals.length > 0) throw new WrongUse('Name a schema with --schema.');
+  return withClient(line, async ({ client }) => {
+    const rows: string[][] = [];
+    for await (const table of client.tables(schemaOf(line))) {
+      if (line.options.json) sayJson(table);
+      const { schema, name, estimated_rows: count, bytes } = table;
+      rows.push([
+        schema,
+        name,
+        count === null ? '' : count.toLocaleString('en'),
+        bytes === null ? '' : inBytes(bytes),
+      ]);
+    }
+    if (!line.options.json)
+      for (const one of tableLines(['schema', 'table', 'rows (estimated)', 'size'], rows)) say(one);
+    return exitCodes.done;
+  });
+}
+
+function nameOf({ positionals }: CommandLine): string {
+  if (positionals.length !== 1) throw new WrongUse('Name one table.');
+  return positionals[0]!;
+}
+
+function schemaOf({ options }: CommandLine): { schema?: string } {
+  return options.schema === undefined ? {} : { schema: options.schema as string };
+}
+
+function show({ schema, name, columns, constraints }: TableDescription): void {
+  say(`${schema}.${name}`);
+  const rows = columns.map((column) => [
+    column.name,
+    column.type,
+    column.is_nullable ? '' : 'NOT NULL',
+    column.default ?? '',
+  ]);
+  for (const one of tableLines(['column', 'type', '', 'default'], rows)) say(one);
+  const { primary_key: primaryKey, unique, foreign_keys: foreignKeys } = constraints;
+  if (primaryKey.columns.length > 0) say(`primary key: ${primaryKey.columns.join(', ')}`);
+  for (const key of unique) say(`unique: ${key.columns.join(', ')}`);
+  for (const key of foreignKeys) {
+    say(
+      `foreign key: ${key.column} → ${key.reference_schema}.${key.reference_table}.${key.reference_column}`,
+    );
+  }
+}

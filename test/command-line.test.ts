@@ -1,0 +1,356 @@
+/** `tablewright` on the command line (`cli/`), in processes of its own, against one service. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, suite, test } from 'node:test';
+import { commands } from '../cli/commands.ts';
+import { harmless, harmlessJson } from '../cli/harmless.ts';
+import { commandHelp, generalHelp } from '../cli/help.ts';
+import { progressText } from '../cli/progress.ts';
+import { allScopes } from '../src/dev-token.ts';
+import { serviceEnvironment } from './support/child-environment.ts';
+import { freePort } from './support/free-port.ts';
+import { secret, startTestService, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
+
+const root = join(import.meta.dirname, '..');
+const program = join(root, 'cli', 'main.ts');
+
+/** Returns whether the text has characters that command a terminal. The line feed is none. */
+const commandsTerminal = (text: string): boolean => harmless(text).replaceAll('\\u000a', '\n') !== text;
+
+let service: TestService;
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+
+before(async () => {
+  service = await startTestService();
+  folder = await mkdtemp(join(tmpdir(), 'tablewright-cli-'));
+  environment = {
+    ...serviceEnvironment(),
+    HOME: folder,
+    TABLEWRIGHT_URL: service.url,
+    TABLEWRIGHT_TOKEN: await service.token(),
+  };
+  await cp(join(root, 'examples', 'orders.xlsx'), join(folder, 'orders.xlsx'));
+});
+
+after(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+function start(parameters: string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, [program, ...parameters], { cwd: folder, env: { ...environment, ...env } });
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  const [out, err] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]);
+  return { code: child.exitCode, out, err };
+}
+
+function run(parameters: string[], input?: string, env?: NodeJS.ProcessEnv): Promise<Ended> {
+  const child = start(parameters, env);
+  child.stdin!.on('error', () => {});
+  child.stdin!.end(input);
+  return ended(child);
+}
+
+suite('help', () => {
+  test('names every command, and the help of a command every option with an example', () => {
+    for (const [name, command] of Object.entries(commands)) {
+      assert.match(generalHelp(), new RegExp(`^  ${name} +\\S`, 'm'));
+      const help = commandHelp(command);
+      for (const option of Object.keys(command.options))
+        assert.match(help, new RegExp(`^  --${option}\\b`, 'm'));
+      assert.match(help, new RegExp(`^  .*\\b${name}\\b`, 'm'));
+    }
+  });
+
+  test('has no line that is wider than 120 characters', () => {
+    const texts = [generalHelp(), ...Object.values(commands).map(commandHelp)];
+    for (const line of texts.join('\n').split('\n')) assert(line.length <= 120, line);
+  });
+
+  test('is printed without loading the client or the service', () => {
+    const files = new Set<string>();
+    const collect = (file: string): void => {
+      if (files.has(file)) return;
+      files.add(file);
+      const code = readFileSync(join(root, 'cli', file), 'utf8');
+      for (const [, imported] of code.matchAll(/^import (?!type)[^;]*? from '\.\/([^']+)'/gm))
+        collect(imported!);
+      assert.doesNotMatch(code, /^import (?!type)[^;]*? from '(?:\.\.\/|[^.n])/m);
+    };
+    collect('main.ts');
+    assert.deepEqual([...files].sort(), ['commands.ts', 'exit-codes.ts', 'help.ts', 'main.ts']);
+  });
+
+  test('--version prints the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+    assert.deepEqual(await run(['--version']), { code: 0, out: `${version}\n`, err: '' });
+  });
+});
+
+suite('load', () => {
+  test('loads a workbook into the table of its name, and refuses it the second time', async () => {
+    const loaded = await run(['load', 'orders.xlsx']);
+    assert.match(loaded.out, /^orders\.xlsx → public\.orders: 300 rows loaded, [\d.]+ s\.\n$/);
+    assert.match(loaded.err, /^warning: Sheet "Orders" was read.*\(other-sheets\)$/m);
+    assert.equal(loaded.code, 0);
+    const again = await run(['load', 'orders.xlsx', '--json']);
+    assert.equal(again.code, 1);
+    assert.equal(again.err, '');
+    const { file, error } = JSON.parse(again.out);
+    assert.deepEqual([file, error.status, error.code], ['orders.xlsx', 409, 'table-exists']);
+  });
+
+  test('reads lines of JSON from the standard input, with a definition', async () => {
+    const columns = [
+      { name: 'id', type: 'integer' },
+      { name: 'amount', type: 'numeric' },
+    ];
+    await writeFile(join(folder, 'definition.json'), JSON.stringify({ table: { columns } }));
+    const lines = '\n{"id":1,"amount":12345678901234567890.12}\r\n\r\n {"id":2}\n\n';
+    const parameters = ['load', '-', '--table', 'readings', '--definition', 'definition.json', '--json'];
+    const { code, out } = await run(parameters, lines);
+    assert.equal(code, 0);
+    const { table, load } = JSON.parse(out);
+    assert.deepEqual([load.rows, table.columns[0].type], [2, 'integer']);
+    const [row] = await service.rows('SELECT amount::text FROM readings WHERE id = 1');
+    assert.equal(row!.amount, '12345678901234567890.12');
+  });
+
+  test('loads several files and patterns into one table', async () => {
+    await mkdir(join(folder, 'months'));
+    for (const month of ['01', '02', '03']) {
+      await writeFile(join(folder, 'months', `${month}.csv`), `month,total\n${month},1.5\n`);
+    }
+    await writeFile(join(folder, 'more.json'), '[{"month":"04","total":2}]');
+    const { code, err } = await run([
+      'load',
+      'months/*.csv',
+      'more.json',
+      '--table',
+      'months',
+      '--if_exists=replace',
+      '--quiet',
+    ]);
+    assert.deepEqual([code, err], [0, '']);
+    const rows = await service.rows('SELECT month FROM months ORDER BY 1');
+    assert.deepEqual(
+      rows.map(({ month }) => month),
+      ['01', '02', '03', '04'],
+    );
+  });
+
+  test('shows the first fifty problems with their cells, writes all into a file, and keeps the terminal harmless', async () => {
+    // A text file with other control characters would not be recognized.
+    const sequence = '\u009b31m\u202e';
+    await run(['load', '-', '--table', 'amounts'], '{"amount":1}\n');
+    const rows = Array.from({ length: 120 }, (_, n) => (n % 2 === 0 ? `${n}` : `x${n}${sequence}`));
+    await writeFile(join(folder, 'amounts.csv'), `amount\n${rows.join('\n')}\n`);
+    const parameters = ['load', 'amounts.csv', '--if-exists', 'append', '--problems', 'problems.csv'];
+    const { code, out, err } = await run(parameters);
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, /^place +column +value +problem$/m);
+    assert.match(err, /^amounts\.csv was not loaded\.$/m);
+    assert.equal(err.match(/ not a whole number/g)!.length, 50);
+    assert.match(err, /^… and 10 more problems\./m);
+    assert.match(err, /^\S*A3 +amount +x1\\u009b31m\\u202e +not a whole number/m);
+    assert(!commandsTerminal(err));
+    const fromJson = await run(
+      ['load', '-', '--table', 'amounts', '--if-exists', 'append'],
+      '{"amount":"\\u001b[2J\\u0007"}',
+    );
+    assert.match(fromJson.err, /^line 1 +amount +\\u001b\[2J\\u0007 +not a whole number/m);
+    assert(!commandsTerminal(fromJson.err));
+    const csv = await readFile(join(folder, 'problems.csv'), 'utf8');
+    assert.equal(csv.trimEnd().split('\r\n').length, 61);
+    const leftOut = await run([...parameters, '--faulty-rows', 'leave_out']);
+    assert.equal(leftOut.code, 0);
+    assert.match(leftOut.out, /: 60 rows loaded, 60 rows left out,/);
+  });
+
+  test('--async stores the file, and loads --watch waits for the end', async () => {
+    const stored = await run(['load', 'orders.xlsx', '--table', 'later', '--async', '--json']);
+    const { id } = JSON.parse(stored.out).load;
+    const watched = await run(['loads', id, '--watch']);
+    assert.equal(watched.code, 0);
+    assert.match(watched.out, /public\.later committed: .* 300 rows read/);
+  });
+
+  test('Ctrl-C cancels the load at the service', async () => {
+    const child = start(['load', '-', '--table', 'endless']);
+    child.stdin!.on('error', () => {});
+    child.stdin!.write('{"a":1}\n'.repeat(10_000));
+    await until('the load', async () => {
+      const { body } = await service.get('/api/v1/loads?table=endless&state=receiving');
+      return body.loads.length === 1;
+    });
+    child.kill('SIGINT');
+    const { code, err } = await ended(child);
+    assert.equal(code, 130);
+    assert.match(err, /^Cancelled\. Nothing was changed\.$/m);
+    const { body } = await service.get('/api/v1/loads?table=endless');
+    assert.equal(body.loads[0].state, 'cancelled');
+  });
+
+  test('waits for a service that restarts', async () => {
+    const port = await freePort();
+    const child = start(['load', 'orders.xlsx', '--table', 'restarted'], {
+      TABLEWRIGHT_URL: `http://127.0.0.1:${port}`,
+    });
+    await until('the first failure', async () =>
+      /Trying again for 60 s/.test(String(child.stderr!.read() ?? '')),
+    );
+    const restarted = await startTestService({ PORT: String(port) });
+    try {
+      const { code, out } = await ended(child);
+      assert.match(out, /300 rows loaded/);
+      assert.equal(code, 0);
+    } finally {
+      await restarted.stop();
+    }
+  });
+
+  test('starts the service for the one command if none is named', async () => {
+    const own = { TABLEWRIGHT_URL: undefined, TABLEWRIGHT_TOKEN: undefined, PORT: '1', TOKEN_SECRET: secret };
+    const { code, out } = await run(['load', 'orders.xlsx', '--table', 'own'], undefined, {
+      ...own,
+      DATABASE_URL: service.database.serviceUrl,
+    });
+    assert.match(out, /300 rows loaded/);
+    assert.equal(code, 0);
+  });
+});
+
+suite('exit codes', () => {
+  for (const [parameters, said] of [
+    [['laod'], /There is no command "laod"/],
+    [['load'], /Name a file/],
+    [['load', 'nowhere.xlsx'], /There is no file "nowhere\.xlsx"/],
+    [['load', 'orders.xlsx', '--if-exist', 'append'], /--if-exist/],
+  ] as const) {
+    test(`2: ${parameters.join(' ')}`, async () => {
+      const { code, out, err } = await run([...parameters]);
+      assert.deepEqual([code, out], [2, '']);
+      assert.match(err, said);
+    });
+  }
+
+  test('3: the service does not answer', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, err } = await run(['tables', '--url', url, '--retry', '0']);
+    assert.equal(code, 3);
+    assert.match(err, /does not answer: .*ECONNREFUSED/);
+  });
+
+  test('1: the token is not valid', async () => {
+    const { code, err } = await run(['tables'], undefined, { TABLEWRIGHT_TOKEN: 'none' });
+    assert.equal(code, 1);
+    assert.match(err, /invalid-token[\s\S]*Set TABLEWRIGHT_TOKEN/);
+  });
+});
+
+test('a table is created, described, listed and inspected', async () => {
+  const definition = { columns: [{ name: 'a', type: 'text', is_nullable: false }] };
+  const created = await run(['create', 'made', '--definition', '-'], JSON.stringify(definition));
+  assert.deepEqual(created, { code: 0, out: 'public.made is created.\n', err: '' });
+  assert.match((await run(['describe', 'made'])).out, /^a +text +NOT NULL$/m);
+  assert.match((await run(['tables'])).out, /^public +made /m);
+  const inspected = await run(['inspect', 'orders.xlsx']);
+  assert.match(inspected.out, /^Order no +text$/m);
+  assert.match((await run(['loads', '--limit', '1'])).out, /committed/);
+});
+
+test('a profile names the service and the token, and the environment comes first', async () => {
+  const path = join(folder, '.config', 'tablewright');
+  await mkdir(path, { recursive: true });
+  const profiles = { test: { url: service.url, token: environment.TABLEWRIGHT_TOKEN } };
+  await writeFile(join(path, 'profiles.json'), JSON.stringify(profiles));
+  await chmod(join(path, 'profiles.json'), 0o600);
+  const none = { TABLEWRIGHT_URL: undefined, TABLEWRIGHT_TOKEN: undefined };
+  const named = await run(['tables', '--profile', 'test'], undefined, none);
+  assert.deepEqual([named.code, named.err], [0, '']);
+  const unknown = await run(['tables', '--profile', 'other'], undefined, none);
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.err, /There is no profile "other"/);
+});
+
+test('token prints a token that the service accepts', async () => {
+  const { out } = await run(['token', '--ttl', '1m'], undefined, { TOKEN_SECRET: secret });
+  const { status } = await service.get('/api/v1/tables', { token: out.trim() });
+  assert.equal(status, 200);
+  assert.equal((await run(['token', '--scope', 'none'])).code, 2);
+  assert(allScopes.length > 0);
+});
+
+suite('what a terminal shows', () => {
+  test('progress has the bar, the bytes, the rows, the rate and the time that is left', () => {
+    const facts = { name: 'a.xlsx', total: 4 * 1024 ** 2, sent: 1024 ** 2, rows: 30_000, seconds: 30 };
+    const bar = `${'█'.repeat(6)}${'░'.repeat(18)}`;
+    assert.equal(
+      progressText(facts),
+      `a.xlsx  ${bar}  25%  1.0 MiB sent  30,000 rows  1,000 rows/s  1:30 left`,
+    );
+    assert.equal(progressText({ ...facts, total: undefined, rows: 0, sent: 12 }), 'a.xlsx  12 bytes sent');
+  });
+
+  test('characters that command a terminal are escaped, also in JSON', () => {
+    assert.equal(harmless('a\u001b[2Jb\u009bc\u202ed\nř'), 'a\\u001b[2Jb\\u009bc\\u202ed\\u000ař');
+    const value = { 'k\u009b': ['\u0007\u2028'] };
+    assert(!commandsTerminal(harmlessJson(value)));
+    assert.deepEqual(JSON.parse(harmlessJson(value)), value);
+  });
+
+  const hasScript = spawnSync('script', ['--version']).status === 0;
+  test('a bar is drawn on a terminal and removed at the end', { skip: !hasScript }, () => {
+    const command = `${process.execPath} ${program} load orders.xlsx --table drawn`;
+    const output = execFileSync('script', ['-qec', command, '/dev/null'], {
+      cwd: folder,
+      env: environment,
+      encoding: 'utf8',
+      input: '',
+    });
+    assert.match(output, /300 rows loaded/);
+    assert(output.includes('\r\u001b[K'));
+  });
+});
+
+suite('completion', () => {
+  const script = (shell: string) =>
+    execFileSync(process.execPath, [program, 'completion', shell], { encoding: 'utf8' });
+  const hasBash = spawnSync('bash', ['--version']).status === 0;
+  test('bash completes commands, options and values', { skip: !hasBash }, () => {
+    const complete = (words: string) =>
+      execFileSync(
+        'bash',
+        [
+          '-c',
+          `${script('bash')}\nCOMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _tablewright; echo "\${COMPREPLY[@]}"`,
+        ],
+        { encoding: 'utf8' },
+      ).trim();
+    assert.equal(complete('tablewright ins'), 'inspect');
+    assert.equal(complete('tablewright load --if'), '--if-exists');
+    assert.equal(complete('tablewright load --if-exists tr'), 'truncate');
+  });
+
+  test('zsh and fish get every command', () => {
+    for (const shell of ['zsh', 'fish']) {
+      for (const name of Object.keys(commands)) assert(script(shell).includes(name), `${shell} ${name}`);
+    }
+  });
+});
