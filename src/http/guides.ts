@@ -35,6 +35,7 @@ export const guides: Guide[] = [
   },
   { name: 'loads', title: 'Loads', about: 'states, progress, answers and cancelling of uploads' },
   { name: 'events', title: 'Events', about: 'what happened to tables, as a feed for other programs' },
+  { name: 'command-line', title: 'Command line', about: 'load files from a terminal or a script' },
   {
     name: 'client',
     title: 'Client',
