@@ -316,17 +316,27 @@ suite('what a terminal shows', () => {
   });
 
   const hasScript = spawnSync('script', ['--version']).status === 0;
-  test('a bar is drawn on a terminal and removed at the end', { skip: !hasScript }, () => {
+  test('a bar is drawn on a terminal and removed at the end', { skip: !hasScript }, async () => {
     const command = `${process.execPath} ${program} load orders.xlsx --table drawn`;
-    const output = execFileSync('script', ['-qec', command, '/dev/null'], {
-      cwd: folder,
-      env: environment,
-      encoding: 'utf8',
-      input: '',
-    });
-    assert.match(output, /300 rows loaded/);
-    assert(output.includes('\r\u001b[K'));
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: environment });
+    child.stdin.end();
+    const { out } = await ended(child);
+    assert.match(out, /300 rows loaded/);
+    assert(out.includes('\r\u001b[K'));
   });
+});
+
+test('serve starts the service and ends with the signal', async () => {
+  const own = { DATABASE_URL: service.database.serviceUrl, TOKEN_SECRET: secret };
+  const child = start(['serve', '--port', '0'], own);
+  let out = '';
+  child.stdout!.on('data', (chunk) => {
+    out += chunk;
+  });
+  await until('the service', async () => /Tablewright is up/.test(out));
+  child.kill('SIGTERM');
+  const [code] = await once(child, 'exit');
+  assert.equal(code, 0);
 });
 
 suite('completion', () => {
