@@ -58,10 +58,14 @@ function oldWorkbook(): Buffer {
 const upload = (file: Buffer) => (service: TestService) => service.upload('/table/t/upload/excel', file);
 
 /** Starts an upload that keeps its place until the socket is destroyed. */
-async function hold(service: TestService): Promise<ClientRequest> {
+async function hold(service: TestService, headers: Record<string, string> = {}): Promise<ClientRequest> {
   const held = request(`${service.url}/api/v1/table/t/upload/json`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
+    headers: {
+      ...headers,
+      authorization: `Bearer ${await service.token()}`,
+      'content-type': 'application/json',
+    },
   });
   held.on('error', () => {});
   held.write('{"data":[{"a":1}');
@@ -69,9 +73,13 @@ async function hold(service: TestService): Promise<ClientRequest> {
   return held;
 }
 
-/** Sends one upload while another one keeps its place. */
-async function sendBeside(service: TestService, send: () => Promise<TestAnswer>): Promise<TestAnswer> {
-  const held = await hold(service);
+/** Sends one upload while another one, with these headers, keeps its place. */
+async function sendBeside(
+  service: TestService,
+  send: () => Promise<TestAnswer>,
+  headers?: Record<string, string>,
+): Promise<TestAnswer> {
+  const held = await hold(service, headers);
   try {
     return await send();
   } finally {
@@ -81,6 +89,13 @@ async function sendBeside(service: TestService, send: () => Promise<TestAnswer>)
 
 const oneMore = (service: TestService) =>
   sendBeside(service, () => service.post('/table/t/upload/json', { data: [{ a: 1 }] }));
+
+const asynchronous = { prefer: 'respond-async' };
+
+const later = (service: TestService) =>
+  service.post('/table/t/upload/json', { data: [{ a: longText }] }, { headers: asynchronous });
+
+const oneMoreLater = (service: TestService) => sendBeside(service, () => later(service), asynchronous);
 
 /** Returns the answer to the second of two requests. */
 async function twice(service: TestService, options?: RequestOptions): Promise<TestAnswer> {
@@ -174,6 +189,13 @@ const provocations: Record<string, Provocation> = {
     send: (service) => twice(service, { token: null }),
   },
   MAX_UPLOADS_PER_SUBJECT: { settings: { MAX_UPLOADS_PER_SUBJECT: '1', UPLOAD_WAIT_MS: '0' }, send: oneMore },
+  MAX_QUEUED_LOADS: {
+    settings: { MAX_QUEUED_LOADS: '1', MAX_QUEUED_LOADS_PER_SUBJECT: '10' },
+    send: oneMoreLater,
+  },
+  MAX_QUEUED_LOADS_PER_SUBJECT: { settings: { MAX_QUEUED_LOADS_PER_SUBJECT: '1' }, send: oneMoreLater },
+  MAX_QUEUED_BYTES: { settings: { MAX_QUEUED_BYTES: '1024' }, send: later },
+  MAX_QUEUED_BYTES_PER_SUBJECT: { settings: { MAX_QUEUED_BYTES_PER_SUBJECT: '1024' }, send: later },
   MAX_WAITING_UPLOADS: { settings: { MAX_UPLOADS: '1', MAX_WAITING_UPLOADS: '0' }, send: oneMore },
   UPLOAD_WAIT_MS: { settings: { MAX_UPLOADS: '1', UPLOAD_WAIT_MS: '100' }, send: oneMore },
   STATEMENT_TIMEOUT_MS: {

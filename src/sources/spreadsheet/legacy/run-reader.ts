@@ -238,13 +238,15 @@ function tooLarge(limitMib: number): AppError {
   return limitExceeded('Reading this workbook takes too much memory', limitMib, 'MiB', remedy);
 }
 
+/** Found at the start, because a process without a free file descriptor does not find the library. */
+const readablePaths = [
+  join(moduleFolder('sources'), '*'),
+  join(programFolder, 'package.json'),
+  ...pathsOfLibrary(),
+];
+
 /** Returns the flags that let the process read only the code that it runs. It may not write files or start processes. */
 function flags({ maxHeapMib }: ReaderBounds): string[] {
-  readablePaths ??= [
-    join(moduleFolder('sources'), '*'),
-    join(programFolder, 'package.json'),
-    ...pathsOfLibrary(),
-  ];
   return [
     `--max-old-space-size=${maxHeapMib}`,
     '--disallow-code-generation-from-strings',
@@ -252,8 +254,6 @@ function flags({ maxHeapMib }: ReaderBounds): string[] {
     ...readablePaths.map((path) => `--allow-fs-read=${path}`),
   ];
 }
-
-let readablePaths: string[] | undefined;
 
 function pathsOfLibrary(): string[] {
   let library: string;
