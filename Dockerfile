@@ -8,6 +8,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE ./
 COPY docs docs
+COPY cli cli
 COPY client client
 COPY console console
 COPY scripts scripts

@@ -680,13 +680,15 @@ test('creating and describing take few round trips', async () => {
   const trips = await rolledBack(database.pool, async (client) => {
     let count = 0;
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-    const counting = {
-      query: (...args: unknown[]) => {
-        count++;
-        return query(...args);
+    const counting: ClientBase = Object.create(client, {
+      query: {
+        value: (...args: unknown[]) => {
+          count++;
+          return query(...args);
+        },
       },
-    };
-    await createTableWithin(counting as unknown as ClientBase, {
+    });
+    await createTableWithin(counting, {
       schema: 'public',
       name: 'quick',
       table,

@@ -8,7 +8,7 @@ import type { Loads } from '../loads/loads.ts';
 import { factsOf } from './access-log.ts';
 import { BodyDigest } from './body-digest.ts';
 import type { HttpContext } from './context.ts';
-import { answerRepeated, endKey, idempotencyKeyOf, sendKept } from './idempotency.ts';
+import { answerRepeated, endKey, idempotencyKeyOf, replyWith } from './idempotency.ts';
 import {
   type CommitStatements,
   eitherSignal,
@@ -28,7 +28,7 @@ export async function handleUpload<Query extends UploadQuery>(
   reply: FastifyReply,
   context: HttpContext,
   operation: UploadOperation<Query>,
-): Promise<FastifyReply> {
+): Promise<Buffer> {
   const query = operation.parseQuery(request.query);
   const upload = await admitUpload(request, reply, context, query);
   operation.check(query, request.headers);
@@ -37,7 +37,7 @@ export async function handleUpload<Query extends UploadQuery>(
   const origin = originOf(request, context, query);
   const { loads, queuedLoads } = context;
   if (loads === undefined)
-    return sendKept(reply, await operation.load(context, upload, query, body, origin, undefined));
+    return replyWith(reply, await operation.load(context, upload, query, body, origin, undefined));
   const { name, digest } = operation;
   const run = beginLoad(request, loads, upload, { operation: name, dryRun: query.dry_run });
   reply.header(loadIdHeader, run.id);
@@ -56,11 +56,11 @@ export async function handleUpload<Query extends UploadQuery>(
   // The signal of the request ends with the request.
   const admitted = { ...upload, signal: eitherSignal(upload.signal, run.cancelled).signal };
   if (key === undefined)
-    return sendKept(reply, await runLoad(request, reply, loads, admitted, load, run, undefined));
+    return replyWith(reply, await runLoad(request, reply, loads, admitted, load, run, undefined));
   const keyed = { ...admitted, digest: new BodyDigest() };
-  const once = async ({ claimed, answered }: KeyClaim): Promise<FastifyReply> => {
+  const once = async ({ claimed, answered }: KeyClaim): Promise<Buffer> => {
     if (claimed !== undefined) {
-      return sendKept(reply, await runLoad(request, reply, loads, keyed, load, run, claimed));
+      return replyWith(reply, await runLoad(request, reply, loads, keyed, load, run, claimed));
     }
     await discardLoad(reply, loads, run);
     const readBody = () =>

@@ -42,7 +42,7 @@ export async function answerRepeated(
   answered: KeyClaim['answered'],
   digest: BodyDigest,
   readBody: () => Promise<void>,
-): Promise<FastifyReply> {
+): Promise<Buffer> {
   if (answered === undefined) throw keyInUse();
   await readBody();
   if (digest.fingerprint(request)?.equals(answered.fingerprint) !== true) {
@@ -51,7 +51,7 @@ export async function answerRepeated(
       'Another request was answered under this Idempotency-Key. Send a new key for a new request.',
     );
   }
-  return sendKept(reply.header(replayedHeader, 'true'), answered.answer);
+  return replyWith(reply.header(replayedHeader, 'true'), answered.answer);
 }
 
 function keyInUse(): AppError {
@@ -99,13 +99,13 @@ export async function answerOnce(
   context: HttpContext,
   { owner, key, digest }: { owner: Buffer; key: string; digest: BodyDigest },
   work: (key: ClaimedKey) => Promise<KeptAnswer>,
-): Promise<FastifyReply> {
+): Promise<Buffer> {
   const loads = requireRecords(context.loads);
   return loads.withKey(owner, key, uuidV7(), async ({ claimed, answered }) => {
     if (claimed === undefined) return answerRepeated(request, reply, answered, digest, async () => {});
     claimed.fingerprint = digest.fingerprint(request);
     try {
-      return sendKept(reply, await work(claimed));
+      return replyWith(reply, await work(claimed));
     } catch (thrown) {
       const error = asKeyError(thrown);
       await endKey(claimed, error, request.id);
@@ -114,9 +114,13 @@ export async function answerOnce(
   });
 }
 
-/** Sends an answer that is kept. */
-export function sendKept(reply: FastifyReply, { status, headers, body }: KeptAnswer): FastifyReply {
-  return reply.code(status).headers(headers).send(body);
+/**
+ * Sets the status and the headers of an answer that is kept, and returns its body for the handler to return. A handler that returned the
+ * reply would end only when the client has read the answer, and would hold its key and its place in a line until then.
+ */
+export function replyWith(reply: FastifyReply, { status, headers, body }: KeptAnswer): Buffer {
+  reply.code(status).headers(headers);
+  return body;
 }
 
 /** Returns the error for the caller if the request lost its key, and every other error unchanged. */

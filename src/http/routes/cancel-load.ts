@@ -49,8 +49,10 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
         const { schema, table } = found;
         if (outcome === 'accepted')
           noteChange(request, { outcome: 'committed', change: 'cancel-requested', load: id, schema, table });
-        if (outcome === 'accepted') return reply.code(202).send(shownLoad(found));
-        throw new AppError('load-ended', `The load has ended: it is ${found.state}.`);
+        if (outcome !== 'accepted')
+          throw new AppError('load-ended', `The load has ended: it is ${found.state}.`);
+        reply.code(202);
+        return shownLoad(found);
       });
     }),
   );

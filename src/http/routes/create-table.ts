@@ -13,7 +13,7 @@ import { requireSchema } from '../auth.ts';
 import { BodyDigest } from '../body-digest.ts';
 import type { HttpContext } from '../context.ts';
 import { readDefinitionText, requireDefinition } from '../definition-body.ts';
-import { answerOnce, idempotencyKeyOf, sendKept } from '../idempotency.ts';
+import { answerOnce, idempotencyKeyOf, replyWith } from '../idempotency.ts';
 import { largeDefinitionBytes, tableKey } from '../lines.ts';
 import { idempotencyHeader, problemResponses, tableErrors, Warnings } from '../openapi.ts';
 import { jsonContentType } from '../problem-json.ts';
@@ -152,7 +152,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       if (!result.differences) noteChange(request, { outcome: 'committed', change: 'created' });
       return toAnswer(result);
     };
-    if (key === undefined) return sendKept(reply, done(await create(transaction)));
+    if (key === undefined) return replyWith(reply, done(await create(transaction)));
     const digest = new BodyDigest();
     digest.addWhole(text);
     return answerOnce(request, reply, context, { owner: grants.owner, key, digest }, async (claimed) => {

@@ -142,7 +142,8 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
       throw invalidWebhook(`${detail} Delete one first.`);
     }
     noteWebhook(request, 'webhook-created', created);
-    return reply.code(201).send({ ...shown(created), secret: created.secret });
+    reply.code(201);
+    return { ...shown(created), secret: created.secret };
   };
   app.post('/api/v1/webhooks', { schema }, auditing('create-webhook', handle));
 }
@@ -260,8 +261,10 @@ function pingRoute(app: FastifyInstance, context: HttpContext): void {
     return useLine(context, signal, async () => {
       if ((await webhooks.find(id, grants.owner)) === undefined) throw webhookNotFound();
       const event = await webhooks.ping(id);
-      if (event !== undefined) return reply.code(202).send({ event });
-      throw invalidWebhook('The receiver has ended this webhook with the status 410. Create a new one.');
+      if (event === undefined)
+        throw invalidWebhook('The receiver has ended this webhook with the status 410. Create a new one.');
+      reply.code(202);
+      return { event };
     });
   });
 }
