@@ -390,8 +390,10 @@ describe('the console', { skip: noBrowser }, () => {
         };
         await tabTo(/^file$/);
         const chooser = page.waitForEvent('filechooser');
+        // A busy browser sometimes does not take the first key.
+        const again = setInterval(() => void page.keyboard.press('Enter').catch(() => {}), 3000);
         await page.keyboard.press('Enter');
-        await (await chooser).setFiles({
+        await (await chooser.finally(() => clearInterval(again))).setFiles({
           name: 'keys.csv',
           mimeType: 'text/csv',
           buffer: Buffer.from('a,b\n1,2\n'),
