@@ -1,7 +1,7 @@
 /** Asynchronous uploads: they are answered when the body is stored, and are loaded once whatever happens to the process. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -254,30 +254,45 @@ test('a service that cannot write to the folder warns, and loads while the reque
   }
 });
 
-test('a load whose file is lost fails', async () => {
+test('a load whose file is lost, shortened or longer fails, and no row of it is in the table', async () => {
   const own = await mkdtemp(join(tmpdir(), 'tablewright-lost-'));
   const first = await startChildService(service.database, { SPOOL_DIR: own });
+  const counted = await service.rows('SELECT count(*) FROM public.counted');
   const client = await service.database.pool.connect();
   await client.query('BEGIN; LOCK TABLE public.counted');
-  let id = '';
+  const damages = [
+    (path: string) => rm(path),
+    // What remains is a valid upload with fewer rows.
+    (path: string) => truncate(path, '{"a":1}\n'.length),
+    (path: string) => appendFile(path, '{"a":3}\n'),
+  ];
+  const ids: string[] = [];
   try {
-    id = (await first.post(append, { data: [{ a: 1 }] }, { headers: later })).body.id;
-    await until(
-      'the load to run',
-      async () => (await first.get(`/api/v1/loads/${id}`)).body.state === 'running',
-    );
+    const headers = { ...later, 'content-type': 'application/x-ndjson' };
+    for (const _ of damages) {
+      const { body } = await first.request('POST', append, { body: '{"a":1}\n{"a":2}\n', headers });
+      ids.push(body.id);
+    }
+    await until('the loads to run', async () => {
+      const loads = await Promise.all(ids.map((id) => first.get(`/api/v1/loads/${id}`)));
+      return loads.every(({ body }) => body.state === 'running');
+    });
     await first.end('SIGTERM');
-    assert.equal((await service.get(`/api/v1/loads/${id}`)).body.state, 'queued');
+    assert.equal((await service.get(`/api/v1/loads/${ids[0]}`)).body.state, 'queued');
   } finally {
     await client.query('ROLLBACK');
     client.release();
     await first.end('SIGKILL');
   }
-  for (const body of await bodies(own)) await rm(body);
+  const stored = await bodies(own);
+  for (const [n, damage] of damages.entries()) await damage(stored.find((path) => path.includes(ids[n]!))!);
   const next = await startChildService(service.database, { SPOOL_DIR: own });
   try {
-    const { state, answer } = await endOf(id);
-    assert.deepEqual([state, answer.status], ['failed', 500]);
+    for (const id of ids) {
+      const { state, answer } = await endOf(id);
+      assert.deepEqual([state, answer.status], ['failed', 500]);
+    }
+    assert.deepEqual(await service.rows('SELECT count(*) FROM public.counted'), counted);
   } finally {
     await next.end('SIGTERM');
     await rm(own, { recursive: true, force: true });

@@ -376,7 +376,7 @@ export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role,
         bytes_expected::pg_catalog.float8 AS "bytesExpected", bytes_received::pg_catalog.float8 AS "bytesReceived",
-        created_at AS "createdAt", request`,
+        spool_bytes::pg_catalog.float8 AS "storedBytes", created_at AS "createdAt", request`,
     values: [spool, process],
   };
 }

@@ -30,6 +30,8 @@ export interface TakenLoad {
   id: string;
   facts: LoadFacts;
   bytesReceived: number;
+  /** The length of the stored body; undefined: an older version of the service has accepted the load. */
+  storedBytes: number | undefined;
   createdAt: Date;
   request: StoredRequest;
 }
@@ -120,7 +122,7 @@ export class QueuedLoads {
       const bytes = await bodies.store(run.id, chunks, place.arrived);
       const queue = async (): Promise<void> => {
         await place.check();
-        await readAgain(() => bodies.chunks(run.id));
+        await readAgain(() => bodies.chunks(run.id, bytes));
         await this.#queue(run, { spool: bodies.id, bytes }, request, also);
       };
       await queue().catch((error) => this.#removeUnlessQueued(run, bodies, error));
@@ -212,7 +214,7 @@ export class QueuedLoads {
   async #runTaken(load: TakenLoad, bodies: StoredBodies): Promise<void> {
     const { loads } = this.#options;
     const run = loads.adopt(load);
-    const outcome = await this.#run!(load, run, () => bodies.chunks(load.id));
+    const outcome = await this.#run!(load, run, () => bodies.chunks(load.id, load.storedBytes));
     if (outcome === 'ended') {
       // If this process has lost its lease, another one may have taken the load, and needs the body.
       const [found] = await this.#ask(readEnds(loads.schema, [load.id]));
@@ -239,11 +241,12 @@ export class QueuedLoads {
 }
 
 function takenOf(row: Record<string, unknown>): TakenLoad {
-  const { id, bytesReceived, createdAt, request, ...facts } = row;
+  const { id, bytesReceived, storedBytes, createdAt, request, ...facts } = row;
   const given = facts as unknown as LoadFacts & Record<'subject' | 'role' | 'bytesExpected', unknown>;
   return {
     id: id as string,
     bytesReceived: bytesReceived as number,
+    storedBytes: (storedBytes as number | null) ?? undefined,
     createdAt: createdAt as Date,
     request: request as StoredRequest,
     facts: {

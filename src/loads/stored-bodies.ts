@@ -75,15 +75,18 @@ export class StoredBodies {
   /**
    * Yields the chunks of a body.
    *
-   * @throws AppError `internal-error` if the body is not there
+   * @param size the length of the body when it was stored; undefined: an older version of the service has stored it without its length
+   * @throws AppError `internal-error` if the body is not there, or has another length
    */
-  async *chunks(load: string): AsyncGenerator<Buffer> {
+  async *chunks(load: string, size: number | undefined): AsyncGenerator<Buffer> {
     const file = await open(this.#pathOf(load), 'r').catch((error) => {
-      throw new AppError('internal-error', 'The stored body of the load is lost; nothing was changed.', {
-        cause: error,
-      });
+      throw lostBody('is lost', error);
     });
     try {
+      // A part of the body may be a valid upload with fewer rows, so the length is compared before anything is read.
+      const found = await file.stat();
+      if (size !== undefined && found.size !== size)
+        throw lostBody(`has ${found.size} bytes instead of ${size}`);
       for (;;) {
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(readBytes), 0, readBytes);
         if (bytesRead === 0) return;
@@ -179,6 +182,12 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+function lostBody(how: string, cause?: unknown): AppError {
+  return new AppError('internal-error', `The stored body of the load ${how}; nothing was changed.`, {
+    cause,
+  });
 }
 
 function isStorageFull(error: unknown): boolean {
