@@ -97,6 +97,8 @@ async function drained(raw: ServerResponse, signal: AbortSignal, drainMs: number
 
 /** Closes the connection of a client that does not read the end. */
 function closeUnread(raw: ServerResponse, drainMs: number): void {
+  // Then no `close` follows, and the timer would keep a process alive whose service has stopped.
+  if (raw.closed) return;
   const timer = setTimeout(() => raw.destroy(), drainMs);
   raw.once('close', () => clearTimeout(timer));
 }
