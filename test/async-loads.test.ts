@@ -254,6 +254,37 @@ test('a service that cannot write to the folder warns, and loads while the reque
   }
 });
 
+test('a load whose connections are ended by PostgreSQL is tried again, and fails after five attempts', async () => {
+  const client = await service.database.pool.connect();
+  await client.query('BEGIN; LOCK TABLE public.counted');
+  const begin = async () =>
+    (await service.post(append, { data: [{ a: 1 }] }, { headers: later })).body.id as string;
+  const endedSessions = new Set<unknown>();
+  /** Ends the session that loads into the locked table. */
+  const interrupt = () =>
+    until('a session to be ended', async () => {
+      const rows = await service.rows(`SELECT pid, pg_terminate_backend(pid) FROM pg_locks
+        WHERE NOT granted AND relation = 'public.counted'::regclass`);
+      const isNew = rows.some(({ pid }) => !endedSessions.has(pid));
+      for (const { pid } of rows) endedSessions.add(pid);
+      return isNew;
+    });
+  const [counted] = await client
+    .query('SELECT count(*)::int AS n FROM public.counted')
+    .then(({ rows }) => rows);
+  const failing = await begin();
+  for (let attempt = 0; attempt < 5; attempt++) await interrupt();
+  const { state, answer } = await endOf(failing);
+  assert.deepEqual([state, answer.status, answer.body.code], ['failed', 503, 'database-unavailable']);
+  const again = await begin();
+  await interrupt();
+  await client.query('ROLLBACK');
+  client.release();
+  assert.equal((await endOf(again)).state, 'committed');
+  const rows = await service.rows('SELECT count(*)::int AS n FROM public.counted');
+  assert.deepEqual(rows, [{ n: counted.n + 1 }]);
+});
+
 test('a load whose file is lost, shortened or longer fails, and no row of it is in the table', async () => {
   const own = await mkdtemp(join(tmpdir(), 'tablewright-lost-'));
   const first = await startChildService(service.database, { SPOOL_DIR: own });

@@ -90,7 +90,8 @@ export function storedUploadRunner(
       load: load.id,
     } as Parameters<typeof writeAudit>[2];
     let change: object = {};
-    const outcome = await runToEnd(loads, run, requestId, notBegun, () =>
+    const waitsAgain = load.attempts < maxAttempts ? [...notBegun, ...interrupted] : notBegun;
+    const outcome = await runToEnd(loads, run, requestId, waitsAgain, () =>
       runStored(context, load, operation, run, chunks, (changed) => {
         change = changed;
       }),
@@ -100,7 +101,11 @@ export function storedUploadRunner(
       return 'ended';
     }
     const { error, known, hasEnded } = outcome;
-    if (!hasEnded) return 'again';
+    if (!hasEnded) {
+      if (notBegun.includes(known!.code)) return 'not-begun';
+      log.warn({ err: known!.cause ?? error, load: load.id }, 'load interrupted; it is tried again');
+      return 'interrupted';
+    }
     if (known && known.status >= 500) log.error({ err: known.cause ?? error, load: load.id }, 'load failed');
     if (known) measureError(context.measures, known);
     writeAudit(log, operation.name, facts, auditedEnd(error));
@@ -110,6 +115,9 @@ export function storedUploadRunner(
 
 /** A load that finds no place, or that the service stops, waits again. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
+/** A load whose database goes away waits again, until it has been begun `maxAttempts` times, because its rows may be what ends PostgreSQL. */
+const interrupted: ErrorCode[] = ['database-unavailable'];
+const maxAttempts = 5;
 
 async function runStored(
   context: HttpContext,

@@ -367,27 +367,36 @@ export function readQueueSize({ quoted }: ServiceSchema, spool: string, owner: B
   };
 }
 
-/** Takes the oldest load that waits in a folder, for this process. It returns its row. */
+/** Takes the oldest load that waits in a folder, for this process, and counts the attempt. It returns its row. */
 export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process: string): Statement {
   return {
-    text: `UPDATE ${quoted}.loads SET state = 'running', process = $2, started_at = pg_catalog.clock_timestamp()
+    text: `UPDATE ${quoted}.loads SET state = 'running', process = $2, started_at = pg_catalog.clock_timestamp(),
+        request = pg_catalog.jsonb_set(request, '{attempts}',
+          pg_catalog.to_jsonb(coalesce((request OPERATOR(pg_catalog.->>) 'attempts')::pg_catalog.int4, 0) OPERATOR(pg_catalog.+) 1))
       WHERE id OPERATOR(pg_catalog.=) (SELECT id FROM ${quoted}.loads
         WHERE spool OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) 'queued'
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role,
         bytes_expected::pg_catalog.float8 AS "bytesExpected", bytes_received::pg_catalog.float8 AS "bytesReceived",
-        spool_bytes::pg_catalog.float8 AS "storedBytes", created_at AS "createdAt", request`,
+        spool_bytes::pg_catalog.float8 AS "storedBytes", (request OPERATOR(pg_catalog.->>) 'attempts')::pg_catalog.int4 AS attempts,
+        created_at AS "createdAt", request`,
     values: [spool, process],
   };
 }
 
-/** Puts a load of this process back into the queue. */
-export function queueAgain({ quoted }: ServiceSchema, id: string, process: string): Statement {
+/** Puts a load of this process back into the queue. @param attempts how often it has been begun */
+export function queueAgain(
+  { quoted }: ServiceSchema,
+  id: string,
+  process: string,
+  attempts: number,
+): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-        ended_at = CASE WHEN cancel_requested THEN pg_catalog.clock_timestamp() END
+        ended_at = CASE WHEN cancel_requested THEN pg_catalog.clock_timestamp() END,
+        request = pg_catalog.jsonb_set(request, '{attempts}', pg_catalog.to_jsonb($3::pg_catalog.int4))
       WHERE id OPERATOR(pg_catalog.=) $1 AND process OPERATOR(pg_catalog.=) $2 AND ended_at IS NULL`,
-    values: [id, process],
+    values: [id, process, attempts],
   };
 }
 

@@ -1,12 +1,13 @@
 /**
  * Asynchronous loads: their bodies are stored and their records wait in a queue, from which the processes that have the folder of the bodies
- * take them. A load whose process ends waits again. It is never committed twice, because its record is changed to `committed` in the
- * transaction that writes its rows, and only once.
+ * take them. A load whose process ends, or whose database goes away, waits again. It is never committed twice, because its record is changed
+ * to `committed` in the transaction that writes its rows, and only once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
+import { isDatabaseAway } from '../postgres/sqlstate.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
@@ -32,6 +33,8 @@ export interface TakenLoad {
   bytesReceived: number;
   /** The length of the stored body; undefined: an older version of the service has accepted the load. */
   storedBytes: number | undefined;
+  /** How often the load was begun, with this time. */
+  attempts: number;
   createdAt: Date;
   request: StoredRequest;
 }
@@ -40,13 +43,14 @@ export interface TakenLoad {
  * Runs a load that was taken from the queue, and records its end.
  *
  * @param chunks returns the stored body
- * @returns `again` if the load must wait again, because there was no place for it or the service stops
+ * @returns `not-begun` if the load must wait again, because there was no place for it or the service stops; `interrupted` if it must wait
+ *   again, because the database went away. The load counts as begun then
  */
 export type RunTaken = (
   load: TakenLoad,
   run: LoadRun,
   chunks: () => AsyncGenerator<Buffer>,
-) => Promise<'ended' | 'again'>;
+) => Promise<'ended' | 'not-begun' | 'interrupted'>;
 
 export interface QueuedLoadsOptions {
   loads: Loads;
@@ -63,7 +67,7 @@ export interface QueuedLoadsOptions {
   log: Log;
 }
 
-/** The pause before a load for which there was no place is tried again. */
+/** The pause before a load that waits again is tried again. */
 const againMs = 1000;
 
 export class QueuedLoads {
@@ -222,8 +226,26 @@ export class QueuedLoads {
       return;
     }
     loads.forget(run);
-    await this.#ask(queueAgain(loads.schema, load.id, loads.process));
+    const attempts = outcome === 'interrupted' ? load.attempts : load.attempts - 1;
+    await this.#queueAgain(load.id, attempts);
     if (!this.#isStopped) await sleep(againMs, undefined, { ref: false });
+  }
+
+  /**
+   * Puts a load back into the queue. If the database is away, this is tried until the database answers or the service stops. A load
+   * whose COMMIT was not answered and has succeeded remains committed, because its record has ended.
+   */
+  async #queueAgain(id: string, attempts: number): Promise<void> {
+    const { schema, process } = this.#options.loads;
+    for (;;) {
+      try {
+        await this.#ask(queueAgain(schema, id, process, attempts));
+        return;
+      } catch (error) {
+        if (this.#isStopped || !isDatabaseAway(error)) throw error;
+      }
+      await sleep(againMs, undefined, { ref: false });
+    }
   }
 
   async #ask(statement: Statement): Promise<Record<string, unknown>[]> {
@@ -241,12 +263,13 @@ export class QueuedLoads {
 }
 
 function takenOf(row: Record<string, unknown>): TakenLoad {
-  const { id, bytesReceived, storedBytes, createdAt, request, ...facts } = row;
+  const { id, bytesReceived, storedBytes, attempts, createdAt, request, ...facts } = row;
   const given = facts as unknown as LoadFacts & Record<'subject' | 'role' | 'bytesExpected', unknown>;
   return {
     id: id as string,
     bytesReceived: bytesReceived as number,
     storedBytes: (storedBytes as number | null) ?? undefined,
+    attempts: attempts as number,
     createdAt: createdAt as Date,
     request: request as StoredRequest,
     facts: {
