@@ -714,7 +714,7 @@ function shortResult({ table, rows_read: rows, created_at: from, ended_at: to }:
   } as unknown as LoadedTable;
 }
 
-export function failureFrom(error: unknown): Failure {
+function failureFrom(error: unknown): Failure {
   if (error instanceof ProblemError) {
     const { title, detail, code, errors, errorCount, errorGroups: groups, warnings, loadId } = error;
     return { title, detail, code, errors, errorCount, groups, warnings, loadId };

@@ -37,7 +37,7 @@ export function tableNameOf(fileName: string): string {
 }
 
 /** Cuts a text to a number of bytes of UTF-8, at the end of a character. */
-export function shortenedTo(maxBytes: number, text: string): string {
+function shortenedTo(maxBytes: number, text: string): string {
   let kept = '';
   let bytes = 0;
   for (const sign of text) {
@@ -70,7 +70,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 }
 
 /** Returns the time as a person says it. @param ms milliseconds */
-export function timeInWords(ms: number): string {
+function timeInWords(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 1) return 'less than a second';
   if (seconds < 60) return plural(seconds, 'second');
@@ -339,7 +339,7 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
 }
 
 /** Writes a name in a list of a query parameter. */
-export function escapedItem(name: string): string {
+function escapedItem(name: string): string {
   return name.replace(/[\\,:]/g, '\\$&');
 }
 
@@ -404,7 +404,7 @@ export function curlText(plan: UploadPlan, fileName: string, origin: string): st
 }
 
 /** Quotes a word for a POSIX shell. */
-export function shellWord(text: string): string {
+function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -175,6 +175,11 @@ export class EncodingSink implements CellSink {
     this.#positionOf = this.#shape.positionOf;
   }
 
+  /** The number of rows with problems, which were not passed to the output. */
+  get refused(): number {
+    return this.#refused;
+  }
+
   column(column: number, name: string): void {
     const match = this.#options.matcher.match(name);
     this.#names[column] = name;
@@ -318,16 +323,6 @@ export class EncodingSink implements CellSink {
     return this.#losses.warnings(columns, this.#options.locate, (target) => this.#sourceOf[target]!);
   }
 
-  #noteLosses(target: number): void {
-    this.#losses.note(target, this.#row, losses.ofCell);
-    losses.ofCell = 0;
-  }
-
-  /** The number of rows with problems, which were not passed to the output. */
-  get refused(): number {
-    return this.#refused;
-  }
-
   drain(): Promise<void> | undefined {
     if (this.#isInRow && this.#out.position - this.#rowStart > this.#maxRowBytes) this.#failRowTooLong();
     let held = 0;
@@ -347,6 +342,11 @@ export class EncodingSink implements CellSink {
     for (const shape of this.#shapes.toReversed()) await this.#handOn(shape);
     // An older shape is made again if a row needs it.
     if (this.#shapes.length > 1) this.#shapes = [this.#shape];
+  }
+
+  #noteLosses(target: number): void {
+    this.#losses.note(target, this.#row, losses.ofCell);
+    losses.ofCell = 0;
   }
 
   async #handOn(shape: CopyShape): Promise<void> {

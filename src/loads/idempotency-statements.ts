@@ -6,7 +6,7 @@ import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import type { KeptAnswer } from './load-record.ts';
 
 /** How long a key is kept. */
-export const keyHours = 24;
+const keyHours = 24;
 
 /** One claim of a key by a request. */
 export interface ClaimedKeyRow {

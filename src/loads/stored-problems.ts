@@ -8,7 +8,7 @@ import { bytesLiteral, type Statement } from '../postgres/sql.ts';
 import { ProblemLines } from './problem-lines.ts';
 
 /** The number of problems of a page; the last page of a load may have fewer. */
-export const pageProblems = 1000;
+const pageProblems = 1000;
 
 /** The loads of one subject whose problems are kept: the newest ones, of which these are the most loads and the most bytes. */
 export const keptProblems = { loads: 1000, bytes: 256 * 1024 * 1024 };

@@ -11,7 +11,7 @@ import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 
 /** The longest list of rows. */
-export const maxListedRowsBytes = 16 * 1024 * 1024;
+const maxListedRowsBytes = 16 * 1024 * 1024;
 
 export interface FirstRows {
   /** One JSON object for each row, as text. Its members are the columns, in their order. */

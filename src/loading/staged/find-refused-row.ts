@@ -8,10 +8,16 @@ import { withSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf, sqlstateOf } from '../../postgres/sqlstate.ts';
 import { lastMovedRow, mergeRows, mergeTogether, resetProgress } from './merge-statements.ts';
-import { checkDeferred, inMovingOrder, mayBeOfRow, readMovedRow, refusalOf } from './move-rows.ts';
+import {
+  checkDeferred,
+  inMovingOrder,
+  mayBeOfRow,
+  readLastRowNumber,
+  readMovedRow,
+  refusalOf,
+} from './move-rows.ts';
 import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { lastRowNumber } from './staging-table.ts';
 
 /** The refused data row, or the rows among which it is, or neither if the refusal is not about a single row. */
 export type RefusedRow = Pick<Refusal, 'row' | 'amongRows'>;
@@ -24,7 +30,7 @@ export async function findRefusedRow(
 ): Promise<RefusedRow> {
   // Rows that conflict within one statement do not conflict if they are moved one after the other.
   if (conditionOf(refusal.error) === 'cardinality_violation') return {};
-  const end = (await readLastRow(client)) + 1;
+  const end = (await readLastRowNumber(client)) + 1;
   const order = inMovingOrder(load);
   for (const shapes of refusal.movedTogether ? [order] : order.map((shape) => [shape])) {
     const search = { client, load, refusal, shapes };
@@ -111,9 +117,4 @@ async function halve(search: Search, end: number, error: Error): Promise<Refused
 
 function isSame(error: Error, refusal: Refusal): boolean {
   return sqlstateOf(error) === sqlstateOf(refusal.error);
-}
-
-async function readLastRow(client: ClientBase): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(lastRowNumber);
-  return rows[0]!.count;
 }

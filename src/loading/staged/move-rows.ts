@@ -27,7 +27,13 @@ import {
 } from './merge-statements.ts';
 import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
+import {
+  analyzeStagingTable,
+  indexByShape,
+  lastRowNumber,
+  shapeOfRow,
+  typedStagingTable,
+} from './staging-table.ts';
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
 
 /**
@@ -229,6 +235,12 @@ export async function readMovedRow(client: ClientBase, { shapes }: StagedLoad): 
   const row = rows[0]!.row;
   const shape = row === null ? undefined : await shapeOf(client, row);
   return row === null || shape === undefined ? undefined : { row, sentColumns: shapes.all[shape]! };
+}
+
+/** Returns the highest number of a staged data row; 0: no row is staged. */
+export async function readLastRowNumber(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(lastRowNumber);
+  return rows[0]!.count;
 }
 
 /** Returns the shape of a data row; undefined: the row is not in the staging table. */

@@ -8,10 +8,18 @@ import { runAndUndo } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { mergeRows, type RowRange } from './merge-statements.ts';
-import { checkDeferred, inMovingOrder, mayBeOfRow, readMovedRow, refusalOf, shapeOf } from './move-rows.ts';
+import {
+  checkDeferred,
+  inMovingOrder,
+  mayBeOfRow,
+  readLastRowNumber,
+  readMovedRow,
+  refusalOf,
+  shapeOf,
+} from './move-rows.ts';
 import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { analyzeStagingTable, firstRowOf, indexByShape, lastRowNumber } from './staging-table.ts';
+import { analyzeStagingTable, firstRowOf, indexByShape } from './staging-table.ts';
 
 /**
  * Returns the rows that PostgreSQL refuses because a column has no value after triggers and defaults, each with PostgreSQL's
@@ -28,7 +36,7 @@ export async function findRowsWithNull(
   await queryInCallersPath(client, indexByShape.text);
   await client.query(analyzeStagingTable([]));
   const found: { row: number; error: Error }[] = [];
-  const end = (await readLastRow(client)) + 1;
+  const end = (await readLastRowNumber(client)) + 1;
   // Rows that are refused for other reasons use up attempts, too.
   let attempts = 2 * limit;
   for (const shape of inMovingOrder(load)) {
@@ -91,9 +99,4 @@ export async function findRowWithout(
 ): Promise<number | undefined> {
   const { rows } = await client.query<{ row: number | null }>(firstRowOf(shapes.without(column)));
   return rows[0]!.row ?? undefined;
-}
-
-async function readLastRow(client: ClientBase): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(lastRowNumber);
-  return rows[0]!.count;
 }

@@ -9,7 +9,7 @@ import type { HeaderRow } from './header-row.ts';
 
 /** The numbers that a column of the range has if it has no column of the sink. */
 export const UNNAMED = -1;
-export const LEFT_OUT_COLUMN = -2;
+const LEFT_OUT_COLUMN = -2;
 
 export interface ColumnOptions {
   columnNames: 'exact' | 'snake_case';

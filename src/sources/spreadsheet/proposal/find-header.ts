@@ -352,7 +352,7 @@ function isAboveTexts(block: Block, index: number, headerCells: number): boolean
 }
 
 /** Returns the number of rows from this index on, with those that are not kept. */
-export function rowsFrom(rows: OutlineRow[], index: number): number {
+function rowsFrom(rows: OutlineRow[], index: number): number {
   let count = 0;
   for (let at = index; at < rows.length; at++) count += rows[at]!.until - rows[at]!.row + 1;
   return count;
