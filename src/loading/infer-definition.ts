@@ -4,7 +4,7 @@ import { withSecondReading } from '../sources/row-source.ts';
 import { didYouMean } from '../tables/identifiers.ts';
 import { looseName } from './column-matching.ts';
 import { type InferenceLimits, type InferredColumn, TypeInference } from './infer-types.ts';
-import { unfitNames } from './inferred-columns.ts';
+import { impossibleNames } from './inferred-columns.ts';
 import type { LoadInput } from './load-input.ts';
 import type { LoadContext, LoadRequest } from './load-request.ts';
 import type { LoadTarget } from './load-target.ts';
@@ -54,10 +54,10 @@ export class Inferring {
    * @throws AppError `invalid-data` if no table can have the columns; `nothing-to-load`
    */
   end(mayBeNew: boolean): TypeInference {
-    const unfit = new Problems();
-    for (const problem of unfitNames(this.inference, this.#input.locate)) unfit.add(problem);
-    if (unfit.count > 0) for (const problem of headerProblems(this.#input)) unfit.add(problem);
-    unfit.throwIfAny();
+    const ofNames = new Problems();
+    for (const problem of impossibleNames(this.inference, this.#input.locate)) ofNames.add(problem);
+    if (ofNames.count > 0) for (const problem of headerProblems(this.#input)) ofNames.add(problem);
+    ofNames.throwIfAny();
     if (mayBeNew && this.#input.definition === undefined && this.inference.columns().length === 0) {
       this.#faultyRows.throwIfAny();
       throw nothingToLoad(this.#input);

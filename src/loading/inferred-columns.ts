@@ -11,7 +11,7 @@ import type { InferredColumn, InferredType, TypeInference } from './infer-types.
 import { shortenValue } from './problems.ts';
 
 /** Returns a problem for each column of the data whose name cannot be the name of a table's column. */
-export function unfitNames(inference: TypeInference, locate: LocateCell): Problem[] {
+export function impossibleNames(inference: TypeInference, locate: LocateCell): Problem[] {
   return inference.columns().flatMap(({ name, column }): Problem[] => {
     const fault = isSystemColumn(name)
       ? 'is the name of a system column of every table'

@@ -9,7 +9,7 @@ import { formatMoment, momentText } from '../sources/moment-text.ts';
 import { describeCellProblem } from './cell-problems.ts';
 import { headerOfValues } from './header-of-values.ts';
 import { TypeInference } from './infer-types.ts';
-import { mixedColumns, otherReadings, unfitNames } from './inferred-columns.ts';
+import { impossibleNames, mixedColumns, otherReadings } from './inferred-columns.ts';
 import { shortenBytes, shortenValue } from './problems.ts';
 
 /** The number of rows that a preview shows. */
@@ -107,8 +107,8 @@ export class Preview implements CellSink {
       const values = this.#values[column]!;
       return { name, ...(letters && { letters }), values, empty: this.#inference.rowCount - values };
     });
-    const unfit = unfitNames(this.#inference, this.#locate);
-    const errors = [...ofHeader, ...unfit, ...this.#errors].slice(0, maxListedProblems);
+    const ofNames = impossibleNames(this.#inference, this.#locate);
+    const errors = [...ofHeader, ...ofNames, ...this.#errors].slice(0, maxListedProblems);
     return {
       header,
       definition: { columns },
@@ -116,7 +116,7 @@ export class Preview implements CellSink {
       rowNumbers: this.#rowNumbers.length === rows.length ? this.#rowNumbers : undefined,
       columns: counts,
       errors,
-      errorCount: ofHeader.length + unfit.length + this.#errorCount,
+      errorCount: ofHeader.length + ofNames.length + this.#errorCount,
     };
   }
 

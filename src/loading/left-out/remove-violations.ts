@@ -15,10 +15,10 @@ import {
   ownReferencedColumns,
   shapesWithout,
   stagedNames,
-} from '../staged/find-in-staged.ts';
+} from '../staged/decided-by-rows.ts';
 import { addViolations, isHidden, toViolation } from '../staged/find-violations.ts';
 import { inputRules, makeInputCheck } from '../staged/input-check.ts';
-import { columnsRead, type RowRule } from '../staged/row-rules.ts';
+import { columnsRead, isSelfReference, type RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import {
   analyzeStagingTable,
@@ -114,7 +114,7 @@ export async function removeViolations(
   return removeRepeatedAndOrphans(
     search,
     queries.filter(({ rule, isOfExisting }) => rule.kind === 'unique' && !isOfExisting && !conflict),
-    queries.filter(({ rule }) => rule.kind === 'foreign key' && rule.isSelf),
+    queries.filter(({ rule }) => isSelfReference(rule)),
   );
 }
 
@@ -135,7 +135,7 @@ interface Found {
 /** Returns whether the query judges each row by itself. With `on_conflict`, which rows have other keys depends on their order. */
 function isOfOneRow({ rule, isOfExisting }: ViolationQuery, { conflict }: StagedLoad): boolean {
   if (rule.kind === 'unique') return isOfExisting === true && conflict === undefined;
-  return rule.kind !== 'foreign key' || !rule.isSelf;
+  return !isSelfReference(rule);
 }
 
 async function removeInvalidInput(search: Search): Promise<void> {

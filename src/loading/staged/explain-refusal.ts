@@ -7,7 +7,7 @@ import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlst
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Problems } from '../problems.ts';
 import { findFailingDefault } from './failing-default.ts';
-import { findInStaged, findOrphan, isSelfReference } from './find-in-staged.ts';
+import { findInStaged, findOrphan } from './find-in-staged.ts';
 import { findRefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
 import { generatedKey } from './generated-key.ts';
@@ -15,7 +15,7 @@ import { inputRules, makeInputCheck } from './input-check.ts';
 import { findSurplus, isRefusal } from './move-rows.ts';
 import type { Refusal } from './refusal.ts';
 import { type FailingDefault, type LongKey, rowProblem } from './row-problem.ts';
-import type { RowRule } from './row-rules.ts';
+import { isSelfReference, type RowRule } from './row-rules.ts';
 import type { CellPlaces, StagedLoad } from './staged-load.ts';
 import { stagingTable, typedStagingTable } from './staging-table.ts';
 import { findRowsWithNull, findRowWithout } from './try-rows.ts';
@@ -77,23 +77,17 @@ async function findBrokenKeys(
 /** Finds the rows at fault in the staging table. */
 async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: Problems): Promise<void> {
   const { refusal, target, places, staged } = load;
-  const { error } = refusal;
-  const { columns } = target;
-  const inputCheck = await makeInputCheck(client, columns);
+  const inputCheck = await makeInputCheck(client, target.columns);
   const sent = staged && (await prepareSearch(client, staged, inputCheck));
   const ofDefault = await findDefaultAtFault(client, load);
   if (ofDefault) {
     problems.add(rowProblem(ofDefault, places));
     return;
   }
-  const findRow = async (): Promise<Refusal> =>
-    refusal.row !== undefined || !staged
-      ? refusal
-      : { ...refusal, ...(await findRefusedRow(client, staged, refusal)) };
-  if (!isRefusal(error, columns)) {
+  if (!isRefusal(refusal.error, target.columns)) {
     // An expression of the table may cause it: a CHECK, a policy or an index.
-    const found = await findRow();
-    if (found.row === undefined) throw error;
+    const found = await withRefusedRow(client, load);
+    if (found.row === undefined) throw refusal.error;
     problems.add(rowProblem(found, places));
     return;
   }
@@ -102,8 +96,32 @@ async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: P
   const rules = await target.readRules(client);
   await findInvalidInput(client, staged, inputCheck, problems);
   const unchecked = await findInStaged(client, staged, sent, rules, problems);
-  if (problems.count > before && !isAbout(error, unchecked)) return;
-  if (conditionOf(error) === 'not_null_violation') {
+  if (problems.count > before && !isAbout(refusal.error, unchecked)) return;
+  await findOtherCause(client, { ...load, staged }, sent, rules, unchecked, problems);
+}
+
+/** Returns the refusal with the row that PostgreSQL refused, if it can be found. */
+async function withRefusedRow(client: ClientBase, { refusal, staged }: RefusedLoad): Promise<Refusal> {
+  if (refusal.row !== undefined || !staged) return refusal;
+  return { ...refusal, ...(await findRefusedRow(client, staged, refusal)) };
+}
+
+/**
+ * Adds the rows that PostgreSQL refuses for a cause that no query over the sent rows can find: a NULL after triggers and defaults, a key
+ * that PostgreSQL fills in, a foreign key to the table itself, which the role may not read, a trigger or an exclusion constraint.
+ *
+ * @param unchecked the result of `findViolations`
+ */
+async function findOtherCause(
+  client: ClientBase,
+  load: RefusedLoad & { staged: StagedLoad },
+  sent: SentRows,
+  rules: RowRule[],
+  unchecked: string[],
+  problems: Problems,
+): Promise<void> {
+  const { refusal, places, staged } = load;
+  if (conditionOf(refusal.error) === 'not_null_violation') {
     const nulls = await findRowsWithNull(client, staged, maxListedProblems);
     for (const { row, error } of nulls) problems.add(rowProblem({ error, row }, places));
     if (nulls.length > 0) return;
@@ -114,13 +132,13 @@ async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: P
     return;
   }
   // For triggers and exclusion constraints the problem contains PostgreSQL's own message, for the first refused row.
-  const { constraint } = error as { constraint?: string };
+  const { constraint } = refusal.error as { constraint?: string };
   const key = rules
     .filter(isSelfReference)
     .find(({ name }) => name === constraint && unchecked.includes(name));
   const found = key
     ? { ...refusal, ...(await findOrphan(client, staged, sent, key, refusal)) }
-    : await findRow();
+    : await withRefusedRow(client, load);
   if (!problems.namesKeyOf(found.row)) problems.add(rowProblem(found, places));
 }
 

@@ -8,11 +8,12 @@ import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier, randomName } from '../../postgres/sql.ts';
 import { type Condition, conditionOf } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems.ts';
+import { isDecidedByRows, ownReferencedColumns, shapesWithout, stagedNames } from './decided-by-rows.ts';
 import { findRefusedRow, type RefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
 import type { Refusal } from './refusal.ts';
 import type { Violation } from './row-problem.ts';
-import { columnsRead, type ForeignKeyRule, type RowRule } from './row-rules.ts';
+import { columnsRead, type ForeignKeyRule, isSelfReference, type RowRule } from './row-rules.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByRow, keepOnly } from './staging-table.ts';
 import { indexSurplusTable } from './surplus-rows.ts';
@@ -46,10 +47,6 @@ export async function findInStaged(
   const named = await findOrphans(client, load, staged, unread, problems);
   const rest = unchecked.filter((name) => !named.includes(name));
   return [...rest, ...rules.filter((rule) => !checked.includes(rule)).map((rule) => rule.name)];
-}
-
-export function isSelfReference(rule: RowRule): rule is ForeignKeyRule {
-  return rule.kind === 'foreign key' && rule.isSelf;
 }
 
 /**
@@ -108,11 +105,6 @@ async function isRefusedFor(
   return conditionOf(error) === 'foreign_key_violation' && (error as DatabaseError).constraint === name;
 }
 
-/** Returns the names that are columns of the staging table. A rule may read columns that no row has. */
-export function stagedNames(names: readonly string[], { columns }: StagedLoad): string[] {
-  return names.filter((name) => columns.some((column) => column.name === name));
-}
-
 /** Returns whether PostgreSQL refuses the row. A trigger may have corrected it. */
 async function isRefused(
   client: ClientBase,
@@ -132,31 +124,3 @@ const refusals: Partial<Record<RowRule['kind'], Condition>> = {
   'half reference': 'foreign_key_violation',
   check: 'check_violation',
 };
-
-/** Returns whether the staged rows have every value that the rule reads. */
-export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
-  // A row may refer to a number that PostgreSQL will generate.
-  const referenced = ownReferencedColumns(rule);
-  if (shapesWithout(referenced, load).length > 0) return false;
-  return [...columnsRead(rule), ...referenced].every((name) => {
-    const isGenerated = load.columns.some((column) => column.name === name && column.isGenerated);
-    const mayTriggerFill = load.changesRows && load.places.sourceColumn(name) < 0;
-    return !isGenerated && !mayTriggerFill;
-  });
-}
-
-/** Returns the columns of the table itself that a foreign key refers to. */
-export function ownReferencedColumns(rule: RowRule): string[] {
-  return isSelfReference(rule) ? rule.referencedColumns : [];
-}
-
-/** Returns the shapes whose rows get a value of one of these columns from PostgreSQL, if the value is not NULL. */
-export function shapesWithout(names: string[], { columns, conflict, shapes }: StagedLoad): number[] {
-  return [...shapes.all.keys()].filter((shape) => {
-    const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(shape);
-    return columns.some(
-      ({ name, default: value }, place) =>
-        names.includes(name) && (value !== 'none' || mayUpdate) && !shapes.all[shape]!.includes(place),
-    );
-  });
-}

@@ -78,6 +78,11 @@ export function columnsRead(rule: RowRule): string[] {
   return rule.kind === 'unique' ? [...rule.columns, ...(rule.predicateColumns ?? [])] : rule.columns;
 }
 
+/** Returns whether the rule is a foreign key that refers to its own table. */
+export function isSelfReference(rule: RowRule): rule is ForeignKeyRule {
+  return rule.kind === 'foreign key' && rule.isSelf;
+}
+
 /**
  * Reads the rules of an existing table in the order in which they were made: unique indexes (keys among them), foreign keys,
  * checks and the checks of domains.
