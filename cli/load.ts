@@ -138,9 +138,11 @@ function isInterruption(error: unknown): boolean {
   return (error as Error | undefined)?.name === 'AbortError';
 }
 
+const sameSignalMs = 500;
+
 /** Cancels the load at the first Ctrl-C, and ends the process at the second one. */
 function onInterrupt(client: Client, findLoad: () => Promise<string | undefined>, stop: AbortController) {
-  let count = 0;
+  let firstAtMs: number | undefined;
   const cancel = async (): Promise<void> => {
     const id = await findLoad();
     // If the load has just ended, its answer is on its way.
@@ -149,13 +151,17 @@ function onInterrupt(client: Client, findLoad: () => Promise<string | undefined>
     else stop.abort();
   };
   const handle = (): void => {
-    count++;
-    if (count > 1) process.exit(exitCodes.interrupted);
+    if (firstAtMs !== undefined) {
+      // One Ctrl-C may arrive twice: from the terminal, and from npx or the older Node.js that started this process.
+      if (performance.now() - firstAtMs > sameSignalMs) process.exit(exitCodes.interrupted);
+      return;
+    }
+    firstAtMs = performance.now();
     note('\rCancelling the load. Ctrl-C again ends at once.');
     cancel().catch(() => stop.abort());
   };
   process.on('SIGINT', handle);
-  return { hasHappened: () => count > 0, end: () => void process.off('SIGINT', handle) };
+  return { hasHappened: () => firstAtMs !== undefined, end: () => void process.off('SIGINT', handle) };
 }
 
 const followMs = 500;

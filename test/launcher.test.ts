@@ -62,6 +62,19 @@ test('on an older Node.js the launcher starts the installed one, and ends with i
   assert.match(stdout, /[\\/]node_modules[\\/]node-.*[\\/]bin[\\/]node/);
 });
 
+test('on an older Node.js the command line runs on the installed one, with its exit code', async () => {
+  const program = join(root, 'cli', 'tablewright.mjs');
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const shown = await run(older, program, '--version');
+  assert.deepEqual([shown.code, shown.stdout], [0, `${version}\n`]);
+  assert.equal((await run(older, program, 'unknown')).code, 2);
+
+  const alone = await script('tablewright.mjs', await readFile(program, 'utf8'));
+  const refused = await run(older, alone, '--version');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^Tablewright needs Node\.js 24 or newer and this is v[^\n]+\n$/);
+});
+
 test('on an older Node.js without the installed one the launcher ends with one sentence that says what to do', async () => {
   const alone = await script('run.mjs', await readFile(launcher, 'utf8'));
   const { code, stdout, stderr } = await run(older, alone, 'src/main.ts');

@@ -69,6 +69,21 @@ test('the command for a monthly workbook updates the rows of the month before', 
   assert.deepEqual([status, load.rows, load.updated], [200, 0, 300], body);
 });
 
+test('the line for one file loads it', async () => {
+  const [command] = /^npx tablewright load .*$/m.exec(readme)!;
+  await service.rows('DROP TABLE IF EXISTS orders');
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    cwd: root,
+    env: {
+      ...scriptEnvironment(),
+      HOME: process.env.HOME,
+      TABLEWRIGHT_URL: service.url,
+      TABLEWRIGHT_TOKEN: token,
+    },
+  });
+  assert.match(stdout, /→ public\.orders: 300 rows loaded/);
+});
+
 test('an example works if it is sent by another client than curl', async () => {
   const example = examples.find(({ command }) => command.includes("--data-binary '{"))!;
   const command = example.command.replaceAll('http://127.0.0.1:8080', service.url);

@@ -63,7 +63,7 @@ test('the package has compiled modules with types and source maps, and no test, 
   }
 });
 
-test('the installed package serves, loads and tells its version, for an ordinary user', async () => {
+test('the installed package serves, makes a token, loads and tells its version, for an ordinary user', async () => {
   const user = await databaseUser(undefined);
   const place = join(folder, 'installed');
   await mkdir(place);
@@ -71,14 +71,15 @@ test('the installed package serves, loads and tells its version, for an ordinary
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', tarball], { cwd: place });
   await chmod(folder, 0o755);
   if (user) await run('chown', ['-R', `${user.uid}:${user.gid}`, place]);
-  const installed = join(place, 'node_modules', 'tablewright');
   const port = await freePort();
   const PATH = [join(place, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
-  const inPlace = { cwd: place, env: { PATH, HOME: place, PORT: String(port) }, ...user };
+  const environment = { PATH, HOME: place, PORT: String(port) };
+  const inPlace = { cwd: place, env: environment, ...user };
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  assert.equal((await run('tablewright', ['--version'], inPlace)).stdout, `${version}\n`);
+  assert.match((await run('tablewright', ['--help'], inPlace)).stdout, /^Usage: tablewright COMMAND/m);
 
-  const program = [join(installed, 'dist', 'src', 'main.js'), '--show-secrets'];
-  const service = spawn('node', program, { ...inPlace, stdio: ['ignore', 'pipe', 'pipe'] });
+  const service = spawn('tablewright', ['serve'], { ...inPlace, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(service, 'close');
   let output = '';
   for (const stream of [service.stdout, service.stderr]) {
@@ -97,33 +98,44 @@ test('the installed package serves, loads and tells its version, for an ordinary
     const [, script = 'none'] = /<script type="module" src="([^"]+)"/.exec(page) ?? [];
     assert.equal((await fetch(url + script)).status, 200, 'the console has no script');
 
-    const token = /TOKEN=(\S+)/.exec(output)![1]!;
-    const loads = `
+    const token = (await run('tablewright', ['token'], inPlace)).stdout.trim();
+    const withToken = { TABLEWRIGHT_URL: url, TABLEWRIGHT_TOKEN: token };
+    const asClient = { ...inPlace, env: { ...environment, ...withToken } };
+    const examples = join(place, 'node_modules', 'tablewright', 'examples');
+    for (const [file, rows] of [
+      ['rows.json', 20],
+      ['orders.xlsx', 300],
+    ] as const) {
+      const loaded = await run('tablewright', ['load', join(examples, file), '--json'], asClient);
+      assert.equal(JSON.parse(loaded.stdout).load.rows, rows);
+    }
+    const program = `
       import { readFileSync } from 'node:fs';
       import { createClient } from 'tablewright/client';
       const client = createClient(${JSON.stringify({ url, token })});
-      for (const [table, name, options] of ${JSON.stringify(await filesIn(installed))}) {
-        const { load } = await client.load({ table, name, file: readFileSync(name), ...options });
-        console.log(table, load.rows);
-      }`;
-    const loaded = await run('node', ['--input-type=module', '--eval', loads], inPlace);
-    assert.match(loaded.stdout, /^rows 20\norders 300\nkinds \d+\n$/);
+      const file = readFileSync(${JSON.stringify(await legacyWorkbook())});
+      const { load } = await client.load({ table: 'kinds', name: 'kinds.xls', file, cell_errors: 'null' });
+      console.log(load.rows > 0);`;
+    const loaded = await run('node', ['--input-type=module', '--eval', program], inPlace);
+    assert.equal(loaded.stdout, 'true\n');
+    const tables = await run('tablewright', ['tables', '--json'], asClient);
+    for (const table of ['rows', 'orders', 'kinds']) assert.ok(tables.stdout.includes(`"${table}"`), table);
   } finally {
     service.kill('SIGTERM');
   }
   assert.deepEqual(await ended, [0, null], output);
+
+  // Without an address the command starts a service for itself.
+  const again = ['load', join(place, 'node_modules', 'tablewright', 'examples', 'orders.xlsx')];
+  const alone = await run('tablewright', [...again, '--if-exists', 'append'], inPlace);
+  assert.match(alone.stdout, /→ public\.orders: 300 rows loaded/);
 });
 
-/** Returns the names of tables, their files and parameters. A process of its own reads the last one. */
-async function filesIn(installed: string): Promise<[table: string, path: string, options: object][]> {
-  const examples = join(installed, 'examples');
-  const workbook = join(folder, 'kinds.xls');
-  await writeFile(workbook, await readFile(join(root, 'test', 'fixtures', 'kinds.xls')));
-  return [
-    ['rows', join(examples, 'rows.json'), {}],
-    ['orders', join(examples, 'orders.xlsx'), {}],
-    ['kinds', workbook, { cell_errors: 'null' }],
-  ];
+/** A process of its own reads it. */
+async function legacyWorkbook(): Promise<string> {
+  const path = join(folder, 'kinds.xls');
+  await writeFile(path, await readFile(join(root, 'test', 'fixtures', 'kinds.xls')));
+  return path;
 }
 
 async function untilReady(url: string, runs: () => boolean, output: () => string): Promise<void> {
