@@ -51,7 +51,7 @@ import { startTracing } from './tracing/tracing.ts';
 const poolEndMs = 5_000;
 
 /** The longest time at the start before the service listens although the database has not answered. */
-const firstAnswerMs = 3_000;
+const firstAnswerMs = 10_000;
 
 export interface Service {
   url: string;
@@ -59,6 +59,8 @@ export interface Service {
   banner(showsSecrets: boolean): Promise<string>;
   /** Resolves with the reason when no request can succeed any more: the embedded PostgreSQL has ended, or the database refuses the service. */
   failed: Promise<string>;
+  /** Resolves when the service is ready. It is ready already, unless it waits for its database. */
+  ready: Promise<void>;
   /** The address of the metrics; undefined: there are none. */
   metricsUrl: string | undefined;
   /**
@@ -85,6 +87,7 @@ export async function startService(config: Config, environment: Environment = {}
   const ending = new AbortController();
   let isReady = false;
   let isWaiting = false;
+  const ready = Promise.withResolvers<void>();
   const tokenSettings = await resolveTokenSettings(config);
   const tokens = await startTokenVerifier(tokenSettings, log);
   const failed = Promise.withResolvers<string>();
@@ -139,6 +142,7 @@ export async function startService(config: Config, environment: Environment = {}
       isReady = true;
       await server.takeQueuedLoads();
       records.webhooks?.start();
+      ready.resolve();
     };
     let url: string;
     if (isThere) {
@@ -171,6 +175,7 @@ export async function startService(config: Config, environment: Environment = {}
               { isWaiting },
             ),
       failed: failed.promise,
+      ready: ready.promise,
       metricsUrl: metricsServer?.url,
       stop: async (cause) => {
         const stop = new StopLog(log, server, { cause, graceMs: http.shutdownGraceMs });

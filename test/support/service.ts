@@ -71,6 +71,8 @@ export async function startTestService(
     testEnvironment(database, dataDir, { ...(url && { DATABASE_URL: url }), ...environment }),
   );
   const service = await startService(config);
+  // On a busy machine the service may listen before PostgreSQL has answered.
+  await service.ready;
   return {
     ...(await serviceClient(service.url, config.tokens)),
     database,
