@@ -9,6 +9,7 @@ import zlib from 'node:zlib';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { sized } from './support/sized.ts';
+import { tableNames } from './support/tables.ts';
 import { until } from './support/until.ts';
 
 /** The streams of node:zlib that received bytes during the tests of this file, including those of the service. */
@@ -39,8 +40,7 @@ after(() => {
   return service.stop();
 });
 
-let tables = 0;
-const nextTable = () => `t${++tables}`;
+const nextTable = tableNames('t');
 
 const rows = Array.from({ length: 5000 }, (_, id) => ({ id, text: `é ${Math.sin(id)}` }));
 const body = Buffer.from(JSON.stringify({ data: rows }));

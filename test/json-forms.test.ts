@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { tableNames } from './support/tables.ts';
 
 let service: TestService;
 before(async () => {
@@ -10,8 +11,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `t${++tables}`;
+const nextTable = tableNames('t');
 
 const send = (name: string, type: string, body: string | ReadableStream, query = ''): Promise<TestAnswer> =>
   service.request('POST', `/table/${name}/upload/json${query}`, { body, headers: { 'content-type': type } });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { tableNames } from './support/tables.ts';
 
 let service: TestService;
 
@@ -11,8 +12,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `keys_${++tables}`;
+const nextTable = tableNames('keys_');
 
 const uploadCsv = (name: string, lines: string[], query = '', body?: unknown): Promise<TestAnswer> =>
   service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(lines.join('\n')), body);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { tableNames } from './support/tables.ts';
 import { sheetOf } from './support/workbook.ts';
 
 let service: TestService;
@@ -12,8 +13,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `text_${++tables}`;
+const nextTable = tableNames('text_');
 
 const upload = (name: string, file: string | Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
   service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(file as string), body);

@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { tableNames } from './support/tables.ts';
 import { sheetOf, sheetXml } from './support/workbook.ts';
 import { buildWorkbook } from './support/xlsx-builder.ts';
 
@@ -17,8 +18,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-let tables = 0;
-const nextTable = () => `reading_${++tables}`;
+const nextTable = tableNames('reading_');
 
 const uploadCsv = (name: string, lines: string[], query = '', body?: unknown): Promise<TestAnswer> =>
   service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(lines.join('\n')), body);
