@@ -6,6 +6,7 @@
  * size. An element of json or jsonb may itself be any JSON value, also an array. An array without elements has no dimensions.
  */
 import {
+  BACKSLASH,
   CLOSING_BRACKET,
   COMMA,
   isWhiteSpace,
@@ -151,6 +152,6 @@ function endOfUnescaped(problem: number): number {
 
 /** Returns whether the JSON text of a string has an escape. */
 export function hasEscape(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === 0x5c) return true;
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
   return false;
 }

@@ -1,4 +1,4 @@
-import { isSpace } from '../../sources/bytes/ascii.ts';
+import { isSpace, ZERO } from '../../sources/bytes/ascii.ts';
 import { FALSE, NUMBER, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_A_BOOLEAN } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -40,8 +40,8 @@ function booleanOf(bytes: Buffer, start: number, end: number): number {
       return begins('off', bytes, start, length) ? 0 : NEITHER;
     case 0x31:
       return length === 1 && bytes[start] === 0x31 ? 1 : NEITHER;
-    case 0x30:
-      return length === 1 && bytes[start] === 0x30 ? 0 : NEITHER;
+    case ZERO:
+      return length === 1 && bytes[start] === ZERO ? 0 : NEITHER;
     default:
       return NEITHER;
   }

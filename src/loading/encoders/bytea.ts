@@ -1,4 +1,4 @@
-import { BACKSLASH, hexValue, LOWER_X } from '../../sources/bytes/ascii.ts';
+import { BACKSLASH, hexValue, isWhiteSpace, LOWER_X } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import { NOT_BYTES, NUL_CHARACTER } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -31,7 +31,7 @@ function appendHex(out: CopyBuffer, bytes: Buffer, start: number, end: number): 
   let position = out.position;
   for (let at = start; at < end; ) {
     const byte = bytes[at]!;
-    if (byte === 0x20 || byte === 0x0a || byte === 0x09 || byte === 0x0d) {
+    if (isWhiteSpace(byte)) {
       at++;
       continue;
     }

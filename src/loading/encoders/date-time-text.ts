@@ -20,6 +20,8 @@ import {
   MINUS,
   PLUS,
   POINT,
+  SPACE,
+  UPPER_T,
   ZERO,
 } from '../../sources/bytes/ascii.ts';
 import { dayMicroseconds, daysFromCivil, daysOfMonth } from '../../sources/calendar.ts';
@@ -124,7 +126,7 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
   found.hasT = false;
   if (length > 10) {
     const separator = bytes[plainEnd]!;
-    if (length < 19 || (separator !== 0x54 && separator !== 0x20)) return NOT_PLAIN;
+    if (length < 19 || (separator !== UPPER_T && separator !== SPACE)) return NOT_PLAIN;
     if (bytes[start + 13] !== COLON || bytes[start + 16] !== COLON) return NOT_PLAIN;
     const h1 = bytes[start + 11]! - ZERO;
     const h2 = bytes[start + 12]! - ZERO;
@@ -138,7 +140,7 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
     if (hour > 23) return NOT_PLAIN;
     microseconds = (hour * 3600 + (n1 * 10 + n2) * 60 + s1 * 10 + s2) * 1_000_000;
     plainEnd = start + 19;
-    found.hasT = separator === 0x54;
+    found.hasT = separator === UPPER_T;
   }
   found.hasDate = true;
   found.hasTime = length > 10;

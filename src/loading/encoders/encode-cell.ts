@@ -1,4 +1,4 @@
-import { isWhiteSpace } from '../../sources/bytes/ascii.ts';
+import { isWhiteSpace, OPENING_BRACE, OPENING_BRACKET } from '../../sources/bytes/ascii.ts';
 import * as cell from '../../sources/cell-kind.ts';
 import { formatMoment, momentText } from '../../sources/moment-text.ts';
 import { textKind } from '../../sources/text-kind.ts';
@@ -149,13 +149,13 @@ function kindOfJson(encoder: ColumnEncoder, kind: number, bytes: Buffer, start: 
 }
 
 function isBracket(byte: number): boolean {
-  return byte === 0x7b || byte === 0x5b;
+  return byte === OPENING_BRACE || byte === OPENING_BRACKET;
 }
 
 /** Returns the kind of a text for a JSON column. A text that is not valid JSON is a JSON string. */
 function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
   if (!isBracket(bytes[start]!)) return textKind(bytes, start, end);
-  const isObject = bytes[start] === 0x7b;
+  const isObject = bytes[start] === OPENING_BRACE;
   try {
     JSON.parse(bytes.toString('utf8', start, end));
     return isObject ? cell.OBJECT : cell.ARRAY;

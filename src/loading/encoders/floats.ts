@@ -2,7 +2,7 @@
  * Encodes float4 and float8, correctly rounded. It reads the texts that `float8in` reads: with spaces around them, NaN, the infinities
  * and exponents. A number that rounding makes infinite or 0 is out of range (PostgreSQL 8.1.3). The C library's hexadecimal floats are refused.
  */
-import { isDigit, isSpace, isWord, MINUS, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
+import { isDigit, isSpace, isWord, LOWER_E, MINUS, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
 import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -88,7 +88,7 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
   if (seen === 0) return readWord(bytes, textStart, stop);
   let exponent = pointAt < 0 ? 0 : pointAt + 1 - at;
   if (at < stop) {
-    if ((bytes[at]! | 0x20) !== 0x65 || !isExponent(bytes, at + 1, stop)) return NOT_A_NUMBER;
+    if ((bytes[at]! | 0x20) !== LOWER_E || !isExponent(bytes, at + 1, stop)) return NOT_A_NUMBER;
     exponent += readExponent(bytes, at + 1, stop);
   }
   read.isDecimal = true;

@@ -1,5 +1,15 @@
 /** Steps over values of JSON text that is known to be valid (RFC 8259), and unescapes its strings. */
-import { BACKSLASH, hexValue, isWhiteSpace, QUOTE } from '../../sources/bytes/ascii.ts';
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COMMA,
+  hexValue,
+  isWhiteSpace,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+} from '../../sources/bytes/ascii.ts';
 import { codePointOfPair, writeCodePoint } from '../../sources/bytes/utf8.ts';
 import { simpleEscape } from '../../sources/json/json-escape.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -16,7 +26,7 @@ export function scalarEnd(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end) {
     const byte = bytes[at]!;
-    if (byte === 0x2c || byte === 0x5d || byte === 0x7d || isWhiteSpace(byte)) break;
+    if (byte === COMMA || byte === CLOSING_BRACKET || byte === CLOSING_BRACE || isWhiteSpace(byte)) break;
     at++;
   }
   return at;
@@ -32,8 +42,8 @@ export function nestedEnd(bytes: Buffer, start: number, end: number): number {
       continue;
     }
     at++;
-    if (byte === 0x5b || byte === 0x7b) depth++;
-    else if ((byte === 0x5d || byte === 0x7d) && --depth === 0) return at;
+    if (byte === OPENING_BRACKET || byte === OPENING_BRACE) depth++;
+    else if ((byte === CLOSING_BRACKET || byte === CLOSING_BRACE) && --depth === 0) return at;
   }
   return end;
 }

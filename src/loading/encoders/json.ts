@@ -4,7 +4,7 @@
  * A cell keeps its JSON value: objects, arrays and numbers are stored as they are written, true and false remain booleans, and a string
  * becomes a JSON string. So the string "{}" remains a string and does not become an object. NULL is SQL's NULL, not JSON's.
  */
-import { BACKSLASH, isDigit, QUOTE } from '../../sources/bytes/ascii.ts';
+import { BACKSLASH, isDigit, LOWER_E, MINUS, PLUS, POINT, QUOTE } from '../../sources/bytes/ascii.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
 import { NOT_FOR_JSONB } from '../cell-problems.ts';
 import { findRepeatedKey } from '../repeated-keys.ts';
@@ -124,12 +124,12 @@ function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): 
       if (at + 6 >= end || bytes[at + 1] !== BACKSLASH || bytes[at + 2] !== 0x75) return false;
       if ((codeUnit(bytes, at + 3) & 0xfc00) !== 0xdc00) return false;
       at += 6;
-    } else if (isDigit(byte) || byte === 0x2d) {
+    } else if (isDigit(byte) || byte === MINUS) {
       const numberStart = at;
       let hasExponent = false;
       while (at + 1 < end && isInNumber(bytes[at + 1]!)) {
         at++;
-        if ((bytes[at]! | 0x20) === 0x65) hasExponent = true;
+        if ((bytes[at]! | 0x20) === LOWER_E) hasExponent = true;
       }
       if ((hasExponent || at - numberStart > SAFE_DIGITS) && !fitsNumeric(out, bytes, numberStart, at + 1))
         return false;
@@ -142,7 +142,7 @@ function fitsJsonb(out: CopyBuffer, bytes: Buffer, start: number, end: number): 
 const SAFE_DIGITS = 16_000;
 
 function isInNumber(byte: number): boolean {
-  return isDigit(byte) || byte === 0x2e || (byte | 0x20) === 0x65 || byte === 0x2b || byte === 0x2d;
+  return isDigit(byte) || byte === POINT || (byte | 0x20) === LOWER_E || byte === PLUS || byte === MINUS;
 }
 
 const anyNumeric = columnEncoder({ oid: 1700, name: 'numeric', typmod: -1, kind: 'base' })!;

@@ -4,7 +4,7 @@
  * The format is that of `inet_send`: family (2: IPv4, 3: IPv6), bits of the mask, 1 for a cidr, number of bytes of the address, the
  * address. A cidr may leave out the last bytes of an IPv4 network. A macaddr is read in the six notations of the documentation.
  */
-import { COLON, hexValue, isDigit, MINUS, POINT, SLASH } from '../../sources/bytes/ascii.ts';
+import { COLON, hexValue, isDigit, MINUS, POINT, SLASH, ZERO } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
 import { HOST_BITS_SET, NOT_A_MAC_ADDRESS, NOT_AN_ADDRESS } from '../cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
@@ -111,7 +111,7 @@ function readIpv6(bytes: Buffer, start: number, end: number): number {
 
 function readBits(bytes: Buffer, start: number, end: number): number {
   if (start === end || end - start > 3) return -1;
-  if (bytes[start] === 0x30 && end - start > 1) return -1;
+  if (bytes[start] === ZERO && end - start > 1) return -1;
   let bits = 0;
   for (let at = start; at < end; at++) {
     if (!isDigit(bytes[at]!)) return -1;

@@ -8,6 +8,7 @@ import {
   isDigit,
   isSpace,
   isWord,
+  LOWER_E,
   MINUS,
   NINE,
   PLUS,
@@ -317,7 +318,7 @@ function readDigits(bytes: Buffer, start: number, end: number): number {
   }
   if (!seen) return NOT_A_NUMBER;
   if (at === end) return 0;
-  if ((bytes[at]! | 0x20) !== 0x65) return NOT_A_NUMBER;
+  if ((bytes[at]! | 0x20) !== LOWER_E) return NOT_A_NUMBER;
   return readExponent(bytes, at + 1, end);
 }
 

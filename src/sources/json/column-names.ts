@@ -1,7 +1,7 @@
 /** Maps the keys of rows to column numbers by their raw bytes, so that a cell needs no string and no allocation. */
 
 import { randomBytes } from 'node:crypto';
-import { QUOTE } from '../bytes/ascii.ts';
+import { BACKSLASH, QUOTE } from '../bytes/ascii.ts';
 
 /** The length for a key whose bytes must be escaped in a document. It is longer than any chunk, so that the key never matches. */
 const NEVER = 0x3fffffff;
@@ -131,7 +131,7 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
 function needsNoEscapes(bytes: Buffer, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;
-    if (byte === QUOTE || byte === 0x5c || byte < 0x20) return false;
+    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) return false;
   }
   return true;
 }

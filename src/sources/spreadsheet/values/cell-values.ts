@@ -1,6 +1,6 @@
 /** Finds the value of a cell from its text, its type and the number format of its style. */
 
-import { MINUS } from '../../bytes/ascii.ts';
+import { isDigit, MINUS, POINT, ZERO } from '../../bytes/ascii.ts';
 import {
   DATE,
   FALSE,
@@ -124,7 +124,7 @@ export class CellValues {
   boolean(column: number, bytes: Buffer, start: number, end: number): void {
     const text = end - start === 1 ? bytes[start] : 0;
     if (text === 0x31) this.#target.cell(column, TRUE, trueText, 0, trueText.length);
-    else if (text === 0x30) this.#target.cell(column, FALSE, falseText, 0, falseText.length);
+    else if (text === ZERO) this.#target.cell(column, FALSE, falseText, 0, falseText.length);
     else this.#spelledBoolean(column, bytes, start, end);
   }
 
@@ -189,7 +189,7 @@ export class CellValues {
     start: number,
     end: number,
   ): void {
-    const stop = bytes[end - 1] === 0x30 ? endOfWhole(bytes, start, end) : end;
+    const stop = bytes[end - 1] === ZERO ? endOfWhole(bytes, start, end) : end;
     if (meaning === formats.PLAIN) this.#plainNumber(column, check, bytes, start, stop);
     else if (meaning === formats.ZERO_PADDED) this.#padded(column, check, mask, bytes, start, stop);
     else this.#date(column, meaning, bytes, start, stop);
@@ -235,7 +235,7 @@ export class CellValues {
       this.#target.fault(column, SERIAL_OUT_OF_RANGE, bytes, start, end);
       return;
     }
-    const isFirstDay = bytes[start] === 0x30 && (end - start === 1 || bytes[start + 1] === 0x2e);
+    const isFirstDay = bytes[start] === ZERO && (end - start === 1 || bytes[start + 1] === POINT);
     let meaning = format;
     if (meaning === formats.DATE_OR_TIME) meaning = isFirstDay ? formats.TIME_ONLY : formats.DATE_ONLY;
     if (meaning === formats.TIME_ONLY && (isFirstDay || serial.days === 0)) {
@@ -288,7 +288,7 @@ export class CellValues {
 function isWhole(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if ((byte < 0x30 || byte > 0x39) && !(at === start && byte === 0x2d)) return false;
+    if (!isDigit(byte) && !(at === start && byte === MINUS)) return false;
   }
   return true;
 }

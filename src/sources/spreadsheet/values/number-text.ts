@@ -4,7 +4,7 @@
  *
  * Programs write the shortest text of a double, which is `0.30000000000000004` for 0.1 + 0.2. For the author of the sheet this cell is 0.3.
  */
-import { FIVE, isDigit, MINUS, NINE, POINT, ZERO } from '../../bytes/ascii.ts';
+import { FIVE, isDigit, LOWER_E, MINUS, NINE, PLUS, POINT, ZERO } from '../../bytes/ascii.ts';
 
 const significantDigits = 15;
 
@@ -37,9 +37,9 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
   }
   const mantissaEnd = at;
   if (at < end) {
-    if ((bytes[at]! | 0x20) !== 0x65) return NOT_A_NUMBER;
+    if ((bytes[at]! | 0x20) !== LOWER_E) return NOT_A_NUMBER;
     at++;
-    if (bytes[at] === MINUS || bytes[at] === 0x2b) at++;
+    if (bytes[at] === MINUS || bytes[at] === PLUS) at++;
     const exponent = at;
     while (at < end && isDigit(bytes[at]!)) at++;
     if (at < end || at === exponent) return NOT_A_NUMBER;

@@ -5,7 +5,7 @@
  * not exist. Excel has it for compatibility with Lotus 1-2-3. Therefore serials before it are one day off.
  */
 
-import { isDigit } from '../../bytes/ascii.ts';
+import { isDigit, POINT } from '../../bytes/ascii.ts';
 import { dayMicroseconds } from '../../calendar.ts';
 
 /** The serial of 2000-01-01 in the 1900 system and in the 1904 system. */
@@ -52,7 +52,7 @@ export function parseSerial(bytes: Buffer, start: number, end: number, result: S
   result.days = days;
   result.microseconds = 0;
   if (at === end) return true;
-  if (bytes[at] !== 0x2e) return parseExponentSerial(bytes, start, end, result);
+  if (bytes[at] !== POINT) return parseExponentSerial(bytes, start, end, result);
   at++;
   const fractionStart = at;
   let fraction = 0;
