@@ -150,7 +150,7 @@ export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
     rowCount: own?.rows ?? sheet.rows.length,
     errors: sheet.errors,
     errorCount: sheet.error_count,
-    // The sheets are shown, so nobody needs to be told of the other ones.
+    // The page shows all sheets, so the warning about other sheets is not needed.
     warnings: sheet.warnings.filter(({ code }) => code !== 'other-sheets'),
   };
 }
@@ -467,7 +467,7 @@ const valueCodes =
   /^(not-a|not-an|not-bytes|invalid-input|no-such-date|no-such-time|out-of-range|too-long|date-not-allowed|wrong-type|not-in-)/;
 const maxNullWords = 3;
 
-/** Returns the plain fixes for a group of problems. @param keeps an existing table decides the types */
+/** Returns the simple fixes for a group of problems. @param keeps true: an existing table decides the types of the columns */
 export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
   const { code, column, problems } = group;
   if (errorCellCodes.includes(code)) return [{ is: 'errors-null', label: 'Load such cells as NULL' }];

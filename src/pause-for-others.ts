@@ -39,8 +39,7 @@ const ITEMS_PER_LOOK = 8;
 /** The weight of an item that takes milliseconds. The clock is read after each such item. */
 export const HEAVY = ITEMS_PER_LOOK;
 /**
- * The time for which a list is worked on without waiting for turns. So the work on a short list never waits, however busy the
- * service is.
+ * Work on a list begins to wait for turns after this time. Therefore work on a short list never waits, however busy the service is.
  */
 const FREE_MS = 1;
 

@@ -33,7 +33,7 @@ export const publicKeyAlgorithms = [
   ...edwardsAlgorithms,
 ];
 
-/** The default for the keys of an identity provider: what applies to each kind of key, for all kinds. */
+/** The default algorithms for the keys of an identity provider: at least one for each kind of key. */
 export const providerAlgorithms = ['RS256', 'PS256', ...Object.values(curveAlgorithms), ...edwardsAlgorithms];
 
 /** Reads a key in PEM or JWK form (RFC 7517), which is the value itself or the content of the file that the value names. */

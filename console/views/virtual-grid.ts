@@ -1,4 +1,4 @@
-/** A table of which only the visible cells are drawn, so that 1,600 columns and 10,000 rows are as fast as ten. */
+/** A table that draws only its visible cells. Therefore 1,600 columns and 10,000 rows are as fast as ten. */
 import { Component, createRef, type VNode } from 'preact';
 import { h } from '../h.ts';
 import type { Child } from './parts.ts';
@@ -181,7 +181,7 @@ interface RowsProps {
   row: (index: number) => Child;
 }
 
-/** A list of which only the visible rows are drawn, and the row with the focus. */
+/** A list that draws only its visible rows and the row with the focus. */
 export class VirtualRows extends Component<RowsProps, { top: number; height: number; focused: number }> {
   readonly #element = createRef<HTMLDivElement>();
   #observer: ResizeObserver | undefined;

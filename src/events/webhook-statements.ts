@@ -19,7 +19,7 @@ export interface WebhookView {
   disabledAt: Date | null;
 }
 
-/** What a new webhook has. */
+/** The fields of a new webhook. */
 export interface NewWebhook extends Pick<WebhookView, 'id' | 'url' | 'types' | 'schemas'> {
   owner: Buffer;
   /** The subject of the caller's token, for the operator of the service. */

@@ -139,7 +139,7 @@ export class Webhooks {
     return this.#query<DeliveryView>(listDeliveries(this.#options.schema, id, filter));
   }
 
-  /** Sends an event to the webhook only. @returns its id; undefined: the webhook is disabled */
+  /** Sends a test event to this webhook only. @returns the id of the event; undefined: the webhook is disabled */
   async ping(id: string): Promise<string | undefined> {
     const eventId = randomUUID();
     const event = pingEvent(id, eventId, new Date());

@@ -87,7 +87,7 @@ export interface AdmittedLoadRequest {
 }
 
 /**
- * Admits a request about loads. Every token sees its own ones.
+ * Admits a request about loads. It needs no scope, because every token may see its own loads.
  *
  * @throws AppError 401, `not-enabled`, `shutting-down`
  */

@@ -1,5 +1,5 @@
 /**
- * Counts, per column, the values of which a part was left out or rounded, and makes one warning for each kind of loss.
+ * Counts, for each column, the values that were rounded or lost a part, and makes one warning for each kind of loss.
  */
 import type { Warning } from '../errors.ts';
 import type { LocateCell } from '../sources/cell-sink.ts';

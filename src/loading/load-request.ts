@@ -26,7 +26,7 @@ export interface LoadRequest {
   primaryKey?: readonly string[] | undefined;
   /** The most rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
   maxFaultyRows?: number | undefined;
-  /** Takes all problems, beyond those that the answer lists. */
+  /** Receives all problems. The answer lists only the first of them. */
   collector?: ProblemCollector | undefined;
   /** The length of the body as it is sent; undefined: it is not known. */
   bytes?: number | undefined;

@@ -175,7 +175,7 @@ export interface Visible {
   owner: Buffer | undefined;
   /** Patterns of LIKE for the schemas of the tables; undefined: all schemas. */
   schemas: string[] | undefined;
-  /** Returns whether the caller may see loads into tables of a schema, by the same patterns. */
+  /** Returns whether the caller may see loads into tables of this schema. It agrees with `schemas`. */
   maySee: (schema: string) => boolean;
 }
 
@@ -294,7 +294,7 @@ export function removeOldLoads({ quoted }: ServiceSchema, historyDays: number, a
 
 const dayMs = 86_400_000;
 
-/** Removes processes that are dead and have no loads, at most so many. */
+/** Removes dead processes that have no running loads, at most `atMost` of them. */
 export function removeOldProcesses(
   { quoted }: ServiceSchema,
   leaseSeconds: number,

@@ -143,7 +143,7 @@ export class Loads {
     }
   }
 
-  /** Records a load at once, although it has not lasted long. */
+  /** Records a load at once. Without this call, a load is recorded only if it lasts long. */
   async record(run: LoadRun): Promise<void> {
     await this.#write([run]);
   }

@@ -10,7 +10,7 @@ import { ProblemLines } from './problem-lines.ts';
 /** The number of problems of a page; the last page of a load may have fewer. */
 const pageProblems = 1000;
 
-/** The loads of one subject whose problems are kept: the newest ones, of which these are the most loads and the most bytes. */
+/** The problems of the newest loads of a subject are kept: those of at most so many loads, and at most so many bytes. */
 export const keptProblems = { loads: 1000, bytes: 256 * 1024 * 1024 };
 
 export interface ProblemPage {

@@ -56,7 +56,7 @@ export interface CellSink {
   drain(): Promise<void> | undefined;
 }
 
-/** Stands for the rewritten bytes in `CellSink.original` if a moment comes next. */
+/** The argument `rewritten` of `CellSink.original` if the next cell is a moment, which has no bytes. */
 export const READ_AS_MOMENT: Buffer = Buffer.alloc(0);
 
 /** The type of the column's values is not known yet. */

@@ -73,7 +73,7 @@ function firstRows(relation: string, columns: RowColumn[], limit: number): strin
   const values = columns.map(({ name, isBuiltIn }) => {
     const column = `t.${quoteIdentifier(name)}`;
     if (isBuiltIn) return column;
-    // The condition is about the value as a whole. A composite value of which each field is null "IS NULL", too.
+    // `IS NULL` cannot be used here, because it is also true for a composite value whose fields are all null.
     return `CASE WHEN pg_catalog.num_nulls(${column}) OPERATOR(pg_catalog.=) 0
       THEN pg_catalog.format('%s', ${column}) END AS ${quoteIdentifier(name)}`;
   });

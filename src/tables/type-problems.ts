@@ -69,7 +69,7 @@ export function explainModifiers(column: { pointer: string; typeName: TypeName; 
 /** How many unknown types get a suggestion. */
 const maxSuggestions = 20;
 
-/** Adds suggestions to the first problems; the `value` of each is the name that was not found. */
+/** Adds the nearest names of types to the first problems. The `value` of a problem is the name that was not found. */
 export async function explainUnknownTypes(
   client: ClientBase,
   problems: Problem[],

@@ -74,7 +74,7 @@ export function beginShape(): void {
   sizes.fill(-1);
 }
 
-/** Returns whether the array just counted has no elements. */
+/** Returns whether the array that was counted last has no elements. */
 export function isEmptyShape(dimensions: number): boolean {
   return sizes.subarray(0, dimensions).includes(0);
 }

@@ -38,7 +38,7 @@ export interface ColumnEncoder {
  */
 export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
   if (type.kind !== 'array') return scalarEncoder(type);
-  // The server reads an array of a domain over an array, because the encoders of arrays do not nest.
+  // An array of a domain over an array has no encoder, because encoders of arrays cannot be nested. PostgreSQL reads it from text.
   const isNested = type.element?.base?.kind === 'array';
   const element =
     type.element === undefined || isNested ? undefined : scalarEncoder(type.element, type.typmod);
@@ -102,7 +102,8 @@ function baseEncoder(type: ColumnType, typmod: number): ColumnEncoder | undefine
     const packed = typmod - 4;
     return encoder({ code, oid, precision: packed >> 16, scale: ((packed & 0x7ff) ^ 1024) - 1024 });
   }
-  // The server reads `interval hour to minute` and similar types, because they change how a number without a unit is read.
+  // `interval hour to minute` and similar types have no encoder, because they change how a number without a unit is read. PostgreSQL reads
+  // them from text.
   if (code === codes.INTERVAL && typmod >= 0) {
     const precision = typmod & 0xffff;
     if (typmod >> 16 !== INTERVAL_FULL_RANGE) return undefined;

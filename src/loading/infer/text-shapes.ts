@@ -195,7 +195,7 @@ const OPENING = 0x28;
 const CLOSING = 0x29;
 const PERCENT_SIGN = 0x25;
 
-/** Returns the shape of a number with signs around it. A number without any keeps the column's shape. */
+/** Returns the shapes of a number with or without signs around it, such as `(5.00)`, `5 %` or `€ 5`; 0: the text is no such number. */
 function numberShape(bytes: Buffer, start: number, end: number): number {
   let from = start;
   let to = end;

@@ -43,7 +43,7 @@ const lattice: readonly { covers: number; type: InferredType }[] = [
   { covers: WHOLE | EXACT, type: 'numeric' },
   { covers: DOUBLE_ONLY, type: 'double precision' },
   { covers: DATE_STRING | DATE_CELL, type: 'date' },
-  // Date strings are not covered, because they would be returned with a time that was never sent. A date cell of a sheet means its midnight.
+  // This type does not cover date strings, because they would get a time that was never sent. A date cell of a sheet has the time 00:00.
   { covers: TIMESTAMP_STRING | TIMESTAMP_CELL | DATE_CELL, type: 'timestamp without time zone' },
   { covers: TIMESTAMPTZ_STRING, type: 'timestamp with time zone' },
   { covers: TIME_CELL, type: 'time without time zone' },

@@ -79,7 +79,7 @@ export interface SentRows {
   shapesWithout?: (columns: string[]) => number[];
   /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
   conflict?: ConflictRule | undefined;
-  /** Whether the surplus rows are checked, too. It is true as long as it is not known which rows are surplus. */
+  /** true: all rows are checked, because it is not known yet which of them are surplus. */
   judgesSurplusRows?: boolean;
 }
 
@@ -242,7 +242,8 @@ WHERE k.${number} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
 
 function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: Limit): Statement {
   const { conflict } = sent;
-  // A name without a table means the innermost one: in the first place the existing row, in the second the sent row.
+  // The predicate names columns without a table. SQL looks for them in the innermost query: that is the existing row within EXISTS, and the
+  // sent row after it.
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
   // The row that is updated may keep its own values.
   const isOther =

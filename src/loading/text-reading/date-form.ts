@@ -166,7 +166,7 @@ function readHalfOfDay(bytes: Buffer, end: number): number {
   return half;
 }
 
-/** Copies `Z`, `+HH:MM` or `-HH:MM` at the end of the text. `+HH` gets its minutes, and `+HHMM` its colon. */
+/** Copies `Z`, `+HH:MM` or `-HH:MM` at the end of the text. `+HH` becomes `+HH:00`, and `+HHMM` becomes `+HH:MM`. */
 function readOffset(bytes: Buffer, end: number, out: Buffer, written: number): number {
   let length = written;
   const sign = bytes[at]!;

@@ -84,7 +84,10 @@ function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
 export interface Utf8Fault {
   /** The position of the first byte that is not UTF-8 (RFC 3629), or the end of a text that ends within a character. */
   position: number;
-  /** Whether characters of several bytes come before it. If not, the text may be in another encoding: its first letter beyond ASCII is then the first invalid byte. */
+  /**
+   * true: characters of several bytes come before the position, so the text is UTF-8 with a wrong byte. false: all characters before it are
+   * ASCII, so the text may be in another encoding.
+   */
   followsUtf8: boolean;
 }
 

@@ -12,7 +12,7 @@ const FRACTION = 7;
 const EXPONENT_DIGITS = 8;
 
 /**
- * What `scanNumber` adds to the position of a problem before it negates the sum, so that the result differs from all states.
+ * A negative result of `scanNumber` is `-1 - state` or, for a problem, `-FAULT - position`. `FAULT` is greater than every state, so the two differ.
  */
 const FAULT = 16;
 

@@ -141,7 +141,7 @@ function isDbase(head: Buffer): boolean {
 /** The number of bytes that are checked to recognize a text. */
 const textBytes = 512;
 
-/** The bytes of a text for each of which one control character other than white space is allowed. */
+/** A text may have one control character for this many bytes. White space does not count as a control character. */
 const bytesPerControl = 64;
 
 /**

@@ -59,7 +59,7 @@ export interface TableSize {
   isWhole: boolean;
 }
 
-/** The rows below the header of a sheet that are counted, if nothing else is wanted of it. */
+/** The most rows below the header that are counted in a sheet that is not read for another reason. */
 export const maxCountedRows = 1000;
 
 /** Another sheet that has rows below a header. */

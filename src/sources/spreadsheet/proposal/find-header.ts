@@ -31,7 +31,7 @@ export interface FoundHeader {
   isClear: boolean;
 }
 
-/** What the columns of a block have. Indexed by the column minus `firstColumn`. */
+/** Describes the columns of a block. The index of a column is the column minus `firstColumn`. */
 export interface ColumnProfile {
   /** The class of most values in the lower half of the block, which has no header; `BLANK`: no value. */
   classes: Uint8Array;

@@ -1,6 +1,6 @@
 /**
- * Keeps the outline of a sheet while its cells pass: for some rows, which columns have a value and of which class. Tables are found in it
- * (find-tables.ts). Its memory is bounded, whatever the file holds.
+ * Keeps the outline of a sheet while its cells pass: for some of the rows, the columns that have a value, and the class of each value.
+ * find-tables.ts searches it for tables. Its memory is bounded, whatever the file holds.
  */
 
 import { isBlank } from '../../bytes/white-space.ts';
