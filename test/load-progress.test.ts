@@ -119,25 +119,37 @@ for (const [where, at] of [
       assertProblem(await at().request('POST', `/api/v1/loads/${id}/cancel`), 409, 'load-ended');
     });
 
-    test('a load is cancelled while PostgreSQL runs a statement', async () => {
-      await service.rows(`DROP TABLE IF EXISTS public.slow; CREATE TABLE public.slow (a bigint);
-        CREATE OR REPLACE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    for (const [what, slow] of [
+      [
+        'runs a trigger',
+        `CREATE OR REPLACE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           PERFORM pg_catalog.pg_sleep(300); RETURN NEW; END $$;
-        CREATE TRIGGER t AFTER INSERT ON public.slow EXECUTE FUNCTION public.slow()`);
-      const { request, answer, id } = await startUpload('slow');
-      request.end(']}');
-      await until('the trigger to run', async () => {
-        const sleeping = await service.rows(
-          "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
-        );
-        return sleeping.length > 0;
+        CREATE TRIGGER t AFTER INSERT ON public.slow EXECUTE FUNCTION public.slow()`,
+      ],
+      [
+        'computes the key of an index',
+        `CREATE OR REPLACE FUNCTION public.slow_key(a bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+          PERFORM pg_catalog.pg_sleep(300); RETURN a; END $$;
+        CREATE UNIQUE INDEX ON public.slow (public.slow_key(a))`,
+      ],
+    ] as const) {
+      test(`a load is cancelled while PostgreSQL ${what}`, async () => {
+        await service.rows(`DROP TABLE IF EXISTS public.slow; CREATE TABLE public.slow (a bigint); ${slow}`);
+        const { request, answer, id } = await startUpload('slow');
+        request.end(']}');
+        await until('the function to run', async () => {
+          const sleeping = await service.rows(
+            "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
+          );
+          return sleeping.length > 0;
+        });
+        assert.equal((await at().get(`/api/v1/loads/${id}`)).body.cancel_requested, false);
+        assert.equal((await at().request('POST', `/api/v1/loads/${id}/cancel`)).status, 202);
+        assert.equal((await answer).status, 409);
+        assert.equal((await at().get(`/api/v1/loads/${id}`)).body.state, 'cancelled');
+        assert.deepEqual(await service.rows('SELECT FROM public.slow'), []);
       });
-      assert.equal((await at().get(`/api/v1/loads/${id}`)).body.cancel_requested, false);
-      assert.equal((await at().request('POST', `/api/v1/loads/${id}/cancel`)).status, 202);
-      assert.equal((await answer).status, 409);
-      assert.equal((await at().get(`/api/v1/loads/${id}`)).body.state, 'cancelled');
-      assert.deepEqual(await service.rows('SELECT FROM public.slow'), []);
-    });
+    }
 
     test('a load of another subject is neither watched nor cancelled', async () => {
       const { answer, id, request } = await startUpload('others');
