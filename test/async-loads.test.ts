@@ -182,6 +182,19 @@ suite('an asynchronous upload', () => {
     assert.equal((await endOf(first.body.id)).state, 'committed');
   });
 
+  test('is preferred only by the preference itself, not by a word in the value of another one', async () => {
+    for (const [prefer, status] of [
+      ['foo="a, respond-async, b"', 200],
+      ['foo="a\\", respond-async', 200],
+      ['foo="a\\\\", respond-async', 202],
+      ['wait=1, Respond-Async; foo="b"', 202],
+    ] as const) {
+      const answer = await service.post(append, { data: [{ a: 1 }] }, { headers: { prefer } });
+      assert.equal(answer.status, status, prefer);
+      await endOf(answer.headers.get('load-id')!);
+    }
+  });
+
   test('is loaded while its request lasts on a service without a schema of its own', async () => {
     const other = await startTestService({ SERVICE_SCHEMA: 'none' });
     try {

@@ -358,6 +358,7 @@ suite('the list of loads', () => {
     assert.deepEqual(idsOf(first), ids.slice(0, 3));
     const second = await list(`limit=3&after=${first.next}`);
     assert.deepEqual([idsOf(second), second.next], [ids.slice(3), null]);
+    assert.equal((await list('limit=4')).next, null);
     assert.deepEqual(idsOf(await list('state=refused')), [ids[0]]);
     assert.deepEqual(idsOf(await list('table=l1')), [ids[0], ids[3]]);
     assert.deepEqual(idsOf(await list('schema=other')), []);

@@ -305,6 +305,12 @@ suite('a webhook', () => {
         { url, schemas: [''] },
         /^The member "schemas" must be .* 1 to 100 strings, each a string of 1 to 200 characters\.$/,
       ],
+      [
+        { url, schemas: ['a\0'] },
+        /^The member "schemas" must not contain NUL or half of a surrogate pair\.$/,
+      ],
+      [{ url, schemas: ['a*', '\ud800'] }, /^The member "schemas" must not contain NUL or half/],
+      [{ url: `${url}\0` }, /^The member "url" must not contain NUL/],
     ];
     for (const [body, expected] of cases) {
       const answer = await service.post('/api/v1/webhooks', body);

@@ -23,9 +23,13 @@ import type { UploadBody, UploadOperation } from './upload-operation.ts';
 /** The headers that describe the body or the answer. */
 const storedHeaders = ['content-type', 'accept'];
 
+/** A quoted value of a preference, which may contain any word. It may lack its end. */
+const quoted = /"(?:[^"\\]|\\.)*(?:"|\\?$)/g;
+
 /** Returns whether the client prefers an answer before the rows are loaded. */
 export function prefersLater({ headers }: FastifyRequest): boolean {
-  return /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test(String(headers.prefer ?? ''));
+  const preferences = String(headers.prefer ?? '').replaceAll(quoted, '""');
+  return /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test(preferences);
 }
 
 /**

@@ -84,10 +84,17 @@ async function checked(body: unknown): Promise<Type.Static<typeof WebhookBody>> 
     if (value === undefined || value === null) continue;
     wanted[name] = value;
     if (!Check(schema, value)) report(`/${name}`, 'wrong-type', `must be ${inWords(schema)}`);
+    else if (![value].flat().every(isStorable))
+      report(`/${name}`, 'wrong-type', 'must not contain NUL or half of a surrogate pair');
   }
   const [problem] = await problems.list();
   if (problem !== undefined) throw invalidWebhook(sentenceOf(problem));
   return wanted as Type.Static<typeof WebhookBody>;
+}
+
+/** Returns whether PostgreSQL can store a text. */
+function isStorable(text: unknown): boolean {
+  return typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
 }
 
 type Member = keyof typeof WebhookBody.properties;

@@ -9,6 +9,7 @@ import type { ClientBase } from 'pg';
 import { limitExceeded } from '../limit-exceeded.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
@@ -23,7 +24,7 @@ export interface FirstRows {
 /**
  * Reads rows in the order in which PostgreSQL stores them: after a load this is the order of the file, as long as no row was changed.
  *
- * @throws AppError `limit-exceeded` if the first row is too long; PostgreSQL's errors, for example if the role may not read a column
+ * @throws AppError `limit-exceeded` if the first row is too long, or if PostgreSQL cannot write a row as JSON because it is too long; PostgreSQL's errors, for example if the role may not read a column
  */
 export async function readFirstRows(
   client: ClientBase,
@@ -36,7 +37,10 @@ export async function readFirstRows(
   const { rows } = await queryInCallersPath<{ row: string | null; bytes: string }>(
     client,
     firstRows(relation, columns, limit + 1),
-  );
+  ).catch((error) => {
+    if (conditionOf(error) !== 'program_limit_exceeded') throw error;
+    throw limitExceeded('A row is too long to be listed', maxListedRowsBytes, 'bytes');
+  });
   const fitting = rows.slice(0, limit).flatMap(({ row }) => (row === null ? [] : [row]));
   if (fitting.length === 0 && rows.length > 0) {
     throw limitExceeded('The first row is too long to be listed', maxListedRowsBytes, 'bytes');

@@ -58,10 +58,12 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
         schema,
         table,
         after: uuidParameter('after', after),
-        limit,
+        // One more load than the page has shows whether there is another page.
+        limit: limit + 1,
       };
       const found = await context.lines.describes.use('loads', signal, () => loads.list(filter, visible));
-      return { loads: found.map(shownLoad), next: found.length < limit ? null : found.at(-1)!.id };
+      const page = found.slice(0, limit);
+      return { loads: page.map(shownLoad), next: found.length > limit ? page.at(-1)!.id : null };
     },
   );
 }
