@@ -112,12 +112,13 @@ test('the installed package serves, makes a token, loads and tells its version, 
     const program = `
       import { readFileSync } from 'node:fs';
       import { createClient } from 'tablewright/client';
+      import { xhrTransport } from 'tablewright/client/xhr-transport';
       const client = createClient(${JSON.stringify({ url, token })});
       const file = readFileSync(${JSON.stringify(await legacyWorkbook())});
       const { load } = await client.load({ table: 'kinds', name: 'kinds.xls', file, cell_errors: 'null' });
-      console.log(load.rows > 0);`;
+      console.log(load.rows > 0, typeof xhrTransport);`;
     const loaded = await run('node', ['--input-type=module', '--eval', program], inPlace);
-    assert.equal(loaded.stdout, 'true\n');
+    assert.equal(loaded.stdout, 'true function\n');
     const tables = await run('tablewright', ['tables', '--json'], asClient);
     for (const table of ['rows', 'orders', 'kinds']) assert.ok(tables.stdout.includes(`"${table}"`), table);
   } finally {
