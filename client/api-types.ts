@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 1abcedd98b914c85624d917945958666fcb0c86fb0a9d719a5cb655dbaa93b23.
+// The structure of the OpenAPI document has the SHA-256 944dd477c18f16e8a7fb27a736fb6094d3bb2a455d738b8f447504988af1172b.
 
 export interface paths {
   '/healthz': {
@@ -2032,9 +2032,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2096,9 +2096,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2111,9 +2111,9 @@ export interface operations {
           /** @description The URL that describes the table. */
           Location?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2170,9 +2170,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2224,9 +2224,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2269,9 +2269,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2311,9 +2311,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2353,9 +2353,9 @@ export interface operations {
       201: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2420,9 +2420,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2466,9 +2466,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2512,9 +2512,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2565,9 +2565,9 @@ export interface operations {
           /** @description The next page (`rel="next"`), if there is one. */
           Link?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2613,9 +2613,9 @@ export interface operations {
       202: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2661,9 +2661,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2712,9 +2712,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2760,9 +2760,9 @@ export interface operations {
       202: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2887,9 +2887,9 @@ export interface operations {
           /** @description The id of the load, also in answers to refused uploads. */
           'Load-Id'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2904,9 +2904,9 @@ export interface operations {
           /** @description The id of the load, also in answers to refused uploads. */
           'Load-Id'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -2923,9 +2923,9 @@ export interface operations {
           /** @description The id of the load, also in answers to refused uploads. */
           'Load-Id'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -3017,9 +3017,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -3173,9 +3173,9 @@ export interface operations {
           /** @description The id of the load, also in answers to refused uploads. */
           'Load-Id'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -3190,9 +3190,9 @@ export interface operations {
           /** @description The id of the load, also in answers to refused uploads. */
           'Load-Id'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -3209,9 +3209,9 @@ export interface operations {
           /** @description The id of the load, also in answers to refused uploads. */
           'Load-Id'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {
@@ -3327,9 +3327,9 @@ export interface operations {
       200: {
         headers: {
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: unknown;
+          'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: unknown;
+          RateLimit?: string;
           [name: string]: unknown;
         };
         content: {

@@ -111,7 +111,9 @@ test('each operation has its own id, a description, a tag, its security and its 
     );
     for (const [status, response] of Object.entries(responses)) {
       const { description } = response;
-      const { content = {} } = followed(response);
+      const { content = {}, headers = {} } = followed(response);
+      for (const [name, header] of Object.entries(headers))
+        assert('schema' in (header as object), `${operationId} ${name}`);
       assert(description, `${operationId} ${status}`);
       const ofSuccess = path.endsWith('/events') ? 'text/event-stream' : 'application/json';
       const type = status.startsWith('2') ? ofSuccess : 'application/problem+json';

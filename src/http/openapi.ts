@@ -367,13 +367,19 @@ const rateLimitHeaders = {
   },
 };
 
-/** Adds the header fields to the successful answers of the API. */
+/** Adds the header fields to the successful answers of the API, in the form of OpenAPI, because the paths have been converted already. */
 function documentRateLimits(paths: object): void {
+  const headers = Object.fromEntries(
+    Object.entries(rateLimitHeaders).map(([name, { description, ...schema }]) => [
+      name,
+      { description, schema },
+    ]),
+  );
   for (const [path, operations] of Object.entries(paths)) {
     if (!path.startsWith('/api/')) continue;
     for (const { responses = {} } of Object.values(operations as Record<string, DocumentedOperation>)) {
       for (const [status, response] of Object.entries(responses)) {
-        if (status.startsWith('2')) response.headers = { ...response.headers, ...rateLimitHeaders };
+        if (status.startsWith('2')) response.headers = { ...response.headers, ...headers };
       }
     }
   }
