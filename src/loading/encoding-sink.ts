@@ -148,6 +148,8 @@ export class EncodingSink implements CellSink {
     this.#options = options;
     this.#problems = options.problems;
     this.#losses = new CellLosses(targets.length);
+    // An encoder that threw may have left the losses of its cell.
+    losses.ofCell = 0;
     this.#maxRowBytes = options.maxRowBytes;
     this.#encoders = targets.map((target) => target.encoder);
     this.#fills = targets.map((target) => target.fill);

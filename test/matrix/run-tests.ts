@@ -35,13 +35,20 @@ export async function runTests(
 async function writeGroups(folder: string, files: string[]): Promise<string[]> {
   const runFiles = JSON.stringify(pathToFileURL(join(root, 'test', 'support', 'run-files.ts')).href);
   const groups: string[] = [];
-  for (let start = 0; start < files.length; start += filesPerProcess) {
-    const names = files.slice(start, start + filesPerProcess).map((file) => JSON.stringify(file));
-    const group = join(folder, `group-${groups.length + 1}.test.mjs`);
-    await writeFile(group, `import { runFiles } from ${runFiles};\nrunFiles(${names.join(', ')});\n`);
-    groups.push(group);
+  // Unit tests do not share a process with a service, because they may leave something in the modules that they test.
+  for (const part of [files.filter((file) => !isUnitTest(file)), files.filter(isUnitTest)]) {
+    for (let start = 0; start < part.length; start += filesPerProcess) {
+      const names = part.slice(start, start + filesPerProcess).map((file) => JSON.stringify(file));
+      const group = join(folder, `group-${groups.length + 1}.test.mjs`);
+      await writeFile(group, `import { runFiles } from ${runFiles};\nrunFiles(${names.join(', ')});\n`);
+      groups.push(group);
+    }
   }
   return groups;
+}
+
+function isUnitTest(file: string): boolean {
+  return file.startsWith('src/');
 }
 
 async function runGroups(name: string, environment: Record<string, string>, groups: string[]): Promise<void> {
